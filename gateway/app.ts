@@ -46,8 +46,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
   const { packs = dependencies.account?.packs ?? [] } = dependencies;
-  const described = { current: () => snapshots.current(), publicUrl: settings.PUBLIC_URL, log };
   const facts = serviceFacts(settings, packs);
+  const described = { current: () => snapshots.current(), publicUrl: facts.baseUrl, log };
   const pages = sitePages(facts, apiReference(described));
   const api = new PublicApi({
     pages,
@@ -56,8 +56,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     loadShedder,
     newRequestId: randomId,
     addressOf: addressReader(settings),
-    publicUrl: settings.PUBLIC_URL,
-    siteUrl: facts.baseUrl,
+    publicUrl: facts.baseUrl,
     log,
     observe,
     ...(caches && { caches }),

@@ -19,8 +19,8 @@ export interface Call<Rendered> {
   /** The `Origin` header that a browser sends, or its equivalent; for keys that are bound to origins. */
   origin(): string | undefined;
   readQuery(): ParameterReading<unknown>;
-  /** Where callers reach the service, where it is known. */
-  readonly publicUrl?: string | undefined;
+  /** Where callers reach the service, without a slash at its end. */
+  readonly publicUrl: string;
   /** Asks for a part of the answer. */
   readonly asksForPart?: boolean;
   /** How many bytes of a file will be sent: none where its head is enough. Absent: all. */

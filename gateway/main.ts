@@ -17,6 +17,7 @@ import {
   shutDownOnSignal,
   startFailureReason,
 } from './process/lifecycle.ts';
+import { findPort } from './process/ports.ts';
 import { keepTickObject } from './process/tick-object.ts';
 
 /** Runs everything in one process. Resolves to the start-up banner. */
@@ -25,9 +26,10 @@ async function startSingleProcess(
   log: Logger,
   shutdownHooks: ShutdownHook[],
 ): Promise<string> {
+  const port = await findPort(settings.PORT, settings.HOST);
   const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
   const { startServerProcess } = await import('./process/server-process.ts');
-  const options = { redisUrl, port: settings.PORT, reusePort: false, processCount: 1 };
+  const options = { redisUrl, port, reusePort: false, processCount: 1 };
   const server = await startServerProcess(settings, options, log, shutdownHooks);
   if (server.metrics && settings.METRICS_PORT !== undefined) {
     const { serveMetrics } = await import('./http/metrics.ts');

@@ -141,7 +141,7 @@ const schema = z.object({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      'Public URL of the service: for citations and `/v1/almanac.duckdb`, and for links in mails and payments, where the default is `http://localhost:PORT`',
+      'Public URL of the service, as pages, citations, descriptions of data, `/v1/almanac.duckdb`, mails and payments name it; default `http://localhost:PORT`',
     ),
   FREE_GRANT: z.coerce
     .number()

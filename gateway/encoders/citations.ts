@@ -19,8 +19,8 @@ export interface Citation {
   published_at: string;
   /** Id of the edition. */
   version: string;
-  /** Absolute; null where the service does not know its address. */
-  url: string | null;
+  /** Absolute. */
+  url: string;
   /** Credit line and licence. */
   note: string;
 }
@@ -50,7 +50,7 @@ export function bibtex(citation: Citation): string {
     ['version', `{${version}}`],
     ['publisher', `{${PUBLISHER}}`],
     ['note', `{${escapeTex(note)}}`],
-    ...(url === null ? [] : [['url', `{${url}}`]]),
+    ['url', `{${url}}`],
   ];
   return `@misc{${key},\n${fields.map(([name, value]) => `  ${name} = ${value}`).join(',\n')}\n}\n`;
 }
@@ -91,14 +91,14 @@ export function ris(citation: Citation): string {
     ['PB', PUBLISHER],
     ['ET', `snapshot ${version}`],
     ['N1', note],
-    ...(url === null ? [] : [['UR', url]]),
+    ['UR', url],
     ['ER', ''],
   ];
   return fields.map(([tag, text = '']) => `${tag}  - ${oneLine(text)}\r\n`).join('');
 }
 
 /** The parts of a reference to a data set, as the APA orders them. */
-function apaParts(citation: Citation): { before: string; title: string; after: string; url: string | null } {
+function apaParts(citation: Citation): { before: string; title: string; after: string; url: string } {
   const { title, authors, version, url, note } = citation;
   const names = authors.map(oneLine);
   const last = names.pop() ?? PUBLISHER;
@@ -113,14 +113,14 @@ function apaParts(citation: Citation): { before: string; title: string; after: s
 
 export function apa(citation: Citation): string {
   const { before, title, after, url } = apaParts(citation);
-  return `${before}${title}${after}${url === null ? '' : ` ${url}`}`;
+  return `${before}${title}${after} ${url}`;
 }
 
 /** A paragraph of HTML. */
 export function apaHtml(citation: Citation): string {
   const { before, title, after, url } = apaParts(citation);
-  const link = url === null ? '' : ` <a href="${escapedXml(url)}">${escapedXml(url)}</a>`;
-  return `<p>${escapedXml(before)}<cite>${escapedXml(title)}</cite>${escapedXml(after)}${link}</p>`;
+  const link = `<a href="${escapedXml(url)}">${escapedXml(url)}</a>`;
+  return `<p>${escapedXml(before)}<cite>${escapedXml(title)}</cite>${escapedXml(after)} ${link}</p>`;
 }
 
 /** An item of CSL-JSON. */
@@ -133,7 +133,7 @@ export interface CslItem {
   publisher: string;
   version: string;
   note: string;
-  URL?: string | undefined;
+  URL: string;
 }
 
 export function cslItem(citation: Citation): CslItem {
@@ -148,6 +148,6 @@ export function cslItem(citation: Citation): CslItem {
     publisher: PUBLISHER,
     version,
     note: oneLine(note),
-    ...(url !== null && { URL: url }),
+    URL: url,
   };
 }

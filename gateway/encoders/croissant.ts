@@ -50,7 +50,7 @@ export function croissant({ citation, description, keywords, indicators, files }
     conformsTo: CROISSANT,
     name: title,
     description,
-    ...(url !== null && { url }),
+    url,
     license: licencesOf(indicators).map(({ licence, licence_url }) => licence_url ?? licence),
     creditText: note,
     creator: authors.map(organization),

@@ -37,7 +37,7 @@ export interface DataSet {
   indicators: readonly IndicatorRecord[];
   /** Who collected the figures. */
   sources: readonly Pick<IndicatorSource, 'name' | 'url'>[];
-  /** None where there is none for export, or where the service does not know its address. */
+  /** None where there is none for export. */
   files: readonly DataFile[];
 }
 

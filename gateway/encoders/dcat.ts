@@ -1,6 +1,5 @@
 /**
- * A catalogue of the indicators in DCAT 3, as JSON-LD: what data portals harvest. It has what DCAT-AP 3 asks for. Addresses
- * are relative where the service does not know its own: JSON-LD resolves them against the document's.
+ * A catalogue of the indicators in DCAT 3, as JSON-LD: what data portals harvest. It has what DCAT-AP 3 asks for.
  */
 import type { CountryRecord, IndicatorRecord, ProviderCredit } from '../../data/schema/records.ts';
 import { type DataFile, type Licence, licencesOf, PUBLISHER } from './data-set.ts';
@@ -15,7 +14,7 @@ export interface CatalogueEntry {
 }
 
 export interface DescribedCatalogue {
-  /** Before paths; empty where the service does not know its address. */
+  /** Before paths. */
   base: string;
   edition: string;
   published_at: string;

@@ -47,7 +47,7 @@ const CALLER: Caller = {
 };
 
 /** Empty without a snapshot, and for a snapshot that cannot be shown. */
-export async function readExamples(snapshot: Snapshot | null, publicUrl?: string): Promise<Examples> {
+export async function readExamples(snapshot: Snapshot | null, publicUrl: string): Promise<Examples> {
   const calls = await readCalls(snapshot);
   if (!snapshot || !calls) return {};
   const served = { snapshot, publicUrl };
@@ -68,7 +68,7 @@ const COSTLY: ReadonlySet<string> = new Set([
 export async function readExamplesOf(
   name: string,
   snapshot: Snapshot | null,
-  publicUrl: string | undefined,
+  publicUrl: string,
 ): Promise<OperationExamples> {
   const calls = await readCalls(snapshot);
   const operation = OPERATIONS.find((one) => one.name === name);
@@ -97,7 +97,7 @@ async function examplesOf(
 
 type Call = Record<string, ParameterExample>;
 
-type Served = Required<Pick<Input<unknown>, 'publicUrl'>> & { snapshot: Snapshot };
+type Served = Pick<Input<unknown>, 'publicUrl'> & { snapshot: Snapshot };
 
 function exampleCalls(
   { indicator, revised, countries, from, to, value }: ExampleValues,

@@ -27,7 +27,7 @@ export interface DescriptionDependencies {
   /** The snapshot that is served. */
   current: () => Snapshot | null;
   /** Of the service, where it is known. */
-  publicUrl: string | undefined;
+  publicUrl: string;
   log: Logger;
 }
 

@@ -36,10 +36,8 @@ export interface PublicApiDependencies {
   /** Gives a unique request id. */
   newRequestId: () => string;
   addressOf: (request: IncomingMessage) => string;
-  /** Where callers reach the service, where it is known. */
-  publicUrl?: string | undefined;
-  /** The same for pages, which have to name an address in any case. */
-  siteUrl?: string;
+  /** Where callers reach the service, without a slash at its end. */
+  publicUrl: string;
   /** Pages and pictures, at their paths. */
   pages?: readonly Operation[];
   errorPage?: ErrorPage;
@@ -97,12 +95,8 @@ export class PublicApi {
     app.route({ method: answersHead(route.operation) ? ['GET', 'HEAD'] : 'GET', url, handler });
   }
 
-  get publicUrl(): string | undefined {
+  get publicUrl(): string {
     return this.#dependencies.publicUrl;
-  }
-
-  get siteUrl(): string | undefined {
-    return this.#dependencies.siteUrl ?? this.publicUrl;
   }
 
   /** From now on every request goes through the framework, which tells callers that the server closes. */
@@ -277,8 +271,8 @@ class HttpCall implements Call<Representation>, Preferences {
     return this.matched.route.name;
   }
 
-  get publicUrl(): string | undefined {
-    return this.operation.tag === 'Page' ? this.api.siteUrl : this.api.publicUrl;
+  get publicUrl(): string {
+    return this.api.publicUrl;
   }
 
   get path(): Readonly<Record<string, string>> {

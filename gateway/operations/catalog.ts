@@ -4,7 +4,6 @@ import { type CatalogueEntry, dcatCatalogue, JSON_LD_TYPE } from '../encoders/dc
 import { asOf } from './as-of.ts';
 import { indicatorFiles, rowFiles } from './data-files.ts';
 import { type Content, defineOperation, type Planned } from './operation.ts';
-import { baseOf } from './public-address.ts';
 
 export const catalog = defineOperation({
   name: 'getCatalog',
@@ -29,14 +28,13 @@ export const catalog = defineOperation({
   plan({ snapshot, publicUrl }): Planned {
     const produce = async (): Promise<Content> => {
       const catalogue = await snapshot.wholeCatalogue();
-      const base = baseOf(publicUrl) ?? '';
       const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
       const filesOf = isServed ? indicatorFiles : rowFiles;
       const entries: CatalogueEntry[] = [];
       for (const { record } of catalogue.ordered('name', 'asc'))
-        entries.push({ record, files: await filesOf(snapshot, record, base) });
+        entries.push({ record, files: await filesOf(snapshot, record, publicUrl) });
       const json = dcatCatalogue({
-        base,
+        base: publicUrl,
         edition: snapshot.id,
         published_at: snapshot.generatedAt,
         countries: snapshot.countries.map(({ record }) => record),

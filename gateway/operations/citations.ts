@@ -23,7 +23,7 @@ const item: z.ZodType<CslItem> = z.object({
   publisher: z.string(),
   version: z.string().describe('Id of the snapshot'),
   note: z.string().describe('Credit line and licence'),
-  URL: z.string().optional(),
+  URL: z.string(),
 });
 
 type Form = Pick<SubjectDocument, 'file' | 'name' | 'mediaType' | 'answer'> & {

@@ -9,7 +9,6 @@ import { asOf } from './as-of.ts';
 import { indicatorNotFound } from './indicator.ts';
 import type { AsOf, Input, PathParameter, QuerySchema, Refused } from './operation.ts';
 import { refused } from './operation.ts';
-import { baseOf } from './public-address.ts';
 
 export interface CitedQuery {
   as_of?: AsOf | undefined;
@@ -20,11 +19,10 @@ export interface Cited extends Omit<Citation, 'url'> {
   path: string;
 }
 
-/** With the address, where the service knows its own. */
-export function citationOf({ path, ...citation }: Cited, publicUrl: string | undefined): Citation {
-  const base = baseOf(publicUrl);
-  return { ...citation, url: base === null ? null : base + path };
-}
+export const citationOf = ({ path, ...citation }: Cited, publicUrl: string): Citation => ({
+  ...citation,
+  url: publicUrl + path,
+});
 
 export interface Subject {
   /** As names of operations contain it. */

@@ -5,10 +5,9 @@ import type { Edition } from '../snapshot/edition.ts';
 import { type CitedQuery, citationOf, type Subject } from './cited-subjects.ts';
 import { bundles, indicatorFiles } from './data-files.ts';
 import type { Input, Refused } from './operation.ts';
-import { baseOf } from './public-address.ts';
 
-/** What a subject has besides its citation. @param base before paths, where it is known. */
-type Contents = (edition: Edition, id: string, base: string | null) => Promise<Omit<DataSet, 'citation'>>;
+/** What a subject has besides its citation. @param base before paths. */
+type Contents = (edition: Edition, id: string, base: string) => Promise<Omit<DataSet, 'citation'>>;
 
 /** @param id as sent, or that of today for an indicator. */
 export async function describeDataSet(
@@ -18,7 +17,7 @@ export async function describeDataSet(
 ): Promise<DataSet | Refused> {
   const cited = await subject.cite(input, id);
   if ('kind' in cited) return cited;
-  const contents = await CONTENTS[subject.name](input.snapshot, id, baseOf(input.publicUrl));
+  const contents = await CONTENTS[subject.name](input.snapshot, id, input.publicUrl);
   return { citation: citationOf(cited, input.publicUrl), ...contents };
 }
 
@@ -28,7 +27,7 @@ const CONTENTS: Readonly<Record<Subject['name'], Contents>> = {
   Edition: editionContents,
 };
 
-async function indicatorContents(edition: Edition, id: string, base: string | null) {
+async function indicatorContents(edition: Edition, id: string, base: string) {
   const entry = await edition.indicator(id);
   if (entry === undefined) throw new Error(`the edition has no ${id}`);
   const { record } = entry;
@@ -38,11 +37,11 @@ async function indicatorContents(edition: Edition, id: string, base: string | nu
     keywords: [topic],
     indicators: [record],
     sources: await sourcesOf(edition, [record]),
-    files: base === null ? [] : await indicatorFiles(edition, record, base),
+    files: await indicatorFiles(edition, record, base),
   };
 }
 
-async function providerContents(edition: Edition, id: string, base: string | null) {
+async function providerContents(edition: Edition, id: string, base: string) {
   const catalogue = await edition.wholeCatalogue();
   const indicators = catalogue.listed('name', 'asc', { provider: id }).map(({ record }) => record);
   const name = indicators[0]?.provider.name ?? id;
@@ -51,11 +50,11 @@ async function providerContents(edition: Edition, id: string, base: string | nul
     keywords: topicsOf(indicators),
     indicators,
     sources: await sourcesOf(edition, indicators),
-    files: base === null ? [] : await bundles(edition, providersOf(indicators), base),
+    files: await bundles(edition, providersOf(indicators), base),
   };
 }
 
-async function editionContents({ editions }: Edition, id: string, base: string | null) {
+async function editionContents({ editions }: Edition, id: string, base: string) {
   const edition = await editions.open({ edition: id });
   const catalogue = await edition.wholeCatalogue();
   const indicators = catalogue.ordered('name', 'asc').map(({ record }) => record);
@@ -64,7 +63,7 @@ async function editionContents({ editions }: Edition, id: string, base: string |
     keywords: topicsOf(indicators),
     indicators,
     sources: providersOf(indicators).map(({ name }) => ({ name, url: null })),
-    files: base === null ? [] : await bundles(edition, providersOf(indicators), base),
+    files: await bundles(edition, providersOf(indicators), base),
   };
 }
 

@@ -5,8 +5,7 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { DUCKDB_TYPE, databaseFile } from '../encoders/duckdb.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import { catalogueTables } from './catalogue-tables.ts';
-import { defineOperation, type Planned, refused, type WholeFile } from './operation.ts';
-import { baseOf } from './public-address.ts';
+import { defineOperation, type Planned, type WholeFile } from './operation.ts';
 
 const STATEMENTS = readSql(import.meta.url, 'sql/catalogue-database.sql');
 
@@ -18,7 +17,7 @@ export const database = defineOperation({
   description:
     'For `ATTACH`: tables `indicators`, `providers`, `topics`, `countries`, `groups` and `edition`, and the macros ' +
     '`observations(id)` and `bundle(id)`, which read the file of an indicator or of a provider, as of this snapshot. ' +
-    'Reading those needs a key. Answered only where the service knows its address.',
+    'Reading those needs a key.',
   needsKey: false,
   priceText: 'free',
   // No whole answer is kept: most ask for a part.
@@ -28,11 +27,9 @@ export const database = defineOperation({
   query: z.object({}),
   answer: z.string().describe('A DuckDB database, for DuckDB 1.2 and later'),
   mediaType: DUCKDB_TYPE,
-  errors: ['not_found'],
+  errors: [],
   async plan({ snapshot, publicUrl }): Promise<Planned> {
-    const base = baseOf(publicUrl);
-    if (base === null) return refused('not_found', NO_ADDRESS);
-    const file = await keptDatabase(snapshot, base);
+    const file = await keptDatabase(snapshot, publicUrl);
     const content = {
       kind: 'whole',
       file,
@@ -43,9 +40,6 @@ export const database = defineOperation({
     return { kind: 'plan', price: 0, rows: 0, file, produce: () => content };
   },
 });
-
-const NO_ADDRESS =
-  'The database holds addresses of this service, and its operator has not set where it is reached (PUBLIC_URL).';
 
 /** Kept with the edition, because a client reads it part by part. A process has one address. */
 const kept = new WeakMap<Edition, Promise<WholeFile>>();

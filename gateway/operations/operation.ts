@@ -112,8 +112,8 @@ export interface Input<Query> {
   /** Path parameters, decoded, as sent. */
   path: Readonly<Record<string, string>>;
   query: Query;
-  /** Where callers reach the service; absent where it was not told. */
-  publicUrl?: string | undefined;
+  /** Where callers reach the service, without a slash at its end. */
+  publicUrl: string;
 }
 
 /** An object schema whose members are the parameters that the operation knows. */

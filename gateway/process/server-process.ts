@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../../admin/context.ts';
 import { ensureFirstOperator } from '../../admin/first-operator.ts';
@@ -23,6 +22,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createRequestIds } from '../http/request.ts';
 import { RedisMetering } from '../metering/redis-metering.ts';
 import { openOrigin } from '../origin/origin.ts';
+import { localAddress, serviceAddress } from '../service-address.ts';
 import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import type { ShutdownHook } from './lifecycle.ts';
@@ -39,6 +39,7 @@ const BACKLOG = 4_096;
 /** Options beyond the settings. */
 export interface ServerProcessOptions {
   redisUrl: string;
+  /** Not 0: the service names it in its address. */
   port: number;
   /** Shares the port with other processes; the kernel distributes connections among them. */
   reusePort: boolean;
@@ -63,11 +64,12 @@ export interface ServerProcess {
 
 /** Starts to serve requests. Adds its shutdown hooks as it goes, so that a failed start can be cleaned up. */
 export async function startServerProcess(
-  settings: Settings,
+  given: Settings,
   { redisUrl, port, reusePort, processCount, onSwitch, onDamage = () => {} }: ServerProcessOptions,
   log: Logger,
   shutdownHooks: ShutdownHook[],
 ): Promise<ServerProcess> {
+  const settings = { ...given, PORT: port };
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'metering');
   shutdownHooks.push(async () => redis.disconnect());
   const adminRedis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
@@ -101,7 +103,7 @@ export async function startServerProcess(
     packs: [],
     archive,
   });
-  let publicUrl = settings.PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+  const publicUrl = serviceAddress(settings);
   const account = await openAccountService({
     settings: { ...settings, REDIS_URL: redisUrl },
     redis: adminRedis,
@@ -142,8 +144,6 @@ export async function startServerProcess(
   });
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
   shutdownHooks.push(() => app.close());
-  const url = `http://${visibleHost(settings.HOST)}:${(app.server.address() as AddressInfo).port}`;
-  publicUrl ||= url;
   return {
     metrics,
     checkPointer: () => snapshots.check(),
@@ -165,7 +165,7 @@ export async function startServerProcess(
       account.startWorker();
       await tasks.run('job schedules', () => account.scheduleJobs());
       const mail = account.mailer.description;
-      return startupBanner(url, snapshots.current(), { demoKey, operator, mail });
+      return startupBanner(localAddress(settings), snapshots.current(), { demoKey, operator, mail });
     },
   };
 }
@@ -175,7 +175,3 @@ function firstOperator(settings: Settings, redis: RedisClient): Promise<SignIn |
   const operators = new OperatorStore(redis, Date.now);
   return ensureFirstOperator(operators, new AuditLog(redis, Date.now), settings, isDemo(settings));
 }
-
-/** Wildcard and loopback addresses are shown as localhost. */
-const visibleHost = (host: string): string =>
-  ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host) ? 'localhost' : host;

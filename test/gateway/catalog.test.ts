@@ -83,15 +83,15 @@ test('an indicator without figures has no years', async () => {
   expect(dataset('beta.empty_series')).not.toHaveProperty('temporal');
 });
 
-test('without an address of its own, addresses are relative', async () => {
-  const unaddressed = await Service.start({ settings: { PUBLIC_URL: '' } });
+test('without PUBLIC_URL, addresses are on this machine', async () => {
+  const local = await Service.start({ settings: { PUBLIC_URL: '', PORT: '8123' } });
   try {
-    const { catalogue, dataset } = await read(unaddressed);
-    expect(catalogue['@id']).toBe('/v1/catalog.jsonld');
+    const { catalogue, dataset } = await read(local);
+    expect(catalogue['@id']).toBe('http://localhost:8123/v1/catalog.jsonld');
     const [first] = dataset('alpha.life_expectancy').distribution ?? [];
-    expect(first?.accessURL).toMatch(/^\/v1\//);
+    expect(first?.accessURL).toMatch(/^http:\/\/localhost:8123\/v1\//);
   } finally {
-    await unaddressed.stop();
+    await local.stop();
   }
 });
 

@@ -111,7 +111,7 @@ test(
       authors: ['Smith and Sons, Ltd.'],
       published_at: '2026-01-31T23:59:59+00:00',
       version: '1',
-      url: null,
+      url: 'https://almanac.example/a_b?c=d#e',
       note: 'C:\\new_table "a"--b',
     };
     const [found] = await read([{ bib: bibtex(citation), csl: JSON.stringify([cslItem(citation)]) }]);

@@ -121,7 +121,7 @@ describe('text that BibTeX or a reference manager would misread', () => {
     authors: ['Smith and Sons', 'Ünal {'],
     published_at: '2026-01-31T23:59:59+00:00',
     version: '1',
-    url: null,
+    url: 'https://almanac.example/a_b?c=d&e',
     note: 'two\nlines "quoted" <b> ddf---undp',
   };
 
@@ -134,7 +134,7 @@ describe('text that BibTeX or a reference manager would misread', () => {
     expect(text).toContain('author = {{Smith and Sons} and {Ünal {\\textbraceleft}}}');
     expect(text).toContain('note = {two lines "quoted" <b> ddf-{}-{}-undp}');
     expect(text.split('{')).toHaveLength(text.split('}').length);
-    expect(text).not.toContain('url');
+    expect(text).toContain(`url = {${citation.url}}`);
   });
 
   test('stands unescaped in CSL-JSON, on one line', () => {
@@ -144,6 +144,6 @@ describe('text that BibTeX or a reference manager would misread', () => {
       issued: { 'date-parts': [[2026, 1, 31]] },
       note: 'two lines "quoted" <b> ddf---undp',
     });
-    expect(cslItem(citation)).not.toHaveProperty('URL');
+    expect(cslItem(citation).URL).toBe(citation.url);
   });
 });

@@ -100,13 +100,13 @@ test('a licence without an address is named', async () => {
   expect((await read('providers/beta')).license).toEqual(['Beta terms']);
 });
 
-test('without an address of its own, the service names no file', async () => {
-  const unaddressed = await Service.start({ settings: { PUBLIC_URL: '' } });
+test('without PUBLIC_URL, files are on this machine', async () => {
+  const local = await Service.start({ settings: { PUBLIC_URL: '', PORT: '8123' } });
   try {
-    const json = await read('indicators/alpha.life_expectancy', unaddressed);
-    expect(json).not.toHaveProperty('url');
-    expect(json).not.toHaveProperty('distribution');
+    const { url, distribution } = await read('indicators/alpha.life_expectancy', local);
+    for (const address of [url, distribution?.[0]?.contentUrl])
+      expect(address).toMatch(/^http:\/\/localhost:8123\/v1\//);
   } finally {
-    await unaddressed.stop();
+    await local.stop();
   }
 });

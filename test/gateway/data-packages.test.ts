@@ -109,13 +109,15 @@ test('a licence with neither identifier nor address is in the description', asyn
   expect(json.description).toContain('Beta terms');
 });
 
-test('without an address of its own, the service names no download', async () => {
-  const unaddressed = await Service.start({ settings: { PUBLIC_URL: '' } });
+test('without PUBLIC_URL, downloads are on this machine', async () => {
+  const local = await Service.start({ settings: { PUBLIC_URL: '', PORT: '8123' } });
   try {
-    const { json } = await unaddressed.get('/v1/indicators/alpha.life_expectancy/datapackage.json');
-    expect(json).not.toHaveProperty('id');
-    expect(json.resources.map(({ name }: Resource) => name)).toEqual(['indicators']);
+    const { json } = await local.get('/v1/indicators/alpha.life_expectancy/datapackage.json');
+    const downloads = json.resources.filter(({ path }: Resource) => path !== undefined);
+    expect(downloads).not.toEqual([]);
+    for (const address of [json.id, ...downloads.map(({ path }: Resource) => path)])
+      expect(address).toMatch(/^http:\/\/localhost:8123\/v1\//);
   } finally {
-    await unaddressed.stop();
+    await local.stop();
   }
 });

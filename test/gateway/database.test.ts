@@ -147,11 +147,13 @@ describe('as an answer', () => {
     expect(answer.bytes.equals(bytes)).toBe(true);
   });
 
-  test('is 404 where the service does not know its address', async () => {
-    const other = await Service.start({ snapshots: service.directory, settings: { PUBLIC_URL: '' } });
-    const answer = await other.get(PATH);
-    await other.stop();
-    expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
-    expect(answer.json.error.message).toContain('PUBLIC_URL');
+  test('without PUBLIC_URL, reads from this machine', async () => {
+    const settings = { PUBLIC_URL: '', PORT: '8123' };
+    const local = await Service.start({ snapshots: service.directory, settings });
+    const file = join(folder, 'local.duckdb');
+    await writeFile(file, (await local.get(PATH)).bytes);
+    await local.stop();
+    await connection.run(`ATTACH '${file}' AS local (READ_ONLY)`);
+    expect(await rowsOf('SELECT url FROM local.edition')).toEqual([{ url: 'http://localhost:8123' }]);
   });
 });

@@ -28,6 +28,9 @@ function readerOf(operation: Operation): ParameterReader<unknown> {
   return reader;
 }
 
+/** No price depends on where the service is. */
+const NO_ADDRESS = '';
+
 export interface CallCost {
   /** In credits. */
   price: number;
@@ -41,6 +44,7 @@ export async function callCost(
 ): Promise<CallCost | null> {
   const reading = readerOf(operation)(parseQueryString(query));
   if (!reading.ok) return null;
-  const planned = await operation.plan({ snapshot: edition, path, query: reading.values });
+  const call = { snapshot: edition, path, query: reading.values, publicUrl: NO_ADDRESS };
+  const planned = await operation.plan(call);
   return planned.kind === 'plan' ? { price: planned.price, rows: planned.rows } : null;
 }

@@ -100,7 +100,7 @@ function asOperation<Query>(
     query: query ?? (NO_QUERY as unknown as QuerySchema<Query>),
     answer: z.string(),
     errors: [],
-    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl = '' }) => ({
+    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl }) => ({
       kind: 'plan',
       price: 0,
       rows: 0,

@@ -1,7 +1,7 @@
 /** What pages say about the service itself: prices, limits, who runs it. All of it comes from the settings. */
-import { isIP } from 'node:net';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
+import { serviceAddress } from '../../service-address.ts';
 
 export interface Limits {
   /** Whose requests are counted together. */
@@ -13,8 +13,6 @@ export interface Limits {
 export interface ServiceFacts {
   /** Where visitors reach the service, without a slash at its end. */
   baseUrl: string;
-  /** Whether the operator has said so, and the service can name its own address. */
-  knowsAddress: boolean;
   /** Credits of a new account. */
   freeGrant: number;
   limits: readonly Limits[];
@@ -31,8 +29,7 @@ export interface ServiceFacts {
 
 export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): ServiceFacts {
   return {
-    baseUrl: settings.PUBLIC_URL?.replace(/\/+$/, '') ?? localUrl(settings),
-    knowsAddress: settings.PUBLIC_URL !== undefined,
+    baseUrl: serviceAddress(settings),
     freeGrant: settings.FREE_GRANT,
     limits: [
       limits('Without a key, by address', settings.ANONYMOUS_PER_MINUTE, settings.ANONYMOUS_PER_DAY),
@@ -50,9 +47,6 @@ export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): 
 }
 
 const limits = (who: string, perMinute: number, perDay: number): Limits => ({ who, perMinute, perDay });
-
-const localUrl = ({ HOST, PORT }: Settings): string =>
-  `http://${isIP(HOST) === 6 ? `[${HOST}]` : HOST.replace('127.0.0.1', 'localhost')}:${PORT}`;
 
 /** The default of the setting names nobody. */
 const NOBODY = 'Almanac';

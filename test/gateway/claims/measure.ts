@@ -37,7 +37,7 @@ async function ask(store: SnapshotStore, claims: readonly string[]): Promise<Row
   const query = claims.map((claim) => `claim=${encodeURIComponent(claim)}`).join('&');
   const reading = read(parseQueryString(query));
   if (!snapshot || !reading.ok) throw new Error(`no answer to ${query}`);
-  const planned = await verify.plan({ snapshot, path: {}, query: reading.values });
+  const planned = await verify.plan({ snapshot, path: {}, query: reading.values, publicUrl: '' });
   if (planned.kind !== 'plan') throw new Error(`not planned: ${planned.kind}`);
   const content: Content = await planned.produce(null);
   if (content.kind !== 'document') throw new Error('no document');

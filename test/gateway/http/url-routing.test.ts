@@ -269,6 +269,7 @@ describe('the route cache', () => {
       loadShedder: new LoadShedder(LOAD_LIMITS, log),
       newRequestId: () => 'any',
       addressOf: () => '',
+      publicUrl: '',
       log,
       observe: null,
     });

@@ -24,9 +24,11 @@ const redisPids = async (): Promise<string> =>
     await run('pgrep', ['-f', `redis-server.*${program.directory}`]).catch(() => ({ stdout: '' }))
   ).stdout.trim();
 
-test('prints URL, snapshot, demo key and three curl lines that work when pasted; SIGINT ends it and its Redis', async () => {
+test('prints its URL, which documents name, snapshot, demo key and three curl lines that work when pasted; SIGINT ends it and its Redis', async () => {
   const { child, startupBanner, url } = await program.start();
   expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+  const described = await fetch(`${url}/v1/catalog.jsonld`);
+  expect(await described.text()).toContain(`"@id":"${url}/v1/catalog.jsonld"`);
   expect(startupBanner).toContain('2,807 observations, 13 indicators, 11 countries');
   expect(startupBanner).toMatch(/Demo key +alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}\n/);
   const lines = startupBanner.split('\n').filter((line) => line.trim().startsWith('curl'));

@@ -101,7 +101,7 @@ describe('legal texts', () => {
       const [terms] = legalPages(facts);
       const snapshot = service.snapshots.current();
       if (!terms || !snapshot) throw new Error('no page');
-      const planned = await terms.plan({ snapshot, path: {}, query: {} });
+      const planned = await terms.plan({ snapshot, path: {}, query: {}, publicUrl: facts.baseUrl });
       const content = planned.kind === 'plan' ? await planned.produce(null) : null;
       expect(content?.kind === 'document' && content.json.toString()).toContain('Those of Example Ltd.');
       await writeFile(file, '# Our terms\n\nThose of {{ facts.nobody }}.\n');
