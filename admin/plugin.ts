@@ -40,6 +40,7 @@ import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
+import { licenceRoutes } from './routes/licences.ts';
 import { operatorPasswordRoutes } from './routes/operator-password.ts';
 import { operatorSecondFactorRoutes } from './routes/operator-second-factor.ts';
 import { operatorRoutes } from './routes/operators.ts';
@@ -61,6 +62,7 @@ const NAV = [
   { path: '/admin/indicators', label: 'Indicators' },
   { path: '/admin/quality', label: 'Quality' },
   { path: '/admin/providers', label: 'Providers' },
+  { path: '/admin/licences', label: 'Licences' },
   { path: '/admin/runs', label: 'Runs' },
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
@@ -165,6 +167,7 @@ const ROUTES = [
   indicatorActionRoutes,
   qualityRoutes,
   providerRoutes,
+  licenceRoutes,
   runsRoutes,
   givenUpJobsRoutes,
   runActionRoutes,

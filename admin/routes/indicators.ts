@@ -17,6 +17,7 @@ import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';
+import { licencePath } from './licences.ts';
 
 const STATES = [
   'enabled',
@@ -48,7 +49,7 @@ const query = z.object({
 });
 type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'>;
 
-/** A row of the list. An indicator that the build left out has no page, because operators cannot change that. */
+/** A row of the list. Of indicators that the build left out, those withheld for their licence have a page. */
 type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'topic' | 'provider'> & {
   path: string | null;
   enabled: boolean;
@@ -77,7 +78,7 @@ const listed = (one: AdminIndicator): Listed => ({
 const listedExcluded = (one: ExcludedIndicator): Listed => ({
   ...one,
   description: null,
-  path: null,
+  path: one.why === 'not redistributable' ? licencePath(one.id) : null,
   enabled: false,
   states: [one.why],
   detail: one.detail ?? '',

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import { SecondFactorStore } from '../../gateway/accounts/sign-in/second-factor.ts';
 import { type AdminService, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
@@ -20,6 +21,12 @@ describe('decisions in the operator area', () => {
   beforeAll(async () => {
     service = await startAdmin({}, { mailer: mailbox });
     await service.signedIn('owner');
+    const withheld: ExcludedIndicator = {
+      ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
+      ...{ provider: 'world-bank', why: 'not redistributable' },
+      detail: 'International Energy Agency: IEA terms and conditions',
+    };
+    await service.client.set('left-out', JSON.stringify([withheld]));
     browser = await openBrowser();
     page = await browser.context.newPage();
     await page.goto(`${service.url}/admin/`);
@@ -127,8 +134,27 @@ describe('decisions in the operator area', () => {
     await page.getByText('Gapminder is switched on.').waitFor();
   });
 
+  it('an operator decides about a series that is withheld for its licence', async () => {
+    await follow(page, 'Licences', '/admin/licences');
+    await inspect(page, 'admin-licences');
+    await page.getByRole('link', { name: 'Energy use' }).click();
+    await inspect(page, 'admin-licence');
+    await page.getByLabel('Decision').selectOption('open');
+    await page.getByLabel('Reason').fill('permission of 1 May, kept with the contracts');
+    await page.getByRole('button', { name: 'Decide and rebuild' }).click();
+    await page.getByText('Licence: name the licence under which it is published.').waitFor();
+    await inspect(page, 'admin-licence-refused');
+    await page.getByRole('textbox', { name: /^Licence/ }).fill('Permission of the IEA');
+    await page.getByRole('button', { name: 'Decide and rebuild' }).click();
+    await page.getByText('Energy use is published as open. The catalogue is being rebuilt').waitFor();
+    await inspect(page, 'admin-licence-decided');
+    await follow(page, 'Licences', '/admin/licences');
+    await page.getByText('No series.').waitFor();
+  });
+
   it('was inspected page by page', () => {
     expect([
+      ...unseenPages(service.routes, '/admin/licences'),
       ...unseenPages(service.routes, '/admin/providers'),
       ...unseenPages(service.routes, '/admin/second-factor'),
       ...unseenPages(service.routes, '/admin/operators'),

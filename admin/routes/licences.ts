@@ -1,0 +1,205 @@
+/** The queue of series that are withheld for their licence, and the page that decides about one. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-decisions.ts';
+import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  PageError,
+  type Pager,
+  parseFields,
+  textField,
+  withQuery,
+} from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { versionOf } from '../decision-store.ts';
+import {
+  LICENCE_STATES,
+  type LicenceState,
+  type LicensedSeries,
+  listLicensedSeries,
+} from '../licence-queue.ts';
+import { indicatorSubject, queueRebuild } from './indicator.ts';
+
+const PATH = '/admin/licences';
+const HISTORY = 20;
+const ANY = 'any';
+
+export const licencePath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+
+const listQuery = z.object({
+  q: textField(200),
+  provider: textField(100),
+  state: z.enum([ANY, ...LICENCE_STATES]).default('undecided'),
+  limit: integerField(1, 500, 50),
+  offset: integerField(0, 10_000_000, 0),
+  format: formatField,
+});
+
+const decisionForm = z.object({
+  publish: z.enum(LICENCE_WORDS, { error: `one of ${LICENCE_WORDS.join(', ')}` }),
+  licence: textField(200),
+  licence_url: textField(500),
+  attribution: textField(500),
+  reason: textField(500),
+  /** The decision that the operator saw. */
+  seen: textField(20),
+});
+type DecisionForm = z.output<typeof decisionForm>;
+
+interface LicencesPage {
+  q: string;
+  provider: string;
+  state: typeof ANY | LicenceState;
+  providers: string[];
+  states: readonly string[];
+  series: (LicensedSeries & { path: string })[];
+  pager: Pager;
+  csv: string;
+}
+
+interface LicencePage {
+  series: LicensedSeries;
+  path: string;
+  /** What the form offers. */
+  choices: readonly LicenceDecision['publish'][];
+  form: DecisionForm & { problem: string };
+  audit: AuditEntry[];
+  auditGap: string | null;
+}
+
+export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const listView = area.view<LicencesPage>('licences.njk');
+  const licenceView = area.view<LicencePage>('licence.njk');
+
+  scope.get('/licences', async (request, reply) => {
+    const { format, limit, offset, ...filters } = parseFields(listQuery, request.query);
+    const all = await listLicensedSeries(area);
+    const found = all.filter((one) => matches(one, filters));
+    if (format === 'csv') return sendCsv(reply, 'licences', COLUMNS, found.map(row));
+    return listView(reply, 'Licences', {
+      ...filters,
+      providers: [...new Set(all.map(({ provider }) => provider.id))],
+      states: [...LICENCE_STATES, ANY],
+      series: found.slice(offset, offset + limit).map((one) => ({ ...one, path: licencePath(one.id) })),
+      pager: createPager(PATH, filters, { total: found.length, limit, offset }),
+      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+    });
+  });
+
+  async function find(request: FastifyRequest): Promise<LicensedSeries> {
+    const { id } = request.params as { id: string };
+    const series = (await listLicensedSeries(area)).find((one) => one.id === id);
+    if (!series) throw new PageError(404, `${id} is not withheld for its licence.`);
+    return series;
+  }
+
+  async function show(reply: FastifyReply, series: LicensedSeries, form: LicencePage['form']) {
+    const { id, name } = series;
+    const { entries, gap } = await area.audit.page({ subject: indicatorSubject(id), limit: HISTORY });
+    return licenceView(reply, name, {
+      series,
+      path: licencePath(id),
+      choices: choicesOf(series),
+      form,
+      audit: entries,
+      auditGap: gap?.message ?? null,
+    });
+  }
+
+  scope.get('/licences/:id', async (request, reply) => {
+    const series = await find(request);
+    return show(reply, series, { ...formOf(series), problem: '' });
+  });
+
+  scope.post('/licences/:id', async (request, reply) => {
+    const series = await find(request);
+    const form = parseFields(decisionForm, request.body);
+    const problem = problemOf(form, series);
+    if (problem !== null) return show(reply.code(422), series, { ...form, problem });
+    const { id, name, state } = series;
+    const decision = decisionOf(form, actorOf(request), area.now());
+    const change = {
+      ...{ action: 'licence.decide', subject: indicatorSubject(id), reason: form.reason },
+      before: { publish: state },
+      after: {
+        publish: decision.publish,
+        ...(decision.publish !== 'withhold' && { licence: decision.licence }),
+      },
+    };
+    await auditedChange(area, request, change, () =>
+      area.decisions.licences.replace(id, form.seen, decision),
+    );
+    const done =
+      decision.publish === 'withhold' ? `${name} is withheld` : `${name} is published as ${decision.publish}`;
+    return redirectWithFlash(area, reply, licencePath(id), await queueRebuild(area, request, done));
+  });
+}
+
+type Filters = Pick<LicencesPage, 'q' | 'provider' | 'state'>;
+
+function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean {
+  if ((provider !== '' && one.provider.id !== provider) || (state !== ANY && one.state !== state))
+    return false;
+  const searched = `${one.name}\n${one.id}\n${one.withheldBy}`.toLowerCase();
+  return q
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => searched.includes(word));
+}
+
+/** No series is published wider than its provider allows. */
+const choicesOf = ({ widest }: LicensedSeries): LicencePage['choices'] =>
+  LICENCE_WORDS.filter((word) => {
+    if (word === 'withhold') return true;
+    return widest !== null && (word === 'display' || widest === 'open');
+  });
+
+function formOf({ decision }: LicensedSeries): DecisionForm {
+  const terms = decision !== null && decision.publish !== 'withhold' ? decision : null;
+  return {
+    publish: decision?.publish ?? 'withhold',
+    licence: terms?.licence ?? '',
+    licence_url: terms?.licence_url ?? '',
+    attribution: terms?.attribution ?? '',
+    reason: '',
+    seen: versionOf(decision),
+  };
+}
+
+function problemOf(form: DecisionForm, series: LicensedSeries): string | null {
+  const { publish, licence, licence_url, reason } = form;
+  if (!choicesOf(series).includes(publish))
+    return `${series.provider.name} allows no wider access than ${series.widest ?? 'none'}: see its definition.`;
+  if (reason === '') return 'Reason: say why, such as where the permission is kept.';
+  if (publish === 'withhold') return null;
+  if (licence === '') return 'Licence: name the licence under which it is published.';
+  if (licence_url !== '' && !z.url({ protocol: /^https?$/ }).safeParse(licence_url).success)
+    return 'Link of the licence: an address such as https://example.org/licence.';
+  return null;
+}
+
+function decisionOf(form: DecisionForm, by: string, decided_at_ms: number): LicenceDecision {
+  const { publish, licence, licence_url, attribution, reason } = form;
+  const who = { reason, by, decided_at_ms };
+  if (publish === 'withhold') return { publish, ...who };
+  return { publish, licence, licence_url: licence_url || null, attribution: attribution || null, ...who };
+}
+
+const COLUMNS = [
+  ...['id', 'name', 'unit', 'provider', 'withheld_by', 'state', 'pending'],
+  ...['licence', 'reason', 'decided_by', 'decided_at'],
+];
+
+function row({ id, name, unit, provider, withheldBy, state, isPending, decision }: LicensedSeries): Cell[] {
+  const licence = decision && decision.publish !== 'withhold' ? decision.licence : '';
+  const decided_at = decision && new Date(decision.decided_at_ms).toISOString();
+  return [
+    ...[id, name, unit, provider.id, withheldBy, state, isPending],
+    ...[licence, decision?.reason ?? '', decision?.by ?? '', decided_at],
+  ];
+}
