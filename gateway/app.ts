@@ -15,6 +15,7 @@ import { installPublishedLog } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
+import { installMcp } from './mcp/endpoint.ts';
 import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
@@ -49,13 +50,15 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const facts = serviceFacts(settings, packs);
   const described = { current: () => snapshots.current(), publicUrl: facts.baseUrl, log };
   const pages = sitePages(facts, apiReference(described));
+  const executor = new Executor({ metering, snapshots, now, log });
+  const addressOf = addressReader(settings);
   const api = new PublicApi({
     pages,
     errorPage: renderErrorPage,
-    executor: new Executor({ metering, snapshots, now, log }),
+    executor,
     loadShedder,
     newRequestId: randomId,
-    addressOf: addressReader(settings),
+    addressOf,
     publicUrl: facts.baseUrl,
     log,
     observe,
@@ -84,6 +87,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installPublishedLog(app, snapshots);
   installOpenApi(app, described);
   installAssets(app);
+  const { baseUrl: publicUrl } = facts;
+  installMcp(app, { executor, loadShedder, newRequestId: randomId, addressOf, publicUrl, settings, log });
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
   api.install(app);

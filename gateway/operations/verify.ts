@@ -11,7 +11,7 @@ import { type Content, defineOperation, document, type Planned, underAlias } fro
 
 const figure = z.number().nullable();
 
-const verdictRow = z.object({
+export const verdictRow = z.object({
   claim: z.string().describe('As sent'),
   indicator: z.string().describe('By its id of today'),
   iso3,

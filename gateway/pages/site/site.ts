@@ -14,6 +14,7 @@ import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicators } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
+import { llms } from './pages/llms.ts';
 import { pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { provider, providers } from './pages/providers.ts';
@@ -37,7 +38,16 @@ export const SITE_PAGES: readonly Operation[] = [
 export function sitePages(facts: ServiceFacts, api: ApiReference): readonly Operation[] {
   const about = [pricing(facts), status(facts), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [...pages, ...pictures, ...cards, embed, suggest, robots(facts), ...sitemaps(facts, pages)];
+  return [
+    ...pages,
+    ...pictures,
+    ...cards,
+    embed,
+    suggest,
+    robots(facts),
+    llms(facts),
+    ...sitemaps(facts, pages),
+  ];
 }
 
 interface Problem {

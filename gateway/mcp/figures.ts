@@ -1,0 +1,142 @@
+/** Figures for tools: asked for through the operation `data`, which decides what they cost and whether they may be given. */
+import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { data } from '../operations/data.ts';
+import type { Invalid, Refused } from '../operations/operation.ts';
+import type { Edition } from '../snapshot/edition.ts';
+import type { SelectedRows } from '../snapshot/selected-rows.ts';
+import { type Figure, NO_ESTIMATE, type Refusal } from './answer.ts';
+import { type Asking, type InnerCall, planInner, rowsOf } from './inner-call.ts';
+
+export interface FiguresAsked {
+  indicators: readonly string[];
+  /** ISO3 codes; absent for all countries. */
+  countries?: readonly string[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  latest?: number | undefined;
+}
+
+/** No answer has room for more figures. */
+export const FIGURES_MAX = 400;
+
+const FIELDS = 'indicator,iso3,name,year,value,unit,status,projected,ci_lo,ci_hi,rank';
+
+type Row = Omit<Figure, 'country'> & { name: string; ci_lo: number | null; ci_hi: number | null };
+
+/** The same question, as `data` is asked it over HTTP. */
+export const dataCall = ({ indicators, countries, from, to, latest }: FiguresAsked): InnerCall => ({
+  operation: data,
+  query: {
+    indicators: indicators.join(','),
+    countries: countries?.join(','),
+    from,
+    to,
+    latest,
+    missing: 'omit',
+  },
+});
+
+export interface Figures {
+  kind: 'figures';
+  /** What all of them cost. */
+  price: number;
+  /** How many there are. */
+  rows: number;
+  /** At most `FIGURES_MAX`. */
+  figures: Figure[];
+}
+
+/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function askFigures(asking: Asking, asked: FiguresAsked): Promise<Figures | Refused | Invalid> {
+  const { operation, query } = dataCall(asked);
+  const planned = await planInner(asking, {
+    operation,
+    query: { ...query, fields: FIELDS, format: 'ndjson' },
+  });
+  if (planned.kind !== 'plan') return planned;
+  const rows = await rowsOf<Row>(planned.produce(null), FIGURES_MAX);
+  return { kind: 'figures', price: planned.price, rows: planned.rows, figures: rows.map(toFigure) };
+}
+
+function toFigure({ indicator, iso3, name, year, value, unit, status, projected, ...rest }: Row): Figure {
+  const { ci_lo, ci_hi, rank = null } = rest;
+  return {
+    ...{ indicator, iso3, country: name, year, value, unit, status, projected },
+    ...(ci_lo === null ? {} : { ci_lo }),
+    ...(ci_hi === null ? {} : { ci_hi }),
+    ...(rank === null ? {} : { rank }),
+  };
+}
+
+export interface HeldYears {
+  /** Ascending. */
+  measured: number[];
+  projected: number[];
+}
+
+/** The years for which a series has values, by country. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function heldYears(
+  { observations }: Edition,
+  indicator: string,
+  countries: readonly string[],
+): Promise<Map<string, HeldYears>> {
+  const filter = { countries: countries.toSorted() };
+  const selected = await observations.selectRows(indicator, filter, { missing: true });
+  const years = new Map<string, HeldYears>(countries.map((iso3) => [iso3, { measured: [], projected: [] }]));
+  for (const { iso3, year, projected } of rowsHeld(selected))
+    years.get(iso3)?.[projected ? 'projected' : 'measured'].push(year);
+  return years;
+}
+
+function* rowsHeld({ held, at, country }: SelectedRows) {
+  for (const [row, position] of at.entries())
+    yield {
+      iso3: held.countries[country[row] ?? 0] ?? '',
+      year: held.columns.year[position] ?? 0,
+      projected: held.columns.projected[position] === 1,
+    };
+}
+
+/** The held year before and the one after what was asked for. @param years in any order */
+export function nearestYears(
+  years: readonly number[],
+  { from, to }: Pick<FiguresAsked, 'from' | 'to'>,
+): number[] {
+  const before = years.filter((year) => to === undefined || year <= to);
+  const after = years.filter((year) => from === undefined || year >= from);
+  const nearest = [
+    before.length > 0 ? Math.max(...before) : null,
+    after.length > 0 ? Math.min(...after) : null,
+  ];
+  return [...new Set(nearest.filter((year) => year !== null))].sort((a, b) => a - b);
+}
+
+const asText = ({ from, to }: Pick<FiguresAsked, 'from' | 'to'>): string => {
+  if (from === undefined && to === undefined) return '';
+  if (from === to) return ` for ${from}`;
+  return ` for ${[from === undefined ? '' : `from ${from}`, to === undefined ? '' : `to ${to}`].filter((part) => part !== '').join(' ')}`;
+};
+
+/** Why a country of a series has no figure among those that were asked for. */
+export function noData(
+  record: IndicatorRecord,
+  country: { iso3: string; name: string },
+  { measured, projected }: HeldYears,
+  asked: Pick<FiguresAsked, 'from' | 'to' | 'latest'>,
+): Refusal {
+  const held = asked.latest === undefined ? [...measured, ...projected] : measured;
+  const nearest_years = nearestYears(held, asked);
+  const known =
+    nearest_years.length > 0
+      ? `The nearest years held are ${nearest_years.join(' and ')}.`
+      : held.length === 0 && projected.length > 0
+        ? `Only forecasts are held, of ${Math.min(...projected)} to ${Math.max(...projected)}.`
+        : 'It has none for any year.';
+  return {
+    reason: 'no_data',
+    message: `Almanac holds no figure of “${record.name}” for ${country.name}${asText(asked)}. ${known} ${NO_ESTIMATE}`,
+    place: country.iso3,
+    indicator: record.id,
+    nearest_years,
+  };
+}

@@ -1,0 +1,75 @@
+/** A call of an operation as this adapter makes it, and what becomes of its result. */
+import type { Call } from '../call.ts';
+import { type ApiError, ERRORS } from '../errors.ts';
+import type { Executor } from '../execute.ts';
+import type { Content, Operation } from '../operations/operation.ts';
+import type { ParameterReading } from '../operations/parameter-reader.ts';
+import type { ValidationDetail } from '../operations/validation.ts';
+import type { QuotaStatus, Result } from '../result.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+
+/** One HTTP request, which may make several calls. */
+export interface RequestContext {
+  executor: Pick<Executor, 'execute'>;
+  /** Unique for each call. */
+  newRequestId: () => string;
+  authorization: string | undefined;
+  address: () => string;
+  origin: () => string | undefined;
+  publicUrl: string;
+  /** Told of each call, for log and metrics. */
+  onCall: (called: { route: string; keyId: string | null; charged: number }) => void;
+}
+
+export interface AskedCall {
+  operation: Operation;
+  /** Names the call in usage and ledger. */
+  route: string;
+  path?: Readonly<Record<string, string>>;
+  reading: ParameterReading<unknown>;
+}
+
+export type CallError = ApiError | { code: 'invalid_arguments'; message: string };
+
+export type Outcome = { quota: QuotaStatus | null } & ({ text: string } | { error: CallError });
+
+/** Never rejects. The text is a JSON document. */
+export async function carryOut(asked: AskedCall, context: RequestContext): Promise<Outcome> {
+  const { operation, route, path = {}, reading } = asked;
+  const { executor, newRequestId, authorization, address, origin, publicUrl, onCall } = context;
+  const call: Call<string> = {
+    operation,
+    route,
+    requestId: newRequestId(),
+    authorization,
+    path,
+    address,
+    origin,
+    publicUrl,
+    readQuery: () => reading,
+    cached: () => null,
+    render: (content, snapshot) => textOf(content, snapshot),
+  };
+  const result = await executor.execute(call);
+  onCall({ route, keyId: result.key_id, charged: result.quota?.charged ?? 0 });
+  return outcomeOf(result);
+}
+
+function outcomeOf(result: Result<string>): Outcome {
+  const { quota } = result;
+  if (result.kind === 'success') return { text: result.rendered, quota };
+  if (result.kind === 'error') return { error: result.error, quota };
+  return { error: { code: 'invalid_arguments', message: detailText(result.detail) }, quota };
+}
+
+async function textOf(content: Content, { routes }: Snapshot): Promise<string> {
+  if (content.kind === 'document') return content.json.toString();
+  if (content.kind === 'file') return (await routes.bytes(content.path, 'identity')).toString();
+  throw new Error(`a ${content.kind} is no answer of a tool`);
+}
+
+const detailText = (detail: readonly ValidationDetail[]): string =>
+  detail.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'arguments'}: ${msg}`).join('; ');
+
+export const errorText = (error: CallError): string =>
+  error.message ?? (error.code === 'invalid_arguments' ? '' : ERRORS[error.code].message);

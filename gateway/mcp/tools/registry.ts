@@ -1,0 +1,19 @@
+/** Every tool, in the order in which a host is told of them: from finding to checking. */
+import type { Tool } from '../tool.ts';
+import { compareCountriesTool } from './compare-countries.ts';
+import { countryProfileTool } from './country-profile.ts';
+import { describeIndicatorTool } from './describe-indicator.ts';
+import { findIndicatorsTool } from './find-indicators.ts';
+import { getDataTool } from './get-data.ts';
+import { rankCountriesTool } from './rank-countries.ts';
+import { verifyClaimsTool } from './verify-claims.ts';
+
+export const TOOLS: readonly Tool[] = [
+  findIndicatorsTool,
+  describeIndicatorTool,
+  getDataTool,
+  rankCountriesTool,
+  compareCountriesTool,
+  countryProfileTool,
+  verifyClaimsTool,
+];
