@@ -1,6 +1,7 @@
 /** The parts of the bench in order; each can run alone. */
 
 import { buildRows, nightlyRows } from './builds.ts';
+import { clientRows } from './clients.ts';
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
@@ -43,6 +44,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['memory', rowsOf(memoryRows)],
   ['workers', rowsOverStarts(workersRows)],
   ['formats', rowsOf(formatRows)],
+  ['clients', rowsOf(clientRows)],
   ['users', rowsOf(usersRows)],
   ['pages', rowsOf(pageRows)],
   ['pictures', rowsOf(pictureRows)],

@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from almanac.columns import Cell, Columns, column_type
+from almanac.arrow import arrow_of_columns, arrow_of_parquet
+from almanac.columns import Cell, Columns
 from almanac.errors import MissingExtra
 from almanac.questions import DataQuestion
 from almanac.text import text_table
@@ -163,16 +164,7 @@ class Table:
         """A `pyarrow.Table`; the metadata of its schema has `almanac`, which is `attrs` as JSON."""
         if "arrow" not in self._cache:
             _need("pyarrow", "pandas")
-            import pyarrow
-
-            if isinstance(self.content, dict):
-                table = _arrow_of(self.content)
-            else:
-                from pyarrow import parquet
-
-                is_file = isinstance(self.content, Path)
-                source = str(self.content) if is_file else pyarrow.BufferReader(pyarrow.py_buffer(self.content))
-                table = parquet.read_table(source)
+            table = arrow_of_columns(self.content) if isinstance(self.content, dict) else arrow_of_parquet(self.content)
             self._cache["arrow"] = table.replace_schema_metadata({"almanac": json.dumps(self.attrs)})
         return self._cache["arrow"]
 
@@ -226,19 +218,6 @@ def has_arrow() -> bool:
 def _need(library: str, extra: str) -> None:
     if find_spec(library) is None:
         raise MissingExtra(library, extra)
-
-
-def _arrow_of(columns: Columns) -> pyarrow.Table:
-    import pyarrow
-
-    types = {
-        "text": pyarrow.string(),
-        "integer": pyarrow.int32(),
-        "double": pyarrow.float64(),
-        "boolean": pyarrow.bool_(),
-    }
-    arrays = [pyarrow.array(cells, types[column_type(name)]) for name, cells in columns.items()]
-    return pyarrow.Table.from_arrays(arrays, names=list(columns))
 
 
 def _distinct(texts: Sequence[str | None]) -> list[str]:
