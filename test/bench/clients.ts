@@ -1,6 +1,7 @@
 /**
  * Part of the bench: a million rows into pandas by the Python client, beside `pandas.read_parquet` of the same file on disk.
- * A published file has a goal; the answer of `/v1/data` has none, because the gateway writes it anew for each call.
+ * A published file has a goal; the answer of `/v1/data` has none, because the gateway writes it anew for each call. Processor
+ * times are those of Python.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,19 +13,21 @@ import { installPackages, pythonPath } from '../python-packages.ts';
 import { formatAnswers } from './format-answers.ts';
 import { fetchWhole } from './http-client.ts';
 import type { Gateway } from './processes.ts';
-import type { Row, Skipped } from './report.ts';
+import { median, type Row, type Skipped } from './report.ts';
 import type { Account, Session } from './session.ts';
 
 const AT_LEAST = 0.8;
 const ROWS = 1_000_000;
 
+/** Of one round: by the clock, and of the processor in the process of Python. */
+type Seconds = [clock: number, processor: number];
+
 /** What `clients.py` prints of a download. */
 interface Download {
   name: 'bundle' | 'data';
   rows: number;
-  /** Seconds by round. */
-  client: number[];
-  disk: number[];
+  client: Seconds[];
+  disk: Seconds[];
 }
 
 export async function clientRows(session: Session): Promise<(Row | Skipped)[]> {
@@ -69,9 +72,10 @@ async function fittingProvider(gateway: Gateway, { key }: Account, providers: st
 }
 
 function rowOf({ name, rows, client, disk }: Download): Row {
-  const perSecond = (rounds: number[]) => ({
+  const perSecond = (rounds: Seconds[]) => ({
     unit: 'rows/s' as const,
-    rounds: rounds.map((seconds) => rows / seconds),
+    rounds: rounds.map(([clock]) => rows / clock),
+    cpu_us: median(rounds.map(([, processor]) => processor * 1_000_000)),
   });
   const what = name === 'bundle' ? 'the file of a provider' : 'an answer of /v1/data';
   return {
