@@ -17,7 +17,7 @@ import { type Batch, type BatchIndicator, batchIndicators, filesOf } from './mat
 
 const EXCERPTS = readSql(import.meta.url, 'sql/excerpts.sql');
 /** Increment when the same observations give another excerpt. */
-const EXCERPT_VERSION = 1;
+const EXCERPT_VERSION = 2;
 /** Compression takes most of the time, on the thread pool. */
 const PARALLEL = 4;
 
@@ -70,13 +70,17 @@ async function writeBatch(
 }
 
 /** With lists for the bounds also where no row has any. */
-type GrowingExcerpt = StoredExcerpt & { columns: { ci_lo: (number | null)[]; ci_hi: (number | null)[] } };
+type GrowingExcerpt = StoredExcerpt & {
+  columns: { ci_lo: (number | null)[]; ci_hi: (number | null)[] };
+  statuses: Record<string, string>;
+};
 
 const emptyExcerpt = (year: number | null): GrowingExcerpt => ({
   year,
   countries: [],
   runs: [],
   columns: { year: [], value: [], ci_lo: [], ci_hi: [], rank: [], rank_delta_1y: [], projected: [] },
+  statuses: {},
 });
 
 /** By the number of the indicator; those without figures are absent. */
@@ -96,13 +100,15 @@ async function readExcerpts(
   await duck.eachChunk(
     EXCERPTS,
     (columns, rows) => {
-      const [numbers = [], latest = [], iso3 = [], isDrawn = [], ...figures] = columns;
+      const [numbers = [], latest = [], iso3 = [], isDrawn = [], statuses = [], ...figures] = columns;
       for (let at = 0; at < rows; at += 1) {
         const number = Number(numbers[at]);
         const excerpt = excerpts.get(number) ?? emptyExcerpt(Number(latest[at]));
         excerpts.set(number, excerpt);
         countRow(excerpt, String(iso3[at]), isDrawn[at] === true);
         addFigures(excerpt, figures, at);
+        const status = statuses[at];
+        if (typeof status === 'string') excerpt.statuses[String(iso3[at])] = status;
       }
     },
     parameters,
@@ -120,11 +126,8 @@ function countRow({ runs, countries }: GrowingExcerpt, iso3: string, isDrawn: bo
   if (isDrawn) countries.push(iso3);
 }
 
-function addFigures(
-  { columns }: GrowingExcerpt,
-  [year = [], value = [], ciLo = [], ciHi = [], rank = [], rankDelta = [], projected = []]: DuckDBValue[][],
-  at: number,
-): void {
+function addFigures({ columns }: GrowingExcerpt, figures: DuckDBValue[][], at: number): void {
+  const [year = [], value = [], ciLo = [], ciHi = [], rank = [], rankDelta = [], projected = []] = figures;
   columns.year.push(Number(year[at]));
   columns.value.push(value[at] as number | null);
   columns.ci_lo.push(ciLo[at] as number | null);

@@ -6,10 +6,12 @@ import type { SnapshotFiles } from './snapshot-files.ts';
 export class Excerpt {
   /** Only rows that the excerpt covers; asking for others needs the whole series. */
   readonly columns: IndicatorColumns;
+  /** By ISO3, what the source says of the figure of the latest year. */
+  readonly statuses: ReadonlyMap<string, string>;
   readonly #year: number | null;
   readonly #countries: ReadonlySet<string>;
 
-  constructor({ year, countries, runs, columns }: StoredExcerpt) {
+  constructor({ year, countries, runs, columns, statuses = {} }: StoredExcerpt) {
     const starts = new Uint32Array(runs.length + 1);
     for (const [at, [, rows]] of runs.entries()) starts[at + 1] = (starts[at] ?? 0) + rows;
     const held = {
@@ -23,6 +25,7 @@ export class Excerpt {
     };
     const codes = runs.map(([iso3]) => iso3);
     this.columns = new IndicatorColumns(held, codes, starts);
+    this.statuses = new Map(Object.entries(statuses));
     this.#year = year;
     this.#countries = new Set(countries);
   }

@@ -1,8 +1,8 @@
 -- What pages show first of the published $files: the rows of the latest year of each indicator, and all rows of the
 -- $drawn countries that come first there: $well_known ones in their order, then by rank or value, then by name.
--- $countries: all, by name.
+-- $countries: all, by name. A status is that of the latest year.
 WITH published AS (
-  SELECT planned.number, iso3, year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
+  SELECT planned.number, iso3, year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected, status
   FROM read_parquet($files, filename = true) AS published
   JOIN planned ON planned.id = left(parse_filename(published.filename), -8)
 ),
@@ -25,6 +25,7 @@ drawn AS (
 )
 SELECT
   number, latest.year AS latest_year, iso3, drawn.iso3 IS NOT NULL AS is_drawn,
+  CASE WHEN published.year = latest.year AND value IS NOT NULL THEN status END AS status,
   published.year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
 FROM published
 JOIN latest USING (number)

@@ -3,6 +3,7 @@
  * these a tenth of that.
  */
 import nunjucks from 'nunjucks';
+import { isForecastStatus } from '../../../../data/schema/observation-status.ts';
 import type { CountryRecord } from '../../../../data/schema/records.ts';
 import { escapedXml } from '../../../encoders/xml.ts';
 import type { Edition } from '../../../snapshot/edition.ts';
@@ -31,23 +32,32 @@ export interface RankingColumns {
   hasBounds: boolean;
   /** Digits after the point that figures have at least. */
   decimals: number;
+  /** By ISO3, what the source says of a figure. */
+  statuses: ReadonlyMap<string, string>;
 }
 
 /** The rows of a table of all countries that have a figure. */
 export const rankingRows = ({ figures }: YearFigures, columns: RankingColumns): Html =>
   asHtml(figures.map((figure) => rankingRow(figure, columns)).join('\n'));
 
-function rankingRow(figure: CountryFigure, { hasRanks, hasBounds, decimals }: RankingColumns): string {
-  const { country, value, ciLo, ciHi, rank, rankDelta, projected } = figure;
-  const mark = projected ? ' <span class="tag">projected</span>' : '';
+function rankingRow(figure: CountryFigure, columns: RankingColumns): string {
+  const { hasRanks, hasBounds, decimals } = columns;
+  const { country, value, ciLo, ciHi, rank, rankDelta } = figure;
   const cells = [
     hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '',
-    `<th scope="row">${linkTo(country)}${mark}</th>`,
+    `<th scope="row">${linkTo(country)}${marksOf(figure, columns)}</th>`,
     figureCell(figureHtml(value, decimals)),
     hasBounds ? figureCell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`) : '',
     hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '',
   ];
   return `<tr>${cells.join('')}</tr>`;
+}
+
+/** `projected`, and what the source says: a forecast is one that is projected. */
+function marksOf({ country, projected }: CountryFigure, { statuses }: RankingColumns): string {
+  const said = statuses.get(country.iso3)?.split(', ') ?? [];
+  const words = [...(projected ? ['projected'] : []), ...said.filter((word) => !isForecastStatus(word))];
+  return words.map((word) => ` <span class="tag">${escapedXml(word)}</span>`).join('');
 }
 
 /** Links to countries, separated by commas. */

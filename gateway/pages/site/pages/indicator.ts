@@ -66,8 +66,8 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
   const newest = latestYear(record);
   const codes = chosenCodes(sent);
   // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
-  if (codes !== undefined || (await edition.excerpt(record.id)) === null)
-    await edition.observations.prepare(record.id);
+  const excerpt = await edition.excerpt(record.id);
+  if (codes !== undefined || excerpt === null) await edition.observations.prepare(record.id);
   const latest = newest === null ? null : await yearFigures(edition, record, newest);
   const choice = chooseCountries(edition, codes, latest, page);
   const offers = isOpen(record) ? await offersOf(edition, record, choice.countries) : null;
@@ -86,7 +86,7 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
     history: shownChanges(changes),
     citations: await citationsOf(edition, record.id, publicUrl),
     ends: latest && endsOf(latest),
-    ranking: latest && shownRanking(latest, record),
+    ranking: latest && shownRanking(latest, record, excerpt?.statuses ?? new Map()),
     files: describedBy(page.path, undefined).map(({ path }) => ({
       href: path,
       name: path.slice(path.lastIndexOf('/') + 1),
@@ -119,10 +119,15 @@ const shownChanges = ({ changes, since }: IndicatorChanges) => ({
   since: since ?? null,
 });
 
-function shownRanking(latest: YearFigures, { no_rank }: IndicatorRecord) {
+/** @param statuses of the figures by ISO3 */
+function shownRanking(
+  latest: YearFigures,
+  { no_rank }: IndicatorRecord,
+  statuses: ReadonlyMap<string, string>,
+) {
   const hasBounds = latest.figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null);
   const decimals = columnDecimals(latest.figures.map(({ value }) => value));
-  const columns = { hasRanks: !no_rank, hasBounds, decimals };
+  const columns = { hasRanks: !no_rank, hasBounds, decimals, statuses };
   return { ...columns, rows: rankingRows(latest, columns), missing: countryLinks(latest.missing) };
 }
 

@@ -129,6 +129,20 @@ export class RealEdition {
     );
   }
 
+  /** What sources say of figures of a year, by country. */
+  async statuses({ id, access_tier }: IndicatorRecord, year: number): Promise<Map<string, string>> {
+    const file = join(this.built.snapshot, observationsFile(id));
+    const rows: unknown[] =
+      access_tier === 'open'
+        ? (await this.json(`/v1/data?indicator=${id}&from=${year}&to=${year}&fields=iso3,status`)).data
+        : await query(`SELECT iso3, status FROM read_parquet('${file}') WHERE year = ${year}`);
+    return new Map(
+      (rows as { iso3: string; status: string | null }[]).flatMap(({ iso3, status }) =>
+        status === null ? [] : [[iso3, status] as const],
+      ),
+    );
+  }
+
   /** Figures of the latest year, in the order in which they are listed; empty for a series without any. */
   async latest(record: IndicatorRecord): Promise<TrueRank[]> {
     const { coverage, id, no_rank } = record;

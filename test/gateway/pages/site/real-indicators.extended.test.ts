@@ -45,15 +45,18 @@ describeWithMirror('pages of a hundred real indicators', (mirror) => {
     return compared;
   };
 
-  test('the ranking has every figure, bound, rank and change, and names who has none', async () => {
+  test('the ranking has every figure, bound, status, rank and change, and names who has none', async () => {
+    let marked = 0;
     const compared = await each(async (record, html) => {
       const held = await real.latest(record);
       const section = sectionOf(html, 'ranking');
       const columns = columnsOf(section);
       const rows = rowsOf(section);
       expect([record.id, rows.length]).toEqual([record.id, held.length]);
+      const statuses = await real.statuses(record, held[0]?.year ?? 0);
       for (const [at, figure] of held.entries())
-        expectRow(record, columns, { cells: rows[at] ?? [], figure });
+        expectRow(record, columns, { cells: rows[at] ?? [], figure, status: statuses.get(figure.iso3) });
+      marked += rows.filter((cells) => cells.some((cell) => / (estimated|provisional)/.test(cell))).length;
       const exact = valuesOf(/<tbody>.*<\/tbody>/s.exec(section)?.[0] ?? '');
       const hasBounds = columns.includes('Bounds');
       expect([record.id, exact]).toEqual([
@@ -68,6 +71,7 @@ describeWithMirror('pages of a hundred real indicators', (mirror) => {
       return exact.length;
     });
     expect(compared).toBeGreaterThan(10_000);
+    expect(marked).toBeGreaterThan(100);
   });
 
   describe('the map', () => {
@@ -317,18 +321,20 @@ const columnsOf = (section: string): string[] =>
     ([, label = '']) => textOf(label),
   );
 
-/** A row of the ranking: rank, name with a mark, value, bounds, change of rank. */
+/** A row of the ranking: rank, name with marks, value, bounds, change of rank. */
 function expectRow(
   { id, unit }: IndicatorRecord,
   columns: readonly string[],
-  { cells, figure }: { cells: readonly string[]; figure: TrueRank },
+  { cells, figure, status = '' }: { cells: readonly string[]; figure: TrueRank; status: string | undefined },
 ): void {
   const cell = (label: string): string | undefined => cells[columns.indexOf(label)];
   const where = [id, figure.iso3];
-  expect([...where, cell('Country')]).toEqual([
-    ...where,
-    figure.projected ? `${figure.name} projected` : figure.name,
-  ]);
+  // A forecast is one that is projected.
+  const said = status
+    .split(', ')
+    .filter((word) => !['', 'forecast', 'projection', 'predicted'].includes(word));
+  const marks = [...(figure.projected ? ['projected'] : []), ...said];
+  expect([...where, cell('Country')]).toEqual([...where, [figure.name, ...marks].join(' ')]);
   expect([...where, shows(cell(unit ?? 'Value') ?? '', figure.value)]).toEqual([...where, true]);
   if (!columns.includes('Rank')) return;
   const { rank, rank_delta_1y: delta } = figure;
