@@ -27,12 +27,6 @@ export interface LayoutData {
 
 const FOLDERS = [`${import.meta.dirname}/views`, `${import.meta.dirname}/../shared/views`];
 
-const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader(FOLDERS), {
-  autoescape: true,
-  throwOnUndefined: true,
-  trimBlocks: true,
-  lstripBlocks: true,
-});
 const FILTERS = {
   ...TEMPLATE_FILTERS,
   sparkline,
@@ -43,8 +37,21 @@ const FILTERS = {
   shareText,
   yearsText,
 };
-for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
-environment.addGlobal('assets', ASSET_PATHS);
+
+/** @param folders with templates beside those of the site */
+export function siteEnvironment(folders: readonly string[] = []): nunjucks.Environment {
+  const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader([...FOLDERS, ...folders]), {
+    autoescape: true,
+    throwOnUndefined: true,
+    trimBlocks: true,
+    lstripBlocks: true,
+  });
+  for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
+  environment.addGlobal('assets', ASSET_PATHS);
+  return environment;
+}
+
+const environment = siteEnvironment();
 
 /** @param data must not repeat names of the layout */
 export function renderTemplate(template: string, layout: LayoutData, data: object): string {
