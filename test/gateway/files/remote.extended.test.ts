@@ -14,7 +14,9 @@ const PACKAGES = [
 ];
 const READER = join(import.meta.dirname, 'read_remote.py');
 const IDS = ['world-bank.SP.POP.TOTL', 'world-bank.SP.DYN.TFRT.IN'] as const;
+/** For one file. */
 const REQUESTS_MAX = 6;
+const CREDITS = 10_000_000;
 /** Limits for what hangs: a busy machine takes minutes. */
 const INSTALLED_WITHIN_MS = 900_000;
 const READ_WITHIN_MS = 300_000;
@@ -25,8 +27,8 @@ const run = promisify(execFile);
 let proxy: CountingProxy;
 let service: Service;
 let owner: TestKey;
-/** Credits that both files cost. */
-let price: number;
+/** Credits that both files cost together, and the bundle. */
+let prices: { files: number; bundle: number };
 /** `[iso3, year, value, other value]` of countries and years that both indicators have. */
 let expected: Row[];
 
@@ -51,67 +53,123 @@ beforeAll(async () => {
       return json.data;
     }),
   );
-  price = (first?.length ?? 0) + (second?.length ?? 0);
+  const { json: told } = await service.get(`${BUNDLE}?dry_run=true`, { key: reader.key });
+  prices = { files: (first?.length ?? 0) + (second?.length ?? 0), bundle: told.data.rows };
   const others = new Map(second?.map((row) => [`${row.iso3} ${row.year}`, row.value]));
   expected = (first ?? []).flatMap(({ iso3, year, value }): Row[] => {
     const other = others.get(`${iso3} ${year}`);
     return other === undefined ? [] : [[iso3, year, value, other]];
   });
-  owner = await service.account({ credits: 1_000_000 });
+  owner = await service.account({ credits: CREDITS });
 }, INSTALLED_WITHIN_MS + BUILD_WITHIN_MS);
 afterAll(async () => {
   await service?.stop();
   proxy?.stop();
 });
 
-/** @returns what was read, and the requests by path. */
-async function readWith(reader: string): Promise<{ rows: Row[]; requests: Map<string, Passed[]> }> {
+const DATABASE = '/v1/almanac.duckdb';
+const FILES = IDS.map((id) => `/v1/files/${id}.parquet`);
+const BUNDLE = '/v1/bundles/world-bank.parquet';
+
+/** What passed for one path. */
+interface Traffic {
+  /** Of the file. */
+  size: number;
+  requests: number;
+  parts: number;
+  bytes: number;
+  charged: number;
+}
+
+/** @returns what was read, and what passed for it. */
+async function readWith(
+  reader: string,
+): Promise<{ rows: Row[]; traffic: (path: string) => Promise<Traffic> }> {
   proxy.take();
   const { stdout } = await run(
     'env',
     [`PYTHONPATH=${pythonPath(PACKAGES)}`, 'python3', READER, reader, proxy.url, owner.key, ...IDS],
     { maxBuffer: OUTPUT_BYTES },
   );
-  const passed = proxy.take();
-  expect(passed.filter(({ status }) => status >= 400).map(({ path }) => path)).toEqual(
-    reader === 'duckdb' ? ['/v1/almanac.duckdb.wal'] : [],
+  const all = proxy.take();
+  // DuckDB looks for the log of a database that is written to.
+  expect(all.filter(({ status }) => status >= 400).map(({ path }) => path)).toEqual(
+    reader.startsWith('duckdb') ? [`${DATABASE}.wal`] : [],
   );
-  return { rows: JSON.parse(stdout), requests: Map.groupBy(passed, ({ path }) => path) };
+  const traffic = async (path: string): Promise<Traffic> => {
+    const passed = all.filter((one) => one.path === path);
+    const sum = (of: (one: Passed) => number) => passed.reduce((total, one) => total + of(one), 0);
+    return {
+      size: await sizeOf(path),
+      requests: passed.length,
+      parts: passed.filter(({ range }) => range !== null).length,
+      bytes: sum(({ bytes }) => bytes),
+      charged: sum(({ charged }) => charged),
+    };
+  };
+  return { rows: JSON.parse(stdout), traffic };
 }
 
-const filesOf = (requests: Map<string, Passed[]>): Passed[][] =>
-  IDS.map((id) => requests.get(`/v1/files/${id}.parquet`) ?? []);
+async function sizeOf(path: string): Promise<number> {
+  const { headers } = await service.get(path, { method: 'HEAD', key: owner.key });
+  return Number(headers['content-length']);
+}
 
-const chargedOf = (requests: Map<string, Passed[]>): number =>
-  [...requests.values()].flat().reduce((sum, { charged }) => sum + charged, 0);
+/** In few parts. @param share of the file, at most */
+function expectParts({ size, requests, parts, bytes }: Traffic, share: number): void {
+  expect(requests).toBeLessThanOrEqual(REQUESTS_MAX);
+  expect(parts).toBeGreaterThan(0);
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThanOrEqual(share * size);
+}
 
-/** One after the other: each reads within the lease that the first one began. */
+/** One after the other: each reads within the leases that those before it began. */
 describe('read remotely', () => {
   test(
-    'DuckDB joins two indicators by the macros of the attached database, paid once each',
+    'DuckDB joins two indicators by a macro of the attached database, paid once each',
     async () => {
-      const { rows, requests } = await readWith('duckdb');
       const { data } = (await service.get('/v1/groups')).json;
       const eu: string[] = data.find(({ id }: { id: string }) => id === 'eu').members;
-      expect(rows).toEqual(expected.filter(([iso3]) => eu.includes(iso3)));
-      for (const file of filesOf(requests)) {
-        expect(file.some(({ range }) => range !== null)).toBe(true);
-        // The query ran twice.
-        expect(file.length).toBeLessThanOrEqual(2 * REQUESTS_MAX);
+      for (const price of [prices.files, 0]) {
+        const { rows, traffic } = await readWith('duckdb');
+        expect(rows).toEqual(expected.filter(([iso3]) => eu.includes(iso3)));
+        const read = await Promise.all(FILES.map(traffic));
+        for (const file of read) expectParts(file, 1);
+        expect(read.reduce((sum, { charged }) => sum + charged, 0)).toBe(price);
+        const database = await traffic(DATABASE);
+        expect(database.bytes).toBeLessThanOrEqual(2 * database.size);
       }
-      expect(chargedOf(requests)).toBe(price);
-      expect(await service.balance(owner)).toBe(1_000_000 - price);
+      expect(await service.balance(owner)).toBe(CREDITS - prices.files);
     },
     READ_WITHIN_MS,
   );
 
-  test.each(['pandas', 'pyarrow'])(
-    '%s reads both within the lease, free',
-    async (reader) => {
-      const { rows, requests } = await readWith(reader);
+  test(
+    'DuckDB reads an indicator of a bundle by the other macro, a small part of it',
+    async () => {
+      const { rows, traffic } = await readWith('duckdb, bundle');
       expect(rows).toEqual(expected);
-      for (const file of filesOf(requests)) expect(file.length).toBeLessThanOrEqual(REQUESTS_MAX);
-      expect(chargedOf(requests)).toBe(0);
+      const bundle = await traffic(BUNDLE);
+      expectParts(bundle, 0.25);
+      expect(bundle.charged).toBe(prices.bundle);
+    },
+    READ_WITHIN_MS,
+  );
+
+  test.each([
+    ['pandas', 1],
+    // Reads the end of a file, and then all of it.
+    ['pyarrow', 2],
+  ])(
+    '%s reads both within the lease, free',
+    async (reader, share) => {
+      const { rows, traffic } = await readWith(reader);
+      expect(rows).toEqual(expected);
+      for (const { requests, bytes, size, charged } of await Promise.all(FILES.map(traffic))) {
+        expect(requests).toBeLessThanOrEqual(REQUESTS_MAX);
+        expect(bytes).toBeLessThanOrEqual(share * size);
+        expect(charged).toBe(0);
+      }
     },
     READ_WITHIN_MS,
   );
