@@ -6,9 +6,10 @@
  *
  *   {a:ID}:account            hash    state, verified, paid, balance, granted, spent, created_at_ms, email, name
  *   {a:ID}:keys               hash    <key id>:state | expires_at_ms | last_used_ms | label | last4 | environment | created_at_ms | by
- *                                     (who made it) | revoked_at_ms | limit (credits a month) | month (the latest, UTC) |
- *                                     month_credits (of that) | ranges (see address-ranges.ts) | origins (separated by spaces) |
- *                                     replaces, replaced_by (key ids) | counted_with (id of the key for whose limit it counts)
+ *                                     (who made it) | revoked_at_ms | limit (credits a month) | month (the latest in UTC, and the
+ *                                     credits charged in it: 2026-11=120) | ranges (see address-ranges.ts) | origins (separated by
+ *                                     spaces) | replaces, replaced_by (key ids) | counted_with (id of the key for whose limit it
+ *                                     counts) | bound ('1': it has rules, an end or a successor; see admit.lua)
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
  *   {a:ID}:ledger             stream  changes of the balance that are not archived yet
  *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts

@@ -69,12 +69,17 @@ function keyFrom(key_id: string, hash: Hash, now_ms: number): KeyRecord {
     last_used_at_ms: numberOr(field('last_used_ms'), null),
     by: field('by') ?? '',
     ...rulesFrom(field),
-    // The month of a key can lie ahead: see admit.lua.
-    month_credits: (field('month') ?? '') >= monthOf(now_ms) ? numberOr(field('month_credits'), 0) : 0,
+    month_credits: creditsOfMonth(field('month'), now_ms),
     replaces: field('replaces') ?? null,
     replaced_by: field('replaced_by') ?? null,
     counted_with: field('counted_with') ?? null,
   };
+}
+
+/** Of the current month, from `2026-11=120`. The month of a key can lie ahead: see admit.lua. */
+function creditsOfMonth(latest = '', now_ms: number): number {
+  const [month = '', credits] = latest.split('=');
+  return month >= monthOf(now_ms) ? numberOr(credits, 0) : 0;
 }
 
 /** Null if the order does not exist. */

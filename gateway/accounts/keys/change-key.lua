@@ -6,7 +6,7 @@
 -- ARGV
 --   1 now_ms
 --   2 key_id
---   3.. field, value in turn: label, or limit, ranges and origins
+--   3.. field, value in turn: label, or limit, ranges, origins and bound
 -- Returns { 'changed' } | { 'unknown' } | { 'inactive', state of the account } | { 'refused', revoked | expired | replaced };
 --   a key that was replaced can change its label alone
 

@@ -143,7 +143,7 @@ export class KeyStore {
   /** From the next request on. @throws {AccountError} as `rename`; `bad_input`; `key_state` also when it was replaced */
   setRules(key_id: string, rules: KeyRules): Promise<KeyRecord> {
     const { limit, ranges, origins } = storedRules(rules);
-    return this.#change(key_id, ['limit', limit, 'ranges', ranges, 'origins', origins]);
+    return this.#change(key_id, ['limit', limit, 'ranges', ranges, 'origins', origins, 'bound', '1']);
   }
 
   async #change(key_id: string, fields: readonly (string | number)[]): Promise<KeyRecord> {

@@ -78,15 +78,16 @@ if active >= max_active then
   return { 'full' }
 end
 
-local new = { state = 'active', environment = ARGV[3], last4 = ARGV[4], by = ARGV[5], created_at_ms = ARGV[1],
+local is_bound = old or expires_at_ms ~= '' or ARGV[12] ~= '' or ARGV[13] ~= '' or ARGV[14] ~= ''
+local new = { state = 'active', bound = is_bound and '1' or '', environment = ARGV[3], last4 = ARGV[4], by = ARGV[5], created_at_ms = ARGV[1],
   expires_at_ms = expires_at_ms, label = ARGV[11], limit = ARGV[12], ranges = ARGV[13], origins = ARGV[14] }
 if old then
-  for _, name in ipairs({ 'label', 'limit', 'ranges', 'origins', 'month', 'month_credits' }) do
+  for _, name in ipairs({ 'label', 'limit', 'ranges', 'origins', 'month' }) do
     new[name] = old[name] or nil
   end
   new.replaces, old.replaced_by, old.counted_with = replaces, key_id, key_id
   redis.call('HSET', keys, replaces .. ':state', old.state, replaces .. ':expires_at_ms', old.expires_at_ms or '',
-    replaces .. ':replaced_by', key_id, replaces .. ':counted_with', key_id)
+    replaces .. ':replaced_by', key_id, replaces .. ':counted_with', key_id, replaces .. ':bound', '1')
   if old.revoked_at_ms then
     redis.call('HSET', keys, replaces .. ':revoked_at_ms', old.revoked_at_ms)
   end

@@ -3,7 +3,8 @@
 --
 -- KEYS, all with the account's hash tag
 --   1 account   hash: state, verified, paid (number of paid orders), balance, spent
---   2 keys      hash: <key id>: state, last_used_ms, expires_at_ms, limit, month, month_credits, ranges, origins, counted_with
+--   2 keys      hash: <key id>: state, last_used_ms, month; bound: '1' where expires_at_ms, limit, ranges, origins or
+--               counted_with may be set
 --   3 minute    counter of the current UTC minute
 --   4 day       counter of the current UTC day
 --   5 ledger    stream
@@ -44,6 +45,7 @@
 --
 -- A lease is begun by a debit, covers `allowance` bytes of one content within LEASE_KEPT_MS, and is free from then on. Its pin
 -- holds the edition for as long. A repeat of a call for a file is free as far as the lease covers it.
+-- `month` of a key is its latest month and the credits charged in it: 2026-11=120.
 -- A key with rules needs address and origin: without them nothing is changed, and the outcome is source_needed.
 -- A key that was replaced counts for the limit of the key that replaced it (counted_with) as long as it lives. The month of a key
 -- never goes back, so that a gateway whose clock is slow begins no month anew.
@@ -70,22 +72,23 @@ local REPEATS_MAX = 5
 local LEASE_KEPT_MS = 86400000
 
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
-local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms', key_id .. ':expires_at_ms',
-  key_id .. ':limit', key_id .. ':month', key_id .. ':month_credits', key_id .. ':ranges', key_id .. ':origins',
-  key_id .. ':counted_with')
-local expires_at_ms = tonumber(key[3] or '')
-if fields[1] ~= 'active' or key[1] ~= 'active' or (expires_at_ms and tonumber(now_ms) >= expires_at_ms) then
+local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms', key_id .. ':month', key_id .. ':bound')
+if fields[1] ~= 'active' or key[1] ~= 'active' then
   return { 'invalid_key' }
 end
 
+local counter = route .. '|' .. key_id .. '|'
 local function count(field, by)
   if by ~= 0 then
-    redis.call('HINCRBY', usage, route .. '|' .. key_id .. '|' .. field, by)
+    redis.call('HINCRBY', usage, counter .. field, by)
   end
 end
 
-local function is_in_range()
-  for first, last in string.gmatch(key[7], '=(%x+)-(%x+)') do
+-- The key whose month counts, that month, and the limit.
+local counted, latest, limit = key_id, key[3], nil
+
+local function is_in(ranges)
+  for first, last in string.gmatch(ranges, '=(%x+)-(%x+)') do
     if #first == #address and address >= first and address <= last then
       return true
     end
@@ -93,16 +96,30 @@ local function is_in_range()
   return false
 end
 
-local has_ranges, has_origins = (key[7] or '') ~= '', (key[8] or '') ~= ''
-if (has_ranges or has_origins) and address == '' then
-  return { 'source_needed' }
-end
-local broken = has_ranges and not is_in_range() and 'address'
-  or has_origins and not string.find(' ' .. key[8] .. ' ', ' ' .. origin .. ' ', 1, true) and 'origin'
-if broken then
-  count('requests', 1)
-  count('errors', 1)
-  return { 'restricted', broken }
+if key[4] then
+  local rules = redis.call('HMGET', keys, key_id .. ':expires_at_ms', key_id .. ':ranges', key_id .. ':origins',
+    key_id .. ':limit', key_id .. ':counted_with')
+  local expires_at_ms, ranges, origins = tonumber(rules[1] or ''), rules[2] or '', rules[3] or ''
+  if expires_at_ms and tonumber(now_ms) >= expires_at_ms then
+    return { 'invalid_key' }
+  end
+  if (ranges ~= '' or origins ~= '') and address == '' then
+    return { 'source_needed' }
+  end
+  local broken = ranges ~= '' and not is_in(ranges) and 'address'
+    or origins ~= '' and not string.find(' ' .. origins .. ' ', ' ' .. origin .. ' ', 1, true) and 'origin'
+  if broken then
+    count('requests', 1)
+    count('errors', 1)
+    return { 'restricted', broken }
+  end
+  limit = tonumber(rules[4] or '')
+  if rules[5] then
+    local other = redis.call('HMGET', keys, rules[5] .. ':state', rules[5] .. ':limit', rules[5] .. ':month')
+    if other[1] then
+      counted, limit, latest = rules[5], tonumber(other[2] or ''), other[3]
+    end
+  end
 end
 
 local tier, first_limit = 'anonymous', 11
@@ -200,17 +217,10 @@ if mode ~= 'failed' and repeated ~= '' then
   return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, covered and 1 or nil }
 end
 
--- The key whose month counts, its limit, its latest month, and the credits of that.
-local counted, limit, latest, used_credits = key_id, tonumber(key[4] or ''), key[5], tonumber(key[6] or 0)
+local used_credits = 0
 if price > 0 then
-  if (key[9] or '') ~= '' then
-    local other = redis.call('HMGET', keys, key[9] .. ':state', key[9] .. ':limit', key[9] .. ':month', key[9] .. ':month_credits')
-    if other[1] then
-      counted, limit, latest, used_credits = key[9], tonumber(other[2] or ''), other[3], tonumber(other[4] or 0)
-    end
-  end
-  if not latest or latest < month then
-    latest, used_credits = month, 0
+  if latest and string.sub(latest, 1, 7) >= month then
+    month, used_credits = string.sub(latest, 1, 7), tonumber(string.sub(latest, 9))
   end
   if limit and used_credits + price > limit then
     count('errors', 1)
@@ -226,14 +236,14 @@ end
 if price > 0 then
   balance = balance - price
   redis.call('HSET', account, 'balance', balance, 'spent', fields[5] + price)
-  redis.call('HSET', keys, counted .. ':month', latest, counted .. ':month_credits', used_credits + price)
-  local entry = { 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance, 'request', request_id, 'route', route,
-    'key', key_id, 'rows', rows }
-  if indicators ~= '' then
-    entry[#entry + 1] = 'indicators'
-    entry[#entry + 1] = indicators
+  redis.call('HSET', keys, counted .. ':month', month .. '=' .. string.format('%.0f', used_credits + price))
+  if indicators == '' then
+    redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance,
+      'request', request_id, 'route', route, 'key', key_id, 'rows', rows)
+  else
+    redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', 'debit', 'delta', -price, 'balance', balance,
+      'request', request_id, 'route', route, 'key', key_id, 'rows', rows, 'indicators', indicators)
   end
-  redis.call('XADD', ledger, '*', unpack(entry))
   if redis.call('HSET', debits, debit_id, balance) == 1 and redis.call('HLEN', debits) == 1 then
     redis.call('PEXPIRE', debits, DEBITS_KEPT_MS)
   end

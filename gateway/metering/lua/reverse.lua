@@ -11,7 +11,7 @@
 --   4 debits   hash of the debit's UTC minute
 --   5 record   hash of the call's Idempotency-Key: debit (its id), repeats; the account where none was sent
 --   6 lease    hash of the file that was asked for: debit (its id), uses; the account for other calls
---   7 keys     hash: <key id>: state, month, month_credits, counted_with
+--   7 keys     hash: <key id>: state, month, counted_with; see admit.lua
 -- ARGV
 --   1 now_ms
 --   2 debit_id
@@ -59,13 +59,14 @@ redis.call('HINCRBY', account, 'spent', -price)
 redis.call('HINCRBY', usage, route .. '|' .. key_id .. '|credits', -price)
 
 -- A key that was replaced since took its month along.
-local counted = redis.call('HGET', keys, key_id .. ':counted_with') or ''
-if counted == '' or redis.call('HEXISTS', keys, counted .. ':state') == 0 then
+local counted = redis.call('HGET', keys, key_id .. ':counted_with')
+if not counted or redis.call('HEXISTS', keys, counted .. ':state') == 0 then
   counted = key_id
 end
-local key = redis.call('HMGET', keys, counted .. ':month', counted .. ':month_credits')
-if key[1] == month then
-  redis.call('HSET', keys, counted .. ':month_credits', math.max(0, key[2] - price))
+local latest = redis.call('HGET', keys, counted .. ':month')
+if latest and string.sub(latest, 1, 7) == month then
+  local left = math.max(0, string.sub(latest, 9) - price)
+  redis.call('HSET', keys, counted .. ':month', month .. '=' .. string.format('%.0f', left))
 end
 
 local entry = { 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance, 'request', request_id, 'route', route,

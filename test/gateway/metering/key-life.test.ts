@@ -6,13 +6,13 @@
  * a month; whatever may be admitted is.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyRules } from '../../../gateway/accounts/records.ts';
 import { AccountError, MAX_ACTIVE_KEYS } from '../../../gateway/accounts/records.ts';
 import type { CallSource, Debit, Verdict } from '../../../gateway/metering/metering.ts';
 import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { admissionOf, createWorld, UNLIMITED, type World } from './harness.ts';
+import { admissionOf, booksOf, createWorld, UNLIMITED, type World } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const HOME = '203.0.113.7';
@@ -281,7 +281,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-it('keys live, end and spend as the model says', async () => {
+/** Two gateways with connections and caches of their own. */
+async function service(): Promise<{ world: World; gateways: RedisMetering[] }> {
   const world = createWorld(await server.connect(), UNLIMITED);
   const now = () => world.clock.ms;
   const dependencies = { settings: UNLIMITED, now, log: silentLog };
@@ -289,6 +290,11 @@ it('keys live, end and spend as the model says', async () => {
     new RedisMetering({ redis: await server.connect(), ...dependencies }),
     new RedisMetering({ redis: await server.connect(), ...dependencies }),
   ];
+  return { world, gateways };
+}
+
+it('keys live, end and spend as the model says', async () => {
+  const { world, gateways } = await service();
   let accounts = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 60 }), async (actions) => {
@@ -305,4 +311,69 @@ it('keys live, end and spend as the model says', async () => {
     }),
     { numRuns: 120 },
   );
+});
+
+describe('a limit', () => {
+  it('is not passed by calls that run while the key is rotated, again and again', async () => {
+    const { world, gateways } = await service();
+    const { account_id } = await world.store.create({ email: 'race@example.org', credits: 1e6, by: 'test' });
+    const rules = { monthly_limit: 100, ranges: [], origins: [] };
+    const first = await world.store.keys.mint(account_id, { rules });
+    const charged: number[] = [];
+    const spend = async (text: string): Promise<void> => {
+      for (let call = 0; call < 40; call += 1) {
+        const metering = gateways[call % gateways.length];
+        const key = await metering?.resolveKey(`Bearer ${text}`);
+        if (!metering || !key) throw new Error('the key does not resolve');
+        const verdict = await metering.admit(admissionOf(key, { price: 1 + (call % 3) }));
+        if (verdict.kind === 'admitted') charged.push(verdict.charged);
+      }
+    };
+    const spending = [spend(first.key)];
+    let { key_id } = first;
+    for (let turn = 0; turn < 4; turn += 1) {
+      const made = await world.store.keys.rotate(key_id, { grace_ms: 24 * HOUR_MS });
+      key_id = made.key_id;
+      spending.push(spend(made.key));
+    }
+    await Promise.all(spending);
+    const total = charged.reduce((sum, credits) => sum + credits, 0);
+    expect(total).toBe(100);
+    const newest = (await world.store.keys.list(account_id)).find((key) => key.key_id === key_id);
+    expect(newest?.month_credits).toBe(100);
+    expect(await booksOf(world, account_id)).toMatchObject({ spent: 100 });
+  });
+
+  it('begins anew with the month, but not by a gateway whose clock is slow', async () => {
+    const { world, gateways } = await service();
+    const { account_id } = await world.store.create({ email: 'month@example.org', credits: 1e6, by: 'test' });
+    const rules = { monthly_limit: 5, ranges: [], origins: [] };
+    const { key } = await world.store.keys.mint(account_id, { rules });
+    const call = async (at_ms: number): Promise<string> => {
+      world.clock.ms = at_ms;
+      const apiKey = await gateways[0]?.resolveKey(`Bearer ${key}`);
+      return (apiKey && (await gateways[0]?.admit(admissionOf(apiKey, { price: 5 })))?.kind) ?? 'no key';
+    };
+    const december_ms = Date.UTC(2026, 11, 1);
+    expect(await call(december_ms - 1)).toBe('admitted');
+    expect(await call(december_ms - 1)).toBe('key_limit_reached');
+    expect(await call(december_ms)).toBe('admitted');
+    expect(await call(december_ms - 1)).toBe('key_limit_reached');
+    expect(await call(december_ms)).toBe('key_limit_reached');
+    expect(await call(Date.UTC(2027, 0, 1))).toBe('admitted');
+  });
+
+  it('counts large amounts exactly', async () => {
+    const { world } = await service();
+    const { account_id } = await world.store.create({
+      email: 'large@example.org',
+      credits: 1e12,
+      by: 'test',
+    });
+    const { key } = await world.store.keys.mint(account_id);
+    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
+    for (const price of [999_999_999_990, 3])
+      expect(apiKey && (await world.metering.admit(admissionOf(apiKey, { price }))).kind).toBe('admitted');
+    expect(await world.store.keys.list(account_id)).toMatchObject([{ month_credits: 999_999_999_993 }]);
+  });
 });
