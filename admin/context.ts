@@ -42,6 +42,8 @@ export interface AdminDependencies {
   snapshots: { current(): ServedSnapshot | null };
   snapshotDir: string;
   curatedDir: string;
+  /** Where the lake is if it is on this machine. */
+  lakeDir: string;
   archive: Archive;
   erasures: Erasures;
   mailer: Mailer;

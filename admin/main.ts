@@ -76,6 +76,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     snapshots,
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
+    lakeDir: settings.LAKE_DIR,
     archive,
     erasures: openErasures({ settings, redis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,

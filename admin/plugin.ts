@@ -50,6 +50,7 @@ import { providerRoutes } from './routes/providers.ts';
 import { qualityRoutes } from './routes/quality.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
+import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
@@ -169,6 +170,7 @@ const ROUTES = [
   providerRoutes,
   licenceRoutes,
   runsRoutes,
+  runComparisonRoutes,
   givenUpJobsRoutes,
   runActionRoutes,
   usersRoutes,

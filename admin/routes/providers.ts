@@ -23,6 +23,7 @@ import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';
 import { queueRebuild } from './indicator.ts';
+import { type RunChoice, runChoice } from './run-comparison.ts';
 import { type RunSummary, summariseRun } from './runs.ts';
 
 const PATH = '/admin/providers';
@@ -57,6 +58,8 @@ interface ProviderPage {
   /** Where it is switched. */
   switchPath: string;
   runs: RunSummary[];
+  /** Null with fewer than two runs. */
+  choice: RunChoice | null;
   audit: AuditEntry[];
   auditGap: string | null;
 }
@@ -99,6 +102,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
         seen: versionOf(decision),
       }),
       runs: provider.runs.slice(0, SHOWN_RUNS).map((run) => summariseRun(run, area.now())),
+      choice: runChoice(id, provider.runs),
       audit: entries,
       auditGap: gap?.message ?? null,
     });

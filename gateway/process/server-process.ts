@@ -121,6 +121,7 @@ export async function startServerProcess(
     snapshots,
     snapshotDir: settings.SNAPSHOT_DIR,
     curatedDir: settings.CURATED_DIR,
+    lakeDir: settings.LAKE_DIR,
     archive,
     erasures: openErasures({ settings, redis: adminRedis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,

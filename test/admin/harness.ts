@@ -68,6 +68,7 @@ const QUICK_HASHER = new PasswordHasher({ concurrency: 1, cost: 16 });
 interface AdminOptions {
   /** Default: from the settings. */
   mailer?: Mailer;
+  lakeDir?: string;
 }
 
 /** The area on one Redis. */
@@ -127,6 +128,7 @@ export async function startAdminOn(
       snapshots,
       snapshotDir,
       curatedDir: known.CURATED_DIR,
+      lakeDir: options.lakeDir ?? known.LAKE_DIR,
       archive,
       erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
       reconcileDir: join(directory, 'reconcile'),

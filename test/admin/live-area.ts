@@ -18,6 +18,7 @@ export interface LiveArea {
   world: World;
   jobService: JobService;
   decisions: DecisionStore;
+  reporter: RunReporter;
   /** Calls the public API with the key of an account that has credits. */
   call<Body>(path: string): Promise<{ status: number; text: string; charged: string | null; body: Body }>;
   stop(): Promise<void>;
@@ -39,7 +40,8 @@ export async function startLiveArea(
   }
   await world.build();
   const { SNAPSHOT_DIR, CURATED_DIR } = world.settings;
-  const service = await startAdminOn(redis, { SNAPSHOT_DIR, CURATED_DIR, FREE_PER_MINUTE: '100000' });
+  const settings = { SNAPSHOT_DIR, CURATED_DIR, FREE_PER_MINUTE: '100000' };
+  const service = await startAdminOn(redis, settings, { lakeDir: world.settings.LAKE_DIR });
   const { client } = service;
   const operator = await service.signedIn();
   const account = { email: 'ann@example.org', verified: true, credits: 10_000, by: 'test' };
@@ -66,7 +68,7 @@ export async function startLiveArea(
     onLost: async () => {},
   });
   return {
-    ...{ service, operator, world, jobService, decisions: new DecisionStore(client) },
+    ...{ service, operator, world, jobService, reporter, decisions: new DecisionStore(client) },
     async call(path) {
       const response = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } });
       const text = await response.text();

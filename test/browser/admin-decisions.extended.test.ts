@@ -1,15 +1,22 @@
 /** What owners and operators decide in the operator area, in a real browser; `admin.extended.test.ts` walks the rest. */
 import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
+import { runRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import { SecondFactorStore } from '../../gateway/accounts/sign-in/second-factor.ts';
-import { type AdminService, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
 import { Mailbox } from '../gateway/pages/mailbox.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 
+const LAKE = await mkdtemp(join(tmpdir(), 'alm-lake-'));
 const PASSWORD = 'another horse battery staple';
 
 describe('decisions in the operator area', () => {
@@ -19,7 +26,7 @@ describe('decisions in the operator area', () => {
   const mailbox = new Mailbox();
 
   beforeAll(async () => {
-    service = await startAdmin({}, { mailer: mailbox });
+    service = await startAdmin({}, { mailer: mailbox, lakeDir: LAKE });
     await service.signedIn('owner');
     const withheld: ExcludedIndicator = {
       ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
@@ -35,6 +42,7 @@ describe('decisions in the operator area', () => {
   afterAll(async () => {
     await browser[Symbol.asyncDispose]();
     await service.stop();
+    await rm(LAKE, { recursive: true });
   });
 
   it('an owner invites an operator, who chooses a password and signs in', async () => {
@@ -152,8 +160,22 @@ describe('decisions in the operator area', () => {
     await page.getByText('No series.').waitFor();
   });
 
+  it('an operator compares two runs', async () => {
+    await seedRuns(service);
+    await page.goto(`${service.url}/admin/providers/gapminder`);
+    await inspect(page, 'admin-provider-runs');
+    await page.getByRole('button', { name: 'Compare' }).click();
+    await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+    for (const summary of await page.locator('details summary').all()) await summary.click();
+    await inspect(page, 'admin-run-comparison');
+    await page.getByRole('link', { name: '20261121T020000Z' }).click();
+    await page.getByRole('link', { name: 'Compare with the run before' }).click();
+    await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+  });
+
   it('was inspected page by page', () => {
     expect([
+      ...unseenPages(service.routes, '/admin/runs/compare'),
       ...unseenPages(service.routes, '/admin/licences'),
       ...unseenPages(service.routes, '/admin/providers'),
       ...unseenPages(service.routes, '/admin/second-factor'),
@@ -162,3 +184,44 @@ describe('decisions in the operator area', () => {
     ]).toEqual([]);
   });
 });
+
+/** Two nights of a provider, with their series in the lake. */
+async function seedRuns({ client }: AdminService): Promise<void> {
+  const reporter = new RunReporter(client, () => NOON);
+  const night = (day: number, more: Record<string, unknown>, series: Record<string, unknown>) => ({
+    record: runRecord.parse({
+      ...{ run_id: `202611${day}T020000Z`, provider_id: 'gapminder', status: 'succeeded', reason: null },
+      started_at: formatTimestamp(Date.UTC(2026, 10, day, 2)),
+      finished_at: formatTimestamp(Date.UTC(2026, 10, day, 2, 3, day)),
+      ...{ rows_written: 41_230, indicators: 3, countries: 197, bytes: 3_141_592, vintage: '1.0.0' },
+      ...{ rejects: {}, failed_indicators: [], newest_year: 2025, ...more },
+    }),
+    series,
+  });
+  const runs = [
+    night(20, {}, { gdp: { rows: 11_000, digest: 'a' }, tfr: { rows: 9_000, digest: 'a' } }),
+    night(
+      21,
+      {
+        ...{
+          rows_written: 41_900,
+          vintage: '1.1.0',
+          failed_indicators: [{ slug: 'co2', reason: 'no column' }],
+        },
+        rejects: { unknown_place: { rows: 12, distinct: 1, samples: ['Republic of Somewhere Else'] } },
+      },
+      { gdp: { rows: 11_300, digest: 'b' }, population_density_per_square_km: { rows: 40, digest: 'a' } },
+    ),
+  ];
+  for (const { record, series } of runs) {
+    const directory = join(LAKE, 'gapminder', record.run_id);
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, 'series.json'), JSON.stringify(series));
+    reporter.onRun(record);
+    const line = { level: 30, run: record.run_id, provider: 'gapminder', time: record.started_at };
+    reporter.write(
+      JSON.stringify({ ...line, msg: `read ${record.rows_written} rows of https://example.org/gapminder` }),
+    );
+  }
+  await reporter.close();
+}

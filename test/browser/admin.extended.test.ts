@@ -12,7 +12,7 @@ import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 
 const DAY_MS = 86_400_000;
 /** `admin-decisions.extended.test.ts` walks these. */
-const OTHER_PAGES = /^\/admin\/(operators|password|second-factor|providers|licences)\b/;
+const OTHER_PAGES = /^\/admin\/(operators|password|second-factor|providers|licences|runs\/compare)\b/;
 
 describe('the operator area', () => {
   let service: AdminService;
