@@ -20,7 +20,7 @@
  *   {a:ID}:lease:SHA256       hash    left (bytes), debit, uses: what was paid of a file with that content; kept for a day
  *   {a:ID}:pin:FILE           string  edition from which that file is answered while its lease lasts
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
- *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, times; session:ID, payment:ID and refund:ID
+ *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, by, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:members            hash    <person id>:role | added_at_ms | by; offer:to | by | until_ms (of the ownership)

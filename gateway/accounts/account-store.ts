@@ -38,6 +38,7 @@ import {
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
 const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 2);
+const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const ID_LENGTH = 16;
@@ -120,6 +121,15 @@ export class AccountStore {
     const [result] = await this.#run(VERIFY, [...names, this.#deps.now(), validateCredits(credits, 0), by]);
     expectOpenAccount(result, account_id);
     return this.get(account_id);
+  }
+
+  /** @throws {AccountError} `account_unknown`, `account_state` */
+  async rename(account_id: string, name: string): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const text = name.trim().slice(0, MAX_NAME_LENGTH);
+    const [result] = await this.#run(RENAME, [redisKeys.account(account_id), text]);
+    expectOpenAccount(result, account_id);
   }
 
   /** Its keys are rejected from the next request on. */

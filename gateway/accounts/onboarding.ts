@@ -95,6 +95,16 @@ export class Onboarding {
     await mailer.send(templates.signInLink(email, `${publicUrl()}/account/sign-in-link/${token}`));
   }
 
+  /** Opens the account of a person who has none of her or his own, with the free credits. Null if there is one. */
+  async openAccount(person_id: string): Promise<string | null> {
+    const { persons, accounts, freeGrant } = this.#deps;
+    const person = await persons.get(person_id);
+    if (!person || (await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown))) return null;
+    const { account_id } = await accounts.create({ email: person.email, name: person.name, by: BY });
+    await accounts.verify(account_id, { credits: freeGrant, by: BY });
+    return account_id;
+  }
+
   /** Whether somebody can sign in with the address, or an operator vouched for it. */
   async #isConfirmed(email: string): Promise<boolean> {
     if (await this.#deps.persons.findLogin(email)) return true;

@@ -68,6 +68,8 @@ export interface OrderRecord {
   price_minor: number;
   currency: string;
   payment: PaymentId;
+  /** Id of the person who placed it; empty if not known. */
+  by: string;
   created_at_ms: number;
   /** When it entered its current state. */
   moved_at_ms: number;

@@ -96,6 +96,7 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
     price_minor: numberOr(hash.price_minor, 0),
     currency: hash.currency ?? '',
     payment: (hash.payment ?? 'invoice') as PaymentId,
+    by: hash.by ?? '',
     created_at_ms,
     moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
     shortfall: numberOr(hash.shortfall, 0),

@@ -20,6 +20,7 @@ import { SignedLinks } from './mail/signed-links.ts';
 import { Onboarding } from './onboarding.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { Invitations } from './people/invitations.ts';
 import { MemberStore } from './people/member-store.ts';
 import { PersonStore } from './people/person-store.ts';
 import { ExportFiles } from './privacy/export-files.ts';
@@ -58,6 +59,7 @@ export interface AccountService {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
+  invitations: Invitations;
   audit: AuditLog;
   alerts: BalanceAlerts;
   onboarding: Onboarding;
@@ -100,8 +102,20 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const links = new SignedLinks(store);
   const freeGrant = settings.FREE_GRANT;
   const onboarding = new Onboarding({ accounts, persons, links, mailer, jobs, freeGrant, publicUrl });
+  const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
-  const parts = { accounts, alerts, audit, onboarding, requests, privacy, jobs, mailer, publicUrl };
+  const parts = {
+    accounts,
+    alerts,
+    audit,
+    onboarding,
+    invitations,
+    requests,
+    privacy,
+    jobs,
+    mailer,
+    publicUrl,
+  };
   const handlers = createJobHandlers(parts);
   return {
     ...parts,

@@ -30,7 +30,15 @@ beforeAll(async () => {
   };
   const handlers: JobHandlers = {
     ...{ 'sign-up': work, reset: work, 'low-balance': work, prepare: work },
-    ...{ 'sign-in-link': work, 'security-notice': work, erasure: work, sweep: work, erase: work },
+    ...{
+      'sign-in-link': work,
+      'security-notice': work,
+      invitation: work,
+      'ownership-offered': work,
+      erasure: work,
+      sweep: work,
+      erase: work,
+    },
   };
   const worker = startJobWorker(connection, handlers, silentLog);
   stopWorker = async () => {

@@ -17,6 +17,8 @@ export interface JobData {
   'sign-up': { email: string; name: string };
   reset: { email: string };
   'sign-in-link': { email: string };
+  invitation: { account_id: string; invitation_id: string };
+  'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
   prepare: { request_id: string };

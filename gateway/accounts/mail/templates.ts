@@ -49,6 +49,31 @@ export const signInLink = (to: string, link: string): Mail => ({
   ),
 });
 
+export const invitation = (
+  to: string,
+  link: string,
+  { account, sender, role }: { account: string; sender: string; role: string },
+): Mail => ({
+  to,
+  subject: `${sender} invites you to Almanac`,
+  link,
+  text: signed(
+    `${sender} invites you to the Almanac account ${account}, as ${role}. To accept, open:`,
+    link,
+    'The link works once, within seven days. If you do not know the sender, do nothing.',
+  ),
+});
+
+export const ownershipOffered = (to: string, link: string, owner: string): Mail => ({
+  to,
+  subject: 'You are offered the ownership of an account',
+  link,
+  text: signed(
+    `${owner} offers you the ownership of an Almanac account in which you are a member. Accept or decline within seven days at:`,
+    link,
+  ),
+});
+
 /** What a security notice tells the holder of an address. */
 const SECURITY_EVENTS = {
   second_factor_turned_on: {

@@ -13,10 +13,11 @@
 --   6 price_minor
 --   7 currency
 --   8 payment  payment method
+--   9 by       who places it; '' if nobody is known
 -- Returns { 'created' } (also if it exists already) | { 'unknown' } | { 'closed' }
 
 local account, order, orders = unpack(KEYS)
-local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency, payment = unpack(ARGV)
+local now_ms, order_id, pack_id, pack_name, credits, price_minor, currency, payment, by = unpack(ARGV)
 
 local state = redis.call('HGET', account, 'state')
 if not state then
@@ -25,7 +26,7 @@ elseif state == 'closed' then
   return { 'closed' }
 elseif redis.call('EXISTS', order) == 0 then
   redis.call('HSET', order, 'state', 'pending', 'pack_id', pack_id, 'pack_name', pack_name, 'credits', credits,
-    'price_minor', price_minor, 'currency', currency, 'payment', payment, 'created_at_ms', now_ms)
+    'price_minor', price_minor, 'currency', currency, 'payment', payment, 'by', by, 'created_at_ms', now_ms)
   redis.call('ZADD', orders, now_ms, order_id)
 end
 return { 'created' }

@@ -78,7 +78,12 @@ export class OrderStore {
   }
 
   /** Grants nothing yet. @throws {AccountError} `pack_unknown`, `account_state` */
-  async create(account_id: string, pack_id: string, payment: PaymentId = 'invoice'): Promise<OrderRecord> {
+  async create(
+    account_id: string,
+    pack_id: string,
+    payment: PaymentId = 'invoice',
+    by = '',
+  ): Promise<OrderRecord> {
     const { redis, now, random, packs } = this.#deps;
     const pack = packs.find(({ id }) => id === pack_id);
     if (!pack) {
@@ -101,6 +106,7 @@ export class OrderStore {
       pack.price_minor,
       pack.currency,
       payment,
+      by,
     ]);
     if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
     expectOpenAccount(result, account_id);

@@ -110,8 +110,7 @@ export class MemberStore {
     const address = validateEmail(email);
     const invitation_id = `inv_${randomId(ID_LENGTH, this.#deps.random)}`;
     const now_ms = this.#deps.now();
-    await this.#ensureOwner(account_id);
-    await this.#change(INVITE, [
+    await this.#change(account_id, INVITE, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
     ]);
@@ -128,13 +127,13 @@ export class MemberStore {
   /** @throws {AccountError} `member_refused` */
   async withdraw(account_id: string, invitation_id: string, by: string): Promise<void> {
     const names = [redisKeys.members(account_id), redisKeys.invitations(account_id)];
-    await this.#change(WITHDRAW, [...names, invitation_id, by]);
+    await this.#change(account_id, WITHDRAW, [...names, invitation_id, by]);
   }
 
   /** Makes the person a member. Whether it is the invited one is for the caller to check. @throws {AccountError} `member_refused` */
   async accept(account_id: string, invitation_id: string, person_id: string): Promise<void> {
     await this.#persons.addAccount(person_id, account_id);
-    await this.#change(ACCEPT, [
+    await this.#change(account_id, ACCEPT, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[this.#deps.now(), invitation_id, person_id],
     ]);
@@ -145,12 +144,12 @@ export class MemberStore {
     account_id: string,
     { person_id, role, by }: { person_id: string; role: GivenRole; by: string },
   ): Promise<void> {
-    await this.#change(SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
+    await this.#change(account_id, SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
   }
 
   /** Removes a member: by the owner, or by the member. @throws {AccountError} `member_refused` */
   async remove(account_id: string, { person_id, by }: { person_id: string; by: string }): Promise<void> {
-    await this.#change(REMOVE, [redisKeys.members(account_id), person_id, by]);
+    await this.#change(account_id, REMOVE, [redisKeys.members(account_id), person_id, by]);
     await this.#persons.removeAccount(person_id, account_id);
   }
 
@@ -158,12 +157,12 @@ export class MemberStore {
   async offerOwnership(account_id: string, { to, by }: { to: string; by: string }): Promise<void> {
     const until_ms = this.#deps.now() + OFFER_TTL_MS;
     const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
-    await this.#change(OFFER, [...names, to, by, until_ms]);
+    await this.#change(account_id, OFFER, [...names, to, by, until_ms]);
   }
 
   /** Withdraws or declines the offer: by either side. @throws {AccountError} `member_refused` */
   async endOffer(account_id: string, by: string): Promise<void> {
-    await this.#change(END_OFFER, [redisKeys.members(account_id), by]);
+    await this.#change(account_id, END_OFFER, [redisKeys.members(account_id), by]);
   }
 
   /**
@@ -176,7 +175,7 @@ export class MemberStore {
   ): Promise<void> {
     const { redis, now } = this.#deps;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    await this.#change(ACCEPT_OFFER, [
+    await this.#change(account_id, ACCEPT_OFFER, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now(), person_id, email, FORMER_OWNER],
     ]);
@@ -196,7 +195,12 @@ export class MemberStore {
     return result === 'kept';
   }
 
-  async #change(script: Parameters<RunScript>[0], values: Parameters<RunScript>[1]): Promise<void> {
+  async #change(
+    account_id: string,
+    script: Parameters<RunScript>[0],
+    values: Parameters<RunScript>[1],
+  ): Promise<void> {
+    await this.#ensureOwner(account_id);
     const [result] = await this.#run(script, values);
     if (result !== 'done')
       throw new AccountError('member_refused', REFUSALS[String(result)] ?? 'This is not possible.');

@@ -8,7 +8,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { Role } from '../people/roles.ts';
+import type { Permission, Role } from '../people/roles.ts';
 
 export type Realm = 'operator' | 'account';
 
@@ -39,7 +39,7 @@ export interface SignedInUser {
   /** Shown beside the address: an operator's role, or a member's, or the state of the account. */
   role: string;
   /** Of a member: the account that is looked at, and the role in it. */
-  account?: { account_id: string; role: Role };
+  account?: { account_id: string; role: Role; permissions: readonly Permission[] };
   /** Forms that were opened in another scope are refused. */
   formScope?: string;
   /** Entries of the navigation that the user cannot open. */

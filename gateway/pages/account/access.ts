@@ -1,6 +1,6 @@
 /** Who may open which route of the account pages: one table, read at each request. */
 import type { FastifyRequest } from 'fastify';
-import { PERMISSIONS, type Permission } from '../../accounts/people/roles.ts';
+import type { Permission } from '../../accounts/people/roles.ts';
 import { PageError } from '../shared/forms.ts';
 
 /** `self`: everybody who is signed in, about oneself. */
@@ -11,6 +11,10 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'GET /account': 'read',
   'GET /account/keys': 'read',
   'POST /account/keys': 'keys',
+  'GET /account/keys/:key_id': 'read',
+  'POST /account/keys/:key_id/label': 'keys',
+  'POST /account/keys/:key_id/rules': 'keys',
+  'POST /account/keys/:key_id/rotate': 'keys',
   'GET /account/keys/:key_id/revoke': 'keys',
   'POST /account/keys/:key_id/revoke': 'keys',
   'GET /account/usage': 'read',
@@ -30,6 +34,24 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'POST /account/data/erasure': 'manage',
   'GET /account/close': 'manage',
   'POST /account/close': 'manage',
+  'GET /account/members': 'read',
+  'POST /account/members/invite': 'manage',
+  'POST /account/members/name': 'manage',
+  'POST /account/members/invitations/:invitation_id/withdraw': 'manage',
+  'POST /account/members/:person_id/role': 'manage',
+  'GET /account/members/:person_id/remove': 'manage',
+  'POST /account/members/:person_id/remove': 'manage',
+  'GET /account/members/:person_id/offer': 'manage',
+  'POST /account/members/:person_id/offer': 'manage',
+  // The scripts decide who of the members these are for.
+  'POST /account/members/offer/end': 'read',
+  'GET /account/members/offer/accept': 'read',
+  'POST /account/members/offer/accept': 'read',
+  'GET /account/members/leave': 'read',
+  'POST /account/members/leave': 'read',
+  'GET /account/accounts': 'self',
+  'POST /account/accounts/switch': 'self',
+  'POST /account/accounts/open': 'self',
   'POST /account/password': 'self',
   'GET /account/second-factor': 'self',
   'GET /account/second-factor/set-up': 'self',
@@ -50,7 +72,7 @@ const REFUSALS: Readonly<Record<Permission, string>> = {
 
 /** Whether the role of the signed-in person now includes a permission. */
 export const may = ({ user }: FastifyRequest, permission: Permission): boolean =>
-  user?.account !== undefined && PERMISSIONS[user.account.role].includes(permission);
+  user?.account?.permissions.includes(permission) ?? false;
 
 /** Refuses what the role does not allow; routes that are missing in the table are for the owner. @throws {PageError} 403 */
 export function authorise(request: FastifyRequest): void {

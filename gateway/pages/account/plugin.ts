@@ -16,11 +16,15 @@ import { FormSubmissions } from '../shared/form-submissions.ts';
 import { createPageViews, installProtectedArea, type ProtectedArea } from '../shared/protected-area.ts';
 import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
+import { accountsRoutes } from './routes/accounts.ts';
 import { homeRoutes } from './routes/home.ts';
+import { invitationRoutes } from './routes/invitation.ts';
 import { keyRoutes } from './routes/key.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
+import { membersRoutes, removeMemberRoutes } from './routes/members.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
+import { ownershipRoutes } from './routes/ownership.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { secondFactorRoutes } from './routes/second-factor.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
@@ -37,6 +41,7 @@ const NAV = [
   { path: '/account/usage', label: 'Usage' },
   { path: '/account/wallet', label: 'Wallet' },
   { path: '/account/orders', label: 'Orders' },
+  { path: '/account/members', label: 'Members' },
   { path: '/account/data', label: 'Your data' },
 ];
 
@@ -77,6 +82,11 @@ const ROUTES = [
   passwordResetRoutes,
   signInLinkRoutes,
   secondFactorRoutes,
+  accountsRoutes,
+  invitationRoutes,
+  membersRoutes,
+  removeMemberRoutes,
+  ownershipRoutes,
   homeRoutes,
   keysRoutes,
   keyRoutes,

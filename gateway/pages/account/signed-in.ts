@@ -6,7 +6,7 @@
  */
 
 import { ownAccountOf, type PersonRecord, personIdOf } from '../../accounts/people/person-store.ts';
-import type { Role } from '../../accounts/people/roles.ts';
+import { PERMISSIONS, type Role } from '../../accounts/people/roles.ts';
 import { AccountError, type AccountState } from '../../accounts/records.ts';
 import type { AccountService } from '../../accounts/service.ts';
 import type { Session, SessionStore, SignedInUser } from '../../accounts/sign-in/sessions.ts';
@@ -67,7 +67,7 @@ export function userFinder(parts: Parts & { sessions: SessionStore }) {
     const { account_id, role, state } = membership;
     return {
       ...base,
-      account: { account_id, role },
+      account: { account_id, role, permissions: PERMISSIONS[role] },
       formScope: account_id,
       role: state === 'active' ? role : state,
       hidden: role === 'owner' ? [] : [PRIVACY_PAGE],

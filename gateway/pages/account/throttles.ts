@@ -8,6 +8,11 @@ const MAIL_PER_ADDRESS: ThrottlePolicy = { free_attempts: 10, max_delay_ms: 900_
 const MAIL_PER_EMAIL: ThrottlePolicy = { free_attempts: 3, max_delay_ms: 3_600_000, decay_ms: DAY_MS };
 /** Whoever uses up the mails of somebody else sends them a link that works until the next one comes. */
 const SIGN_IN_LINK_PER_EMAIL: ThrottlePolicy = { ...MAIL_PER_EMAIL, max_delay_ms: SIGN_IN_LINK_TTL_MS };
+const INVITATIONS_PER_ACCOUNT: ThrottlePolicy = {
+  free_attempts: 20,
+  max_delay_ms: 3_600_000,
+  decay_ms: DAY_MS / 24,
+};
 const CHOICE_PER_ADDRESS: ThrottlePolicy = { free_attempts: 20, max_delay_ms: 300_000, decay_ms: 60_000 };
 const CHOICE_PER_LINK: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 60_000 };
 
@@ -25,6 +30,10 @@ export const throttleMail = (throttle: Throttle, { address, email }: Asker): Pro
     ['account-mail-address', addressUnit(address), MAIL_PER_ADDRESS],
     ['account-mail-email', addressDigest(email), MAIL_PER_EMAIL],
   ]);
+
+/** Seconds to wait before the account may mail another invitation, or 0. */
+export const throttleInvitation = (throttle: Throttle, account_id: string): Promise<number> =>
+  waitFor(throttle, [['account-invitation', account_id, INVITATIONS_PER_ACCOUNT]]);
 
 /** As `throttleMail`, for sign-in links, which no other mail uses up. */
 export const throttleSignInLink = (throttle: Throttle, { address, email }: Asker): Promise<number> =>

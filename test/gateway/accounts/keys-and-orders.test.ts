@@ -147,6 +147,7 @@ describe('orders', () => {
       price_minor: 500,
       currency: 'EUR',
       payment: 'invoice',
+      by: '',
       created_at_ms: world.clock.ms,
       moved_at_ms: world.clock.ms,
       shortfall: 0,

@@ -36,7 +36,7 @@ describe('pages of keys', () => {
       ...{ ranges: '203.0.113.0/24\r\n2001:db8::/32', origins: 'https://maps.example' },
     });
     expect(await listed(key)).toMatchObject({
-      ...{ label: 'maps', by: ann.email, monthly_limit: 20, origins: ['https://maps.example'] },
+      ...{ label: 'maps', by: ann.person_id, monthly_limit: 20, origins: ['https://maps.example'] },
       ranges: ['203.0.113.0/24', '2001:db8::/32'],
     });
     const words = wordsOf(await ann.visitor.get('/account/keys'));
@@ -92,7 +92,7 @@ describe('pages of keys', () => {
     const [key = ''] = ROTATED.exec(page.html) ?? [];
     expect(wordsOf(page)).toContain(`It replaces ${keyIdOf(old)} , which lives on until`);
     expect(await listed(key)).toMatchObject({
-      ...{ label: 'robot', monthly_limit: 3, month_credits: 1, replaces: keyIdOf(old), by: ann.email },
+      ...{ label: 'robot', monthly_limit: 3, month_credits: 1, replaces: keyIdOf(old), by: ann.person_id },
     });
     expect(wordsOf(await ann.visitor.get('/account/keys'))).toContain(`replaced by ${keyIdOf(key)}`);
     expect(wordsOf(await ann.visitor.get(pathOf(old)))).toContain('Its calls count for the limit of the key');

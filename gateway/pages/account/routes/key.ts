@@ -6,7 +6,8 @@ import { MAX_LABEL_LENGTH } from '../../../accounts/keys/key-store.ts';
 import type { KeyRecord } from '../../../accounts/records.ts';
 import { parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
-import { type AccountContext, auditedChange } from '../context.ts';
+import { type AccountContext, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
 import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';
 import { createdKeyView, findOwnKey, refusalStatus } from './keys.ts';
 
@@ -42,11 +43,12 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
   const created = createdKeyView(context);
   const { keys } = context.accounts;
 
-  const show = (
+  const show = async (
     reply: FastifyReply,
-    key: KeyRecord,
-    { form, problem }: Pick<KeyPage, 'form' | 'problem'> = { form: fieldsOf(key), problem: '' },
+    found: KeyRecord,
+    { form, problem }: Pick<KeyPage, 'form' | 'problem'> = { form: fieldsOf(found), problem: '' },
   ): Promise<FastifyReply> => {
+    const [key = found] = await withMakers(context.persons, [found]);
     const isCurrent = key.state === 'active' && key.replaced_by === null;
     const path = pathOf(key);
     return view(reply, 'Key', { key, path, isCurrent, graceChoices: GRACE_CHOICES, form, problem });
@@ -100,7 +102,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
   scope.post('/keys/:key_id/rotate', (request, reply) => {
     const { grace: grace_ms } = parseFields(rotateForm, request.body);
     const work = async ({ key_id, label }: KeyRecord): Promise<FastifyReply> => {
-      const by = request.user?.email ?? '';
+      const by = personIdOf(request);
       const { key, old } = await auditedChange(
         context,
         request,

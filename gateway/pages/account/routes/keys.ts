@@ -6,7 +6,8 @@ import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../../accounts
 import { type Confirmation, confirmedAction } from '../../shared/confirmation.ts';
 import { parseFields } from '../../shared/forms.ts';
 import { formatMoment } from '../../shared/template-filters.ts';
-import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
 import { endOfDay, type KeyFields, keyForm, NEW_KEY, rulesOf } from './key-form.ts';
 
 const PATH = '/account/keys';
@@ -59,7 +60,8 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
     reply: FastifyReply,
     { form, problem } = { form: NEW_KEY, problem: '' },
   ): Promise<FastifyReply> => {
-    const keys = (await context.accounts.keys.list(accountIdOf(request))).toReversed();
+    const stored = (await context.accounts.keys.list(accountIdOf(request))).toReversed();
+    const keys = await withMakers(context.persons, stored);
     const active = keys.filter(({ state }) => state === 'active').length;
     return view(reply, 'Keys', { keys, active, most: MAX_ACTIVE_KEYS, form, problem });
   };
@@ -72,7 +74,7 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
       const expires_at_ms = endOfDay(form.expires);
       const rules = rulesOf(form);
       const { label } = form;
-      const by = request.user?.email ?? '';
+      const by = personIdOf(request);
       const after = { expires_at_ms, ...auditedRules(rules) };
       const { key } = await auditedChange(
         context,

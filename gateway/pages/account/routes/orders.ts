@@ -19,7 +19,8 @@ import { type Confirmation, confirmedAction, counted } from '../../shared/confir
 import { PageError, parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { TEMPLATE_FILTERS } from '../../shared/template-filters.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
 
@@ -80,7 +81,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
       context,
       request,
       { action: 'order.place', after: { pack, payment } },
-      () => context.accounts.orders.create(account_id, pack, payment),
+      () => context.accounts.orders.create(account_id, pack, payment, personIdOf(request)),
       ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
     );
     return sendToCheckout(request, reply, order);
@@ -115,7 +116,8 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
   const sendToCheckout = checkoutView(context);
 
   scope.get('/orders/:order_id', async (request, reply) => {
-    const order = await findOwnOrder(context, request);
+    const found = await findOwnOrder(context, request);
+    const [order = found] = await withMakers(context.persons, [found]);
     const { order_id, payment } = order;
     return view(reply, 'Order', {
       order,

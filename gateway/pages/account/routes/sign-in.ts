@@ -17,6 +17,7 @@ import {
 import { type AccountContext, personIdOf, recordAccountAction, recordPersonAction } from '../context.ts';
 import { throttleChoice, throttleMail } from '../throttles.ts';
 
+const signInQuery = z.object({ next: textField(2_000) });
 const signUpForm = z.object({ email: textField(254), name: textField(200) });
 const forgotForm = z.object({ email: textField(254) });
 const emailAddress = z.email().max(254);
@@ -46,11 +47,11 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
   const { site, persons, throttle, passwords } = context;
   const signedOutPath = `${site.root}/sign-in`;
 
-  scope.get('/sign-in', ANONYMOUS, async (request, reply) =>
-    request.user
-      ? reply.redirect(`${site.root}/`)
-      : sendSignInPage(reply, site, { next: safeRedirectPath(null, site.root) }),
-  );
+  scope.get('/sign-in', ANONYMOUS, async (request, reply) => {
+    const { next: requested } = parseFields(signInQuery, request.query);
+    const next = safeRedirectPath(requested, site.root);
+    return request.user ? reply.redirect(next) : sendSignInPage(reply, site, { next });
+  });
 
   sharedSignInRoutes(scope, site, {
     realm: 'account',
@@ -181,7 +182,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
   });
 }
 
-const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
+export const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
 
 function emailProblem(email: string): string | null {
   try {
@@ -197,7 +198,7 @@ function emailProblem(email: string): string | null {
  * Why the password that was chosen through a valid link may not be hashed now, or null. The status of `reply` is set.
  * @param choice `id` of the account or address, for the throttle
  */
-async function choiceProblem(
+export async function choiceProblem(
   { throttle }: AccountContext,
   reply: FastifyReply,
   { password, email, id }: { password: string; email: string; id: string },
