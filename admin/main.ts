@@ -62,7 +62,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     observe: requestObserver(log, null),
   });
   installErrorHandlers(app, { headTemplates: [], templates: ['/healthz', '/readyz'], log });
-  installHealth(app, snapshots, { fault: () => redisFault(redis) });
+  installHealth(app, { snapshots, metering: { fault: () => redisFault(redis) } });
   installAssets(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AdminDependencies } from '../admin/context.ts';
 import { registerAdmin } from '../admin/plugin.ts';
+import type { RedisClient } from '../data/runtime/redis.ts';
 import type { CreditPack } from '../data/schema/curated.ts';
 import type { AccountService } from './accounts/service.ts';
 import { Executor } from './execute.ts';
@@ -15,6 +16,7 @@ import { installPublishedLog } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
+import { installStatus } from './http/status.ts';
 import { installMcp } from './mcp/endpoint.ts';
 import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
@@ -24,6 +26,7 @@ import { installAssets } from './pages/site/assets.ts';
 import { serviceFacts } from './pages/site/service-facts.ts';
 import { renderErrorPage, sitePages } from './pages/site/site.ts';
 import type { Snapshots } from './snapshot/store.ts';
+import { ServiceStatusReader } from './status/service-status.ts';
 
 export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClosing' | 'listener'> {
   metering: Metering;
@@ -38,6 +41,8 @@ export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClos
   admin?: AdminDependencies;
   /** Mounts the account pages. */
   account?: AccountService;
+  /** Where runs and availability are recorded; default the connection of the account pages. */
+  statusRedis?: RedisClient;
   /** Credits on sale; default those of the account pages. */
   packs?: readonly CreditPack[];
 }
@@ -49,7 +54,9 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { packs = dependencies.account?.packs ?? [] } = dependencies;
   const facts = serviceFacts(settings, packs);
   const described = { current: () => snapshots.current(), publicUrl: facts.baseUrl, log };
-  const pages = sitePages(facts, apiReference(described));
+  const { statusRedis = dependencies.account?.redis ?? null } = dependencies;
+  const status = new ServiceStatusReader({ snapshots, metering, redis: statusRedis, now, log });
+  const pages = sitePages(facts, apiReference(described), status);
   const executor = new Executor({ metering, snapshots, now, log });
   const addressOf = addressReader(settings);
   const api = new PublicApi({
@@ -80,10 +87,12 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     ...OPENAPI_PATHS,
     '/healthz',
     '/readyz',
+    '/status.json',
   ];
   const headTemplates = [...prefixed(OPERATIONS.filter(answersHead)), ...pages.map(({ path }) => path)];
   installErrorHandlers(app, { templates: paths, headTemplates, errorPage: renderErrorPage, log });
-  installHealth(app, snapshots, metering);
+  installHealth(app, { snapshots, metering });
+  installStatus(app, status);
   installPublishedLog(app, snapshots);
   installOpenApi(app, described);
   installAssets(app);

@@ -83,6 +83,8 @@
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
+ *   {status}:since                    string  number of the first UTC minute in which a gateway was ready
+ *   {status}:minutes:YYYY-MM-DD       string  bitmap of the minutes of a UTC day in which one was; see availability.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts
  *
  * Generated ids are used as they are. Values from users or proxies are encoded, so that they cannot break out of a key.
@@ -181,6 +183,8 @@ export const redisKeys = {
   excluded: 'left-out',
   quality: 'quality',
   archive: 'archive:id',
+  availableSince: '{status}:since',
+  availableMinutes: (day: number) => `{status}:minutes:${dateOfDay(day)}`,
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,

@@ -25,6 +25,8 @@ import { openOrigin } from '../origin/origin.ts';
 import { localAddress, serviceAddress } from '../service-address.ts';
 import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
+import { AvailabilityLog } from '../status/availability.ts';
+import { monitorReadiness } from '../status/monitor.ts';
 import type { ShutdownHook } from './lifecycle.ts';
 import { StartTasks } from './start-tasks.ts';
 import { startupBanner } from './startup-banner.ts';
@@ -154,6 +156,8 @@ export async function startServerProcess(
       origin?.follow(() => snapshots.check());
       const scrub = new Scrub({ snapshots, onDamage });
       shutdownHooks.push(() => scrub.stop());
+      const availability = new AvailabilityLog(adminRedis, now);
+      shutdownHooks.push(monitorReadiness({ snapshots, metering, availability, log }));
       const tasks = new StartTasks(log);
       shutdownHooks.push(() => tasks.stop());
       const demoKey = isDemo(settings)

@@ -139,7 +139,8 @@ export class Service {
     const metrics = createMetrics({ snapshots, metering, now });
     const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
     const packs = await readPacks(settings.CURATED_DIR);
-    const parts = { settings, metering, snapshots, now, log, randomId, metrics, loadShedder, packs };
+    const common = { settings, metering, snapshots, now, log, randomId };
+    const parts = { ...common, metrics, loadShedder, packs, statusRedis: client };
     const app = buildApp(parts);
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });

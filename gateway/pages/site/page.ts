@@ -44,6 +44,8 @@ interface PageDefinition<Query> {
   path: string;
   pathParameters?: Readonly<Record<string, PathParameter>>;
   query?: QuerySchema<Query>;
+  /** False where a page also shows what changes within an edition. Default true. */
+  isCacheable?: boolean;
   show(input: PageInput<Query>): Shown | Promise<Shown>;
 }
 
@@ -84,7 +86,7 @@ type Produce<Query> = (input: PageInput<Query>) => Promise<Content>;
 const NO_QUERY = z.object({});
 
 function asOperation<Query>(
-  { path, pathParameters = {}, query }: Omit<PageDefinition<Query>, 'show'>,
+  { path, pathParameters = {}, query, isCacheable = true }: Omit<PageDefinition<Query>, 'show'>,
   produce: Produce<Query>,
 ): Operation {
   return defineOperation<Query>({
@@ -95,7 +97,7 @@ function asOperation<Query>(
     description: '',
     needsKey: false,
     priceText: 'free',
-    isCacheable: true,
+    isCacheable,
     pathParameters,
     query: query ?? (NO_QUERY as unknown as QuerySchema<Query>),
     answer: z.string(),

@@ -4,6 +4,7 @@
  * figures are those of one edition and year, histories are pictures.
  */
 import type { Operation } from '../../operations/operation.ts';
+import type { ServiceStatusReader } from '../../status/service-status.ts';
 import { cards } from './pages/cards.ts';
 import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
@@ -35,8 +36,12 @@ export const SITE_PAGES: readonly Operation[] = [
 ];
 
 /** These and the pages about the service itself. */
-export function sitePages(facts: ServiceFacts, api: ApiReference): readonly Operation[] {
-  const about = [pricing(facts), status(facts), ...legalPages(facts)];
+export function sitePages(
+  facts: ServiceFacts,
+  api: ApiReference,
+  service: ServiceStatusReader,
+): readonly Operation[] {
+  const about = [pricing(facts), status(facts, service), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
   return [
     ...pages,

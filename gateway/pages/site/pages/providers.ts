@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FreshnessRecord, ProviderCredit } from '../../../../data/schema/records.ts';
 import { integer } from '../../../operations/parameters.ts';
 import type { Catalogue, CatalogueItem } from '../../../snapshot/catalogue.ts';
-import { freshnessOf } from '../freshness.ts';
+import { freshnessOf } from '../../../snapshot/freshness.ts';
 import { hitOf } from '../hits.ts';
 import { missingPage } from '../missing.ts';
 import { definePage, type Shown } from '../page.ts';
