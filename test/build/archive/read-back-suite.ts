@@ -84,12 +84,19 @@ async function reverseDebit(
     ...{ redis, settings: UNLIMITED, now, log: silentLog },
     debitId: () => debit_id,
   });
-  const admission = admissionOf(apiKey, { price: 3, rows: 9, request_id });
+  const indicators = ['alpha.life_expectancy', 'a.b', 'c.d', 'e.f'];
+  const admission = admissionOf(apiKey, { price: 3, rows: 9, request_id, indicators });
   await metering.admit(admission);
   await meanwhile();
   const reversals = new DebitReversals({ redis, runner: new ScriptRunner(redis), now, log: silentLog });
   const { route } = admission;
-  const of = { account_id, key_id: apiKey.key_id, route, request_id, indicators: '' };
+  const of = {
+    account_id,
+    key_id: apiKey.key_id,
+    route,
+    request_id,
+    indicators: 'alpha.life_expectancy,a.b,c.d+1',
+  };
   reversals.add({ debit_id, price: 3, at_ms: now_ms, ...of });
   await reversals.flush();
 }
