@@ -1,6 +1,6 @@
 /** Rules of a key over HTTP: monthly limit, address ranges, origins. What a rule refuses is free, and says why. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { KeyRules } from '../../gateway/accounts/records.ts';
 import { foldUsageByKey, readUsageDays } from '../../gateway/metering/usage.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
@@ -37,6 +37,17 @@ describe('address ranges', () => {
     const refused = await service.get(COUNTRY, { key: made.key, headers: from('198.51.100.1') });
     expect(messageOf(refused)).toContain('certain addresses only, and 198.51.100.1 is none of them');
     expect(await service.balance(made)).toBe(1000 - 3);
+  });
+
+  test('calls that are refused all day are counted, and the counters expire', async () => {
+    const made = await bound({ ranges: ['203.0.113.7'] });
+    expect(codeOf(await service.get(COUNTRY, { key: made.key }))).toBe('key_restricted');
+    const usage = redisKeys.usage(made.account_id, dayOf(service.clock.ms));
+    expect(await service.client.hgetall(usage)).toEqual({
+      [`/v1/countries/{iso3}|${made.key_id}|requests`]: '1',
+      [`/v1/countries/{iso3}|${made.key_id}|errors`]: '1',
+    });
+    expect(await service.client.pttl(usage)).toBeGreaterThan(0);
   });
 
   test('a range that is set later holds from the next call on, and so does one that is lifted', async () => {

@@ -111,6 +111,7 @@ if key[4] then
   if broken then
     count('requests', 1)
     count('errors', 1)
+    redis.call('PEXPIRE', usage, USAGE_KEPT_MS)
     return { 'restricted', broken }
   end
   limit = tonumber(rules[4] or '')
