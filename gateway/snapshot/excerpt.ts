@@ -15,13 +15,13 @@ export class Excerpt {
     const starts = new Uint32Array(runs.length + 1);
     for (const [at, [, rows]] of runs.entries()) starts[at + 1] = (starts[at] ?? 0) + rows;
     const held = {
-      year: Int32Array.from(columns.year),
+      year: new Int32Array(columns.year),
       value: doubles(columns.value),
       ciLo: columns.ci_lo && doubles(columns.ci_lo),
       ciHi: columns.ci_hi && doubles(columns.ci_hi),
-      rank: Int16Array.from(columns.rank, (rank) => rank ?? NO_RANK),
-      rankDelta: Int16Array.from(columns.rank_delta_1y, (delta) => delta ?? NO_DELTA),
-      projected: Uint8Array.from(columns.projected, Number),
+      rank: new Int16Array(columns.rank.map((rank) => rank ?? NO_RANK)),
+      rankDelta: new Int16Array(columns.rank_delta_1y.map((delta) => delta ?? NO_DELTA)),
+      projected: new Uint8Array(columns.projected.map(Number)),
     };
     const codes = runs.map(([iso3]) => iso3);
     this.columns = new IndicatorColumns(held, codes, starts);
@@ -37,8 +37,9 @@ export class Excerpt {
   }
 }
 
+/** `from` would go through an iterator, which takes several times as long. */
 const doubles = (values: readonly (number | null)[]): Float64Array =>
-  Float64Array.from(values, (value) => value ?? Number.NaN);
+  new Float64Array(values.map((value) => value ?? Number.NaN));
 
 /** Null for a snapshot of an earlier version, which has none. @throws {SnapshotUnreadable} */
 export async function readExcerpt(files: SnapshotFiles, indicator: string): Promise<Excerpt | null> {

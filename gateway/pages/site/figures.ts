@@ -27,7 +27,10 @@ export function figureText(value: number | null, decimals = 0): string {
   return decimalsOf(plain) < decimals ? Number(plain).toFixed(decimals) : plain;
 }
 
-const decimalsOf = (plain: string): number => plain.split('.')[1]?.length ?? 0;
+function decimalsOf(plain: string): number {
+  const point = plain.indexOf('.');
+  return point < 0 ? 0 : plain.length - point - 1;
+}
 
 /**
  * Digits after the point that all figures of a column share, so that their points stand below each other: as many as the

@@ -6,7 +6,7 @@ import { labelsOf, type Picture } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
 import { pairsOf, scatterChart } from './charts/scatter.ts';
-import { histories, latestYear, yearFigures } from './series.ts';
+import { histories, latestYear, type YearFigures, yearFigures } from './series.ts';
 
 interface MapSubject {
   /** Default the latest, the only one whose figures a map says. */
@@ -15,18 +15,29 @@ interface MapSubject {
   outlines?: string | undefined;
 }
 
+type MapPicture = Picture & { drawing: WorldMap };
+
 export async function mapPicture(
   edition: Edition,
   indicator: IndicatorRecord,
   { year: asked, outlines }: MapSubject,
-): Promise<(Picture & { drawing: WorldMap }) | undefined> {
-  const latest = latestYear(indicator);
-  const year = asked ?? latest;
-  if (year === null) return undefined;
-  const held = await yearFigures(edition, indicator, year);
-  if (held.figures.length === 0) return undefined;
+): Promise<MapPicture | undefined> {
+  const year = asked ?? latestYear(indicator);
+  return year === null
+    ? undefined
+    : mapOfYear(indicator, await yearFigures(edition, indicator, year), outlines);
+}
+
+/** @param outlines as in `MapSubject` */
+export function mapOfYear(
+  indicator: IndicatorRecord,
+  held: YearFigures,
+  outlines: string | undefined,
+): MapPicture | undefined {
+  const { year, figures } = held;
+  if (figures.length === 0) return undefined;
   return {
-    drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latest }),
+    drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latestYear(indicator) }),
     labels: labelsOf(indicator, [year, year]),
   };
 }

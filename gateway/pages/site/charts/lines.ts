@@ -30,7 +30,8 @@ const ZERO_BELOW = 0.4;
 /** @param histories of at most six countries; those without a figure are left out */
 export function lineChart(histories: readonly History[], unit: string | null): Drawing {
   const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
-  return { description: describe(shown, unit), body: (box) => draw(shown, box) };
+  const plan = planOf(shown);
+  return { description: describe(shown, unit), body: (box) => draw(plan, box) };
 }
 
 function describe(histories: readonly History[], unit: string | null): string {
@@ -44,32 +45,52 @@ function describe(histories: readonly History[], unit: string | null): string {
     .join(' ');
 }
 
-function draw(histories: readonly History[], box: Box): string {
+/** What is drawn, whatever the box. */
+interface Plan {
+  lines: readonly { history: History; runs: readonly Run[] }[];
+  years: [number, number];
+  domain: [number, number];
+}
+
+function planOf(histories: readonly History[]): Plan {
+  const step = usualStep(histories.map(({ points }) => points));
+  const ends = histories.flatMap(({ points }) =>
+    [points[0], points.at(-1)].flatMap((end) => end?.year ?? []),
+  );
+  return {
+    lines: histories.map((history) => ({ history, runs: yearRuns(history.points, step) })),
+    years: extent(ends) as [number, number],
+    domain: valueDomain(histories),
+  };
+}
+
+function draw({ lines, years, domain }: Plan, box: Box): string {
   const { width, height, font } = box;
-  if (histories.length === 0)
+  if (lines.length === 0)
     return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });
-  const points = histories.flatMap((history) => history.points);
-  const y = scaleLinear(valueDomain(points), [height - font * 2, font]).nice();
+  const y = scaleLinear(domain, [height - font * 2, font]).nice();
   const axis = valueAxis(y, box);
+  const histories = lines.map(({ history }) => history);
   const names = Math.min(
     NAMES_MAX * width,
     Math.max(...histories.map(({ country }) => textWidth(country.name, font))) + font,
   );
-  const years = extent(points, ({ year }) => year) as [number, number];
   const x = scaleLinear(years, [axis.width, width - names]);
-  const step = usualStep(histories.map((history) => history.points));
   const labels = nameLabels(histories, { x, y, font, room: names - font });
-  const lines = histories.map((history, at) => {
-    const runs = yearRuns(history.points, step);
-    return series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]);
-  });
-  return axis.marks({ from: axis.width, to: width - names }) + yearAxis(x, years, box) + lines.join('');
+  const drawn = lines.map(({ runs }, at) =>
+    series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]),
+  );
+  return axis.marks({ from: axis.width, to: width - names }) + yearAxis(x, years, box) + drawn.join('');
 }
 
 /** From zero where that does not flatten the lines. */
-function valueDomain(points: readonly Point[]): [number, number] {
-  const all = points.flatMap(({ value, ciLo, ciHi }) => [value, ciLo ?? value, ciHi ?? value]);
-  const [low = 0, high = 0] = extent(all);
+function valueDomain(histories: readonly History[]): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { points } of histories)
+    for (const { value, ciLo, ciHi } of points) {
+      low = Math.min(low, value, ciLo ?? value, ciHi ?? value);
+      high = Math.max(high, value, ciLo ?? value, ciHi ?? value);
+    }
   if (low === high) return low === 0 ? [0, 1] : [Math.min(0, low * 2), Math.max(0, low * 2)];
   if (low > 0 && low < high * ZERO_BELOW) return [0, high];
   return high < 0 && high > low * ZERO_BELOW ? [low, 0] : [low, high];

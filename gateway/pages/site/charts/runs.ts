@@ -13,11 +13,13 @@ export interface Run {
  */
 export function usualStep(histories: readonly (readonly Point[])[]): number {
   const counts = new Map<number, number>();
-  for (const points of histories)
-    for (const [at, { year }] of points.entries()) {
-      const step = year - (points[at - 1]?.year ?? year);
-      if (step > 0) counts.set(step, (counts.get(step) ?? 0) + 1);
+  for (const points of histories) {
+    let before = Infinity;
+    for (const { year } of points) {
+      if (year > before) counts.set(year - before, (counts.get(year - before) ?? 0) + 1);
+      before = year;
     }
+  }
   const [usual] = [...counts].sort(([a, n], [b, m]) => m - n || a - b);
   return usual?.[0] ?? 1;
 }

@@ -43,14 +43,13 @@ export const rankingRows = ({ figures }: YearFigures, columns: RankingColumns): 
 function rankingRow(figure: CountryFigure, columns: RankingColumns): string {
   const { hasRanks, hasBounds, decimals } = columns;
   const { country, value, ciLo, ciHi, rank, rankDelta } = figure;
-  const cells = [
-    hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '',
-    `<th scope="row">${linkTo(country)}${marksOf(figure, columns)}</th>`,
-    figureCell(figureHtml(value, decimals)),
-    hasBounds ? figureCell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`) : '',
-    hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '',
-  ];
-  return `<tr>${cells.join('')}</tr>`;
+  const rankCell = hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '';
+  const name = `<th scope="row">${linkTo(country)}${marksOf(figure, columns)}</th>`;
+  const bounds = hasBounds
+    ? figureCell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`)
+    : '';
+  const change = hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '';
+  return `<tr>${rankCell}${name}${figureCell(figureHtml(value, decimals))}${bounds}${change}</tr>`;
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */

@@ -4,8 +4,8 @@ import type { Edition } from '../../../snapshot/edition.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { pageChart, pageMap } from '../charts/frame.ts';
 import type { LegendEntry } from '../charts/map.ts';
-import { linesPicture, mapPicture } from '../pictures.ts';
-import type { CountryFigure, YearFigures } from '../series.ts';
+import { linesPicture, mapOfYear } from '../pictures.ts';
+import { type CountryFigure, type YearFigures, yearFigures } from '../series.ts';
 
 interface ShownMap {
   /** An `svg` element; null where no country has a figure of the year. */
@@ -20,12 +20,13 @@ interface ShownMap {
 export async function mapOf(
   edition: Edition,
   record: IndicatorRecord,
-  latest: number,
+  latest: YearFigures,
   asked: number | undefined,
 ): Promise<ShownMap> {
   const years = yearsOf(record);
-  const year = asked !== undefined && years.includes(asked) ? asked : latest;
-  const drawn = await mapPicture(edition, record, { year, outlines: ASSET_PATHS.outlines });
+  const year = asked !== undefined && years.includes(asked) ? asked : latest.year;
+  const held = year === latest.year ? latest : await yearFigures(edition, record, year);
+  const drawn = mapOfYear(record, held, ASSET_PATHS.outlines);
   return {
     picture: drawn ? pageMap(drawn.drawing, drawn.labels, 'map-picture') : null,
     legend: drawn?.drawing.legend ?? [],

@@ -74,7 +74,7 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
   const changes = await edition.editions.history.indicatorChanges(record.id);
   return {
     latest,
-    map: latest && (await mapOf(edition, record, latest.year, sent.year)),
+    map: latest && (await mapOf(edition, record, latest, sent.year)),
     lines: latest && (await linesOf(edition, record, latest, choice.countries)),
     choice,
     countryOptions: countryOptions(edition),
