@@ -10,6 +10,7 @@ import { editionRows } from './editions.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { pageRows } from './pages.ts';
+import { paintRows } from './paint.ts';
 import { pictureRows } from './pictures.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
@@ -48,6 +49,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['users', rowsOf(usersRows)],
   ['pages', rowsOf(pageRows)],
   ['pictures', rowsOf(pictureRows)],
+  ['paint', rowsOf(paintRows)],
   ['editions', rowsOf(editionRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);
