@@ -24,6 +24,11 @@ const ACCOUNT_COMMAND = join(ROOT, 'gateway/accounts/cli/main.ts');
 /** A limit for what hangs. */
 const WITHIN_MS = 600_000;
 
+const FRAME_ALONE = `
+from almanac import Provenance, Table
+Table({"year": [2020]}, {}, Provenance(None, None, None, None, None)).to_pandas()
+`;
+
 /** The promise has two ends. */
 const oldestAndNewest = (): string[] =>
   [...new Set([interpreters().at(0), interpreters().at(-1)])].filter((one) => one !== undefined);
@@ -48,6 +53,8 @@ describe('the package', () => {
     const importAlone =
       'import sys, almanac; assert not {"pyarrow", "pandas"} & set(sys.modules); print(almanac.__version__)';
     expect(await run('python3', ['-S', '-c', importAlone], alone, dirname(installed.wheel))).toMatch(/^\d/);
+    const frame = run('python3', ['-S', '-c', FRAME_ALONE], alone, dirname(installed.wheel));
+    await expect(frame).rejects.toThrow("pandas is not installed: pip install 'almanac-data[pandas]'");
     expect(await run(join(installed.bin, 'almanac'), ['--version'], alone)).toMatch(/^almanac-data \d/);
   });
 
@@ -87,26 +94,43 @@ describe('receipts', () => {
 describe('against a service', () => {
   let program: Program;
   let started: Started;
+  let key: string;
+  let path: string;
 
   beforeAll(async () => {
     const [built] = await Promise.all([buildStarter(), installPackages(FRAMES)]);
     program = await Program.prepare();
     const unlimited = { FREE_PER_MINUTE: '1000000', FREE_PER_DAY: '1000000' };
     started = await program.start({ SNAPSHOT_DIR: built.snapshots, ...unlimited });
+    key = await grantedKey(program);
+    path = (await run('printenv', ['PATH'])).trim();
   }, BUILD_WITHIN_MS);
   afterAll(async () => {
     await program?.[Symbol.asyncDispose]();
   });
 
-  it('passes its tests of verbs, charges, frames, command and README', { timeout: WITHIN_MS }, async () => {
-    const key = await grantedKey(program);
-    const variables = {
-      PYTHONPATH: [installed.site, pythonPath(TEST_TOOLS), pythonPath(FRAMES)].join(':'),
-      PATH: `${installed.bin}:${await run('printenv', ['PATH'])}`.trim(),
+  const tested = (interpreter: string, packages: string[], ...tests: string[]) =>
+    run(interpreter, ['-m', 'pytest', '-q', ...tests.map((name) => `tests/service/${name}`)], {
+      PYTHONPATH: [installed.site, pythonPath(TEST_TOOLS), ...packages].join(':'),
+      PATH: `${installed.bin}:${path}`,
       ALMANAC_URL: started.url,
       ALMANAC_KEY: key,
-    };
-    expect(await run('python3', ['-m', 'pytest', '-q', 'tests/service'], variables)).toMatch(/^\d+ passed/m);
+    });
+
+  it.each(oldestAndNewest())(
+    'passes its tests of verbs, charges and command with nothing else installed, on %s',
+    { timeout: WITHIN_MS },
+    async (interpreter) => {
+      const tests = ['test_verbs.py', 'test_charges.py', 'test_command.py'];
+      expect(await tested(interpreter, [], ...tests)).toMatch(/^\d+ passed/m);
+    },
+  );
+
+  it('passes its tests of charges, frames and README with the libraries of frames', {
+    timeout: WITHIN_MS,
+  }, async () => {
+    const tests = ['test_charges.py', 'test_frames.py', 'test_readme.py'];
+    expect(await tested('python3', [pythonPath(FRAMES)], ...tests)).toMatch(/^\d+ passed/m);
   });
 });
 

@@ -11,7 +11,10 @@ _NARROWEST = 8
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], width: int | None = None) -> str:
-    """Columns side by side, numbers to the right. width: the widest columns of text are cut until lines fit."""
+    """Columns side by side, numbers to the right.
+
+    width: the widest columns of text are cut until lines fit. The first is not: it names what the row is about.
+    """
     if not rows:
         return "no rows"
     cells = [[_shown(row.get(name)) for name in columns] for row in rows]
@@ -58,7 +61,7 @@ def _padded(text: str, width: int, is_number: bool) -> str:
 
 def _fitted(widths: list[int], is_number: Sequence[bool], width: int) -> list[int]:
     fitted = list(widths)
-    texts = [at for at, number in enumerate(is_number) if not number]
+    texts = [at for at, number in enumerate(is_number) if at > 0 and not number]
     while sum(fitted) + len(_GAP) * (len(fitted) - 1) > width:
         widest = max(texts, key=lambda at: fitted[at], default=None)
         if widest is None or fitted[widest] <= _NARROWEST:

@@ -48,6 +48,10 @@ def test_search_and_data(client: Almanac) -> None:
     shown = run("data", *asked).stdout
     assert table.attribution in shown
     assert "6 rows; 12 charged" in shown
+    assert f"{FERTILITY}: Fertility rate, total (births per woman), births per woman" in shown
+    single = run("data", FERTILITY, "-c", "PER", "-y", "2020").stdout
+    assert "ci_lo" not in single
+    assert single.count(FERTILITY) == 2  # in the heading and in the reference
     assert "12 credits for 6 rows" in run("data", *asked, "--price").stdout
 
 
@@ -57,6 +61,8 @@ def test_rank_and_verify() -> None:
     assert "Somalia" in shown
     good, bad = f"{POPULATION},PER,2023,33.8e6", f"{POPULATION},PER,2023,7"
     assert "rounded" in run("verify", good).stdout
+    wrong_year = f"{FERTILITY},PER,2023,2.004"
+    assert f"{wrong_year}: wrong year? 2.004 is {FERTILITY}, PER, 2022" in run("verify", wrong_year, code=1).stdout
     verdicts = json.loads(run("verify", good, bad, "--json", code=1).stdout)
     assert [one["verdict"] for one in verdicts] == ["rounded", "mismatch"]
 

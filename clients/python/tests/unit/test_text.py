@@ -22,10 +22,14 @@ def test_aligns_numbers_to_the_right() -> None:
 
 def test_cuts_text_until_lines_fit() -> None:
     for width in range(28, 60):
-        lines = text_table(["name", "value", "rank"], ROWS, width).split("\n")
+        lines = text_table(["rank", "name", "value"], ROWS, width).split("\n")
         assert all(display_width(line) <= width for line in lines)
         assert "1234567" in lines[2]
-    assert "…" in text_table(["name", "value", "rank"], ROWS, 28)
+    assert "…" in text_table(["rank", "name", "value"], ROWS, 28)
+
+
+def test_never_cuts_what_a_row_is_about() -> None:
+    assert "日本 (Japan), the country" in text_table(["name", "value", "rank"], ROWS, 28)
 
 
 def test_shows_no_control_characters() -> None:

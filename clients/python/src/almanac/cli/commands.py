@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import shutil
-import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from almanac.cli.output import write, write_file, write_table
 from almanac.client import Almanac
 from almanac.errors import LockError
 from almanac.lock import Lock
 from almanac.receipts import LogKey, parse_key, parse_keys, read_checkpoint, verify_one_log, verify_receipt
 from almanac.receipts.exact_json import print_number
-from almanac.table import Table
-from almanac.text import text_table
+
+REASONS = 2
+"""Of a claim, the first are the likeliest."""
 
 DONE, NOT_BORNE_OUT, USAGE, NO_KEY = 0, 1, 2, 3
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 def search(client: Almanac, given: Namespace) -> int:
@@ -38,8 +35,18 @@ def search(client: Almanac, given: Namespace) -> int:
         }
         for one in found
     ]
-    _write(given, list(rows[0]) if rows else ["id"], rows, found)
+    if given.json or given.csv:
+        write(given, list(rows[0]) if rows else ["id"], rows, found)
+    else:
+        # Ids are to be copied, and names to be read: neither is cut, however narrow the terminal is.
+        print("\n".join(f"{row['id']}\n    {_summary(row)}" for row in rows) or "no rows")
     return DONE
+
+
+def _summary(row: Mapping[str, Any]) -> str:
+    span = "" if row["countries"] is None else f"{row['countries']} countries, latest {row['latest']}"
+    terms = "" if row["access"] == "open" else "shown, not exported"
+    return "; ".join(part for part in (row["name"], row["unit"], row["topic"], span, terms) if part)
 
 
 def data(client: Almanac, given: Namespace) -> int:
@@ -57,14 +64,14 @@ def data(client: Almanac, given: Namespace) -> int:
         text = f"{price['price']:,} credits for {price['rows']:,} rows; {price['balance_after']:,} would be left"
         print(json.dumps(price) if given.json else text)
         return DONE
-    _write_table(given, client.data(given.indicators, **asked))
+    write_table(given, client.data(given.indicators, **asked))
     return DONE
 
 
 def rank(client: Almanac, given: Namespace) -> int:
     table = client.rank(given.indicator, given.year, as_of=given.as_of)
     heading = f"{table.meta['name']}, {table.meta['year']}; {table.meta['ranked']} countries ranked"
-    _write_table(given, table, heading, given.top)
+    write_table(given, table, heading, given.top)
     return DONE
 
 
@@ -76,26 +83,29 @@ def verify(client: Almanac, given: Namespace) -> int:
             "verdict": one["verdict"],
             "figure": one["value"],
             "unit": one["unit"],
-            "because": "; ".join(_because(reason) for reason in one["reasons"][:2]),
         }
         for one in verdicts
     ]
-    _write(given, list(rows[0]), rows, verdicts)
+    write(given, list(rows[0]), rows, verdicts)
+    for one in () if given.json else verdicts:
+        for reason in one["reasons"][:REASONS]:
+            print(f"{one['claim']}: {_because(reason)}")
     return DONE if all(one["verdict"] in ("exact", "rounded") for one in verdicts) else NOT_BORNE_OUT
 
 
 def _because(reason: Mapping[str, Any]) -> str:
     place = f"{reason['indicator']}, {reason['iso3']}, {reason['year']}"
-    return f"{reason['reason']}: {reason['value']:g} is {place}"
+    others = "" if reason["matches"] == 1 else f", and {reason['matches'] - 1} more agree"
+    return f"{reason['reason'].replace('_', ' ')}? {print_number(float(reason['value']))} is {place}{others}"
 
 
 def receipt(client: Almanac, given: Namespace) -> int:
     if given.action == "verify":
         return _verify_receipt(given)
     if given.action == "keys":
-        _write_file(given.output, client.keys_document())
+        write_file(given.output, client.keys_document())
     else:
-        _write_file(given.output, client.receipt(given.indicator, given.country, given.year, as_of=given.as_of))
+        write_file(given.output, client.receipt(given.indicator, given.country, given.year, as_of=given.as_of))
     return DONE
 
 
@@ -135,13 +145,11 @@ def _keys(given: str) -> list[LogKey]:
 def lock(client: Almanac, given: Namespace) -> int:
     if given.revisions is not None:
         since = Lock.read(given.file)
-        _write_table(
-            given, client.revisions(given.revisions, countries=given.countries, years=given.years, since=since)
-        )
+        write_table(given, client.revisions(given.revisions, countries=given.countries, years=given.years, since=since))
     elif given.changes:
         changes = client.changes(Lock.read(given.file))
         rows = [row for change in reversed(changes) for row in _changed(change)]
-        _write(given, ["indicator", "change", "figures", "snapshot"], rows, changes)
+        write(given, ["indicator", "change", "figures", "snapshot"], rows, changes)
     elif given.check:
         client.check_lock()
         print(f"{given.file} holds: the service serves the pinned edition, and its log extends the pinned one")
@@ -182,38 +190,3 @@ def checked_lock(given: Namespace) -> str | None:
     if given.lock is not None:
         raise LockError("`almanac lock` takes the file as its argument, without --lock.")
     return str(given.file) if given.check else None
-
-
-# --- output -----------------------------------------------------------------------------------------------------------
-
-
-def _write_table(given: Namespace, table: Table, heading: str | None = None, top: int | None = None) -> None:
-    rows = table.rows[:top]
-    full = {**table.attrs, "price": table.price, "meta": table.meta, "rows": rows}
-    if heading and not given.json and not given.csv:
-        print(heading)
-    _write(given, table.columns, rows, full)
-    if not given.json and not given.csv:
-        cost = "" if table.price is None else f"; {table.price:,} charged, {table.provenance.balance or 0:,} left"
-        print(f"\n{table.citation}")
-        print(f"{len(table):,} rows{cost}")
-
-
-def _write(given: Namespace, columns: Sequence[str], rows: Rows, full: Any) -> None:
-    if given.json:
-        print(json.dumps(full, indent=2, ensure_ascii=False))
-    elif getattr(given, "csv", False):
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([row.get(name) for name in columns] for row in rows)
-    else:
-        # A pipe has no width: nothing is cut there.
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(text_table(columns, rows, width))
-
-
-def _write_file(path: str | None, content: bytes) -> None:
-    if path is None:
-        sys.stdout.buffer.write(content)
-    else:
-        Path(path).write_bytes(content)
