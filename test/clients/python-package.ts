@@ -43,14 +43,19 @@ export async function run(
   return stdout;
 }
 
+export interface Interpreter {
+  /** `3.12`. */
+  version: string;
+  program: string;
+}
+
 /** The interpreters of this machine that the package promises to run on, oldest first. */
-export function interpreters(): string[] {
-  const minors = [10, 11, 12, 13, 14];
-  return minors.flatMap((minor) => {
-    const found = [`python3.${minor}`, ...pyenvInterpreters(minor)].find(
-      (one) => versionOf(one) === `3.${minor}`,
-    );
-    return found === undefined ? [] : [found];
+export function interpreters(): Interpreter[] {
+  return [10, 11, 12, 13, 14].flatMap((minor) => {
+    const version = `3.${minor}`;
+    const candidates = [`python${version}`, ...pyenvInterpreters(minor)];
+    const program = candidates.find((one) => versionOf(one) === version);
+    return program === undefined ? [] : [{ version, program }];
   });
 }
 

@@ -74,7 +74,7 @@ class Almanac:
         self._session = Session(
             Transport(
                 base_url or os.environ.get("ALMANAC_URL") or DEFAULT_URL,
-                key or os.environ.get("ALMANAC_KEY") or None,
+                (key or os.environ.get("ALMANAC_KEY") or "").strip() or None,
                 timeout=timeout,
                 retries=retries,
                 progress=progress,

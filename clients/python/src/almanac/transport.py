@@ -6,7 +6,6 @@ import http.client
 import json
 import platform
 import random
-import ssl
 import time
 import urllib.error
 import urllib.request
@@ -97,7 +96,6 @@ class Transport:
         read: Read[Result],
         *,
         priced: bool = False,
-        headers: dict[str, str] | None = None,
     ) -> Result:
         """Sends a GET and reads its answer.
 
@@ -106,7 +104,7 @@ class Transport:
         priced: whether the operation costs credits. read: is given each answer anew when the call is repeated.
         Raises ApiError, ConnectionFailed, UnexpectedAnswer.
         """
-        sent = {**self._headers(), **(headers or {})}
+        sent = self._headers()
         if priced:
             sent["Idempotency-Key"] = uuid.uuid4().hex
         address = f"{self.base_url}{path}" + (f"?{urlencode(query, quote_via=quote)}" if query else "")
@@ -141,8 +139,6 @@ class Transport:
                 return None
             if error.retry_after is not None:
                 return error.retry_after if error.retry_after <= LONGEST_WAIT_S else None
-        elif isinstance(error.__cause__, ssl.SSLCertVerificationError):
-            return None
         return FIRST_WAIT_S * 2.0**repeats * (0.5 + self._jitter() / 2)
 
     def _attempt(self, request: urllib.request.Request, read: Read[Result], progress: Progress) -> Result:
