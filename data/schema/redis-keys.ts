@@ -49,7 +49,8 @@
  *                                     of earlier versions also role
  *   operators                 zset    digests of the operators' addresses by creation
  *   operators:roles           hash    digest of an operator's address -> viewer, operator or owner
- *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice, account_id
+ *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice, account_id, agent
+ *   sessions:REALM:SHA256     zset    digests of a user's sessions by their begin
  *   sign-in:REALM:SHA256      string  JSON: a sign-in that waits for the second factor, by the digest of its secret id
  *   second-factor:REALM:SHA256  hash  secret, since_ms, last_step, last_use, recovery:SHA256: by the digest of the user
  *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
@@ -150,6 +151,7 @@ export const redisKeys = {
   session: (digest: string) => `session:${digest}`,
   pendingSignIn: (realm: string, digest: string) => `sign-in:${realm}:${digest}`,
   secondFactor: (realm: string, digest: string) => `second-factor:${realm}:${digest}`,
+  sessionsOf: (realm: string, digest: string) => `sessions:${realm}:${digest}`,
   form: (mac: string) => `form:${mac}`,
   formPage: (mac: string) => `form:${mac}:page`,
   throttle: (scope: string, who: string) => `throttle:${scope}:${encodeURIComponent(who)}`,

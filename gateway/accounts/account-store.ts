@@ -39,6 +39,7 @@ const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
 const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 2);
 const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
+const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const ID_LENGTH = 16;
@@ -130,6 +131,13 @@ export class AccountStore {
     const text = name.trim().slice(0, MAX_NAME_LENGTH);
     const [result] = await this.#run(RENAME, [redisKeys.account(account_id), text]);
     expectOpenAccount(result, account_id);
+  }
+
+  /** Lets the address of mails follow that of the owner. Changes nothing unless it was the former one. */
+  async changeEmail(account_id: string, { from, to }: { from: string; to: string }): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    await this.#run(CHANGE_EMAIL, [redisKeys.account(account_id), from, to]);
   }
 
   /** Its keys are rejected from the next request on. */

@@ -20,6 +20,7 @@ import { SignedLinks } from './mail/signed-links.ts';
 import { Onboarding } from './onboarding.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { EmailChanges } from './people/email-changes.ts';
 import { Invitations } from './people/invitations.ts';
 import { MemberStore } from './people/member-store.ts';
 import { PersonStore } from './people/person-store.ts';
@@ -60,6 +61,7 @@ export interface AccountService {
   persons: PersonStore;
   members: MemberStore;
   invitations: Invitations;
+  emailChanges: EmailChanges;
   audit: AuditLog;
   alerts: BalanceAlerts;
   onboarding: Onboarding;
@@ -103,6 +105,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const freeGrant = settings.FREE_GRANT;
   const onboarding = new Onboarding({ accounts, persons, links, mailer, jobs, freeGrant, publicUrl });
   const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
+  const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const parts = {
     accounts,
@@ -110,6 +113,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
     audit,
     onboarding,
     invitations,
+    emailChanges,
     requests,
     privacy,
     jobs,

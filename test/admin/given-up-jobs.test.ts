@@ -34,6 +34,8 @@ beforeAll(async () => {
       'sign-in-link': work,
       'security-notice': work,
       invitation: work,
+      'email-change': work,
+      'email-changed': work,
       'ownership-offered': work,
       erasure: work,
       sweep: work,

@@ -312,6 +312,38 @@ describe('a customer with a second factor', () => {
   });
 });
 
+describe('a customer with a new address', () => {
+  it('confirms it by the mailed link, ends another session, and takes the change back', async () => {
+    const { email } = await harness.customer('Hal');
+    const fresh = 'hal@elsewhere.example.org';
+    await page.context().clearCookies();
+    await go('/account/sign-in');
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await button('Sign in').click();
+    await heading('Hal');
+    await go('/account/profile');
+    await inspect(page, 'account-profile');
+    await button(/^End Unknown browser/).click();
+    await page.getByText('The session has ended.').waitFor();
+    await page.getByLabel('New address').fill(fresh);
+    await page.getByLabel('Your password').fill(PASSWORD);
+    const mail = harness.mailbox.next(fresh);
+    await button('Change address').click();
+    await page.getByText('Until then nothing changes.').waitFor();
+    await page.goto(String((await mail).link));
+    await inspect(page, 'account-email-confirm');
+    const told = harness.mailbox.next(email);
+    await button('Use this address').click();
+    await heading('Your address is changed');
+    await inspect(page, 'account-email-changed');
+    await page.goto(String((await told).link));
+    await inspect(page, 'account-email-undo');
+    await button('Use this address').click();
+    await page.getByText('choose a new one').waitFor();
+  });
+});
+
 describe('a team', () => {
   it('invites a new person by mail, gives roles, moves the ownership and lets somebody go', async () => {
     const owner = await harness.customer('Gus and friends');

@@ -5,6 +5,7 @@ import type { BalanceAlerts } from '../balance-alerts.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import * as templates from '../mail/templates.ts';
 import type { Onboarding } from '../onboarding.ts';
+import type { EmailChanges } from '../people/email-changes.ts';
 import type { Invitations } from '../people/invitations.ts';
 import type { PrivacyService } from '../privacy/privacy-service.ts';
 import type { PrivacyRequestStore } from '../privacy/request-store.ts';
@@ -16,6 +17,7 @@ export interface JobHandlerDependencies {
   audit: AuditLog;
   onboarding: Onboarding;
   invitations: Invitations;
+  emailChanges: EmailChanges;
   requests: PrivacyRequestStore;
   privacy: PrivacyService;
   jobs: JobProducer;
@@ -24,8 +26,19 @@ export interface JobHandlerDependencies {
 }
 
 export function createJobHandlers(dependencies: JobHandlerDependencies): JobHandlers {
-  const { accounts, alerts, audit, onboarding, invitations, requests, privacy, jobs, mailer, publicUrl } =
-    dependencies;
+  const {
+    accounts,
+    alerts,
+    audit,
+    onboarding,
+    invitations,
+    emailChanges,
+    requests,
+    privacy,
+    jobs,
+    mailer,
+    publicUrl,
+  } = dependencies;
   /** A crossing after one whose mail was given up gets a job of its own. */
   const lowBalanceId = async (account_id: string): Promise<string> =>
     `low-balance-${account_id}-${await alerts.pendingCrossings(account_id)}`;
@@ -33,6 +46,8 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     'sign-up': (signUp) => onboarding.sendSignUpMail(signUp),
     'sign-in-link': ({ email }) => onboarding.sendSignInLink(email),
     reset: ({ email }) => onboarding.sendResetMail(email),
+    'email-change': ({ person_id, email }) => emailChanges.sendLink(person_id, email),
+    'email-changed': (change) => emailChanges.follow(change),
     invitation: ({ account_id, invitation_id }) => invitations.send(account_id, invitation_id),
     'ownership-offered': ({ account_id }) => invitations.sendOffer(account_id),
     'security-notice': ({ email, event }) =>

@@ -17,6 +17,8 @@ export interface JobData {
   'sign-up': { email: string; name: string };
   reset: { email: string };
   'sign-in-link': { email: string };
+  'email-change': { person_id: string; email: string };
+  'email-changed': { person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
   'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };

@@ -19,6 +19,8 @@ const PAYLOADS = {
   'sign-up': z.object({ email: z.string(), name: z.string() }),
   reset: z.object({ account_id: z.string(), epoch: z.string() }),
   'sign-in': z.object({ account_id: z.string(), epoch: z.string() }),
+  'email-change': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
+  'email-undo': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
   invitation: z.object({ account_id: z.string(), invitation_id: z.string() }),
   'operator-password': z.object({ email: z.string(), epoch: z.string() }),
 } as const;

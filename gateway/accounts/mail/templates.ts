@@ -49,6 +49,28 @@ export const signInLink = (to: string, link: string): Mail => ({
   ),
 });
 
+export const confirmNewAddress = (to: string, link: string): Mail => ({
+  to,
+  subject: 'Confirm your new e-mail address',
+  link,
+  text: signed(
+    'Somebody, probably you, wants to sign in to an Almanac account with this e-mail address from now on. To confirm, open:',
+    link,
+    'The link works once, within 24 hours. If it was not you, do nothing; nothing is changed.',
+  ),
+});
+
+/** @param undo the link that takes the change back; null for the address that needs none */
+export const addressChanged = (to: string, from: string, now: string, undo: string | null): Mail => ({
+  to,
+  subject: 'Your e-mail address was changed',
+  link: undo,
+  text: signed(
+    `The e-mail address of your Almanac account was changed from ${from} to ${now}. All sessions have ended.`,
+    ...(undo === null ? [] : [`If it was not you, take it back within seven days:\n\n${undo}`]),
+  ),
+});
+
 export const invitation = (
   to: string,
   link: string,

@@ -9,12 +9,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Permission, Role } from '../people/roles.ts';
+import { browserName } from './browser-name.ts';
 
 export type Realm = 'operator' | 'account';
 
 export const SESSION_LIFETIME = { idle_ms: 30 * 60_000, max_ms: 12 * 3_600_000 } as const;
 /** Precision of the time of last use. */
 const SEEN_STEP_MS = 60_000;
+const MAX_AGENT_LENGTH = 300;
 const ID = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Session {
@@ -29,6 +31,17 @@ export interface Session {
   notice: string | null;
   /** The account that is looked at; null until one is chosen, and for operators. */
   account_id: string | null;
+}
+
+/** A session as its user sees it. Times are Unix milliseconds. */
+export interface ListedSession {
+  /** Names it; opens nothing. */
+  digest: string;
+  browser: string;
+  began_at_ms: number;
+  /** Precise to a minute. */
+  seen_at_ms: number;
+  isThis: boolean;
 }
 
 /** Who is signed in, for the pages. */
@@ -65,8 +78,8 @@ export class SessionStore {
     this.#realm = realm;
   }
 
-  /** Starts a session. The id is always new, which prevents session fixation. */
-  async begin(subject: string, epoch: string): Promise<Session> {
+  /** Starts a session. The id is always new, which prevents session fixation. @param agent the `User-Agent` */
+  async begin(subject: string, epoch: string, agent = ''): Promise<Session> {
     const id = randomBytes(32).toString('base64url');
     const csrf = randomBytes(24).toString('base64url');
     const key = redisKeys.session(digestOf(id));
@@ -78,7 +91,9 @@ export class SessionStore {
       csrf,
       began_at_ms: now_ms,
       seen_at_ms: now_ms,
+      agent: agent.slice(0, MAX_AGENT_LENGTH),
     });
+    await this.#enter(subject, digestOf(id), now_ms);
     await this.#redis.pexpire(key, SESSION_LIFETIME.max_ms);
     return { id, subject, epoch, csrf, notice: null, account_id: null };
   }
@@ -114,6 +129,39 @@ export class SessionStore {
 
   async clearNotice({ id }: Session): Promise<void> {
     await this.#redis.hdel(redisKeys.session(digestOf(id)), 'notice');
+  }
+
+  /** The open sessions of a user, the one last seen first. @param current the one that asks */
+  async list(current: Session, subject: string): Promise<ListedSession[]> {
+    const digests = await this.#redis.zrange(this.#index(subject), '0', '-1');
+    const found = await Promise.all(digests.map((digest) => this.#listed(digest, current)));
+    return found.filter((one) => one !== null).sort((a, b) => b.seen_at_ms - a.seen_at_ms);
+  }
+
+  async #listed(digest: string, current: Session): Promise<ListedSession | null> {
+    const { epoch, agent = '', ...times } = await this.#redis.hgetall(redisKeys.session(digest));
+    const [began_at_ms, seen_at_ms] = [Number(times.began_at_ms), Number(times.seen_at_ms)];
+    const isOver = this.#now() - seen_at_ms > SESSION_LIFETIME.idle_ms;
+    if (epoch !== current.epoch || isOver) return null;
+    const isThis = digest === digestOf(current.id);
+    return { digest, browser: browserName(agent), began_at_ms, seen_at_ms, isThis };
+  }
+
+  /** Ends a session of the user, by its digest; nothing if it is not one of them. */
+  async endOther(subject: string, digest: string): Promise<void> {
+    if ((await this.#redis.zrem(this.#index(subject), digest)) > 0)
+      await this.#redis.del(redisKeys.session(digest));
+  }
+
+  async #enter(subject: string, digest: string, began_at_ms: number): Promise<void> {
+    const index = this.#index(subject);
+    await this.#redis.zadd(index, began_at_ms, digest);
+    await this.#redis.zremrangebyscore(index, '-inf', this.#now() - SESSION_LIFETIME.max_ms);
+    await this.#redis.pexpire(index, SESSION_LIFETIME.max_ms);
+  }
+
+  #index(subject: string): string {
+    return redisKeys.sessionsOf(this.#realm, createHash('sha256').update(subject).digest('hex'));
   }
 
   async end({ id }: Session): Promise<void> {

@@ -17,6 +17,7 @@ import { createPageViews, installProtectedArea, type ProtectedArea } from '../sh
 import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
+import { emailChangeRoutes } from './routes/email-change.ts';
 import { homeRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
 import { keyRoutes } from './routes/key.ts';
@@ -26,6 +27,7 @@ import { membersRoutes, removeMemberRoutes } from './routes/members.ts';
 import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { ownershipRoutes } from './routes/ownership.ts';
 import { privacyRoutes } from './routes/privacy.ts';
+import { profileRoutes } from './routes/profile.ts';
 import { secondFactorRoutes } from './routes/second-factor.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { signInLinkRoutes } from './routes/sign-in-link.ts';
@@ -42,6 +44,7 @@ const NAV = [
   { path: '/account/wallet', label: 'Wallet' },
   { path: '/account/orders', label: 'Orders' },
   { path: '/account/members', label: 'Members' },
+  { path: '/account/profile', label: 'Profile' },
   { path: '/account/data', label: 'Your data' },
 ];
 
@@ -83,6 +86,8 @@ const ROUTES = [
   signInLinkRoutes,
   secondFactorRoutes,
   accountsRoutes,
+  profileRoutes,
+  emailChangeRoutes,
   invitationRoutes,
   membersRoutes,
   removeMemberRoutes,

@@ -70,7 +70,11 @@ async function beginSession(reply: FastifyReply, area: ProtectedArea, step: Pend
   const { webSession } = reply.request;
   if (webSession) await area.sessions.end(webSession);
   const { subject, epoch, email, browser } = step;
-  setSessionCookie(reply, area, await area.sessions.begin(subject, epoch));
+  setSessionCookie(
+    reply,
+    area,
+    await area.sessions.begin(subject, epoch, reply.request.headers['user-agent']),
+  );
   await rememberBrowser(reply, area, { email, epoch, browser });
 }
 

@@ -67,7 +67,11 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     // The change ended every session; this browser gets a new one.
     const candidate = await context.persons.findLoginOf(person_id);
     if (candidate) {
-      const session = await context.sessions.begin(candidate.subject, candidate.epoch);
+      const session = await context.sessions.begin(
+        candidate.subject,
+        candidate.epoch,
+        request.headers['user-agent'],
+      );
       if (request.user?.account) await context.sessions.setAccount(session, request.user.account.account_id);
       await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
       setSessionCookie(reply, context.site, session);
