@@ -8,6 +8,7 @@ import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/accounts/account-store.ts';
 import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/audit/audit-log.ts';
 import type { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
+import type { JobProducer } from '../gateway/accounts/jobs/queue.ts';
 import type { Mailer } from '../gateway/accounts/mail/mailer.ts';
 import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
@@ -69,6 +70,8 @@ export interface AdminArea extends AdminDependencies {
   indicators: IndicatorAdmin;
   decisions: DecisionStore;
   jobs: JobService;
+  /** Mails that are sent, and tried again, by the gateways. */
+  mailJobs: JobProducer;
   givenUpJobs: GivenUpJobs;
   runs: RunStore;
   /** Curated providers by id, enabled or not as operators decided. */

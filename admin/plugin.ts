@@ -9,6 +9,7 @@ import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
+import { JobQueue } from '../gateway/accounts/jobs/queue.ts';
 import { SignedLinks } from '../gateway/accounts/mail/signed-links.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
@@ -34,6 +35,7 @@ import { OperatorStore } from './operators.ts';
 import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
+import { accountKeyRoutes } from './routes/account-keys.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
@@ -109,6 +111,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     log,
   };
   const decisions = new DecisionStore(redis);
+  const mailJobs = new JobQueue(redis);
   const area: AdminArea = {
     ...dependencies,
     sessions,
@@ -123,6 +126,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
     indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current(), now),
     jobs: new JobService(redis, now),
+    mailJobs,
     givenUpJobs: new GivenUpJobs(redis),
     runs: new RunStore(redis, now),
     decisions,
@@ -150,7 +154,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     },
     { prefix: ADMIN_ROOT },
   );
-  app.addHook('onClose', () => Promise.all([area.jobs.close(), area.givenUpJobs.close()]));
+  app.addHook('onClose', () => Promise.all([area.jobs.close(), mailJobs.close(), area.givenUpJobs.close()]));
   // Loads the search index before the first search; without Redis, the first search loads it.
   app.addHook('onReady', async () => {
     area.index
@@ -175,6 +179,7 @@ const ROUTES = [
   runActionRoutes,
   usersRoutes,
   accountRoutes,
+  accountKeyRoutes,
   ordersRoutes,
   usageRoutes,
   reconcileRoutes,

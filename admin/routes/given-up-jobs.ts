@@ -13,6 +13,7 @@ const WHAT: Readonly<Record<string, string>> = {
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
   'low-balance': 'Mail about a low balance',
+  'key-revoked': 'Mail about a revoked key',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',
 };

@@ -64,7 +64,10 @@ export function runChoice(
   if (neighbour === undefined) return null;
   return {
     ...{ action: PATH, subject, after, before: chosen.before || neighbour },
-    runs: runs.map(({ run_id, status, started_at }) => ({ run_id, label: `${started_at}, ${status}` })),
+    runs: runs.map(({ run_id, status, started_at }) => ({
+      run_id,
+      label: `${started_at.slice(0, 16).replace('T', ' ')}, ${status}`,
+    })),
   };
 }
 

@@ -33,6 +33,7 @@ beforeAll(async () => {
     ...{
       'sign-in-link': work,
       'security-notice': work,
+      'key-revoked': work,
       invitation: work,
       'email-change': work,
       'email-changed': work,

@@ -156,6 +156,14 @@ describe('the operator area', () => {
     await page.getByText('The account is active.').waitFor();
   });
 
+  it('revokes a key of a customer', async () => {
+    await page.goto(`${service.url}/admin/users/${accountId}`);
+    await page.getByRole('link', { name: /^Revoke/ }).click();
+    await confirm('admin-key-revoke', 'Revoke key', 'it was published in a repository');
+    await page.getByText('The key is revoked.').waitFor();
+    await inspect(page, 'admin-key-revoked');
+  });
+
   it('adjusts credits, and keeps the input of a rejected form', async () => {
     await page.goto(`${service.url}/admin/users/${accountId}`);
     await page.getByLabel('Credits').fill('1.5');

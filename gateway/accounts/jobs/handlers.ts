@@ -66,6 +66,17 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       }
       await alerts.markNotified(account_id, crossings);
     },
+    'key-revoked': async ({ account_id, key_id, reason }) => {
+      const [{ email, state }, keys] = await Promise.all([
+        accounts.get(account_id),
+        accounts.keys.list(account_id),
+      ]);
+      const key = keys.find((one) => one.key_id === key_id);
+      // A closed account has lost all its keys anyway.
+      if (state === 'closed' || !key) return;
+      const { label, last4 } = key;
+      await mailer.send(templates.keyRevoked(email, `${publicUrl()}/account/keys`, { label, last4, reason }));
+    },
     prepare: async ({ request_id }) => {
       const before = await requests.get(request_id);
       const { kind, status, account_id } = await privacy.prepare(request_id);

@@ -23,6 +23,8 @@ export interface JobData {
   'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
+  /** An operator has revoked a key. */
+  'key-revoked': { account_id: string; key_id: string; reason: string };
   prepare: { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };
