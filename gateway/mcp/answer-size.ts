@@ -12,14 +12,32 @@ export const TOKENS_MAX = 20_000;
 const FRAME_TOKENS = 200;
 
 const LETTERS_PER_TOKEN = 3;
-const PARTS = /[A-Za-z]+|\P{ASCII}|\s+|[\s\S]/gu;
+const OUTSIDE_ASCII = 2;
+const ASCII_MAX = 0x7f;
+const [SPACE, UPPER_A, UPPER_Z, LOWER_A, LOWER_Z] = [' ', 'A', 'Z', 'a', 'z'].map((text) =>
+  text.charCodeAt(0),
+) as [number, number, number, number, number];
+
+const isLetter = (code: number): boolean =>
+  (code >= LOWER_A && code <= LOWER_Z) || (code >= UPPER_A && code <= UPPER_Z);
 
 /** No common tokenizer gives more tokens for such a text. */
 export function tokensAtMost(text: string): number {
   let tokens = 0;
-  for (const [part] of text.matchAll(PARTS)) {
-    if (/^[A-Za-z]/.test(part)) tokens += Math.ceil(part.length / LETTERS_PER_TOKEN);
-    else tokens += part.charCodeAt(0) > 0x7f ? 2 : 1;
+  let letters = 0;
+  let wasSpace = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isLetter(code)) {
+      if (letters % LETTERS_PER_TOKEN === 0) tokens += 1;
+      letters += 1;
+      wasSpace = false;
+      continue;
+    }
+    letters = 0;
+    const isSpace = code <= SPACE;
+    if (!(isSpace && wasSpace)) tokens += code > ASCII_MAX ? OUTSIDE_ASCII : 1;
+    wasSpace = isSpace;
   }
   return tokens;
 }

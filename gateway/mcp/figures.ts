@@ -3,9 +3,11 @@ import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { data } from '../operations/data.ts';
 import type { Invalid, Refused } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/edition.ts';
+import { NO_RANK } from '../snapshot/indicator-columns.ts';
+import { statusKey } from '../snapshot/observations.ts';
 import type { SelectedRows } from '../snapshot/selected-rows.ts';
 import { type Figure, NO_ESTIMATE, type Refusal } from './answer.ts';
-import { type Asking, type InnerCall, planInner, rowsOf } from './inner-call.ts';
+import { type Asking, type InnerCall, planInner } from './inner-call.ts';
 
 export interface FiguresAsked {
   indicators: readonly string[];
@@ -18,10 +20,6 @@ export interface FiguresAsked {
 
 /** No answer has room for more figures. */
 export const FIGURES_MAX = 400;
-
-const FIELDS = 'indicator,iso3,name,year,value,unit,status,projected,ci_lo,ci_hi,rank';
-
-type Row = Omit<Figure, 'country'> & { name: string; ci_lo: number | null; ci_hi: number | null };
 
 /** The same question, as `data` is asked it over HTTP. */
 export const dataCall = ({ indicators, countries, from, to, latest }: FiguresAsked): InnerCall => ({
@@ -46,26 +44,66 @@ export interface Figures {
   figures: Figure[];
 }
 
-/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function askFigures(asking: Asking, asked: FiguresAsked): Promise<Figures | Refused | Invalid> {
-  const { operation, query } = dataCall(asked);
-  const planned = await planInner(asking, {
-    operation,
-    query: { ...query, fields: FIELDS, format: 'ndjson' },
-  });
+/** @param records of the indicators asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function askFigures(
+  asking: Asking,
+  records: readonly IndicatorRecord[],
+  asked: FiguresAsked,
+): Promise<Figures | Refused | Invalid> {
+  const planned = await planInner(asking, dataCall(asked));
   if (planned.kind !== 'plan') return planned;
-  const rows = await rowsOf<Row>(planned.produce(null), FIGURES_MAX);
-  return { kind: 'figures', price: planned.price, rows: planned.rows, figures: rows.map(toFigure) };
+  const { edition } = asking;
+  const figures: Figure[] = [];
+  for (const record of records) {
+    if (figures.length >= FIGURES_MAX) break;
+    const rows = await figuresOf(record, asked, edition, FIGURES_MAX - figures.length);
+    figures.push(...rows);
+  }
+  const { price, rows } = planned;
+  return { kind: 'figures', price, rows, figures: await withStatus(figures, edition) };
 }
 
-function toFigure({ indicator, iso3, name, year, value, unit, status, projected, ...rest }: Row): Figure {
-  const { ci_lo, ci_hi, rank = null } = rest;
-  return {
-    ...{ indicator, iso3, country: name, year, value, unit, status, projected },
-    ...(ci_lo === null ? {} : { ci_lo }),
-    ...(ci_hi === null ? {} : { ci_hi }),
-    ...(rank === null ? {} : { rank }),
-  };
+/** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */
+async function figuresOf(
+  record: IndicatorRecord,
+  { countries, from, to, latest }: FiguresAsked,
+  { observations, countriesByCode }: Edition,
+  max: number,
+): Promise<Figure[]> {
+  const filter = { countries: countries?.toSorted(), from, to };
+  const { held, at, country } = await observations.selectRows(record.id, filter, { latest, missing: true });
+  const { year, value, ciLo, ciHi, rank, projected } = held.columns;
+  return Array.from(at.subarray(0, max), (position, row): Figure => {
+    const iso3 = held.countries[country[row] ?? 0] ?? '';
+    const place = rank[position] ?? NO_RANK;
+    return {
+      ...{ indicator: record.id, iso3, country: countriesByCode.get(iso3)?.name ?? iso3 },
+      ...{ year: year[position] ?? 0, value: value[position] ?? Number.NaN, unit: record.unit },
+      status: null,
+      projected: projected[position] === 1,
+      ...bound('ci_lo', ciLo?.[position]),
+      ...bound('ci_hi', ciHi?.[position]),
+      ...(place === NO_RANK ? {} : { rank: place }),
+    };
+  });
+}
+
+const bound = (name: 'ci_lo' | 'ci_hi', value: number | undefined) =>
+  value === undefined || Number.isNaN(value) ? {} : { [name]: value };
+
+/** The figures with what their source says of each. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function withStatus(figures: readonly Figure[], { observations }: Edition): Promise<Figure[]> {
+  const known = new Map<string, ReadonlyMap<string, string>>();
+  for (const [indicator, own] of Map.groupBy(figures, (figure) => figure.indicator)) {
+    const years = own.map(({ year }) => year);
+    const countries = [...new Set(own.map(({ iso3 }) => iso3))];
+    const filter = { countries, from: Math.min(...years), to: Math.max(...years) };
+    known.set(indicator, await observations.statuses(indicator, filter));
+  }
+  return figures.map((figure) => {
+    const status = known.get(figure.indicator)?.get(statusKey(figure.iso3, figure.year));
+    return status === undefined ? figure : { ...figure, status };
+  });
 }
 
 export interface HeldYears {

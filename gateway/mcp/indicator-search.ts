@@ -74,6 +74,8 @@ export class IndicatorSearch {
   /** Entries by stem. */
   readonly #byStem = new Map<string, Entry[]>();
   readonly #weights = new Map<string, number>();
+  /** Of all stems of a phrase. */
+  readonly #phraseWeights = new Map<Phrase, number>();
 
   constructor(catalogue: Catalogue, concepts: readonly ConceptWords[]) {
     this.#entries = entriesOf(catalogue, concepts);
@@ -105,9 +107,12 @@ export class IndicatorSearch {
   #score(asked: readonly string[], { phrases, description }: Entry): number {
     const wanted = this.#weightOf(asked);
     let best = 0;
-    for (const { stems, weight } of phrases) {
-      const common = this.#weightOf(asked.filter((stem) => stems.includes(stem)));
-      if (common > 0) best = Math.max(best, (weight * common) / Math.sqrt(wanted * this.#weightOf(stems)));
+    for (const phrase of phrases) {
+      const common = this.#weightOf(asked.filter((stem) => phrase.stems.includes(stem)));
+      if (common === 0) continue;
+      const whole = this.#phraseWeights.get(phrase) ?? this.#weightOf(phrase.stems);
+      this.#phraseWeights.set(phrase, whole);
+      best = Math.max(best, (phrase.weight * common) / Math.sqrt(wanted * whole));
     }
     const described = this.#weightOf(asked.filter((stem) => description.has(stem))) / wanted;
     return Math.max(best, DESCRIPTION_WEIGHT * described);

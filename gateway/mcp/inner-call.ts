@@ -48,18 +48,3 @@ export async function documentOf<Body>(content: Content | Promise<Content>): Pro
   if (made.kind !== 'document') throw new Error(`a document was expected, not a ${made.kind}`);
   return JSON.parse(made.json.toString());
 }
-
-/** The first rows of a table that is written as NDJSON. */
-export async function rowsOf<Row>(content: Content | Promise<Content>, max: number): Promise<Row[]> {
-  const made = await content;
-  if (made.kind !== 'table') throw new Error(`a table was expected, not a ${made.kind}`);
-  const rows: Row[] = [];
-  let rest = '';
-  for await (const piece of made.encoder.stream(made.table)) {
-    const lines = (rest + piece.toString()).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) rows.push(JSON.parse(line));
-    if (rows.length >= max) break;
-  }
-  return rows.slice(0, max);
-}

@@ -21,6 +21,7 @@ export interface Detail {
   rank_hi: number | null;
 }
 
+const HAS_STATUS_SQL = readSql(import.meta.url, 'sql/has-status.sql');
 const DETAILS_SQL = readSql(import.meta.url, 'sql/details.sql');
 const TYPES = { countries: LIST(VARCHAR), from: INTEGER, to: INTEGER };
 
@@ -44,6 +45,12 @@ export async function readDetails(
       rank_hi: numberOrNull(rank_hi),
     })),
   );
+}
+
+/** Whether any row of a file has a status. @throws {QueryTimeout} {QueueFull} */
+export async function hasStatus(queries: QueryRunner, file: string): Promise<boolean> {
+  const [chunk] = await queries.run(HAS_STATUS_SQL, { file }, {});
+  return chunk?.getRows()[0]?.[0] === true;
 }
 
 /** The details of selected rows. @param details of these rows at least, in the same order. */

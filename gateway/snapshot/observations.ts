@@ -7,6 +7,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type FileRef, observationsFile } from '../../data/schema/snapshot.ts';
+import { BoundedCache } from '../bounded-cache.ts';
 import { ByteCache } from './byte-cache.ts';
 import {
   type ColumnArrays,
@@ -17,7 +18,7 @@ import {
   readAllColumns,
   readFilteredColumns,
 } from './indicator-columns.ts';
-import { type Detail, type DetailFilter, readDetails } from './observation-details.ts';
+import { type Detail, type DetailFilter, hasStatus, readDetails } from './observation-details.ts';
 import { Popularity } from './popularity.ts';
 import type { QueryRunner } from './query-runner.ts';
 import { type Omission, type SelectedRows, selectRows } from './selected-rows.ts';
@@ -73,6 +74,9 @@ export class ObservationTable {
 /** Memory that columns and their JSON take per byte of Parquet: an estimate that only decides what to keep. */
 const MEMORY_PER_FILE_BYTE = 12;
 
+/** Of how many files it is remembered whether they have any status. */
+const STATUS_KNOWN_MAX = 20_000;
+
 /** One indicator's file in an edition. */
 interface IndicatorFile {
   indicator: string;
@@ -87,6 +91,7 @@ export class ObservationCache {
   readonly #queries: QueryRunner;
   readonly #hot: ByteCache<Hot>;
   readonly popularity = new Popularity();
+  readonly #haveStatus = new BoundedCache<boolean>(STATUS_KNOWN_MAX);
   /** Reads served from memory, and reads that went to Parquet. */
   readonly counts = { hits: 0, misses: 0 };
 
@@ -119,6 +124,17 @@ export class ObservationCache {
 
   readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
     return readDetails(this.#queries, path, filter);
+  }
+
+  /** Most sources flag no figure at all: then no row needs to be read for its status. */
+  async hasStatus({ key }: IndicatorFile, path: string): Promise<boolean> {
+    const known = this.#haveStatus.get(key) ?? (await hasStatus(this.#queries, path));
+    this.#haveStatus.set(key, known);
+    return known;
+  }
+
+  knownStatus({ key }: IndicatorFile): boolean | undefined {
+    return this.#haveStatus.get(key);
   }
 
   /** Forgets what was read from a file. */
@@ -227,6 +243,18 @@ export class Observations {
     return this.#files.use([name], ([path = '']) => this.#cache.readDetails(path, filter));
   }
 
+  /** The status of rows that have one, by `statusKey`. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async statuses(indicator: string, filter: DetailFilter): Promise<ReadonlyMap<string, string>> {
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    if (this.#cache.knownStatus(file) === false) return NO_STATUS;
+    const details = await this.#files.use([file.name], async ([path = '']) =>
+      (await this.#cache.hasStatus(file, path)) ? this.#cache.readDetails(path, filter) : [],
+    );
+    return new Map(
+      details.flatMap(({ iso3, year, status }) => (status === null ? [] : [[statusKey(iso3, year), status]])),
+    );
+  }
+
   async #locate(indicator: string): Promise<IndicatorFile> {
     const name = observationsFile(await this.#heldAs(indicator));
     const ref = await this.#files.find(name);
@@ -236,6 +264,10 @@ export class Observations {
     return file;
   }
 }
+
+const NO_STATUS: ReadonlyMap<string, string> = new Map();
+
+export const statusKey = (iso3: string, year: number): string => `${iso3} ${year}`;
 
 /** The filter, for some countries only. */
 function withCountries(filter: RowFilter, shown: readonly string[]): RowFilter {

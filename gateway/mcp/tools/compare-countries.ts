@@ -84,7 +84,7 @@ async function compare(
   const year = asked ?? (await newestCommonYear(record, places.countries, edition));
   const when = year === null ? { latest: 1 } : { from: year, to: year };
   const question: FiguresAsked = { indicators: [record.id], countries: places.countries, ...when };
-  const found = await askFigures(asking, question);
+  const found = await askFigures(asking, [record], question);
   if (found.kind !== 'figures') return found;
   const { figures, price } = found;
   const missing = await missingFigures([record], question, figures, edition, places);

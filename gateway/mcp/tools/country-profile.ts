@@ -7,11 +7,12 @@ import type { Planned } from '../../operations/operation.ts';
 import type { Edition } from '../../snapshot/edition.ts';
 import { addressOf, type Figure, type Refusal, seriesOf, withFigures } from '../answer.ts';
 import { fitted } from '../answer-size.ts';
+import { withStatus } from '../figures.ts';
 import { documentOf, pathOf, planInner } from '../inner-call.ts';
 import { findPlace, type Place } from '../places.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
-/** More do not fit. Their details are read one series after the other. */
+/** More do not fit. */
 const FIGURES_MAX = 60;
 
 export const countryProfileTool = defineTool({
@@ -127,35 +128,24 @@ interface Shown {
   record: IndicatorRecord;
 }
 
-/** One series after the other, so that a call takes one connection to the files at a time. */
 async function figuresOf(
   items: readonly TopicItem[],
   { iso3, name }: CountryRecord,
   edition: Edition,
 ): Promise<Shown[]> {
-  const shown: Shown[] = [];
+  const records = new Map<string, IndicatorRecord>();
+  const figures: Figure[] = [];
   for (const { indicator, year, value, rank } of items) {
     const entry = await edition.indicator(indicator);
     if (!entry || value === null) continue;
     const { record } = entry;
-    const [detail] = await edition.observations.details(indicator, {
-      countries: [iso3],
-      from: year,
-      to: year,
-    });
-    const projected = year > (record.coverage?.latest_year ?? -Infinity);
-    const figure = {
-      indicator,
-      iso3,
-      country: name,
-      year,
-      value,
-      unit: record.unit,
-      status: detail?.status ?? null,
-      projected,
-      rank,
-    };
-    shown.push({ figure, record });
+    const about = { indicator, iso3, country: name, year, value, unit: record.unit };
+    // The newest value of a country is a measured one.
+    figures.push({ ...about, status: null, projected: false, rank });
+    records.set(indicator, record);
   }
-  return shown;
+  return (await withStatus(figures, edition)).flatMap((figure) => {
+    const record = records.get(figure.indicator);
+    return record === undefined ? [] : [{ figure, record }];
+  });
 }

@@ -91,7 +91,7 @@ interface About {
 
 async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, about: About): Promise<Planned> {
   const { edition, places } = about;
-  const asking = await askFigures(about, asked);
+  const asking = await askFigures(about, records, asked);
   if (asking.kind !== 'figures') return asking;
   const { figures, rows, price } = asking;
   // Beyond the figures that were read, what is missing is not known.

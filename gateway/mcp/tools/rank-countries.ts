@@ -6,7 +6,7 @@ import { rankings } from '../../operations/rankings.ts';
 import type { Edition } from '../../snapshot/edition.ts';
 import { addressOf, type Figure, NO_ESTIMATE, type Refusal, seriesOf, withFigures } from '../answer.ts';
 import { fitted } from '../answer-size.ts';
-import { heldYears, nearestYears, noData } from '../figures.ts';
+import { heldYears, nearestYears, noData, withStatus } from '../figures.ts';
 import { findIndicators } from '../indicators-asked.ts';
 import { documentOf, pathOf, planInner } from '../inner-call.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
@@ -136,20 +136,17 @@ async function figuresOf(
   rows: readonly Row[],
   { id, unit }: IndicatorRecord,
   year: number,
-  { observations }: Edition,
+  edition: Edition,
 ): Promise<Figure[]> {
-  if (rows.length === 0) return [];
-  const countries = rows.map(({ iso3 }) => iso3).sort();
-  const details = await observations.details(id, { countries, from: year, to: year });
-  const statusOf = new Map(details.map(({ iso3, status }) => [iso3, status]));
-  return rows.map(({ iso3, name, value, rank, projected, ci_lo, ci_hi }) => ({
+  const figures = rows.map(({ iso3, name, value, rank, projected, ci_lo, ci_hi }) => ({
     ...{ indicator: id, iso3, country: name, year, value: value ?? 0, unit },
-    status: statusOf.get(iso3) ?? null,
+    status: null,
     projected,
     ...(ci_lo === null ? {} : { ci_lo }),
     ...(ci_hi === null ? {} : { ci_hi }),
     rank,
   }));
+  return withStatus(figures, edition);
 }
 
 /** Countries that were named and have no figure in that year; without names, a year without any figure. */

@@ -4,6 +4,7 @@ import { CLAIMS_MAX } from '../../operations/claim-parameter.ts';
 import type { Planned } from '../../operations/operation.ts';
 import { verdictRow, verify } from '../../operations/verify.ts';
 import type { Edition } from '../../snapshot/edition.ts';
+import { statusKey } from '../../snapshot/observations.ts';
 import { common, type Refusal, refusal, series, seriesOfAll } from '../answer.ts';
 import { fitted } from '../answer-size.ts';
 import { documentOf, planInner } from '../inner-call.ts';
@@ -121,6 +122,6 @@ async function statusOf(
   { observations }: Edition,
 ): Promise<string | null> {
   if (value === null) return null;
-  const [detail] = await observations.details(indicator, { countries: [iso3], from: year, to: year });
-  return detail?.status ?? null;
+  const statuses = await observations.statuses(indicator, { countries: [iso3], from: year, to: year });
+  return statuses.get(statusKey(iso3, year)) ?? null;
 }
