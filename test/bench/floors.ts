@@ -4,6 +4,7 @@
  *   http     bare node:http that sends the same status, headers and body by path
  *   fastify  bare Fastify that calls the gateway's Lua script with equal arguments and sends the same bytes
  *   file     bare node:http that streams part of a file from disk
+ *   mcp      a server of the same library that returns the same content at once
  *   duckdb   one prepared query on the same Parquet file, in process, without HTTP
  */
 import { once } from 'node:events';
@@ -11,9 +12,11 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { dayOf, minuteOf, monthOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { bareMcp } from './mcp-floor.ts';
 
 export interface FixedAnswer {
   path: string;
@@ -43,7 +46,8 @@ export type FloorQuestion =
   | { kind: 'http'; answers: FixedAnswer[] }
   | { kind: 'fastify'; answers: FixedAnswer[]; socket: string; account_id: string; key_id: string }
   | { kind: 'file'; answer: FileAnswer }
-  | { kind: 'duckdb'; queries: ParquetQuery[] };
+  | { kind: 'duckdb'; queries: ParquetQuery[] }
+  | { kind: 'mcp'; result: CallToolResult };
 
 const ADMIT = join(import.meta.dirname, '../../gateway/metering/lua/admit.lua');
 const SLICE_SQL = `
@@ -146,6 +150,7 @@ async function bareDuckDb(queries: ParquetQuery[]): Promise<number[]> {
 process.on('message', async (question: FloorQuestion) => {
   if (question.kind === 'http') process.send?.(await bareHttp(question.answers));
   else if (question.kind === 'file') process.send?.(await bareFile(question.answer));
+  else if (question.kind === 'mcp') process.send?.(await portOf(bareMcp(question.result)));
   else if (question.kind === 'fastify') process.send?.(await bareFastify(question));
   else process.send?.(await bareDuckDb(question.queries));
 });

@@ -5,6 +5,8 @@ import { type IncomingMessage, request } from 'node:http';
 export interface Call {
   path: string;
   headers?: Record<string, string>;
+  /** Of a POST. */
+  body?: string;
   /** Adds an unknown parameter with a new value to each request, so that no cache holds the URL. */
   isNewEachTime?: boolean;
 }
@@ -18,12 +20,15 @@ export interface Answer {
 
 const OF_ONE_CONNECTION = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
+const methodOf = (body: string | undefined): string => (body === undefined ? 'GET' : 'POST');
+
 /** The complete request text. */
-export function requestText({ path, headers = {} }: Call): string {
-  const lines = Object.entries({ host: '127.0.0.1', ...headers }).map(
+export function requestText({ path, headers = {}, body }: Call): string {
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries({ host: '127.0.0.1', ...headers, ...length }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
-  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  return `${methodOf(body)} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
 }
 
 /** More than the gateway caches, so that the first is evicted before it repeats. */
@@ -38,8 +43,12 @@ export function requestTexts(call: Call): string[] {
   );
 }
 
-export async function fetchWhole(port: number, { path, headers = {} }: Call): Promise<Answer> {
-  const sent = request({ port, host: '127.0.0.1', path, headers, agent: false }).end();
+export async function fetchWhole(
+  port: number,
+  { path, headers = {}, body: sentBody }: Call,
+): Promise<Answer> {
+  const method = methodOf(sentBody);
+  const sent = request({ port, host: '127.0.0.1', path, method, headers, agent: false }).end(sentBody);
   const [message]: [IncomingMessage] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of message) chunks.push(chunk);

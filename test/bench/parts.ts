@@ -9,6 +9,7 @@ import { costs } from './costs.ts';
 import { editionRows } from './editions.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
+import { mcpRows } from './mcp.ts';
 import { pageRows } from './pages.ts';
 import { paintRows } from './paint.ts';
 import { pictureRows } from './pictures.ts';
@@ -47,6 +48,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['formats', rowsOf(formatRows)],
   ['clients', rowsOf(clientRows)],
   ['users', rowsOf(usersRows)],
+  ['mcp', rowsOverStarts(mcpRows)],
   ['pages', rowsOf(pageRows)],
   ['pictures', rowsOf(pictureRows)],
   ['paint', rowsOf(paintRows)],
