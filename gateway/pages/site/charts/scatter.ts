@@ -115,7 +115,8 @@ function namedDots(pairs: readonly Pair[], { x, y, width, font }: NamePlaces): s
       const fits = x(pair.x) + RADIUS + font + textWidth(name, font) < width;
       const place = x(pair.x) + (fits ? 1 : -1) * (RADIUS + font / 3);
       const anchor = fits ? 'start' : 'end';
-      const label = textAt(place, (heights[at] ?? 0) + font / 3, name, {
+      const shown = shortened(name, font, fits ? width - place : place);
+      const label = textAt(place, (heights[at] ?? 0) + font / 3, shown, {
         size: font,
         anchor,
         isBold: true,

@@ -1,8 +1,9 @@
 /** Rankings as bars, and two indicators against each other. */
 import { describe, expect, test } from 'vitest';
 import { barChart } from '../../../../gateway/pages/site/charts/bars.ts';
-import { pairsOf, scatterChart } from '../../../../gateway/pages/site/charts/scatter.ts';
-import { yearOf } from './chart-figures.ts';
+import { textWidth } from '../../../../gateway/pages/site/charts/drawing.ts';
+import { type Pair, pairsOf, scatterChart } from '../../../../gateway/pages/site/charts/scatter.ts';
+import { countryOf, yearOf } from './chart-figures.ts';
 
 const BOX = { width: 760, height: 400, font: 13, id: 'chart' };
 const falling = yearOf((_, at) => 400 - at);
@@ -85,5 +86,18 @@ describe('a scatter chart', () => {
       const name = pairs.find(({ country }) => country.iso3 === code)?.country.name;
       expect(svg).toMatch(new RegExp(`class="c${at}"[^>]*><circle[^>]*/><text[^>]*>${name}<`));
     }
+  });
+
+  test('shortens a name that fits on neither side of its dot', () => {
+    const middle = ['VCT', 'KEN', 'BRA'].map((code, at) => ({ country: countryOf(code), x: at, y: at }));
+    const [long, ...others] = middle;
+    const placed = [{ ...(long as Pair), x: 1.2 }, ...others, { ...(others[0] as Pair), x: 0 }];
+    const narrow = { width: 300, height: 300, font: 14, id: 'chart' };
+    const svg = scatterChart(placed, { across: 'A', up: 'B', chosen: ['VCT'] }).body(narrow);
+    const [, x, isLeft, name = ''] =
+      /<text x="(\d+)"[^>]*?( text-anchor="end")? font-weight="600"[^>]*>([^<]+)</.exec(svg) ?? [];
+    expect(name).toMatch(/^Saint Vin.*…$/);
+    const room = isLeft ? Number(x) : narrow.width - Number(x);
+    expect(textWidth(name, narrow.font)).toBeLessThanOrEqual(room + 1);
   });
 });
