@@ -148,7 +148,8 @@ const embedData = (): object => ({
   link: '/indicators/alpha.life_expectancy',
 });
 
-function render(path: string): string {
+/** HTML of one of the pages. */
+export function renderPattern(path: string): string {
   if (path === '/patterns/site')
     return environment.render('patterns-site.njk', { ...siteData(), page: LAYOUT });
   if (path === '/patterns/account') return environment.render('patterns-area.njk', areaData(true));
@@ -167,7 +168,10 @@ export async function startPatternPages(): Promise<PatternPages> {
   installAssets(app);
   for (const path of PATTERN_PATHS)
     app.get(path, (_request, reply) =>
-      reply.header('Content-Security-Policy', POLICY).type('text/html; charset=utf-8').send(render(path)),
+      reply
+        .header('Content-Security-Policy', POLICY)
+        .type('text/html; charset=utf-8')
+        .send(renderPattern(path)),
     );
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
