@@ -1,7 +1,7 @@
 /** Text that is written as bytes: joining strings of a million cells costs more than copying their bytes. */
 import { formatDouble } from '../snapshot/indicator-columns.ts';
 
-const START_BYTES = 256 * 1024;
+const START_BYTES = 512 * 1024;
 /** Longer words are copied by `set`, whose call costs more than copying a shorter one byte by byte. */
 const COPIED_BYTES = 24;
 
