@@ -229,7 +229,10 @@ export class AccountStore {
     if (!account) throwUnknownAccount(address);
     if (owned.length === 1) return account;
     const names = owned.map((one) => one?.account_id).join(', ');
-    throw new AccountError('bad_input', `${address} owns several accounts: name one of ${names}.`);
+    throw new AccountError(
+      'bad_input',
+      `${address} owns several accounts: ${names}. The operator area has them apart.`,
+    );
   }
 
   /** Newest first, archive included; `before` is the id of the last entry already seen. */

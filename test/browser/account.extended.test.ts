@@ -420,6 +420,9 @@ describe('a team', () => {
     await button('Sign in').click();
     await page.getByText('You are a member of no account.').waitFor();
     await inspect(page, 'account-accounts-none');
+    await go('/account/profile');
+    await link('Erase your profile').click();
+    await inspect(page, 'account-profile-erase');
   });
 });
 

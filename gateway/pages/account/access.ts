@@ -53,6 +53,8 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'POST /account/accounts/switch': 'self',
   'POST /account/accounts/open': 'self',
   'GET /account/profile': 'self',
+  'GET /account/profile/erase': 'self',
+  'POST /account/profile/erase': 'self',
   'POST /account/profile/name': 'self',
   'POST /account/profile/email': 'self',
   'POST /account/profile/sessions/:session/end': 'self',

@@ -28,6 +28,7 @@ import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { ownershipRoutes } from './routes/ownership.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { profileRoutes } from './routes/profile.ts';
+import { profileErasureRoutes } from './routes/profile-erasure.ts';
 import { secondFactorRoutes } from './routes/second-factor.ts';
 import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { signInLinkRoutes } from './routes/sign-in-link.ts';
@@ -87,6 +88,7 @@ const ROUTES = [
   secondFactorRoutes,
   accountsRoutes,
   profileRoutes,
+  profileErasureRoutes,
   emailChangeRoutes,
   invitationRoutes,
   membersRoutes,

@@ -186,6 +186,21 @@ describe('the ownership', () => {
   });
 });
 
+it('a member erases the profile, which leaves every account; the owner of one does not', async () => {
+  const ann = await harness.customer('Ann');
+  const guest = await guestOf(ann, 'developer');
+  const erase = '/account/profile/erase';
+  const send = ({ visitor }: { visitor: Visitor }, password: string) =>
+    visitor.submit(erase, erase, { password });
+  expect((await ann.visitor.get(erase)).status).toBe(409);
+  expect((await send(guest, 'wrong')).status).toBe(422);
+  expect((await send(guest, PASSWORD)).location).toBe('/account/sign-in');
+  expect(await harness.context.persons.findByEmail(guest.email)).toBeNull();
+  expect((await guest.visitor.get('/account/')).status).toBe(401);
+  expect((await harness.signIn(harness.visitor(), guest.email)).status).toBe(401);
+  expect(await harness.context.members.list(ann.account_id)).toHaveLength(1);
+});
+
 it('an erasure of the account lets its members go, erases its owner and nobody else', async () => {
   const ann = await harness.customer('Ann');
   const guest = await guestOf(ann, 'viewer');
