@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 describe('keys in Redis', () => {
-  it('of one account carry its hash tag, so that a cluster keeps them on one node', async () => {
+  it('of one account, and of its person, carry a hash tag, so that a cluster keeps them on one node', async () => {
     await flushRedis(world.redis);
     const { call, account_id } = await world.customer();
     await call();
@@ -27,6 +27,7 @@ describe('keys in Redis', () => {
       expect.stringMatching(/^email:/),
       expect.stringMatching(/^key:/),
       '{global}:usage:2026-11-20',
+      expect.stringMatching(/^\{p:per_\w+\}:accounts$/),
     ]);
   });
 
