@@ -54,6 +54,7 @@ import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
+import { signUpGroupsRoutes } from './routes/sign-up-groups.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
 import { recordSignIn } from './sign-in-audit.ts';
@@ -178,6 +179,7 @@ const ROUTES = [
   givenUpJobsRoutes,
   runActionRoutes,
   usersRoutes,
+  signUpGroupsRoutes,
   accountRoutes,
   accountKeyRoutes,
   ordersRoutes,

@@ -143,6 +143,12 @@ const schema = z.object({
     .describe(
       'Public URL of the service, as pages, citations, descriptions of data, `/v1/almanac.duckdb`, mails and payments name it; default `http://localhost:PORT`',
     ),
+  FREE_GRANTS_PER_RANGE: count
+    .default(10)
+    .describe('Free grants in 30 days to sign-ups from one address range (IPv4 /24, IPv6 /48)'),
+  FREE_GRANTS_PER_DOMAIN: count
+    .default(10)
+    .describe('Free grants in 30 days to sign-ups with one mail domain, public mail providers excepted'),
   FREE_GRANT: z.coerce
     .number()
     .int()

@@ -84,6 +84,10 @@
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
+ *   {grants}:groups                  zset    <kind>:<digest> of accounts that share a mailbox, range or domain, by the last sign-up
+ *   {grants}:seen:KIND:DIGEST         zset    account ids of such a group by sign-up; see free-grants.ts
+ *   {grants}:granted:KIND:DIGEST      zset    those of them that got the free credits, for 30 days
+ *   secret:sign-ups                   string  key of these digests
  *   {status}:since                    string  number of the first UTC minute in which a gateway was ready
  *   {status}:minutes:YYYY-MM-DD       string  bitmap of the minutes of a UTC day in which one was; see availability.ts
  *   {global}:usage:YYYY-MM-DD hash    <route template>|requests, ... of all callers; see metering/usage.ts
@@ -185,6 +189,10 @@ export const redisKeys = {
   excluded: 'left-out',
   quality: 'quality',
   archive: 'archive:id',
+  signUpGroups: '{grants}:groups',
+  signUps: (kind: string, digest: string) => `{grants}:seen:${kind}:${digest}`,
+  grants: (kind: string, digest: string) => `{grants}:granted:${kind}:${digest}`,
+  signUpSecret: 'secret:sign-ups',
   availableSince: '{status}:since',
   availableMinutes: (day: number) => `{status}:minutes:${dateOfDay(day)}`,
   globalUsage: (day: number) => `{global}:usage:${dateOfDay(day)}`,

@@ -4,10 +4,12 @@
  * - The password is chosen after the link was opened, by whoever reads the mails of the address. A stranger who signs up
  *   with the address of somebody else never gets access. Links of earlier versions carry a password, which is ignored.
  * - Links of a person end when the password changes or the person signs out everywhere, and after the use of any reset link.
- * - The free credits are granted once per account, even if the confirmation is repeated or raced.
+ * - The free credits are granted once per account, even if the confirmation is repeated or raced, and within the bounds of
+ *   `FreeGrants`.
  * - Pages answer the same whether or not an address has an account; only the mail differs.
  */
 import type { AccountStore } from './account-store.ts';
+import type { FreeGrants, GroupKind, NewAccount } from './free-grants.ts';
 import type { JobProducer } from './jobs/queue.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from './mail/signed-links.ts';
@@ -36,10 +38,18 @@ export interface OnboardingDependencies {
   links: SignedLinks;
   mailer: Mailer;
   jobs: JobProducer;
+  freeGrants: FreeGrants;
   /** Credits granted with a confirmed address. */
   freeGrant: number;
   /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
+}
+
+/** An account whose address was confirmed. */
+export interface ConfirmedAccount {
+  account: AccountRecord;
+  /** Why it got no free credits: with whom it shares what; null when it got them. */
+  withheld: GroupKind | null;
 }
 
 export class Onboarding {
@@ -96,13 +106,13 @@ export class Onboarding {
   }
 
   /** Opens the account of a person who has none of her or his own, with the free credits. Null if there is one. */
-  async openAccount(person_id: string): Promise<string | null> {
-    const { persons, accounts, freeGrant } = this.#deps;
+  async openAccount(person_id: string, address: string): Promise<ConfirmedAccount | null> {
+    const { persons, accounts } = this.#deps;
     const person = await persons.get(person_id);
     if (!person || (await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown))) return null;
-    const { account_id } = await accounts.create({ email: person.email, name: person.name, by: BY });
-    await accounts.verify(account_id, { credits: freeGrant, by: BY });
-    return account_id;
+    const { email, name } = person;
+    const { account_id } = await accounts.create({ email, name, by: BY });
+    return this.#verify({ account_id, email, address });
   }
 
   /** Whether somebody can sign in with the address, or an operator vouched for it. */
@@ -146,15 +156,16 @@ export class Onboarding {
    * Creates the account, sets the password of its owner and grants the free credits, each once. Null if the link is used or
    * expired, or the address was confirmed before: then its password is kept.
    * @param password already hashed
+   * @param address the client's IP address
    */
-  async confirmSignUp(token: string, password: string): Promise<AccountRecord | null> {
-    const { links, persons, accounts, freeGrant } = this.#deps;
+  async confirmSignUp(token: string, password: string, address: string): Promise<ConfirmedAccount | null> {
+    const { links, persons } = this.#deps;
     const signUp = await links.redeem('sign-up', token);
     if (signUp === null) return null;
     const account_id = await this.#findOrCreate(signUp);
     const isSet = await persons.setPassword(founderOf(account_id), password, { only_unset: true });
-    const account = await accounts.verify(account_id, { credits: freeGrant, by: BY });
-    return isSet ? account : null;
+    const confirmed = await this.#verify({ account_id, email: signUp.email, address });
+    return isSet ? confirmed : null;
   }
 
   async #findOrCreate({ email, name }: SignUp): Promise<string> {
@@ -171,9 +182,10 @@ export class Onboarding {
    * Sets a new password; the mailed link also verifies the address of the person's own account. Null if the link is used or
    * expired, or the password was changed since it was sent.
    * @param password already hashed
+   * @param address the client's IP address
    */
-  async resetPassword(token: string, password: string): Promise<PersonRecord | null> {
-    const { links, persons, accounts, freeGrant } = this.#deps;
+  async resetPassword(token: string, password: string, address: string): Promise<PersonRecord | null> {
+    const { links, persons, accounts } = this.#deps;
     const payload = await links.redeem('reset', token);
     if (payload === null) return null;
     const { account_id, epoch } = payload;
@@ -183,7 +195,17 @@ export class Onboarding {
     const own = await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown);
     // The owner of a closed account can sign in to the privacy page, but gets no credits.
     if (person && own && own.state !== 'closed' && own.email === person.email)
-      await accounts.verify(own.account_id, { credits: freeGrant, by: BY });
+      await this.#verify({ account_id: own.account_id, email: own.email, address });
     return person;
+  }
+
+  /** Marks the address of an account as confirmed, with the free credits where the bounds allow. */
+  async #verify(account: NewAccount): Promise<ConfirmedAccount> {
+    const { accounts, freeGrants, freeGrant } = this.#deps;
+    const known = await accounts.get(account.account_id);
+    if (known.verified) return { account: known, withheld: null };
+    const withheld = await freeGrants.claim(account);
+    const credits = withheld === null ? freeGrant : 0;
+    return { account: await accounts.verify(account.account_id, { credits, by: BY }), withheld };
   }
 }

@@ -7,6 +7,7 @@ import { installed, thirdParty } from './third-party.ts';
 const PERMISSIVE = new Set([
   'MIT',
   'MIT-0',
+  'CC0-1.0',
   'ISC',
   '0BSD',
   'BSD-2-Clause',

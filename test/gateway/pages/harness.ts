@@ -197,7 +197,10 @@ interface Parts {
 }
 
 /** Rate limits that tests do not reach. */
-const WIDE = { TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' };
+const WIDE = {
+  ...{ TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' },
+  ...{ FREE_GRANTS_PER_RANGE: '100000', FREE_GRANTS_PER_DOMAIN: '100000' },
+};
 
 export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));

@@ -63,7 +63,8 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
           }),
         );
         const works = [...tokens, ...tokens].map(
-          (token, index) => () => harness.context.onboarding.confirmSignUp(token, `scrypt$1$1$1$a$${index}`),
+          (token, index) => () =>
+            harness.context.onboarding.confirmSignUp(token, `scrypt$1$1$1$a$${index}`, '192.0.2.1'),
         );
         const outcomes = await race(s, lag, works);
         const confirmed = outcomes.filter((account) => account !== null);
@@ -71,7 +72,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         expect(confirmed.length).toBeLessThanOrEqual(links);
         const { account_id, credits } = await harness.accounts.findByEmail(email);
         expect(credits.balance).toBe(700);
-        expect(new Set(outcomes.flatMap((account) => account?.account_id ?? []))).toEqual(
+        expect(new Set(outcomes.flatMap((opened) => opened?.account.account_id ?? []))).toEqual(
           new Set([account_id]),
         );
         await expectConsistentLedger(account_id);

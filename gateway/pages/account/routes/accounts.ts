@@ -6,6 +6,7 @@ import { nullIfUnknown } from '../../../accounts/validation.ts';
 import { PageError, parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
+import { withheldText } from '../grant-text.ts';
 import { expectMembership, type Membership, membershipsOf } from '../signed-in.ts';
 
 const switchForm = z.object({ account_id: textField(100) });
@@ -41,9 +42,10 @@ export function accountsRoutes(scope: FastifyInstance, context: AccountContext):
   });
 
   scope.post('/accounts/open', RESTRICTED, async (request, reply) => {
-    const account_id = await context.onboarding.openAccount(personIdOf(request));
-    if (account_id === null) throw new PageError(409, 'You have opened an account already.');
-    if (request.webSession) await context.sessions.setAccount(request.webSession, account_id);
-    return redirectWithFlash(context, reply, '/account/', 'Your account is open.');
+    const opened = await context.onboarding.openAccount(personIdOf(request), request.ip);
+    if (opened === null) throw new PageError(409, 'You have opened an account already.');
+    if (request.webSession) await context.sessions.setAccount(request.webSession, opened.account.account_id);
+    const notice = ['Your account is open.', withheldText(opened.withheld)].filter(Boolean).join(' ');
+    return redirectWithFlash(context, reply, '/account/', notice);
   });
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
+import { domainOf, isDisposable } from '../../../accounts/mail-domains.ts';
 import { founderOf } from '../../../accounts/people/person-store.ts';
 import { AccountError } from '../../../accounts/records.ts';
 import { PASSWORD_LENGTH, passwordProblem } from '../../../accounts/sign-in/password-policy.ts';
@@ -15,6 +16,7 @@ import {
   tooManyAttempts,
 } from '../../shared/sign-in-routes.ts';
 import { type AccountContext, personIdOf, recordAccountAction, recordPersonAction } from '../context.ts';
+import { withheldText } from '../grant-text.ts';
 import { throttleChoice, throttleMail } from '../throttles.ts';
 
 const signInQuery = z.object({ next: textField(2_000) });
@@ -33,6 +35,13 @@ interface SignUpPage {
   /** What a new account gets without paying. */
   free: { credits: number; perMinute: number; perDay: number };
   form: { email: string; name: string; problem: string };
+}
+
+interface ConfirmedPage {
+  account: { email: string; credits: number };
+  /** Why there are no free credits; empty where they were granted. */
+  withheld: string;
+  contact: string | null;
 }
 
 interface ChoicePage {
@@ -95,7 +104,7 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
 export function confirmRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<ChoicePage>('confirm.njk');
   const invalidLink = context.view<{ again: string }>('invalid-link.njk');
-  const confirmed = context.view<{ account: { email: string; credits: number } }>('confirmed.njk');
+  const confirmed = context.view<ConfirmedPage>('confirmed.njk');
   const title = 'Confirm your address';
   const path = '/confirm/:token';
   const again = '/account/sign-up';
@@ -117,14 +126,18 @@ export function confirmRoutes(scope: FastifyInstance, context: AccountContext): 
     const problem = await choiceProblem(context, reply, { password, email, id: addressDigest(email) });
     if (problem !== null) return view(reply, title, { token, email, least: PASSWORD_LENGTH.least, problem });
     const hashed = await context.passwords.hash(password);
-    const account = await context.onboarding.confirmSignUp(token, hashed);
-    if (account === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
-    const { account_id, credits } = account;
+    const opened = await context.onboarding.confirmSignUp(token, hashed, request.ip);
+    if (opened === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
+    const { account_id, credits } = opened.account;
     const person_id = founderOf(account_id);
     await recordAccountAction(context, request, { account_id, person_id, action: 'account.confirm' });
     const person = await context.persons.get(person_id);
     if (person) await rememberBrowser(reply, context.site, person);
-    return confirmed(reply, 'Your address is confirmed', { account: { email, credits: credits.balance } });
+    return confirmed(reply, 'Your address is confirmed', {
+      account: { email, credits: credits.balance },
+      withheld: withheldText(opened.withheld),
+      contact: context.settings.CONTACT_EMAIL ?? null,
+    });
   });
 }
 
@@ -174,7 +187,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     const problem = await choiceProblem(context, reply, { password, email, id: person_id });
     if (problem !== null) return view(reply, title, { token, least: PASSWORD_LENGTH.least, problem });
     const hashed = await context.passwords.hash(password);
-    const person = await context.onboarding.resetPassword(token, hashed);
+    const person = await context.onboarding.resetPassword(token, hashed, request.ip);
     if (person === null) return invalidLink(reply.code(410), INVALID_LINK, { again });
     await recordPersonAction(context, request, person_id, { action: 'account.password' });
     await rememberBrowser(reply, context.site, person);
@@ -186,8 +199,10 @@ export const tokenOf = (request: FastifyRequest): string => (request.params as {
 
 function emailProblem(email: string): string | null {
   try {
-    validateEmail(email);
-    return null;
+    const domain = domainOf(validateEmail(email));
+    return isDisposable(domain)
+      ? `${domain} gives out addresses that last for minutes. Use one that you keep: keys and orders depend on it.`
+      : null;
   } catch (error) {
     if (error instanceof AccountError) return error.message;
     throw error;
