@@ -7,6 +7,7 @@
  * - When all unfinished answers exceed `budget_bytes`, the oldest are cut off, but none younger than `young_ms`.
  */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 export interface SlowClientLimits {
   budget_bytes: number;
@@ -30,6 +31,7 @@ const LIMITS: SlowClientLimits = {
 interface Unfinished {
   bytes: number;
   since_ms: number;
+  timer: NodeJS.Timeout;
 }
 
 export class SlowClients {
@@ -37,6 +39,7 @@ export class SlowClients {
   readonly #now: () => number;
   /** Oldest first. */
   readonly #unfinished = new Map<ServerResponse, Unfinished>();
+  readonly #bySocket = new WeakMap<Socket, Set<ServerResponse>>();
   #bytes = 0;
 
   /** @param now monotonic milliseconds. */
@@ -52,18 +55,37 @@ export class SlowClients {
 
   /** Watches an answer until it is finished. @param bytes to be read. @param held what is in memory until then. */
   watch(raw: ServerResponse, bytes: number, held = bytes): void {
-    if (raw.writableEnded && raw.writableLength === 0) return;
+    const { socket } = raw.req;
+    if (socket.destroyed || (raw.writableEnded && raw.writableLength === 0)) return;
     const { grace_ms, min_bytes_per_s, idle_ms } = this.#limits;
+    const timer = setTimeout(() => socket.destroy(), grace_ms + (bytes / min_bytes_per_s) * 1000).unref();
     this.#bytes += held;
-    this.#unfinished.set(raw, { bytes: held, since_ms: this.#now() });
-    const timer = setTimeout(() => raw.destroy(), grace_ms + (bytes / min_bytes_per_s) * 1000).unref();
+    this.#unfinished.set(raw, { bytes: held, since_ms: this.#now(), timer });
+    this.#answersOf(socket).add(raw);
     raw.setTimeout(idle_ms);
-    raw.once('close', () => {
-      clearTimeout(timer);
-      this.#unfinished.delete(raw);
-      this.#bytes -= held;
-    });
+    raw.once('close', () => this.#forget(raw));
     if (this.#bytes > this.#limits.budget_bytes) this.#cutOldest();
+  }
+
+  /** Node 20 does not close an answer that waits behind another when their connection ends. */
+  #answersOf(socket: Socket): Set<ServerResponse> {
+    const known = this.#bySocket.get(socket);
+    if (known !== undefined) return known;
+    const answers = new Set<ServerResponse>();
+    this.#bySocket.set(socket, answers);
+    socket.once('close', () => {
+      for (const raw of answers) this.#forget(raw);
+    });
+    return answers;
+  }
+
+  #forget(raw: ServerResponse): void {
+    const unfinished = this.#unfinished.get(raw);
+    if (unfinished === undefined) return;
+    clearTimeout(unfinished.timer);
+    this.#unfinished.delete(raw);
+    this.#bySocket.get(raw.req.socket)?.delete(raw);
+    this.#bytes -= unfinished.bytes;
   }
 
   #cutOldest(): void {
@@ -72,7 +94,7 @@ export class SlowClients {
     let excess = this.#bytes - budget_bytes;
     for (const [raw, { bytes, since_ms }] of this.#unfinished) {
       if (excess <= 0 || since_ms > old_ms) return;
-      raw.destroy();
+      raw.req.socket.destroy();
       excess -= bytes;
     }
   }

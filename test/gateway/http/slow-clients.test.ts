@@ -1,6 +1,6 @@
 /** Slow clients over real connections: cut off in time, the oldest first, quick ones never. */
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -41,14 +41,14 @@ afterEach(async () => {
   server.close();
 });
 
-/** Asks for the body and reads none of it. */
-async function ask(): Promise<Socket> {
+/** Asks for the body, once or more often, and reads none of it. */
+async function ask(times = 1): Promise<Socket> {
   const watched = once(server, 'watched');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   sockets.push(socket);
   socket.pause();
   socket.on('error', () => {});
-  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(times));
   await watched;
   return socket;
 }
@@ -92,4 +92,24 @@ test('forgets an answer that was read or whose client left', async () => {
   reader.resume();
   await untilHeld(0);
   expect(answers.map(({ writableFinished }) => writableFinished)).toEqual([true, false]);
+});
+
+test('forgets all answers of a client that left, also those that waited behind another', async () => {
+  const asked = 5;
+  const socket = await ask(asked);
+  expect(clients.bytes).toBe(asked * BODY.length);
+  socket.destroy();
+  await untilHeld(0);
+});
+
+test('does not watch an answer whose client left before it was ready', async () => {
+  server.removeAllListeners('request').once('request', () => server.emit('watched'));
+  const requested = once(server, 'request');
+  const client = await ask();
+  const [request, response] = (await requested) as [IncomingMessage, ServerResponse];
+  client.destroy();
+  await once(request.socket, 'close');
+  response.end(BODY);
+  clients.watch(response, BODY.length);
+  expect(clients.bytes).toBe(0);
 });
