@@ -1,9 +1,11 @@
 /** Every page and form of the operator area in a real browser, each page inspected at every width, light and dark. */
+import { randomBytes } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
+import { FreeGrants } from '../../gateway/accounts/free-grants.ts';
 import { type AdminService, NOON, startAdmin } from '../admin/harness.ts';
 import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from '../admin/quality-findings.ts';
 import { SOURCE } from '../gateway/metering/harness.ts';
@@ -154,6 +156,14 @@ describe('the operator area', () => {
     await page.getByText('The account is suspended.').waitFor();
     await page.getByRole('button', { name: 'Restore account' }).click();
     await page.getByText('The account is active.').waitFor();
+  });
+
+  it('shows accounts that signed up alike', async () => {
+    await seedAlike(service);
+    await follow(page, 'Users', '/admin/users');
+    await page.getByRole('link', { name: 'Accounts that signed up alike' }).click();
+    await page.getByText('2 accounts with one mailbox').waitFor();
+    await inspect(page, 'admin-users-groups');
   });
 
   it('revokes a key of a customer', async () => {
@@ -309,6 +319,18 @@ async function seedRuns(service: AdminService): Promise<void> {
   mirror.write(JSON.stringify({ ...line, time: '2026-11-21T11:00:00.000Z', msg: 'ingestion started' }));
   mirror.write(JSON.stringify({ ...line, time: '2026-11-21T12:00:20.000Z', msg: 'ingestion ended' }));
   await mirror.close();
+}
+
+/** Two sign-ups of one mailbox from one address. */
+async function seedAlike({ accounts, client, clock }: AdminService): Promise<void> {
+  const grants = new FreeGrants(
+    { redis: client, now: () => clock.ms, random: randomBytes },
+    { perRange: 10, perDomain: 10 },
+  );
+  for (const email of ['freja.lund@gmail.com', 'frejalund+almanac@gmail.com']) {
+    const { account_id } = await accounts.create({ email, name: 'Freja Lund', by: 'test', credits: 5 });
+    await grants.claim({ account_id, email, address: '192.0.2.1' });
+  }
 }
 
 /** A month of usage by five accounts. @returns the id of the first account */
