@@ -1,6 +1,7 @@
 /**
  * Finds indicators by what people say. A phrase is compared, word by word, with the curated words of each concept and with
- * the name of each series; rare words count more. Of a concept one series is found, the preferred one where it is held.
+ * the name of each series; rare words count more. Where no wording is near, hits are ordered also by how much of the phrase
+ * the words of a concept hold together. Of a concept one series is found, the preferred one where it is held.
  */
 import { fileURLToPath } from 'node:url';
 import { stemmer } from 'stemmer';
@@ -16,8 +17,10 @@ export interface Hit {
   concept: string | null;
   /** Further series of the concept. */
   others: string[];
-  /** Up to 1, for the very words. */
+  /** How near a wording of it is: up to 1, for the very words. */
   score: number;
+  /** Orders hits: the score, mixed with what all wordings cover together. */
+  rank: number;
 }
 
 /** Words without which a phrase means the same. */
@@ -34,7 +37,10 @@ const FAINT = 0.25;
 
 /** From here on a hit is what was asked for, or at least close to it. */
 const GOOD = 0.62;
-const WEAK = 0.35;
+/** A hit of a lower rank has nothing to do with the phrase. */
+const WEAK = 0.25;
+/** Of the rank, the part that is coverage. A long phrase is near no single wording, but its words are among those of several. */
+const COVERAGE_PART = 1 / 3;
 /** A name says less about a concept than the words that were curated for it. */
 const NAME_WEIGHT = 0.9;
 /** What is only said in a description. */
@@ -66,6 +72,8 @@ interface Entry {
   concept: string | null;
   records: readonly IndicatorRecord[];
   phrases: readonly Phrase[];
+  /** The stems of all phrases. */
+  vocabulary: ReadonlySet<string>;
   description: ReadonlySet<string>;
 }
 
@@ -80,8 +88,7 @@ export class IndicatorSearch {
   constructor(catalogue: Catalogue, concepts: readonly ConceptWords[]) {
     this.#entries = entriesOf(catalogue, concepts);
     for (const entry of this.#entries) {
-      const stems = new Set([...entry.phrases.flatMap(({ stems: own }) => own), ...entry.description]);
-      for (const stem of stems) {
+      for (const stem of new Set([...entry.vocabulary, ...entry.description])) {
         const listed = this.#byStem.get(stem);
         if (listed === undefined) this.#byStem.set(stem, [entry]);
         else listed.push(entry);
@@ -98,8 +105,9 @@ export class IndicatorSearch {
       const [record, ...others] = entry.records.filter(isWanted);
       if (record === undefined) continue;
       const score = this.#score(asked, entry);
-      if (score >= WEAK)
-        hits.push({ record, concept: entry.concept, others: others.map(({ id }) => id), score });
+      const rank = score + COVERAGE_PART * (this.#covered(asked, entry.vocabulary) - score);
+      if (rank >= WEAK)
+        hits.push({ record, concept: entry.concept, others: others.map(({ id }) => id), score, rank });
     }
     return hits.toSorted(compareHits).slice(0, limit);
   }
@@ -114,8 +122,12 @@ export class IndicatorSearch {
       this.#phraseWeights.set(phrase, whole);
       best = Math.max(best, (phrase.weight * common) / Math.sqrt(wanted * whole));
     }
-    const described = this.#weightOf(asked.filter((stem) => description.has(stem))) / wanted;
-    return Math.max(best, DESCRIPTION_WEIGHT * described);
+    return Math.max(best, DESCRIPTION_WEIGHT * this.#covered(asked, description));
+  }
+
+  /** The part of what is asked that these words hold, by weight. */
+  #covered(asked: readonly string[], words: ReadonlySet<string>): number {
+    return this.#weightOf(asked.filter((stem) => words.has(stem))) / this.#weightOf(asked);
   }
 
   #weightOf(stems: readonly string[]): number {
@@ -136,9 +148,9 @@ export class IndicatorSearch {
   }
 }
 
-/** Equal scores: concepts first, then what more countries have. */
+/** Equal ranks: concepts first, then what more countries have. */
 const compareHits = (a: Hit, b: Hit): number =>
-  b.score - a.score ||
+  b.rank - a.rank ||
   Number(b.concept !== null) - Number(a.concept !== null) ||
   (b.record.coverage?.n_countries ?? 0) - (a.record.coverage?.n_countries ?? 0);
 
@@ -153,7 +165,7 @@ function entriesOf(catalogue: Catalogue, concepts: readonly ConceptWords[]): Ent
     entries.push({
       concept: id,
       records,
-      phrases: [...curated, ...records.map(namePhrase)],
+      ...worded([...curated, ...records.map(namePhrase)]),
       description: new Set(records.slice(0, 1).flatMap(descriptionStems)),
     });
   }
@@ -162,20 +174,25 @@ function entriesOf(catalogue: Catalogue, concepts: readonly ConceptWords[]): Ent
       entries.push({
         concept: null,
         records: [record],
-        phrases: [namePhrase(record), { stems: stemsOf(record.id), weight: 1 }],
+        ...worded([namePhrase(record), { stems: stemsOf(record.id), weight: 1 }]),
         description: new Set(descriptionStems(record)),
       });
   return entries;
 }
+
+const worded = (phrases: readonly Phrase[]): Pick<Entry, 'phrases' | 'vocabulary'> => ({
+  phrases,
+  vocabulary: new Set(phrases.flatMap(({ stems }) => stems)),
+});
 
 const namePhrase = ({ name }: IndicatorRecord): Phrase => ({ stems: stemsOf(name), weight: NAME_WEIGHT });
 const descriptionStems = ({ name, description }: IndicatorRecord): string[] =>
   stemsOf(`${name} ${description ?? ''}`);
 
 export function matchOf(hits: readonly Hit[]): Match {
-  const best = hits[0]?.score ?? 0;
-  if (best >= GOOD) return 'good';
-  return best >= WEAK ? 'weak' : 'none';
+  const [first] = hits;
+  if (first === undefined) return 'none';
+  return first.score >= GOOD ? 'good' : 'weak';
 }
 
 let concepts: readonly ConceptWords[] | undefined;

@@ -1,6 +1,8 @@
 /**
- * What people say is found: phrases in everyday words, each with the concept that it means. They were written from the
- * names of the concepts before any synonym was, and are not to be changed for the sake of the search.
+ * What people say is found: phrases in everyday words, each with the concept that it means, in two sets. One was written
+ * from the names of the concepts before any synonym was. The other was held out: its author knew no synonym, and no
+ * synonym was chosen with it, so that it says what people find whose words nobody has thought of. Neither is to be
+ * changed for the sake of the search.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,13 +12,21 @@ import { Service } from '../service.ts';
 import { call } from './mcp-client.ts';
 
 const FIRST = 3;
-const AT_LEAST = 0.9;
 
-const phrases = readFileSync(new URL('phrases.csv', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .slice(1)
-  .map((line) => line.split(',') as [phrase: string, concept: string]);
+type Phrase = [phrase: string, concept: string];
+
+const readPhrases = (file: string): Phrase[] =>
+  readFileSync(new URL(file, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(',') as Phrase);
+
+/** Of each set, the part that has to be found. */
+const SETS = [
+  { set: 'written first', phrases: readPhrases('phrases.csv'), atLeast: 0.9 },
+  { set: 'held out', phrases: readPhrases('held-out-phrases.csv'), atLeast: 0.84 },
+];
 
 /** Nothing of the kind is held: each must not be found as if it were. */
 const UNHEARD_OF = [
@@ -41,19 +51,22 @@ describeWithMirror('find_indicators on the catalogue of the mirror', (mirror) =>
   const find = async (query: string) =>
     (await call(service, 'find_indicators', { query, limit: FIRST })).structured;
 
-  test('finds the right concept among the first three of nine phrases in ten', async () => {
-    expect(phrases.length).toBeGreaterThanOrEqual(200);
-    const missed: string[] = [];
-    for (const [phrase, concept] of phrases) {
-      const { indicators } = await find(phrase);
-      if (!indicators.some((hit: { concept: string | null }) => hit.concept === concept))
-        missed.push(`${phrase}: ${concept}`);
-    }
-    expect(missed.length / phrases.length, missed.join('; ')).toBeLessThanOrEqual(1 - AT_LEAST);
-  });
+  test.each(SETS)(
+    'finds the right concept among the first three: $set, $atLeast of all',
+    async ({ phrases, atLeast }) => {
+      expect(phrases.length).toBeGreaterThanOrEqual(200);
+      const missed: string[] = [];
+      for (const [phrase, concept] of phrases) {
+        const { indicators } = await find(phrase);
+        if (!indicators.some((hit: { concept: string | null }) => hit.concept === concept))
+          missed.push(`${phrase}: ${concept}`);
+      }
+      expect(missed.length / phrases.length, missed.join('; ')).toBeLessThanOrEqual(1 - atLeast);
+    },
+  );
 
   test('gives the preferred series of a concept first, once', async () => {
-    for (const [phrase] of phrases) {
+    for (const [phrase] of SETS.flatMap(({ phrases }) => phrases)) {
       const { indicators } = await find(phrase);
       const concepts = indicators.flatMap(({ concept }: { concept: string | null }) => concept ?? []);
       expect(new Set(concepts).size).toBe(concepts.length);
