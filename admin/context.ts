@@ -10,6 +10,7 @@ import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/accounts/
 import type { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
 import type { JobProducer } from '../gateway/accounts/jobs/queue.ts';
 import type { Mailer } from '../gateway/accounts/mail/mailer.ts';
+import type { OperatorAlerts } from '../gateway/accounts/operator-alerts/operator-alerts.ts';
 import type { Erasures } from '../gateway/accounts/privacy/erasures.ts';
 import type { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import type { PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
@@ -48,6 +49,9 @@ export interface AdminDependencies {
   archive: Archive;
   erasures: Erasures;
   mailer: Mailer;
+  operatorAlerts: OperatorAlerts;
+  /** How often to look for what operators are told of; default every minute. */
+  watchEvery_ms?: number;
   /** Whether operators must have a second factor. */
   requiresSecondFactor: boolean;
   /** Public URL of the area, without a trailing slash. */

@@ -12,6 +12,7 @@ import { readSettings, type Settings, SettingsError } from '../data/runtime/sett
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { createMailer } from '../gateway/accounts/mail/mailer.ts';
+import { OperatorAlerts } from '../gateway/accounts/operator-alerts/operator-alerts.ts';
 import { openErasures } from '../gateway/accounts/privacy/erasures.ts';
 import { Archive } from '../gateway/archive/archive.ts';
 import { installErrorHandlers } from '../gateway/http/error-handlers.ts';
@@ -67,6 +68,7 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
   const accounts = new AccountStore({ redis, now, random: randomBytes, packs: [], archive });
+  const mailer = createMailer(settings, { now, log });
   let areaUrl = settings.ADMIN_URL?.replace(/\/+$/, '') ?? '';
   registerAdmin(app, {
     redis,
@@ -81,7 +83,8 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
     erasures: openErasures({ settings, redis, accounts, archive, now, log }),
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
     requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
-    mailer: createMailer(settings, { now, log }),
+    mailer,
+    operatorAlerts: new OperatorAlerts({ redis, settings, mailer, now, random: randomBytes }),
     areaUrl: () => areaUrl,
   });
   await app.listen({ port: settings.ADMIN_PORT, host: settings.HOST });

@@ -27,6 +27,7 @@ import {
 } from '../gateway/pages/shared/protected-area.ts';
 import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
 import { AccountIndex } from './account-index.ts';
+import { ConditionWatch } from './alerts/condition-watch.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { DecisionStore } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
@@ -76,6 +77,8 @@ const NAV = [
   { path: '/admin/operators', label: 'Operators' },
   { path: '/admin/audit', label: 'Audit log' },
 ];
+
+const WATCH_EVERY_MS = 60_000;
 
 const WITHOUT_SECOND_FACTOR = {
   restrictedTo: `${ADMIN_ROOT}/second-factor/set-up`,
@@ -156,6 +159,11 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     { prefix: ADMIN_ROOT },
   );
   app.addHook('onClose', () => Promise.all([area.jobs.close(), mailJobs.close(), area.givenUpJobs.close()]));
+  if (dependencies.operatorAlerts.channels.length > 0) {
+    const watch = new ConditionWatch(area, dependencies.watchEvery_ms ?? WATCH_EVERY_MS);
+    app.addHook('onReady', async () => watch.start());
+    app.addHook('preClose', () => watch.stop());
+  }
   // Loads the search index before the first search; without Redis, the first search loads it.
   app.addHook('onReady', async () => {
     area.index

@@ -6,6 +6,8 @@ const ACTION = 'See the reconciliation';
 
 export const discrepancies: AttentionSource = {
   finds: 'books that disagree',
+  conditions: 'books',
+  isComplete: ({ reconciliation }) => reconciliation !== null,
   find({ area, reconciliation }) {
     const { failed_at_ms } = area.reconciler;
     const failure: AttentionItem = {
@@ -14,6 +16,7 @@ export const discrepancies: AttentionSource = {
       since_ms: failed_at_ms,
       path: PATH,
       action: 'Compare them again',
+      condition: 'comparison',
     };
     const failed = failed_at_ms === null ? [] : [failure];
     if (reconciliation === null) return failed;
@@ -28,6 +31,7 @@ export const discrepancies: AttentionSource = {
       since_ms: finished_at_ms,
       path: PATH,
       action: ACTION,
+      condition: 'archive',
     };
     const accounts: AttentionItem = {
       severity: 'critical',
@@ -35,6 +39,7 @@ export const discrepancies: AttentionSource = {
       since_ms: starts.length === 0 ? finished_at_ms : Math.min(...starts),
       path: PATH,
       action: ACTION,
+      condition: 'accounts',
     };
     return [
       ...failed,

@@ -7,6 +7,7 @@ const describe = ({ name, subject }: FailedJob): string =>
 
 export const failedJobs: AttentionSource = {
   finds: 'failed jobs',
+  conditions: 'failed-job',
   async find({ area }) {
     const failed = await area.jobs.listFailed();
     return failed.map((job) => ({
@@ -15,6 +16,7 @@ export const failedJobs: AttentionSource = {
       since_ms: job.failed_at_ms,
       path: job.subject === null ? '/admin/runs' : `/admin/runs?subject=${encodeURIComponent(job.subject)}`,
       action: 'Start it again',
+      condition: describe(job),
     }));
   },
 };

@@ -10,9 +10,15 @@ const NO_SNAPSHOT: AttentionItem = {
   since_ms: null,
   path: '/admin/runs',
   action: 'Build one',
+  condition: 'no-snapshot',
 };
 
-function lastFailure(what: string, runs: readonly StoredRun[], severity: Severity): AttentionItem[] {
+function lastFailure(
+  condition: string,
+  what: string,
+  runs: readonly StoredRun[],
+  severity: Severity,
+): AttentionItem[] {
   const ended = endedRuns(runs);
   const [last] = ended;
   if (last?.status !== 'failed') return [];
@@ -23,17 +29,19 @@ function lastFailure(what: string, runs: readonly StoredRun[], severity: Severit
       since_ms: sinceWhen(ended, ({ status }) => status === 'failed'),
       path: runPath(last.subject, last.run_id),
       action: 'Read its log',
+      condition,
     },
   ];
 }
 
 export const failedRuns: AttentionSource = {
   finds: 'failed runs and builds',
+  conditions: 'failed-run',
   find: ({ area, builds, providers }) => [
     ...(area.snapshots.current() === null ? [NO_SNAPSHOT] : []),
-    ...lastFailure(`The last build of the ${SNAPSHOT_SUBJECT} failed`, builds, 'critical'),
+    ...lastFailure(SNAPSHOT_SUBJECT, `The last build of the ${SNAPSHOT_SUBJECT} failed`, builds, 'critical'),
     ...providers.flatMap(({ definition, runs }) =>
-      lastFailure(`The last run of ${definition.name} failed`, runs, 'warning'),
+      lastFailure(definition.id, `The last run of ${definition.name} failed`, runs, 'warning'),
     ),
   ],
 };

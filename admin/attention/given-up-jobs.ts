@@ -6,10 +6,11 @@ const MAX_SHOWN = 10;
 
 export const givenUpJobs: AttentionSource = {
   finds: 'account jobs given up',
+  conditions: 'given-up-job',
   async find({ area }) {
     const jobs = (await listGivenUpJobs(area)).sort((a, b) => a.failed_at_ms - b.failed_at_ms);
     const items = jobs.map(
-      ({ what, account_id, attempts, reason, failed_at_ms, canRetry }): AttentionItem => ({
+      ({ id, what, account_id, delivery, attempts, reason, failed_at_ms, canRetry }): AttentionItem => ({
         severity: 'warning',
         what: sentence(
           `${what}${account_id === null ? '' : ` for ${account_id}`} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
@@ -17,6 +18,8 @@ export const givenUpJobs: AttentionSource = {
         since_ms: failed_at_ms,
         path: '/admin/runs#given-up',
         action: canRetry ? 'Retry it' : 'Dismiss it',
+        // An alert about an alert that could not be delivered would not be delivered either, and so on.
+        ...(delivery === null && { condition: id }),
       }),
     );
     return capped(items, MAX_SHOWN, (rest) => `${counted(rest, 'more job was', 'more jobs were')} given up.`);

@@ -5,6 +5,7 @@ import { endedRuns, sinceWhen } from './run-history.ts';
 
 export const heldRuns: AttentionSource = {
   finds: 'held runs',
+  conditions: 'held-run',
   find: ({ providers }) =>
     providers.flatMap(({ definition, runs }) => {
       const ended = endedRuns(runs);
@@ -17,6 +18,7 @@ export const heldRuns: AttentionSource = {
           since_ms: sinceWhen(ended, ({ status }) => status === 'suspicious'),
           path: runPath(last.subject, last.run_id),
           action: 'Accept or leave it',
+          condition: definition.id,
         },
       ];
     }),

@@ -1,4 +1,8 @@
 /** Collects what needs an operator's attention, worst first. A further kind of finding is a file and a line here. */
+
+import { withoutAddresses } from '../../gateway/accounts/jobs/given-up.ts';
+import type { Condition } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
+import type { Observation } from '../alerts/condition-store.ts';
 import { discrepancies } from './discrepancies.ts';
 import { failedJobs } from './failed-jobs.ts';
 import { failedRuns } from './failed-runs.ts';
@@ -12,6 +16,8 @@ import { openQualityErrors } from './quality.ts';
 import { rejectedRows } from './rejected-rows.ts';
 import { staleProviders } from './stale-providers.ts';
 import { staleSeries } from './stale-series.ts';
+
+const ADMIN_PATH = '/admin';
 
 const SOURCES: readonly AttentionSource[] = [
   failedRuns,
@@ -35,6 +41,33 @@ export const CHECKED: readonly string[] = SOURCES.map(({ finds }) => finds);
 export async function needsAttention(context: AttentionContext): Promise<AttentionItem[]> {
   const found = await Promise.all(SOURCES.map((source) => findSafely(source, context)));
   return found.flat().sort(compare);
+}
+
+/** What operators are told of. A source that cannot be read ends no condition. */
+export async function observeConditions(context: AttentionContext): Promise<Observation> {
+  const found: Condition[] = [];
+  const complete: string[] = [];
+  for (const source of SOURCES) {
+    const { conditions: kind, finds } = source;
+    if (kind === undefined) continue;
+    try {
+      for (const item of await source.find(context))
+        if (item.condition !== undefined) found.push(conditionOf(context, `${kind}:${item.condition}`, item));
+      if (source.isComplete?.(context) ?? true) complete.push(kind);
+    } catch (error) {
+      context.area.log.error({ err: error, finds }, 'cannot check what operators are told of');
+    }
+  }
+  return { found, complete };
+}
+
+function conditionOf({ area }: AttentionContext, condition: string, item: AttentionItem): Condition {
+  const { severity, what, since_ms, path } = item;
+  return {
+    ...{ condition, severity, what: withoutAddresses(what) },
+    since: since_ms === null ? null : new Date(since_ms).toISOString(),
+    url: `${area.areaUrl()}${path.slice(ADMIN_PATH.length)}`,
+  };
 }
 
 /** A source that cannot be read hides no other one, and is no reason to believe that all is well. */

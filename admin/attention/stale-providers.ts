@@ -22,6 +22,7 @@ function staleItem({
         since_ms: last_ok_ms,
         path: pathOf(id),
         action: 'See its runs',
+        condition: id,
       },
     ];
   }
@@ -33,12 +34,14 @@ function staleItem({
       since_ms: outdatedSince_ms(newest_year),
       path: pathOf(id),
       action: 'Check its source',
+      condition: id,
     },
   ];
 }
 
 export const staleProviders: AttentionSource = {
   finds: 'stale providers',
+  conditions: 'stale-provider',
   find({ providers }) {
     const never = providers.filter(
       ({ freshness, runs }) =>

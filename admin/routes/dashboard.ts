@@ -1,12 +1,14 @@
 /** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
 import type { FastifyInstance } from 'fastify';
-import { SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+import { PageError } from '../../gateway/pages/shared/forms.ts';
+import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import type { AttentionItem } from '../attention/item.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
-import type { AdminArea } from '../context.ts';
-import { listProviderRuns, type ProviderFreshness } from '../provider-freshness.ts';
+import { readAttentionContext } from '../attention/read-context.ts';
+import { type AdminArea, auditedChange } from '../context.ts';
+import type { ProviderFreshness } from '../provider-freshness.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
 import { type SnapshotSummary, summariseSnapshot } from '../snapshots.ts';
 import { type RunSummary, summariseRun } from './runs.ts';
@@ -25,6 +27,8 @@ interface DashboardPage {
   checked: readonly string[];
   reconciliation: Reconciliation | null;
   openRequests: number;
+  /** Where alerts go; empty where they are off. */
+  alertTargets: string[];
   snapshot: SnapshotSummary | null;
   providers: ProviderFreshness[];
   /** Running now. */
@@ -33,14 +37,8 @@ interface DashboardPage {
 }
 
 export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { redis, now, reconciler, requests, snapshots } = area;
+  const { redis, now, requests, snapshots, operatorAlerts } = area;
   const view = area.view<DashboardPage>('dashboard.njk');
-
-  async function recentReconciliation(): Promise<Reconciliation | null> {
-    const age_ms = now() - (reconciler.last?.finished_at_ms ?? 0);
-    if (age_ms > MAX_RECONCILIATION_AGE_MS) await reconciler.refresh(RECONCILE_WAIT_MS);
-    return reconciler.last;
-  }
 
   async function runningRuns(): Promise<RunSummary[]> {
     const { runs } = await area.runs.list({ limit: MAX_RUNS });
@@ -48,25 +46,23 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   }
 
   scope.get('/', async (_request, reply) => {
-    const now_ms = now();
-    const [usage, accounts, orders, reconciliation, open, providers, builds] = await Promise.all([
+    const [usage, accounts, orders, context, open] = await Promise.all([
       readTotalUsage(redis, now(), DAYS),
       countPerDay(redis, redisKeys.accounts, now(), DAYS),
       countPerDay(redis, redisKeys.orders, now(), DAYS),
-      recentReconciliation(),
+      readAttentionContext(area, MAX_RECONCILIATION_AGE_MS, RECONCILE_WAIT_MS),
       requests.listOpen(),
-      listProviderRuns(await area.providers(), area.runs, now_ms),
-      area.runs.list({ subject: SNAPSHOT_SUBJECT, limit: MAX_RUNS }),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
     return view(reply, 'Dashboard', {
-      attention: await needsAttention({ area, now_ms, providers, builds: builds.runs, reconciliation }),
+      attention: await needsAttention(context),
       checked: CHECKED,
-      reconciliation,
+      reconciliation: context.reconciliation,
       openRequests: open.length,
+      alertTargets: operatorAlerts.targets,
       snapshot: summariseSnapshot(snapshots.current(), now()),
-      providers: providers.map(({ freshness }) => freshness),
+      providers: context.providers.map(({ freshness }) => freshness),
       runs: await runningRuns(),
       charts: [
         barChart('requests', 'Requests', daily('requests')),
@@ -76,5 +72,13 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
         barChart('orders', 'Orders', orders),
       ],
     });
+  });
+
+  scope.post('/alerts/test', async (request, reply) => {
+    if (operatorAlerts.targets.length === 0) throw new PageError(409, 'Alerts are off.');
+    await auditedChange(area, request, { action: 'alert.test', subject: 'alerts' }, () =>
+      operatorAlerts.sendTest(area.mailJobs),
+    );
+    return redirectWithFlash(area, reply, '/admin/', 'A test alert is on its way.');
   });
 }

@@ -14,6 +14,7 @@ const WHAT: Readonly<Record<string, string>> = {
   'sign-in-link': 'Mail with a sign-in link',
   'low-balance': 'Mail about a low balance',
   'key-revoked': 'Mail about a revoked key',
+  'operator-alert': 'Alert to operators',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',
 };

@@ -186,6 +186,19 @@ const schema = z.object({
     .min(8)
     .optional()
     .describe("That operator's password: at least 10 characters, not a common one"),
+  OPERATOR_ALERT_EMAIL: z
+    .email()
+    .optional()
+    .describe('Address that is told when something needs attention, and when it no longer does'),
+  OPERATOR_WEBHOOK_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('URL that is told the same as a signed webhook'),
+  OPERATOR_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'whsec_ and 24 to 64 bytes in Base64')
+    .optional()
+    .describe('Secret that signs that webhook: `whsec_` and 24 to 64 bytes in Base64'),
   ADMIN_SECOND_FACTOR: z
     .enum(['optional', 'required'])
     .default('optional')
@@ -279,6 +292,13 @@ export function readSettings(environment: Record<string, string | undefined> = p
   if ((parsed.data.STRIPE_SECRET_KEY === undefined) !== (parsed.data.STRIPE_WEBHOOK_SECRET === undefined)) {
     const both = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are set together or not at all';
     throw new SettingsError(`bad settings\n  STRIPE_WEBHOOK_SECRET: ${both}`);
+  }
+  if (
+    (parsed.data.OPERATOR_WEBHOOK_URL === undefined) !==
+    (parsed.data.OPERATOR_WEBHOOK_SECRET === undefined)
+  ) {
+    const both = 'OPERATOR_WEBHOOK_URL and OPERATOR_WEBHOOK_SECRET are set together or not at all';
+    throw new SettingsError(`bad settings\n  OPERATOR_WEBHOOK_SECRET: ${both}`);
   }
   if (parsed.data.DEMO_KEY && isProduction(parsed.data))
     throw new SettingsError('bad settings\n  DEMO_KEY: there is no demo account with NODE_ENV=production');

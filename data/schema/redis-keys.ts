@@ -67,6 +67,10 @@
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the open request of that kind of an account
  *   alerts                    zset    account ids with a notification of a low balance
+ *   {alerts}:conditions       hash    condition -> JSON: what operators were told that it began; see admin/alerts/condition-store.ts
+ *   {alerts}:deliveries       hash    <alert id>.<mail or webhook> -> JSON: alerts to operators that are to be delivered
+ *   {alerts}:watcher          string  id of the process that looks for conditions; expires
+ *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
  *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
  *   secret:browsers           string  signing key of the cookies of known browsers
@@ -170,6 +174,11 @@ export const redisKeys = {
   accountRequests: (accountId: string) => `{requests}:of:${encodeURIComponent(accountId)}`,
   requestNow: (accountId: string, kind: string) => `{requests}:now:${kind}:${encodeURIComponent(accountId)}`,
   alerts: 'alerts',
+  alertConditions: '{alerts}:conditions',
+  alertDeliveries: '{alerts}:deliveries',
+  alertWatcher: '{alerts}:watcher',
+  alertTurns: '{alerts}:turns',
+  alertNoted: '{alerts}:noted',
   link: (digest: string) => `link:${digest}`,
   linkSecret: 'secret:links',
   browserSecret: 'secret:browsers',

@@ -19,6 +19,7 @@ import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './
 import { createMailer, type Mailer } from './mail/mailer.ts';
 import { SignedLinks } from './mail/signed-links.ts';
 import { Onboarding } from './onboarding.ts';
+import { OperatorAlerts } from './operator-alerts/operator-alerts.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
 import { EmailChanges } from './people/email-changes.ts';
@@ -66,6 +67,7 @@ export interface AccountService {
   audit: AuditLog;
   alerts: BalanceAlerts;
   onboarding: Onboarding;
+  operatorAlerts: OperatorAlerts;
   requests: PrivacyRequestStore;
   privacy: PrivacyService;
   /** Null if the settings disable it. */
@@ -111,6 +113,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
   const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
+  const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   const parts = {
     accounts,
     alerts,
@@ -118,6 +121,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
     onboarding,
     invitations,
     emailChanges,
+    operatorAlerts,
     requests,
     privacy,
     jobs,

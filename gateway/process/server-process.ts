@@ -129,6 +129,7 @@ export async function startServerProcess(
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
     requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
     mailer: account.mailer,
+    operatorAlerts: account.operatorAlerts,
     areaUrl: () => settings.ADMIN_URL?.replace(/\/+$/, '') ?? `${publicUrl}${ADMIN_ROOT}`,
   };
   const metrics = settings.METRICS_PORT === undefined ? null : createMetrics({ snapshots, metering, now });

@@ -38,6 +38,7 @@ beforeAll(async () => {
       'email-change': work,
       'email-changed': work,
       'ownership-offered': work,
+      'operator-alert': work,
       erasure: work,
       sweep: work,
       erase: work,

@@ -14,6 +14,7 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { AccountStore } from '../../gateway/accounts/account-store.ts';
 import { createMailer, type Mailer } from '../../gateway/accounts/mail/mailer.ts';
+import { OperatorAlerts } from '../../gateway/accounts/operator-alerts/operator-alerts.ts';
 import { openErasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { PrivacyRequestStore } from '../../gateway/accounts/privacy/request-store.ts';
 import { PasswordHasher } from '../../gateway/accounts/sign-in/passwords.ts';
@@ -69,6 +70,7 @@ interface AdminOptions {
   /** Default: from the settings. */
   mailer?: Mailer;
   lakeDir?: string;
+  watchEvery_ms?: number;
 }
 
 /** The area on one Redis. */
@@ -133,6 +135,14 @@ export async function startAdminOn(
       erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
       reconcileDir: join(directory, 'reconcile'),
       mailer,
+      operatorAlerts: new OperatorAlerts({
+        redis: adminClient,
+        settings: known,
+        mailer,
+        now,
+        random: randomBytes,
+      }),
+      ...(options.watchEvery_ms !== undefined && { watchEvery_ms: options.watchEvery_ms }),
       requiresSecondFactor: known.ADMIN_SECOND_FACTOR === 'required',
       areaUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/admin`,
     },

@@ -15,6 +15,8 @@ export interface GivenUpJob {
   account_id: string | null;
   /** The privacy request that it was to carry out. */
   request_id: string | null;
+  /** The alert to operators that it was to deliver. */
+  delivery: string | null;
   attempts: number;
   /** The last error, without addresses. */
   reason: string;
@@ -76,11 +78,12 @@ export class GivenUpJobs {
 /** Only ids stay. */
 export const removePersonalData = (job: Job): Promise<void> => job.updateData(idsOf(job));
 
-function idsOf({ data }: Job): { account_id?: string; request_id?: string } {
-  const { account_id, request_id }: Record<string, unknown> = data;
+function idsOf({ data }: Job): { account_id?: string; request_id?: string; delivery?: string } {
+  const { account_id, request_id, delivery }: Record<string, unknown> = data;
   return {
     ...(typeof account_id === 'string' && { account_id }),
     ...(typeof request_id === 'string' && { request_id }),
+    ...(typeof delivery === 'string' && { delivery }),
   };
 }
 
@@ -91,10 +94,10 @@ export const withoutAddresses = (error: unknown): string =>
 
 function givenUpOf(job: Job): GivenUpJob {
   const { id = '', name, attemptsMade, failedReason, timestamp, finishedOn } = job;
-  const { account_id = null, request_id = null } = idsOf(job);
+  const { account_id = null, request_id = null, delivery = null } = idsOf(job);
   return {
-    ...{ id, name, account_id, request_id, attempts: attemptsMade, reason: failedReason ?? '' },
+    ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
     ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
-    canRetry: account_id !== null || request_id !== null,
+    canRetry: account_id !== null || request_id !== null || delivery !== null,
   };
 }

@@ -5,6 +5,7 @@ import type { BalanceAlerts } from '../balance-alerts.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import * as templates from '../mail/templates.ts';
 import type { Onboarding } from '../onboarding.ts';
+import type { OperatorAlerts } from '../operator-alerts/operator-alerts.ts';
 import type { EmailChanges } from '../people/email-changes.ts';
 import type { Invitations } from '../people/invitations.ts';
 import type { PrivacyService } from '../privacy/privacy-service.ts';
@@ -18,6 +19,7 @@ export interface JobHandlerDependencies {
   onboarding: Onboarding;
   invitations: Invitations;
   emailChanges: EmailChanges;
+  operatorAlerts: OperatorAlerts;
   requests: PrivacyRequestStore;
   privacy: PrivacyService;
   jobs: JobProducer;
@@ -33,6 +35,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     onboarding,
     invitations,
     emailChanges,
+    operatorAlerts,
     requests,
     privacy,
     jobs,
@@ -77,6 +80,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       const { label, last4 } = key;
       await mailer.send(templates.keyRevoked(email, `${publicUrl()}/account/keys`, { label, last4, reason }));
     },
+    'operator-alert': ({ delivery }) => operatorAlerts.deliver(delivery),
     prepare: async ({ request_id }) => {
       const before = await requests.get(request_id);
       const { kind, status, account_id } = await privacy.prepare(request_id);

@@ -25,6 +25,8 @@ export interface JobData {
   'low-balance': { account_id: string };
   /** An operator has revoked a key. */
   'key-revoked': { account_id: string; key_id: string; reason: string };
+  /** Delivers an alert to operators; see `OperatorAlerts`. */
+  'operator-alert': { delivery: string };
   prepare: { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };

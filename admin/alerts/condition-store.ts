@@ -1,0 +1,52 @@
+/**
+ * Which conditions operators were told of. A condition is told once when it begins and once when it ends, whichever
+ * gateway sees it, also over restarts.
+ */
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { AlertChannel, Condition } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
+
+const TAKE_WATCH = readScript(import.meta.url, '../lua/take-watch.lua', 2);
+const NOTE = readScript(import.meta.url, '../lua/note-conditions.lua', 3);
+
+/** What one look at the service found. */
+export interface Observation {
+  found: readonly Condition[];
+  /** Kinds of conditions of which none can have been missed. */
+  complete: readonly string[];
+}
+
+export interface NotedAlert {
+  id: string;
+  /** ISO 8601. */
+  at: string;
+  channels: readonly AlertChannel[];
+}
+
+export class ConditionStore {
+  readonly #runner: ScriptRunner;
+
+  constructor(redis: RedisClient) {
+    this.#runner = new ScriptRunner(redis);
+  }
+
+  /** The number of a look that begins now; null while another process watches. */
+  async takeWatch(process: string, kept_ms: number): Promise<number | null> {
+    const names = [redisKeys.alertWatcher, redisKeys.alertTurns];
+    const look = Number(await this.#runner.run(TAKE_WATCH, [...names, process, kept_ms]));
+    return look === 0 ? null : look;
+  }
+
+  /** Notes what a look found, and writes an alert for what began and ended. @returns how many did */
+  async note(
+    look: number,
+    { found, complete }: Observation,
+    { id, at, channels }: NotedAlert,
+  ): Promise<number> {
+    const names = [redisKeys.alertConditions, redisKeys.alertDeliveries, redisKeys.alertNoted];
+    const conditions = found.flatMap((condition) => [condition.condition, JSON.stringify(condition)]);
+    const facts = [look, id, at, channels.join(' '), complete.join(' ')];
+    return Number(await this.#runner.runIdempotent(NOTE, [...names, ...facts, ...conditions]));
+  }
+}

@@ -1,0 +1,314 @@
+/** Alerts to operators: by mail and webhook, once when something begins and once when it ends. */
+import { randomBytes } from 'node:crypto';
+import { Queue, Worker } from 'bullmq';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConditionStore } from '../../admin/alerts/condition-store.ts';
+import { RunReporter } from '../../build/jobs/run-reporter.ts';
+import { emptyRecord } from '../../build/lake/lake.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { readSettings } from '../../data/runtime/settings.ts';
+import type { RunRecord } from '../../data/schema/lake.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { Condition, OperatorAlert } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
+import { type AccountService, openAccountService } from '../../gateway/accounts/service.ts';
+import { startFakeSmtp } from '../gateway/pages/fake-smtp.ts';
+import { flushRedis, silentLog, startRedis, type TestRedis } from '../redis.ts';
+import { type AnyAdminService, NOON, startAdminOn, wordsOf } from './harness.ts';
+import { startWebhookReceiver } from './webhook-receiver.ts';
+
+const KEY = randomBytes(32);
+const EMAIL = 'night@example.org';
+const LOOK_MS = 20;
+const NO_PAGE = { status: 0, headers: {}, html: '', location: '' };
+
+describe('conditions over random histories', () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis.stop());
+
+  const NAMES = ['held-run:who', 'held-run:fao', 'books:accounts', 'stale-provider:who'];
+  const KINDS = ['held-run', 'books', 'stale-provider'];
+  const kindOf = (name: string): string => name.split(':')[0] ?? '';
+  const look = fc.record({
+    found: fc.subarray(NAMES),
+    complete: fc.subarray(KINDS, { minLength: 1 }),
+    /** It ends after the next look, as that of a process that was held up. */
+    isLate: fc.boolean(),
+  });
+  const conditionOf = (condition: string, what: string): Condition => ({
+    ...{ condition, severity: 'warning', what, since: null, url: 'http://127.0.0.1/' },
+  });
+
+  type Look = typeof look extends fc.Arbitrary<infer One> ? One : never;
+
+  /** What operators should have been told, worked out from the looks alone. */
+  class Expected {
+    readonly told = new Set<string>();
+    readonly steps = new Map<string, string[]>();
+    #newest = -1;
+
+    note(index: number, { found, complete }: Look): { begun: string[]; ended: string[] } {
+      if (index < this.#newest) return { begun: [], ended: [] };
+      this.#newest = index;
+      const begun = found.filter((name) => !this.told.has(name)).sort();
+      const isOver = (name: string): boolean => !found.includes(name) && complete.includes(kindOf(name));
+      const ended = [...this.told].filter(isOver).sort();
+      for (const name of begun) this.#step(name, 'begin');
+      for (const name of ended) this.#step(name, 'end');
+      return { begun, ended };
+    }
+
+    #step(name: string, step: 'begin' | 'end'): void {
+      if (step === 'begin') this.told.add(name);
+      else this.told.delete(name);
+      this.steps.set(name, [...(this.steps.get(name) ?? []), step]);
+    }
+  }
+
+  /** The order in which looks end: one that is late ends after the next. */
+  function endingOrder(looks: readonly Look[]): number[] {
+    const order = looks.map((_, index) => index);
+    for (const [index, { isLate }] of looks.entries()) {
+      const [here, next] = [order[index], order[index + 1]];
+      if (isLate && here !== undefined && next !== undefined) order.splice(index, 2, next, here);
+    }
+    return order;
+  }
+
+  const namesOf = (list: Condition[]): string[] => list.map(({ condition }) => condition).sort();
+
+  async function readAlert(client: RedisClient, index: number) {
+    const texts = await client.hmget(
+      redisKeys.alertDeliveries,
+      `alert${index}.mail`,
+      `alert${index}.webhook`,
+    );
+    expect(texts[0]).toBe(texts[1]);
+    if (!texts[0]) return { begun: [], ended: [] };
+    const { begun, ended } = JSON.parse(texts[0]) as OperatorAlert;
+    for (const { condition, what } of begun) expect(what).toBe(`${condition} "é" \\`);
+    return { begun: namesOf(begun), ended: namesOf(ended) };
+  }
+
+  async function play(client: RedisClient, looks: readonly Look[]): Promise<void> {
+    await flushRedis(client);
+    const gateways = [new ConditionStore(client), new ConditionStore(client)] as const;
+    const numbers: (number | null)[] = [];
+    for (const [index] of looks.entries()) numbers[index] = await gateways[0].takeWatch('only', 60_000);
+    const expected = new Expected();
+    for (const index of endingOrder(looks)) {
+      const seen = looks[index] ?? { found: [], complete: [], isLate: false };
+      const found = seen.found.map((name) => conditionOf(name, `${name} "é" \\`));
+      const noted = { id: `alert${index}`, at: 'now', channels: ['mail', 'webhook'] } as const;
+      const store = gateways[index % 2 === 0 ? 0 : 1];
+      await store.note(numbers[index] ?? 0, { found, complete: seen.complete }, noted);
+      expect(await readAlert(client, index)).toEqual(expected.note(index, seen));
+    }
+    for (const [name, steps] of expected.steps) {
+      expect(steps).toEqual(steps.map((_, index) => (index % 2 === 0 ? 'begin' : 'end')));
+      expect(steps.length % 2 === 1).toBe(expected.told.has(name));
+    }
+    expect((await client.hkeys(redisKeys.alertConditions)).sort()).toEqual([...expected.told].sort());
+  }
+
+  it('alternate begin and end, and end in what is true', async () => {
+    const client = await redis.connect();
+    const histories = fc.array(look, { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(histories, (looks) => play(client, looks)),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('two gateways', () => {
+  let redis: TestRedis;
+  let smtp: Awaited<ReturnType<typeof startFakeSmtp>>;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  let services: AccountService[];
+  let areas: AnyAdminService[];
+  let reporter: RunReporter;
+  let queue: Queue;
+  let runs = 0;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    smtp = await startFakeSmtp();
+    receiver = await startWebhookReceiver(KEY);
+    const settings = {
+      ...{ REDIS_URL: redis.url, SMTP_URL: smtp.url, LOG_LEVEL: 'silent' },
+      ...{ OPERATOR_ALERT_EMAIL: EMAIL, OPERATOR_WEBHOOK_URL: receiver.url },
+      OPERATOR_WEBHOOK_SECRET: `whsec_${KEY.toString('base64')}`,
+    };
+    const client = await redis.connect();
+    const open = () =>
+      openAccountService({
+        settings: readSettings(settings),
+        redis: client,
+        now: () => NOON,
+        log: silentLog,
+        publicUrl: () => 'http://127.0.0.1',
+      });
+    services = [await open(), await open()];
+    const unowned = { ...redis, stop: async () => {} };
+    const area = () => startAdminOn(unowned, settings, { watchEvery_ms: LOOK_MS });
+    areas = [await area(), await area()];
+    reporter = new RunReporter(client, () => areas[0]?.clock.ms ?? NOON);
+    queue = new Queue('account', { connection: client, prefix: redisKeys.jobs, skipWaitingForReady: true });
+  });
+  afterAll(async () => {
+    await reporter.close();
+    await queue.close();
+    for (const area of areas) await area.stop();
+    for (const service of services) await service.stop();
+    smtp.stop();
+    receiver.stop();
+    await redis.stop();
+  });
+
+  async function report(provider: string, more: Partial<RunRecord>): Promise<void> {
+    runs += 1;
+    for (const { clock } of areas) clock.ms += 1_000;
+    const now_ms = areas[0]?.clock.ms ?? NOON;
+    const finished_at = formatTimestamp(now_ms);
+    const record = emptyRecord(`r${String(runs).padStart(3, '0')}`, provider, now_ms);
+    reporter.onRun({ ...record, status: 'succeeded', finished_at, newest_year: 2025, ...more });
+    await reporter.flush();
+  }
+
+  /** Waits until so many further looks were noted. */
+  async function untilLooked(times: number): Promise<void> {
+    const client = areas[0]?.client;
+    const before = Number(await client?.get(redisKeys.alertNoted));
+    await expect
+      .poll(async () => Number(await client?.get(redisKeys.alertNoted)))
+      .toBeGreaterThanOrEqual(before + times);
+  }
+
+  const eventsOf = (name: string): string[] =>
+    receiver.received.flatMap(({ body }) =>
+      (['begun', 'ended'] as const).filter((event) =>
+        (body.data[event] as Condition[]).some(({ condition }) => condition === name),
+      ),
+    );
+  /** Mails have lines of at most 76 characters. */
+  const mailText = (): string => smtp.mails.map(({ text }) => text.replaceAll('=\n', '')).join('\n\n');
+  const mentions = (text: string): number => mailText().split(text).length - 1;
+
+  it('tell a held run once when it begins and once when it ends, also after the watcher is gone', async () => {
+    for (const service of services) service.startWorker();
+    await report('who-gho', { status: 'suspicious', reason: 'Half of the series are gone.' });
+    await expect.poll(() => eventsOf('held-run:who-gho')).toEqual(['begun']);
+    await expect.poll(() => mentions('Half of the series are gone.')).toBeGreaterThan(0);
+    await untilLooked(5);
+    const [mail] = smtp.mails;
+    expect(mail?.to).toBe(EMAIL);
+    expect(mailText()).toContain('/admin/runs/');
+    const [watching] = areas;
+    const watcher = await watching?.client.get(redisKeys.alertWatcher);
+    // Whichever gateway watched, it stops; the other takes over and tells nothing anew.
+    await watching?.client.set(redisKeys.alertWatcher, 'a process that ended', 'PX', LOOK_MS * 2);
+    await expect.poll(() => watching?.client.get(redisKeys.alertWatcher)).not.toBe('a process that ended');
+    expect(watcher).not.toBe(null);
+    await untilLooked(5);
+    await report('who-gho', { status: 'succeeded' });
+    await expect.poll(() => eventsOf('held-run:who-gho')).toEqual(['begun', 'ended']);
+    await expect.poll(() => mentions('No longer the case')).toBeGreaterThan(0);
+    await untilLooked(5);
+    expect(eventsOf('held-run:who-gho')).toEqual(['begun', 'ended']);
+    expect(receiver.received.every(({ isSigned, body }) => isSigned && body.type === 'operator.alert')).toBe(
+      true,
+    );
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(receiver.received.length);
+    expect(smtp.mails.length).toBe(receiver.received.length);
+  });
+
+  it('deliver an alert whose job was taken by a process that ended', async () => {
+    for (const service of services) await service.stop();
+    const connection = await redis.connect();
+    const lost = new Worker('account', null, {
+      ...{ connection, prefix: redisKeys.jobs, autorun: false, stalledInterval: 50 },
+    });
+    await report('who-gho', { status: 'failed', reason: 'The server answered 500' });
+    const taken: string[] = [];
+    while (taken.length < 2) {
+      const job = await lost.getNextJob(`dead-${taken.length}`, { block: false });
+      if (job?.id === undefined) continue;
+      taken.push(job.id);
+      await connection.del(`${redisKeys.jobs}:account:${job.id}:lock`);
+    }
+    // Written by the workers before, for longer than a test waits.
+    await connection.del(`${redisKeys.jobs}:account:stalled-check`);
+    await lost.startStalledCheckTimer();
+    await expect.poll(() => queue.getWaitingCount()).toBeGreaterThanOrEqual(2);
+    await lost.close();
+    const client = await redis.connect();
+    const settings = services[0]?.settings;
+    if (!settings) throw new Error('no settings');
+    const later = { settings, redis: client, now: () => NOON, log: silentLog, publicUrl: () => '' };
+    services = [await openAccountService(later), await openAccountService(later)];
+    for (const service of services) service.startWorker();
+    await expect.poll(() => eventsOf('failed-run:who-gho')).toEqual(['begun']);
+    await expect.poll(() => mentions('The server answered 500.')).toBeGreaterThan(0);
+    await untilLooked(5);
+    expect(eventsOf('failed-run:who-gho')).toEqual(['begun']);
+  });
+
+  it('repeat what the receiver refused, under the same id, and tell of no alert that was given up', async () => {
+    receiver.state.status = 500;
+    const before = receiver.received.length;
+    await report('who-gho', { status: 'succeeded' });
+    const waiting = async () => (await queue.getDelayed()).find(({ name }) => name === 'operator-alert');
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      await expect.poll(async () => (await waiting())?.attemptsMade).toBe(attempt);
+      await (await waiting())?.promote();
+    }
+    await expect.poll(() => queue.getFailedCount()).toBe(1);
+    const client = areas[0]?.client;
+    await untilLooked(3);
+    const open = (await client?.hkeys(redisKeys.alertConditions)) ?? [];
+    expect(open.filter((name) => name.startsWith('given-up-job'))).toEqual([]);
+    receiver.state.status = 204;
+    const operator = await areas[0]?.signedIn();
+    const [failed] = await queue.getFailed();
+    expect(wordsOf((await operator?.get('/admin/runs')) ?? NO_PAGE)).toContain('Alert to operators');
+    const answer = await operator?.submit('/admin/runs', `/admin/jobs/${failed?.id}/retry`, {});
+    expect(answer?.status).toBe(303);
+    await expect.poll(() => receiver.received.length).toBe(before + 1);
+    expect(eventsOf('failed-run:who-gho')).toEqual(['begun', 'ended']);
+    expect(failed?.id).toBe(`operator-alert-${receiver.received.at(-1)?.id.slice('msg_'.length)}.webhook`);
+    await expect.poll(() => client?.hlen(redisKeys.alertDeliveries)).toBe(0);
+  });
+
+  it('say where alerts go, and send a test on request', async () => {
+    const operator = await areas[1]?.signedIn();
+    const page = await operator?.get('/admin/');
+    expect(wordsOf(page ?? NO_PAGE)).toContain(
+      `sent to ${EMAIL} and the webhook at ${new URL(receiver.url).host}`,
+    );
+    expect(page?.html).not.toContain('secret-part');
+    const answer = await operator?.submit('/admin/', '/admin/alerts/test', {});
+    expect(answer?.status).toBe(303);
+    await expect.poll(() => receiver.received.at(-1)?.body.type).toBe('test');
+    await expect.poll(() => mentions('An operator asked for this test alert')).toBe(1);
+    const viewer = await areas[1]?.signedIn('viewer');
+    expect((await viewer?.get('/admin/'))?.html).not.toContain('/admin/alerts/test');
+  });
+});
+
+it('are off without a setting, and refuse a test', async () => {
+  const redis = await startRedis();
+  const area = await startAdminOn(redis, {}, { watchEvery_ms: LOOK_MS });
+  try {
+    const operator = await area.signedIn();
+    expect(wordsOf(await operator.get('/admin/'))).toContain('Alerts off;');
+    expect((await operator.submit('/admin/', '/admin/alerts/test', {})).status).toBe(409);
+    expect(await area.client.exists(redisKeys.alertTurns)).toBe(0);
+  } finally {
+    await area.stop();
+  }
+});
