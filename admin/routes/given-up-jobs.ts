@@ -15,6 +15,7 @@ const WHAT: Readonly<Record<string, string>> = {
   'low-balance': 'Mail about a low balance',
   'key-revoked': 'Mail about a revoked key',
   'operator-alert': 'Alert to operators',
+  'webhook-disabled': 'Mail about a disabled webhook',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',
 };

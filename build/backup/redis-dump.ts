@@ -22,6 +22,7 @@ const INDEXES: readonly string[] = [
   redisKeys.orders,
   redisKeys.accountsChanged,
   redisKeys.alerts,
+  redisKeys.webhookAccounts,
   redisKeys.operators,
 ];
 const SCAN_COUNT = 1_000;
@@ -70,7 +71,7 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 function namesOf(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
     redisKeys;
-  const { members, invitations } = redisKeys;
+  const { members, invitations, webhooks, webhookDeliveries, webhookLog } = redisKeys;
   const always = [
     account,
     keys,
@@ -82,6 +83,9 @@ function namesOf(account_id: string, now_ms: number): string[] {
     accountOrders,
     login,
     alert,
+    webhooks,
+    webhookDeliveries,
+    webhookLog,
   ];
   const around = [-1, 0, 1];
   return [

@@ -168,6 +168,12 @@ const schema = z.object({
     .regex(/^[^\r\n]+$/, 'one line')
     .default('Almanac <no-reply@localhost>')
     .describe('Sender of mails'),
+  WEBHOOK_PRIVATE_TARGETS: z
+    .stringbool()
+    .default(false)
+    .describe(
+      'Customers may have webhooks at loopback and private addresses, and over http; for development',
+    ),
   STRIPE_SECRET_KEY: z.string().optional().describe('Turns on payment by card through Stripe Checkout'),
   STRIPE_WEBHOOK_SECRET: z
     .string()

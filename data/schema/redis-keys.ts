@@ -27,6 +27,11 @@
  *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
  *   {a:ID}:login              hash    password (hashed), epoch: what earlier versions stored in place of a person
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
+ *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |
+ *                                     failing_since_ms | disabled_because | disabled_at_ms | untold (the owner, of that);
+ *                                     event:<type>:<id> -> JSON: an event that no endpoint was told yet
+ *   {a:ID}:deliveries         zset    <endpoint id>:<message id> by the time of the event; kept for 30 days, 200 of an endpoint
+ *   {a:ID}:delivery-log       hash    that name -> JSON: type, at_ms, body; name:state, name:attempts (JSON)
  *   {a:ID}:export:RID         string  gzip of the JSON of an export, as earlier versions stored it; expires after days
  *
  * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
@@ -71,10 +76,12 @@
  *   {alerts}:deliveries       hash    <alert id>.<mail or webhook> -> JSON: alerts to operators that are to be delivered
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
+ *   webhooks                  zset    account ids that have, or had, webhooks
  *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
  *   secret:browsers           string  signing key of the cookies of known browsers
  *   {jobs}:account:*                  BullMQ's own: mail to send, requests to carry out, jobs given up
+ *   {jobs}:webhooks:*                 BullMQ's own: deliveries of webhooks
  *   {jobs}:ingest:*, :publish:*       BullMQ's own: see jobs.ts
  *   {runs}:all                        zset    SUBJECT/RUN of all runs that are kept, by start
  *   {runs}:of:SUBJECT                 zset    run ids of a provider, or of the builds, by start
@@ -138,6 +145,9 @@ export const redisKeys = {
   members: (accountId: string) => `${tag(accountId)}:members`,
   invitations: (accountId: string) => `${tag(accountId)}:invitations`,
   alert: (accountId: string) => `${tag(accountId)}:alert`,
+  webhooks: (accountId: string) => `${tag(accountId)}:webhooks`,
+  webhookDeliveries: (accountId: string) => `${tag(accountId)}:deliveries`,
+  webhookLog: (accountId: string) => `${tag(accountId)}:delivery-log`,
   exportFile: (accountId: string, requestId: string) =>
     `${tag(accountId)}:export:${encodeURIComponent(requestId)}`,
 
@@ -179,6 +189,7 @@ export const redisKeys = {
   alertWatcher: '{alerts}:watcher',
   alertTurns: '{alerts}:turns',
   alertNoted: '{alerts}:noted',
+  webhookAccounts: 'webhooks',
   link: (digest: string) => `link:${digest}`,
   linkSecret: 'secret:links',
   browserSecret: 'secret:browsers',

@@ -37,7 +37,7 @@ import {
 
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
-const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 2);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 5);
 const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
@@ -150,7 +150,7 @@ export class AccountStore {
     return this.#setState(account_id, 'active');
   }
 
-  /** Final. Revokes all keys. */
+  /** Final. Revokes all keys and removes all webhooks. */
   close(account_id: string): Promise<AccountRecord> {
     return this.#setState(account_id, 'closed');
   }
@@ -159,7 +159,8 @@ export class AccountStore {
     const { redis, now } = this.#deps;
     // Written before the change, so that the search index (admin/account-index.ts) never misses one.
     await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
+    const { account, keys, webhooks, webhookDeliveries, webhookLog } = redisKeys;
+    const names = [account, keys, webhooks, webhookDeliveries, webhookLog].map((name) => name(account_id));
     const [result] = await this.#run(SET_STATE, [...names, now(), to]);
     expectOpenAccount(result, account_id);
     if (result === 'refused')

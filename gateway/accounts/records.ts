@@ -118,6 +118,9 @@ export type AccountErrorCode =
   | 'archive_damaged'
   | 'bad_input'
   | 'busy'
+  | 'delivery_unknown'
+  | 'endpoint_disabled'
+  | 'endpoint_unknown'
   | 'idem_conflict'
   | 'key_state'
   | 'key_unknown'
@@ -129,6 +132,7 @@ export type AccountErrorCode =
   | 'request_state'
   | 'request_unknown'
   | 'too_large'
+  | 'too_many_endpoints'
   | 'too_many_keys'
   | 'unavailable';
 

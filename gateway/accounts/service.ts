@@ -30,6 +30,7 @@ import { ExportFiles } from './privacy/export-files.ts';
 import { PrivacyService } from './privacy/privacy-service.ts';
 import { PrivacyRequestStore } from './privacy/request-store.ts';
 import { HASHES_AT_A_TIME, PasswordHasher } from './sign-in/passwords.ts';
+import { openWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** Longest wait for an unreachable Redis while stopping. */
 const STOP_TIMEOUT_MS = 3_000;
@@ -66,6 +67,7 @@ export interface AccountService {
   emailChanges: EmailChanges;
   audit: AuditLog;
   alerts: BalanceAlerts;
+  webhooks: Webhooks;
   onboarding: Onboarding;
   operatorAlerts: OperatorAlerts;
   requests: PrivacyRequestStore;
@@ -99,6 +101,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const persons = new PersonStore(store);
   const members = new MemberStore(store, persons);
   const alerts = new BalanceAlerts(redis);
+  const webhooks = openWebhooks(store, settings);
+  stops.push(() => webhooks.close());
   const audit = new AuditLog(redis, now, archive);
   const requests = new PrivacyRequestStore(store);
   const exports = new ExportFiles(settings.EXPORT_DIR);
@@ -117,6 +121,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const parts = {
     accounts,
     alerts,
+    webhooks,
     audit,
     onboarding,
     invitations,
@@ -138,6 +143,10 @@ export async function openAccountService(dependencies: AccountServiceDependencie
       stops.push(async () => blocking.disconnect());
       const worker = startJobWorker(blocking, handlers, log);
       stops.push(() => worker.stop());
+      const sending = connectRedis(settings, log, 'jobs');
+      stops.push(async () => sending.disconnect());
+      const sender = webhooks.startWorker(sending, log);
+      stops.push(() => sender.stop());
     },
     scheduleJobs: () => jobs.schedule(settings.NIGHTLY_CRON),
     async stop() {

@@ -10,6 +10,7 @@ import { MemberStore } from '../../gateway/accounts/people/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/accounts/people/person-store.ts';
 import { Erasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { ExportFiles } from '../../gateway/accounts/privacy/export-files.ts';
+import { EndpointStore } from '../../gateway/accounts/webhooks/endpoint-store.ts';
 import { silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
@@ -26,6 +27,9 @@ afterAll(() => service.stop());
 const personsOf = ({ client, clock }: AdminService): PersonStore =>
   new PersonStore({ redis: client, now: () => clock.ms, random: randomBytes });
 
+const endpointsOf = ({ client, clock }: AdminService): EndpointStore =>
+  new EndpointStore({ redis: client, now: () => clock.ms, random: randomBytes, allowsPrivate: false });
+
 /** An account with everything that an erasure removes, and a request for it. */
 async function person() {
   const email = `person-${people++}@example.org`;
@@ -39,6 +43,8 @@ async function person() {
   });
   await personsOf(service).setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
   await new BalanceAlerts(client).set(account_id, 3);
+  const webhook = { url: 'https://hooks.example.org/ada', types: ['key.created'], by: email };
+  await endpointsOf(service).create(account_id, webhook);
   const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
   await accounts.keys.mint(account_id, {
     by: email,
@@ -51,7 +57,17 @@ async function person() {
 }
 
 const ALL = {
-  ...{ addresses: 1, names: 1, passwords: 1, keys: 1, key_labels: 2, orders: 1, exports: 0, alerts: 1 },
+  ...{
+    addresses: 1,
+    names: 1,
+    passwords: 1,
+    keys: 1,
+    key_labels: 2,
+    orders: 1,
+    exports: 0,
+    alerts: 1,
+    webhooks: 1,
+  },
 };
 
 const close = (request_id: string, status: string, note = '') =>
@@ -69,12 +85,13 @@ const stateOf = async (account_id: string) => {
     ),
     password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
     alert: await new BalanceAlerts(service.client).get(account_id),
+    webhooks: await endpointsOf(service).list(account_id),
   };
 };
 
 const ERASED = {
   ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
-  ...{ password: null, alert: null },
+  ...{ password: null, alert: null, webhooks: [] },
 };
 
 it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
@@ -86,7 +103,7 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
     ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
-    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 1 balance alert.',
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 1 balance alert, 1 webhook.',
   );
   const audit = new AuditLog(service.client, () => service.clock.ms);
   const [closed, erased] = await audit.list({ subject: accountSubject(account_id) });

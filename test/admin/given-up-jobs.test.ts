@@ -34,6 +34,7 @@ beforeAll(async () => {
       'sign-in-link': work,
       'security-notice': work,
       'key-revoked': work,
+      'webhook-disabled': work,
       invitation: work,
       'email-change': work,
       'email-changed': work,

@@ -24,7 +24,7 @@ const FONT_LICENCE = 'MIT AND OFL-1.1';
 /** Weak copyleft by file, used unchanged: what links to it keeps its own licence. */
 const UNCHANGED_MPL = /^@resvg\/resvg-js(?:-|$)/;
 /** For development tools that are not shipped. */
-const FOR_TOOLS = new Set([...PERMISSIVE, 'MPL-2.0']);
+const FOR_TOOLS = new Set([...PERMISSIVE, 'MPL-2.0', 'Unlicense']);
 
 describe('third-party software', () => {
   it('is listed in THIRD-PARTY.md as in the lock file', () => {

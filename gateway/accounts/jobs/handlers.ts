@@ -10,11 +10,13 @@ import type { EmailChanges } from '../people/email-changes.ts';
 import type { Invitations } from '../people/invitations.ts';
 import type { PrivacyService } from '../privacy/privacy-service.ts';
 import type { PrivacyRequestStore } from '../privacy/request-store.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { type JobHandlers, type JobProducer, prepareJobId } from './queue.ts';
 
 export interface JobHandlerDependencies {
   accounts: AccountStore;
   alerts: BalanceAlerts;
+  webhooks: Webhooks;
   audit: AuditLog;
   onboarding: Onboarding;
   invitations: Invitations;
@@ -31,6 +33,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
   const {
     accounts,
     alerts,
+    webhooks,
     audit,
     onboarding,
     invitations,
@@ -81,6 +84,17 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       await mailer.send(templates.keyRevoked(email, `${publicUrl()}/account/keys`, { label, last4, reason }));
     },
     'operator-alert': ({ delivery }) => operatorAlerts.deliver(delivery),
+    'webhook-disabled': async ({ account_id, endpoint_id }) => {
+      const endpoint = (await webhooks.endpoints.list(account_id)).find(
+        (one) => one.endpoint_id === endpoint_id,
+      );
+      // It may have been removed, or enabled again.
+      if (!endpoint || endpoint.disabled_because === null) return;
+      const { email } = await accounts.get(account_id);
+      const link = `${publicUrl()}/account/webhooks/${endpoint_id}`;
+      await mailer.send(templates.webhookDisabled(email, link, endpoint.url, endpoint.disabled_because));
+      await webhooks.endpoints.markTold(account_id, endpoint_id);
+    },
     prepare: async ({ request_id }) => {
       const before = await requests.get(request_id);
       const { kind, status, account_id } = await privacy.prepare(request_id);
@@ -104,6 +118,13 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
         await jobs.add('prepare', { request_id }, prepareJobId(request_id));
       for await (const account_id of alerts.findCrossed())
         await jobs.add('low-balance', { account_id }, await lowBalanceId(account_id));
+      for await (const { account_id, untold } of webhooks.events.findPending()) {
+        await webhooks.events.dispatch(account_id);
+        for (const { endpoint_id, disabled_at_ms } of untold) {
+          const id = `webhook-disabled-${endpoint_id}-${disabled_at_ms}`;
+          await jobs.add('webhook-disabled', { account_id, endpoint_id }, id);
+        }
+      }
     },
   };
 }

@@ -27,6 +27,8 @@ export interface JobData {
   'key-revoked': { account_id: string; key_id: string; reason: string };
   /** Delivers an alert to operators; see `OperatorAlerts`. */
   'operator-alert': { delivery: string };
+  /** An endpoint is gone, or has failed for days. */
+  'webhook-disabled': { account_id: string; endpoint_id: string };
   prepare: { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };

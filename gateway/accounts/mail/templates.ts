@@ -204,3 +204,23 @@ export const keyRevoked = (
     `Your other keys still work. You can make a new one at:\n\n${link}`,
   ),
 });
+
+const DISABLED_BECAUSE = {
+  gone: 'It answered 410 Gone.',
+  failures: 'It has done nothing but fail for five days.',
+} as const;
+
+export const webhookDisabled = (
+  to: string,
+  link: string,
+  url: string,
+  because: keyof typeof DISABLED_BECAUSE,
+): Mail => ({
+  to,
+  subject: 'One of your webhooks is disabled',
+  link,
+  text: signed(
+    `We no longer send events of your Almanac account to ${url}. ${DISABLED_BECAUSE[because]}`,
+    `You see what was not delivered, and can enable the webhook again, at:\n\n${link}`,
+  ),
+});

@@ -16,6 +16,8 @@ import type { MemberStore } from '../people/member-store.ts';
 import type { PersonStore } from '../people/person-store.ts';
 import { AccountError } from '../records.ts';
 import { throwUnavailable } from '../redis-access.ts';
+import { DeliveryLog } from '../webhooks/delivery-log.ts';
+import { endpointsFrom } from '../webhooks/endpoint-records.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
 
 /** Live usage covers these days; the archive has earlier ones. */
@@ -90,6 +92,12 @@ export function listAccountData(
     ),
     list('ledger', 'Every change of the balance, newest first.', () =>
       complete(readWholeLedger(accounts, account_id)),
+    ),
+    list('webhooks', 'Webhooks, without their secrets.', () =>
+      each(redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable)),
+    ),
+    list('webhook-deliveries', 'What was sent to webhooks, and their answers.', () =>
+      each(new DeliveryLog({ redis, now }).list(account_id)),
     ),
     list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
       each(requests.listOf(account_id)),

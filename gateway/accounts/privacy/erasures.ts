@@ -29,6 +29,7 @@ import {
   throwUnavailable,
 } from '../redis-access.ts';
 import { SecondFactorStore } from '../sign-in/second-factor.ts';
+import { endpointsFrom } from '../webhooks/endpoint-records.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
@@ -68,7 +69,7 @@ export class Erasures {
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
     const { accounts, requests, redis } = this.#deps;
-    const [account, erased_as, keys, orders, asked, owner, alert] = await Promise.all([
+    const [account, erased_as, keys, orders, asked, owner, alert, hash] = await Promise.all([
       accounts.get(account_id),
       redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
       accounts.keys.list(account_id),
@@ -76,6 +77,7 @@ export class Erasures {
       requests.listOf(account_id),
       this.#ownerToErase(account_id),
       redis.exists(redisKeys.alert(account_id)).catch(throwUnavailable),
+      redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable),
     ]);
     const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
     return {
@@ -87,6 +89,7 @@ export class Erasures {
       orders: orders.filter(({ state }) => state === 'pending').length,
       exports: files.filter((exists) => exists).length,
       alerts: alert,
+      webhooks: endpointsFrom(hash).length,
     };
   }
 
@@ -99,9 +102,9 @@ export class Erasures {
 
   /** One sentence: what an erasure of the account would do now. */
   async plan(account_id: string): Promise<string> {
-    const { keys, orders } = await this.find(account_id);
+    const { keys, orders, webhooks } = await this.find(account_id);
     return (
-      `Closes the account, revokes ${keys} keys, cancels ${orders} open orders, removes address, name, password, ` +
+      `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
       'labels, makers and rules of keys, alert and exports; keeps ledger, orders and usage.'
     );
   }
@@ -178,6 +181,7 @@ export class Erasures {
       await persons.removeAccount(person_id, account_id);
     await mailer.deleteFor(email);
     await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
+    await redis.zrem(redisKeys.webhookAccounts, account_id).catch(throwUnavailable);
   }
 
   async #replaceIdentity(account_id: string): Promise<string> {
@@ -232,6 +236,7 @@ const NOUNS = {
   orders: ['open order cancelled', 'open orders cancelled'],
   exports: ['data export', 'data exports'],
   alerts: ['balance alert', 'balance alerts'],
+  webhooks: ['webhook', 'webhooks'],
 } as const satisfies Record<keyof ErasureCounts, readonly [one: string, many: string]>;
 
 /** For people: `1 e-mail address, 1 name, 2 keys revoked`. */

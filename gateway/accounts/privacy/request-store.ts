@@ -36,6 +36,8 @@ export interface ErasureCounts {
   exports: number;
   /** Low-balance alerts. */
   alerts: number;
+  /** Endpoints of webhooks, with their deliveries. Erasures before there were any did not count them. */
+  webhooks?: number;
 }
 
 /** In ledger entries. */

@@ -286,6 +286,8 @@ const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
   account_unknown: 404,
   order_unknown: 404,
   key_unknown: 404,
+  endpoint_unknown: 404,
+  delivery_unknown: 404,
   request_unknown: 404,
   person_unknown: 404,
   unavailable: 503,
