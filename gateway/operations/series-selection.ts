@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { RowFilter } from '../snapshot/indicator-columns.ts';
+import type { Observations } from '../snapshot/observations.ts';
 import type { Omission, SelectedRows } from '../snapshot/selected-rows.ts';
 import { ROWS_MAX } from './row-bound.ts';
 
@@ -52,10 +53,15 @@ export async function selectSeries(
       await nextTurn();
     }
     keptBytes += selected.held.bytes;
-    const again = (countries = filter.countries) =>
-      observations.selectRows(record.id, { ...filter, countries }, omission);
-    const load = keptBytes <= KEPT_BYTES ? () => selected : again;
+    const load =
+      keptBytes <= KEPT_BYTES ? () => selected : readAgain(observations, record.id, { filter, omission });
     series.push({ record, rows: selected.at.length, load });
   }
   return { series, rows };
 }
+
+/** Not a closure of the loop: closures of one scope share their variables, so it would keep the counted rows alive. */
+const readAgain =
+  (observations: Observations, indicator: string, { filter, omission }: Asked): SelectedSeries['load'] =>
+  (countries = filter.countries) =>
+    observations.selectRows(indicator, { ...filter, countries }, omission);
