@@ -2,7 +2,7 @@
 FROM node:24-bookworm-slim
 
 WORKDIR /app
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 VAR_DIR=/app/var
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 VAR_DIR=/app/var MALLOC_ARENA_MAX=2
 
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force

@@ -70,6 +70,7 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
     {
       // Floors are single processes.
       WORKERS: '1',
+      MALLOC_ARENA_MAX: '2',
       ...settings,
       PORT: '0',
       HOST: '127.0.0.1',

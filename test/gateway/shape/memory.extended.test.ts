@@ -38,6 +38,8 @@ beforeAll(async () => {
     FREE_PER_MINUTE: '1000000',
     FREE_PER_DAY: '100000000',
     NODE_OPTIONS: TIGHT_HEAP,
+    // As `npm start` sets it.
+    MALLOC_ARENA_MAX: '2',
   };
   const random = (size: number): Buffer => Buffer.alloc(size, 7);
   const accounts = new AccountStore({ redis: await redis.connect(), now: Date.now, random, packs: [] });
