@@ -6,6 +6,7 @@ import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../encoders/registry.ts';
 import type { Table } from '../encoders/table.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { RowFilter } from '../snapshot/indicator-columns.ts';
+import type { SelectedRows } from '../snapshot/selected-rows.ts';
 import { countryCodes } from './country-groups.ts';
 import { dataAnswer } from './data-answer.ts';
 import { type Field, USUAL_FIELDS } from './data-columns.ts';
@@ -133,9 +134,8 @@ async function planTable(
   const isWide = query.layout === 'wide';
   const wideRows = new WideRows();
   const asked = { filter, omission: { latest: query.latest, missing: query.missing === 'omit' } };
-  const selection = await selectSeries(snapshot, indicators, asked, (rows) => {
-    if (isWide) wideRows.add(rows);
-  });
+  const look = isWide ? (rows: SelectedRows) => wideRows.add(rows) : null;
+  const selection = await selectSeries(snapshot, indicators, asked, look);
   const tooMany = rowBound(selection.rows, encoder);
   if (tooMany !== null) return tooMany;
   const count = isWide ? wideRows.count : selection.rows;

@@ -7,7 +7,7 @@ import type { Observations } from '../snapshot/observations.ts';
 import type { Omission, SelectedRows } from '../snapshot/selected-rows.ts';
 import { ROWS_MAX } from './row-bound.ts';
 
-/** What is counted is kept for writing as long as all of it is small; the rest is read again, series by series. */
+/** What is counted is kept for writing as long as all of it is small; the rest is counted, and read series by series. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 
 /** Rows counted before the event loop gets a turn: series in memory are read without waiting. */
@@ -31,36 +31,65 @@ export interface SeriesSelection {
   rows: number;
 }
 
-/** @param look is shown the rows of each series once. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+/**
+ * @param look is shown the rows of each series once; null where their number is enough.
+ * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ */
 export async function selectSeries(
   { observations }: Edition,
   records: readonly IndicatorRecord[],
-  { filter, omission }: Asked,
-  look: (rows: SelectedRows) => void,
+  asked: Asked,
+  look: ((rows: SelectedRows) => void) | null,
 ): Promise<SeriesSelection> {
   const series: SelectedSeries[] = [];
   let rows = 0;
   let keptBytes = 0;
   let sinceTurn = 0;
   for (const record of records) {
-    const selected = await observations.selectRows(record.id, filter, omission);
-    rows += selected.at.length;
+    const isKept = keptBytes <= KEPT_BYTES;
+    const { bytes, ...one } =
+      isKept || look !== null
+        ? await readSeries(observations, record, asked, isKept, look)
+        : await countSeries(observations, record, asked);
+    rows += one.rows;
     if (rows > ROWS_MAX) break;
-    look(selected);
-    sinceTurn += selected.at.length;
+    series.push(one);
+    keptBytes += bytes;
+    sinceTurn += one.rows;
     if (sinceTurn >= ROWS_PER_TURN) {
       sinceTurn = 0;
       await nextTurn();
     }
-    keptBytes += selected.held.bytes;
-    const load =
-      keptBytes <= KEPT_BYTES ? () => selected : readAgain(observations, record.id, { filter, omission });
-    series.push({ record, rows: selected.at.length, load });
   }
   return { series, rows };
 }
 
-/** Not a closure of the loop: closures of one scope share their variables, so it would keep the counted rows alive. */
+type MeasuredSeries = SelectedSeries & { bytes: number };
+
+async function readSeries(
+  observations: Observations,
+  record: IndicatorRecord,
+  asked: Asked,
+  isKept: boolean,
+  look: ((rows: SelectedRows) => void) | null,
+): Promise<MeasuredSeries> {
+  const selected = await observations.selectRows(record.id, asked.filter, asked.omission);
+  look?.(selected);
+  const { bytes } = selected.held;
+  const load = isKept ? () => selected : readAgain(observations, record.id, asked);
+  return { record, rows: selected.at.length, bytes, load };
+}
+
+async function countSeries(
+  observations: Observations,
+  record: IndicatorRecord,
+  asked: Asked,
+): Promise<MeasuredSeries> {
+  const rows = await observations.countRows(record.id, asked.filter, asked.omission);
+  return { record, rows, bytes: 0, load: readAgain(observations, record.id, asked) };
+}
+
+/** Not a closure where rows were read: closures of one scope share their variables, so it would keep the rows alive. */
 const readAgain =
   (observations: Observations, indicator: string, { filter, omission }: Asked): SelectedSeries['load'] =>
   (countries = filter.countries) =>

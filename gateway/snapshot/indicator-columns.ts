@@ -128,6 +128,7 @@ export function countRows(ranges: readonly RowRange[]): number {
   return ranges.reduce((rows, range) => rows + range.end - range.start, 0);
 }
 
+const COUNT_SQL = readSql(import.meta.url, 'sql/row-count.sql');
 const WHOLE_SQL = readSql(import.meta.url, 'sql/all-columns.sql');
 const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
 const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
@@ -164,6 +165,12 @@ export async function readAllColumns(queries: QueryRunner, file: string): Promis
   gather(chunks, PROJECTED, columns.projected);
   const country = gather(chunks, COUNTRY, new Int32Array(rows));
   return toIndicatorColumns(columns, country, unpackCountry);
+}
+
+/** Of one indicator. @throws {QueryTimeout} */
+export async function countFileRows(queries: QueryRunner, file: string): Promise<number> {
+  const [chunk] = await queries.run(COUNT_SQL, { file });
+  return Number(chunk?.getRows()[0]?.[0]);
 }
 
 /** The rows of one indicator that pass the filter. A filter by countries leaves out changes of rank. @throws {QueryTimeout} */

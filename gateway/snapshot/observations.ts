@@ -11,6 +11,7 @@ import { BoundedCache } from '../bounded-cache.ts';
 import { ByteCache } from './byte-cache.ts';
 import {
   type ColumnArrays,
+  countFileRows,
   countRows,
   type IndicatorColumns,
   type RowFilter,
@@ -113,13 +114,17 @@ export class ObservationCache {
       return hot;
     }
     this.counts.misses += 1;
-    const isFiltered = filter.countries !== undefined || filter.from !== undefined || filter.to !== undefined;
     const keep = (isFirst || requests > 1) && this.#isWorthKeeping(file, requests);
     const read = (query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
       files.use([file.name], ([path = '']) => query(path)).then(asHot);
-    if (isFiltered && !keep) return read((path) => readFilteredColumns(this.#queries, path, filter));
+    if (!isUnfiltered(filter) && !keep)
+      return read((path) => readFilteredColumns(this.#queries, path, filter));
     const readAll = () => read((path) => readAllColumns(this.#queries, path));
     return this.#hot.getOrMake(file.key, readAll, keep);
+  }
+
+  countRows(path: string): Promise<number> {
+    return countFileRows(this.#queries, path);
   }
 
   readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
@@ -237,6 +242,16 @@ export class Observations {
     return selectRows(await this.columns(indicator, filter), filter, omission);
   }
 
+  /** How many rows `selectRows` gives. Where nothing is left out, none is read. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  async countRows(indicator: string, asked: RowFilter, omission: Omission): Promise<number> {
+    const { latest, missing } = omission;
+    const isWhole =
+      isUnfiltered(asked) && this.#countries === null && latest === undefined && missing !== true;
+    if (!isWhole) return (await this.selectRows(indicator, asked, omission)).at.length;
+    const { name } = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    return this.#files.use([name], ([path = '']) => this.#cache.countRows(path));
+  }
+
   /** What rows have besides figures and rank. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
   async details(indicator: string, filter: DetailFilter): Promise<Detail[]> {
     const { name } = this.#known.get(indicator) ?? (await this.#locate(indicator));
@@ -264,6 +279,9 @@ export class Observations {
     return file;
   }
 }
+
+const isUnfiltered = ({ countries, from, to }: RowFilter): boolean =>
+  countries === undefined && from === undefined && to === undefined;
 
 const NO_STATUS: ReadonlyMap<string, string> = new Map();
 
