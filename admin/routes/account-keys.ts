@@ -18,7 +18,7 @@ const TOLD: ReasonField = {
 };
 
 export function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { accounts, mailJobs } = area;
+  const { accounts } = area;
 
   async function find(request: FastifyRequest): Promise<{ account: AccountRecord; key: KeyRecord }> {
     const { id, key: key_id } = request.params as { id: string; key: string };
@@ -46,7 +46,6 @@ export function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void 
         ...{ before: { key_id, state: key.state }, after: { key_id, state: 'revoked' } },
       };
       await auditedChange(area, request, change, () => accounts.keys.revoke(key_id));
-      await mailJobs.add('key-revoked', { account_id, key_id, reason }, `key-revoked-${key_id}`);
       return { path: userPath(account_id), notice: `The key is revoked. ${email} is told by mail.` };
     },
   });

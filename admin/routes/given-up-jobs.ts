@@ -13,9 +13,10 @@ const WHAT: Readonly<Record<string, string>> = {
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
   'low-balance': 'Mail about a low balance',
-  'key-revoked': 'Mail about a revoked key',
   'operator-alert': 'Alert to operators',
   'webhook-disabled': 'Mail about a disabled webhook',
+  notice: 'Mail about a change',
+  'key-expires': 'Mail about a key that expires',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',
 };

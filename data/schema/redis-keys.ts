@@ -66,6 +66,7 @@
  *   {audit}:begun             hash    note -> JSON: changes in progress, or interrupted by a crash
  *   {audit}:carried           hash    through, entries: how far the log is archived
  *   {audit}:once:WORD         string  set when the entry of that name is written
+ *   {audit}:told              string  id of the entry up to which mails about changes were queued; see audit-follower.ts
  *   {requests}:all, :open     zset    privacy request ids by creation
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an export: progress (JSON); of an
  *                                     erasure: found and removed (JSON)
@@ -177,6 +178,7 @@ export const redisKeys = {
   auditOf: (subject: string) => `{audit}:of:${encodeURIComponent(subject)}`,
   auditBegun: '{audit}:begun',
   auditArchivedThrough: '{audit}:carried',
+  auditTold: '{audit}:told',
   auditOnce: (word: string) => `{audit}:once:${encodeURIComponent(word)}`,
   requests: '{requests}:all',
   openRequests: '{requests}:open',

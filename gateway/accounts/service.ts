@@ -18,6 +18,8 @@ import { createJobHandlers } from './jobs/handlers.ts';
 import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './jobs/queue.ts';
 import { createMailer, type Mailer } from './mail/mailer.ts';
 import { SignedLinks } from './mail/signed-links.ts';
+import { ExpiringKeys } from './notices/expiring-keys.ts';
+import { Notices } from './notices/notices.ts';
 import { Onboarding } from './onboarding.ts';
 import { OperatorAlerts } from './operator-alerts/operator-alerts.ts';
 import { readPacks } from './orders/order-store.ts';
@@ -118,7 +120,11 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
+  const contact = (): string => settings.CONTACT_EMAIL ?? `${publicUrl()}/contact`;
+  const told = { redis, now, accounts, persons, members, jobs, mailer, publicUrl, contact };
   const parts = {
+    notices: new Notices(told),
+    expiringKeys: new ExpiringKeys(told),
     accounts,
     alerts,
     webhooks,

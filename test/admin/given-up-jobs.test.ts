@@ -33,8 +33,10 @@ beforeAll(async () => {
     ...{
       'sign-in-link': work,
       'security-notice': work,
-      'key-revoked': work,
       'webhook-disabled': work,
+      notice: work,
+      'key-expires': work,
+      'expiring-keys': work,
       invitation: work,
       'email-change': work,
       'email-changed': work,

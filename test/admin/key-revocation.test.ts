@@ -1,8 +1,8 @@
 /** A customer's key revoked by an operator: refused from the next request on, audited, and told by mail. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openAccountQueue } from '../../gateway/accounts/jobs/account-queue.ts';
 import { startAccountPages } from '../gateway/pages/harness.ts';
-import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { startRedis } from '../redis.ts';
+import { type AdminService, startAdmin, startAdminOn, type Visitor, wordsOf } from './harness.ts';
 
 const REASON = 'It was found in a public repository.';
 
@@ -42,17 +42,6 @@ describe('a key that an operator revokes', () => {
     expect(page).toContain(REASON);
   });
 
-  it('is told to the customer, once', async () => {
-    const queue = openAccountQueue(service.client);
-    await revoke();
-    await revoke();
-    const jobs = (await queue.getJobs(['waiting'])).filter(({ data }) => data.account_id === account_id);
-    expect(jobs.map(({ name, data }) => [name, data])).toEqual([
-      ['key-revoked', { account_id, key_id: keys[0]?.key_id, reason: REASON }],
-    ]);
-    await queue.close();
-  });
-
   it('is one of that account, active, and revoked with a reason', async () => {
     const other = await service.accounts.create({ email: `other-${made}@example.org`, by: 'test' });
     expect((await revoke(pathOf(keys[0]?.key_id, other.account_id))).status).toBe(404);
@@ -68,23 +57,25 @@ describe('a key that an operator revokes', () => {
   });
 });
 
-it('the mail names key and reason, and a closed account gets none', async () => {
-  const harness = await startAccountPages();
+it('is told to the owner of the account once, with key and reason', async () => {
+  const redis = await startRedis();
+  const pages = await startAccountPages({ redis });
+  const area = await startAdminOn(redis);
   try {
-    const { account_id, email } = await harness.customer();
-    const { key_id, key } = await harness.accounts.keys.mint(account_id, { label: 'notebook' });
-    await harness.accounts.keys.revoke(key_id);
-    const job = { account_id, key_id, reason: REASON };
-    await harness.handlers['key-revoked'](job);
-    const mail = harness.mailbox.to(email).at(-1);
-    expect(mail).toMatchObject({ subject: 'One of your keys was revoked' });
-    for (const words of [key.slice(-4), 'notebook', REASON]) expect(mail?.text).toContain(words);
-    expect(mail?.text).not.toContain(key);
-    const before = harness.mailbox.to(email).length;
-    await harness.accounts.close(account_id);
-    await harness.handlers['key-revoked'](job);
-    expect(harness.mailbox.to(email)).toHaveLength(before);
+    const { account_id, email } = await pages.customer();
+    const { key_id, key } = await area.accounts.keys.mint(account_id, { label: 'notebook' });
+    const operator = await area.signedIn();
+    await operator.submit('/admin/', `/admin/users/${account_id}/keys/${key_id}/revoke`, { reason: REASON });
+    const arrives = pages.mailbox.next(email);
+    await pages.handlers.sweep({});
+    const { subject, text } = await arrives;
+    expect(subject).toBe('A key was revoked');
+    for (const words of [key_id, key.slice(-4), 'notebook', REASON, 'By: an operator of Almanac'])
+      expect(text).toContain(words);
+    expect(text).not.toContain(key);
+    expect(text).not.toContain('operator@example.org');
   } finally {
-    await harness.stop();
+    await pages.stop();
+    await area.stop();
   }
 });

@@ -1,4 +1,4 @@
-/** Tables of the documentation that are generated from code: settings, errors, commands, build steps. */
+/** Tables of the documentation that are generated from code: settings, errors, commands, mails, build steps. */
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality.ts';
@@ -6,6 +6,7 @@ import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
 import { ERRORS } from '../../gateway/errors.ts';
 import { INCLUDE_WORDS, INCLUDED } from '../../gateway/operations/include.ts';
 import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
+import { MAILS } from './mails.ts';
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
@@ -67,12 +68,21 @@ const qualityMarkdown = (): string =>
     ]),
   );
 
+const mailsMarkdown = (): string =>
+  table(
+    ['subject', 'when', 'to'],
+    Object.values(MAILS)
+      .flat()
+      .map(({ mail, when, to }) => [mail.subject, when, to]),
+  );
+
 /** By block name. `write-documentation-tables.ts` writes them, a test compares. */
 export const DOCUMENTATION_TABLES: Readonly<Record<string, () => string>> = {
   errors: errorsMarkdown,
   include: additionsMarkdown,
   'quality-kinds': qualityMarkdown,
   account: accountMarkdown,
+  mails: mailsMarkdown,
   steps: stepsMarkdown,
   settings: settingsMarkdown,
   ...VECTOR_BLOCKS,

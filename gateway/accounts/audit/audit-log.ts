@@ -25,7 +25,7 @@ import { readAllPages, readLive } from '../history.ts';
 import { AccountError } from '../records.ts';
 import { throwUnavailable } from '../redis-access.ts';
 
-const AUDIT = readScript(import.meta.url, 'audit.lua', 4);
+const AUDIT = readScript(import.meta.url, 'audit.lua', 5);
 /** Longer than any change takes: the process of an older pending entry is gone. */
 export const PENDING_TIMEOUT_MS = 60_000;
 const MAX_PAGE = 1_000;
@@ -34,7 +34,8 @@ const NO_ARCHIVE: Gap = {
   message: 'Older entries are in the archive, which cannot be read here.',
   before: null,
 };
-const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
+/** `after.outcome` of a change that was perhaps made. */
+export const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
 
 export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -173,6 +174,7 @@ export class AuditLog {
       redisKeys.auditOf(subject),
       redisKeys.auditOnce(name ?? ''),
       redisKeys.auditBegun,
+      redisKeys.auditTold,
       ...[name === null ? '0' : '1', pending ?? ''],
       ...['at_ms', at_ms, 'by', by, 'action', action, 'subject', subject],
       ...['before', JSON.stringify(before), 'after', JSON.stringify(after)],
@@ -220,7 +222,7 @@ export class AuditLog {
   }
 }
 
-function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
+export function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
   return {
     id,
     at_ms: Number(fields.at_ms),

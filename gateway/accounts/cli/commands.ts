@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { AuditLog, accountSubject } from '../audit/audit-log.ts';
 import { BalanceAlerts } from '../balance-alerts.ts';
+import { holdingsOf } from '../holdings.ts';
 import { createMailer } from '../mail/mailer.ts';
 import { MemberStore } from '../people/member-store.ts';
 import { PersonStore } from '../people/person-store.ts';
@@ -85,12 +86,13 @@ const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): Com
   async run(context, values) {
     const { store, redis } = context;
     const account_id = await findAccountId(context, values);
-    const before = { state: (await store.get(account_id)).state };
+    const before = await holdingsOf(store, account_id);
     const { state } = await auditedChange(
       redis,
       { action: `account.${method}`, subject: accountSubject(account_id) },
       () => store[method](account_id),
-      (after) => (after.state === before.state ? null : { before, after: { state: after.state } }),
+      (after) =>
+        after.state === before.state ? null : { before: { ...before }, after: { state: after.state } },
     );
     return { account_id, state };
   },
@@ -144,7 +146,7 @@ const order: Command = {
     const [to] = moves;
     const placed =
       values.order === undefined
-        ? await store.orders.create(await findAccountId(context, values), requiredText(values, 'pack'))
+        ? await placeOrder(context, await findAccountId(context, values), requiredText(values, 'pack'))
         : await store.orders.get(requiredText(values, 'order'));
     const { order_id, state, pack_id, credits, shortfall } = to
       ? await moveOrder(context, placed, to)
@@ -153,6 +155,19 @@ const order: Command = {
     return { order_id, state, pack: pack_id, credits, shortfall, balance: account.credits.balance };
   },
 };
+
+function placeOrder(
+  { store, redis }: CommandContext,
+  account_id: string,
+  pack: string,
+): Promise<OrderRecord> {
+  return auditedChange(
+    redis,
+    { action: 'order.place', subject: accountSubject(account_id), after: { pack } },
+    () => store.orders.create(account_id, pack),
+    ({ order_id, credits, payment }) => ({ after: { order_id, pack, credits, payment } }),
+  );
+}
 
 async function moveOrder(
   { store, redis }: CommandContext,

@@ -11,7 +11,7 @@ export interface GivenUpJob {
   id: string;
   /** A `JobName`. */
   name: string;
-  /** Null for mails to an address, which is not stored. */
+  /** Null for mails to an address, which is not stored, or to a person. */
   account_id: string | null;
   /** The privacy request that it was to carry out. */
   request_id: string | null;
@@ -75,17 +75,29 @@ export class GivenUpJobs {
   }
 }
 
-/** Only ids stay. */
-export const removePersonalData = (job: Job): Promise<void> => job.updateData(idsOf(job));
+/** Members of job data that name no address. */
+const KEPT = [
+  'account_id',
+  'request_id',
+  'delivery',
+  'endpoint_id',
+  'event_id',
+  'person_id',
+  'key_id',
+  'invitation_id',
+  'days',
+] as const;
+type Kept = Partial<Record<(typeof KEPT)[number], string | number>>;
 
-function idsOf({ data }: Job): { account_id?: string; request_id?: string; delivery?: string } {
-  const { account_id, request_id, delivery }: Record<string, unknown> = data;
-  return {
-    ...(typeof account_id === 'string' && { account_id }),
-    ...(typeof request_id === 'string' && { request_id }),
-    ...(typeof delivery === 'string' && { delivery }),
-  };
+/** Only ids stay. */
+export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
+
+function keptOf({ data }: Job): Kept {
+  const held: Record<string, unknown> = data;
+  return Object.fromEntries(KEPT.filter((name) => name in held).map((name) => [name, held[name]]));
 }
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 
@@ -94,10 +106,13 @@ export const withoutAddresses = (error: unknown): string =>
 
 function givenUpOf(job: Job): GivenUpJob {
   const { id = '', name, attemptsMade, failedReason, timestamp, finishedOn } = job;
-  const { account_id = null, request_id = null, delivery = null } = idsOf(job);
+  const kept = keptOf(job);
+  const account_id = textOf(kept.account_id);
+  const request_id = textOf(kept.request_id);
+  const delivery = textOf(kept.delivery);
   return {
     ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
     ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
-    canRetry: account_id !== null || request_id !== null || delivery !== null,
+    canRetry: [account_id, request_id, delivery, kept.event_id].some((id) => id != null),
   };
 }

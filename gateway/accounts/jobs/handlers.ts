@@ -4,6 +4,8 @@ import type { AuditLog } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import * as templates from '../mail/templates.ts';
+import type { ExpiringKeys } from '../notices/expiring-keys.ts';
+import type { Notices } from '../notices/notices.ts';
 import type { Onboarding } from '../onboarding.ts';
 import type { OperatorAlerts } from '../operator-alerts/operator-alerts.ts';
 import type { EmailChanges } from '../people/email-changes.ts';
@@ -26,6 +28,8 @@ export interface JobHandlerDependencies {
   privacy: PrivacyService;
   jobs: JobProducer;
   mailer: Mailer;
+  notices: Notices;
+  expiringKeys: ExpiringKeys;
   publicUrl: () => string;
 }
 
@@ -43,6 +47,8 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     privacy,
     jobs,
     mailer,
+    notices,
+    expiringKeys,
     publicUrl,
   } = dependencies;
   /** A crossing after one whose mail was given up gets a job of its own. */
@@ -72,17 +78,6 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       }
       await alerts.markNotified(account_id, crossings);
     },
-    'key-revoked': async ({ account_id, key_id, reason }) => {
-      const [{ email, state }, keys] = await Promise.all([
-        accounts.get(account_id),
-        accounts.keys.list(account_id),
-      ]);
-      const key = keys.find((one) => one.key_id === key_id);
-      // A closed account has lost all its keys anyway.
-      if (state === 'closed' || !key) return;
-      const { label, last4 } = key;
-      await mailer.send(templates.keyRevoked(email, `${publicUrl()}/account/keys`, { label, last4, reason }));
-    },
     'operator-alert': ({ delivery }) => operatorAlerts.deliver(delivery),
     'webhook-disabled': async ({ account_id, endpoint_id }) => {
       const endpoint = (await webhooks.endpoints.list(account_id)).find(
@@ -95,6 +90,9 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       await mailer.send(templates.webhookDisabled(email, link, endpoint.url, endpoint.disabled_because));
       await webhooks.endpoints.markTold(account_id, endpoint_id);
     },
+    notice: ({ event_id, person_id }) => notices.send(event_id, person_id),
+    'key-expires': ({ account_id, ...told }) => expiringKeys.send(account_id, told),
+    'expiring-keys': () => expiringKeys.queueDue(),
     prepare: async ({ request_id }) => {
       const before = await requests.get(request_id);
       const { kind, status, account_id } = await privacy.prepare(request_id);
@@ -110,9 +108,10 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       for (const { request_id } of await privacy.listErasable())
         await jobs.add('erasure', { request_id }, `erasure-${request_id}`);
     },
-    // Deletes expired exports, and queues jobs that were lost when a process died between a change and its job.
+    // Queues mails about changes, deletes expired exports, and queues jobs that were lost when a process died between a change and its job.
     sweep: async () => {
       await audit.recoverPending();
+      await notices.queueNew();
       await privacy.deleteExpired();
       for (const { request_id } of await privacy.listUnprepared())
         await jobs.add('prepare', { request_id }, prepareJobId(request_id));

@@ -8,7 +8,7 @@
 import { type Job, type Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { SecurityEvent } from '../mail/templates.ts';
 import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
 import { removePersonalData, withoutAddresses } from './given-up.ts';
@@ -23,16 +23,19 @@ export interface JobData {
   'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
-  /** An operator has revoked a key. */
-  'key-revoked': { account_id: string; key_id: string; reason: string };
   /** Delivers an alert to operators; see `OperatorAlerts`. */
   'operator-alert': { delivery: string };
   /** An endpoint is gone, or has failed for days. */
   'webhook-disabled': { account_id: string; endpoint_id: string };
+  /** Tells a person of an audited change; `event_id` is that of the entry. */
+  notice: { event_id: string; person_id: string; account_id: string | null };
+  'key-expires': { account_id: string; key_id: string; person_id: string; days: number };
   prepare: { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };
   sweep: Record<string, never>;
+  /** Queues mails about keys that are about to expire. */
+  'expiring-keys': Record<string, never>;
   /** Queues every erasure that is ready. */
   erase: Record<string, never>;
 }
@@ -44,12 +47,17 @@ export type JobHandlers = { [Name in JobName]: (data: JobData[Name]) => Promise<
 export interface JobProducer {
   /** @param id while a job with this id waits, the same job is not queued again. */
   add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void>;
+  /** Queues a job unless one with this id was queued in the last eight days, even if it is done. */
+  addOnce<Name extends JobName>(name: Name, data: JobData[Name], id: string): Promise<void>;
 }
 
 /** Id of the job that prepares a request. */
 export const prepareJobId = (request_id: string): string => `prepare-${request_id}`;
 
 const SWEEP_INTERVAL_MS = 30_000;
+const EXPIRY_INTERVAL_MS = 3_600_000;
+/** Longer than a key is about to expire. */
+const ONCE_MS = 8 * DAY_MS;
 const CONCURRENCY = 4;
 const ATTEMPTS = 5;
 const MAX_GIVEN_UP = 1_000;
@@ -73,13 +81,20 @@ export class JobQueue implements JobProducer {
     await this.#queue.add(name, data, options);
   }
 
+  async addOnce<Name extends JobName>(name: Name, data: JobData[Name], id: string): Promise<void> {
+    const deduplication = { id, ttl: ONCE_MS };
+    await this.#queue.add(name, data, { ...RETRIES, ...KEEP_GIVEN_UP, deduplication });
+  }
+
   /**
-   * Schedules the sweep every half minute and the erasures every night.
+   * Schedules the sweep every half minute, the look for keys that expire every hour, and the erasures every night.
    * @param nightly cron pattern in UTC, or `off`
    */
   async schedule(nightly: string): Promise<void> {
     const opts = REMOVE;
     await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_INTERVAL_MS }, { name: 'sweep', opts });
+    const hourly = { name: 'expiring-keys', opts };
+    await this.#queue.upsertJobScheduler('expiring-keys', { every: EXPIRY_INTERVAL_MS }, hourly);
     if (nightly === 'off') await this.#queue.removeJobScheduler('erase');
     else {
       const repeat = { pattern: nightly, tz: 'UTC' };

@@ -190,21 +190,6 @@ export const operatorSecondFactor = (
   ),
 });
 
-export const keyRevoked = (
-  to: string,
-  link: string,
-  { label, last4, reason }: { label: string; last4: string; reason: string },
-): Mail => ({
-  to,
-  subject: 'One of your keys was revoked',
-  link,
-  text: signed(
-    `We revoked the key of your Almanac account that ends with ${last4}${label === '' ? '' : ` (${label})`}. Requests with it are refused.`,
-    `The reason: ${reason}`,
-    `Your other keys still work. You can make a new one at:\n\n${link}`,
-  ),
-});
-
 const DISABLED_BECAUSE = {
   gone: 'It answered 410 Gone.',
   failures: 'It has done nothing but fail for five days.',

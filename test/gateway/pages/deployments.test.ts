@@ -37,7 +37,7 @@ async function payAndErase(
   await harness.accounts.orders.move(String(order?.order_id), 'paid');
   expect((await harness.call(key)).status).toBe(200);
   expect(wordsOf(await visitor.get('/account/wallet'))).toContain('9,999');
-  const low = harness.mailbox.next(email);
+  const low = harness.mailbox.next(email, /below/);
   await harness.accounts.adjust(account_id, { delta: -5000, by: 'test' });
   await harness.handlers.sweep({});
   expect((await low).subject).toContain('below 5,000');

@@ -8,26 +8,26 @@ export class Mailbox implements Mailer {
   readonly delivers = true;
   readonly all: Mail[] = [];
   readonly forgotten: string[] = [];
-  readonly #waiting: { to: string; take: (mail: Mail) => void }[] = [];
+  readonly #waiting: { to: string; subject: RegExp; take: (mail: Mail) => void }[] = [];
   /** While set, sending fails. */
   failure: Error | null = null;
 
-  /** The next mail to an address. Call it before the action that sends the mail. */
-  next(to: string): Promise<Mail> {
+  /** The next mail to an address with such a subject. Call it before the action that sends the mail. */
+  next(to: string, subject = /^/): Promise<Mail> {
     return new Promise((take, fail) => {
       const late = setTimeout(() => fail(new Error(`no mail came for ${to}`)), MAIL_TIMEOUT_MS);
       const taken = (mail: Mail): void => {
         clearTimeout(late);
         take(mail);
       };
-      this.#waiting.push({ to, take: taken });
+      this.#waiting.push({ to, subject, take: taken });
     });
   }
 
   async send(mail: Mail): Promise<void> {
     if (this.failure) throw this.failure;
     this.all.push(mail);
-    const index = this.#waiting.findIndex(({ to }) => to === mail.to);
+    const index = this.#waiting.findIndex(({ to, subject }) => to === mail.to && subject.test(mail.subject));
     if (index >= 0) this.#waiting.splice(index, 1)[0]?.take(mail);
   }
 

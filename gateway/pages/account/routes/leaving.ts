@@ -1,6 +1,7 @@
 /** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { holdingsOf } from '../../../accounts/holdings.ts';
 import type { AccountRecord } from '../../../accounts/records.ts';
 import { type Confirmation, confirmedAction, counted } from '../../shared/confirmation.ts';
 import { clearSessionCookie } from '../../shared/protected-area.ts';
@@ -8,7 +9,7 @@ import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf 
 import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
 import { reauthenticate } from './sign-in.ts';
 
-interface Holdings {
+interface Listed {
   keys: number;
   orders: number;
 }
@@ -16,15 +17,12 @@ interface Holdings {
 const NO_FIELDS = z.object({});
 
 export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const holdingsOf = async (request: FastifyRequest): Promise<Holdings> => {
-    const [keys, orders] = await Promise.all([
-      context.accounts.keys.list(accountIdOf(request)),
+  const listedOf = async (request: FastifyRequest): Promise<Listed> => {
+    const [{ keys }, orders] = await Promise.all([
+      holdingsOf(context.accounts, accountIdOf(request)),
       context.accounts.orders.list(accountIdOf(request)),
     ]);
-    return {
-      keys: keys.filter(({ state }) => state === 'active').length,
-      orders: orders.filter(({ state }) => state === 'pending').length,
-    };
+    return { keys, orders: orders.filter(({ state }) => state === 'pending').length };
   };
 
   confirmedAction(scope, context, {
@@ -32,13 +30,19 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
     fields: NO_FIELDS,
     reason: () => null,
     asksPassword: true,
-    ask: async (request) => closing(await accountOf(context, request), await holdingsOf(request)),
+    ask: async (request) => closing(await accountOf(context, request), await listedOf(request)),
     async act(request, reply, { password }) {
       const refused = await reauthenticate(context, request, reply, password);
       if (refused !== null) return { status: reply.statusCode, problem: refused };
       const account_id = accountIdOf(request);
-      await auditedChange(context, request, { action: 'account.close', after: { state: 'closed' } }, () =>
-        context.accounts.close(account_id),
+      const before = { ...(await holdingsOf(context.accounts, account_id)) };
+      const facts = { before, after: { state: 'closed' } };
+      await auditedChange(
+        context,
+        request,
+        { action: 'account.close', ...facts },
+        () => context.accounts.close(account_id),
+        () => (before.state === 'closed' ? null : {}),
       );
       await context.persons.endSessions(personIdOf(request));
       if (request.webSession) await context.sessions.end(request.webSession);
@@ -53,7 +57,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
     reason: () => null,
     asksPassword: true,
     options: RESTRICTED,
-    ask: async (request) => erasure(await accountOf(context, request), await holdingsOf(request)),
+    ask: async (request) => erasure(await accountOf(context, request), await listedOf(request)),
     async act(request, reply, { password }) {
       const refused = await reauthenticate(context, request, reply, password);
       if (refused !== null) return { status: reply.statusCode, problem: refused };
@@ -69,14 +73,14 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
   );
 }
 
-const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Holdings) => [
+const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) => [
   { label: 'Account', value: email },
   { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
   { label: 'Active keys', value: counted(keys, 'key', 'keys') },
   { label: 'Open orders', value: counted(orders, 'order', 'orders') },
 ];
 
-const closing = (account: AccountRecord, holdings: Holdings): Confirmation => ({
+const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Close your account',
   effects: [
     'All keys and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
@@ -88,7 +92,7 @@ const closing = (account: AccountRecord, holdings: Holdings): Confirmation => ({
   back: PRIVACY_PATH,
 });
 
-const erasure = (account: AccountRecord, holdings: Holdings): Confirmation => ({
+const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
     'Closes the account and removes your e-mail address, name, password, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',

@@ -1,0 +1,155 @@
+/** Every mail that the service sends, made once by its template: the table of mails in `docs/accounts.md`. */
+import * as alerts from '../../gateway/accounts/mail/alert-templates.ts';
+import type { Mail } from '../../gateway/accounts/mail/mailer.ts';
+import * as notices from '../../gateway/accounts/mail/notice-mails.ts';
+import * as templates from '../../gateway/accounts/mail/templates.ts';
+import type { OrderRecord } from '../../gateway/accounts/records.ts';
+
+/** A mail, when it is sent and to whom. */
+export interface KnownMail {
+  mail: Mail;
+  when: string;
+  to: string;
+}
+
+const TO = 'ann@example.org';
+const LINK = 'https://almanac.example/account/';
+const about = { facts: ['By: you'], publicUrl: 'https://almanac.example', contact: 'help@almanac.example' };
+const key = {
+  ...{ key_id: '0123456789ab', label: 'notebook', last4: 'wxyz', reason: '' },
+  ...({ state: 'active', expires_at_ms: null } as const),
+};
+const order: OrderRecord = {
+  ...{ order_id: 'ord_1', account_id: 'acc_1', state: 'pending', pack_id: 'starter', pack_name: 'Starter' },
+  ...{ credits: 10_000, price_minor: 900, currency: 'EUR', payment: 'invoice', by: '' },
+  ...{ created_at_ms: 0, moved_at_ms: 0, shortfall: 0 },
+};
+
+const ASKED = 'the address that was entered';
+const PERSON = 'the person';
+const OWNER = 'owner';
+const ORDER = 'owner and billing members';
+const KEY = "owner and the key's maker";
+const OPERATOR = 'the operator';
+const ALERTS = '`OPERATOR_ALERT_EMAIL`';
+
+const alert = { id: 'alert_1', at: '2026-11-23T12:00:00Z', begun: [], ended: [] };
+const condition = { condition: 'c', severity: 'high', since: null, url: LINK };
+
+const known = (mail: Mail, when: string, to: string): KnownMail => ({ mail, when, to });
+
+const security = (event: templates.SecurityEvent, when: string): KnownMail =>
+  known(templates.securityNotice(TO, LINK, event), when, PERSON);
+const orderStep = (step: keyof typeof notices.orderMails, when: string): KnownMail =>
+  known(notices.orderMails[step](TO, order, about), when, ORDER);
+const keyChange = (change: keyof typeof notices.keyMails, when: string): KnownMail =>
+  known(notices.keyMails[change](TO, key, about), when, KEY);
+
+type Templates = typeof templates & typeof notices & typeof alerts;
+
+/** By template: one that is missing here, or no longer exists, is an error of types. */
+export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
+  confirmAddress: [known(templates.confirmAddress(TO, LINK), 'sign-up', ASKED)],
+  accountExists: [
+    known(templates.accountExists(TO, LINK), 'sign-up, or change to an address, that somebody has', ASKED),
+  ],
+  resetPassword: [known(templates.resetPassword(TO, LINK), 'a new password is asked for', ASKED)],
+  signInLink: [known(templates.signInLink(TO, LINK), 'a sign-in link is asked for', ASKED)],
+  passwordChanged: [known(notices.passwordChanged(TO, about), 'a password is changed or reset', PERSON)],
+  confirmNewAddress: [
+    known(templates.confirmNewAddress(TO, LINK), 'a change of address is asked for', 'the new address'),
+  ],
+  addressChanged: [
+    known(
+      templates.addressChanged(TO, TO, TO, null),
+      'the address is changed, or changed back',
+      'both addresses',
+    ),
+  ],
+  securityNotice: [
+    security('second_factor_turned_on', 'a second factor is set up'),
+    security('second_factor_turned_off', 'it is turned off'),
+    security('second_factor_codes_renewed', 'recovery codes are made anew'),
+    security('recovery_code_used', 'somebody signs in with a recovery code'),
+  ],
+  invitation: [
+    known(
+      templates.invitation(TO, LINK, { account: 'Ann', sender: '(owner)', role: 'viewer' }),
+      'an owner invites a member',
+      'the invited address',
+    ),
+  ],
+  ownershipOffered: [
+    known(templates.ownershipOffered(TO, LINK, TO), 'an owner offers the ownership', 'the member'),
+  ],
+  orderMails: [
+    orderStep('placed', 'an order is placed'),
+    orderStep('paid', 'its payment arrives'),
+    orderStep('failed', 'its payment fails'),
+    orderStep('cancelled', 'it is cancelled, or its payment page expires'),
+    orderStep('refunded', 'it is refunded'),
+  ],
+  lowBalance: [
+    known(
+      templates.lowBalance(TO, LINK, 90, 100),
+      'the balance falls below the threshold of the alert',
+      OWNER,
+    ),
+  ],
+  keyMails: [
+    keyChange('created', 'a key is made'),
+    keyChange('rotated', 'a key is replaced'),
+    keyChange('revoked', 'a key is revoked; with the reason if an operator did it'),
+  ],
+  keyExpires: [
+    known(notices.keyExpires(TO, key, 7, about), '7 days before a key expires, once', KEY),
+    known(notices.keyExpires(TO, key, 1, about), '1 day before a key expires, once', KEY),
+  ],
+  accountSuspended: [known(notices.accountSuspended(TO, about), 'an operator suspends the account', OWNER)],
+  accountRestored: [known(notices.accountRestored(TO, about), 'the suspension ends', OWNER)],
+  accountClosed: [
+    known(notices.accountClosed(TO, null, about), 'the account is closed; says what is forfeited', OWNER),
+  ],
+  webhookDisabled: [
+    known(
+      templates.webhookDisabled(TO, LINK, LINK, 'gone'),
+      'a webhook answers 410, or fails for days',
+      OWNER,
+    ),
+  ],
+  exportReady: [known(templates.exportReady(TO, LINK), 'a copy of the data is ready', OWNER)],
+  operatorInvitation: [
+    known(templates.operatorInvitation(TO, LINK, TO), 'somebody is invited to the operator area', OPERATOR),
+  ],
+  operatorPassword: [
+    known(templates.operatorPassword(TO, LINK, TO), 'an owner of the area asks for a new password', OPERATOR),
+  ],
+  operatorSecondFactor: [
+    known(
+      templates.operatorSecondFactor(TO, LINK, 'turned_on'),
+      "an operator's second factor is set up, turned off, or its codes are made anew",
+      OPERATOR,
+    ),
+  ],
+  operatorAlert: [
+    known(
+      alerts.operatorAlert(TO, {
+        ...alert,
+        isTest: false,
+        begun: [{ ...condition, what: '(what needs attention)' }],
+      }),
+      'a condition begins',
+      ALERTS,
+    ),
+    known(
+      alerts.operatorAlert(TO, {
+        ...alert,
+        isTest: false,
+        ended: [{ ...condition, what: '(what needed attention)' }],
+      }),
+      'it ends',
+      ALERTS,
+    ),
+    known(alerts.operatorAlert(TO, { ...alert, isTest: true }), 'an operator asks for a test', ALERTS),
+  ],
+};
