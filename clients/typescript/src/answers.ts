@@ -1,0 +1,96 @@
+/** From an answer of the service to a table. */
+import type { Revision, RevisionsMeta } from './records.ts';
+import { type Asked, type Provenance, type Series, Table } from './table.ts';
+import type { Answer } from './transport.ts';
+
+/** The form of every answer in JSON. */
+export interface Document<Data, Meta> {
+  data: Data;
+  meta: Meta;
+}
+
+/** What `meta` says of one indicator or of several. */
+interface DescribedMeta {
+  generated_at: string;
+  indicator?: string;
+  indicators?: readonly SeriesRecord[];
+}
+
+/** An indicator as `meta` and the catalogue describe it. */
+export interface SeriesRecord {
+  id: string;
+  name?: string;
+  unit?: string | null;
+  licence?: string;
+  licence_url?: string | null;
+  attribution?: string;
+}
+
+export function provenanceOf(
+  headers: Headers,
+  publishedAt: string | null,
+  series: readonly Series[],
+): Provenance {
+  const count = (name: string): number | null => {
+    const value = headers.get(name);
+    return value === null ? null : Number(value);
+  };
+  const isRepeat = headers.get('Idempotent-Replayed') === 'true';
+  return {
+    edition: headers.get('X-Snapshot'),
+    publishedAt,
+    price: isRepeat ? null : count('X-Credits-Charged'),
+    balance: count('X-Credits-Remaining'),
+    requestId: headers.get('X-Request-Id'),
+    series,
+  };
+}
+
+export function toSeries(record: SeriesRecord): Series {
+  const { id, name = null, unit = null, licence = null, licence_url = null, attribution = null } = record;
+  return { id, name, unit, licence, licence_url, attribution };
+}
+
+/** The indicators of an answer: listed where there are several, else spread over `meta`. */
+function seriesOf(meta: DescribedMeta): Series[] {
+  if (meta.indicators !== undefined) return meta.indicators.map(toSeries);
+  return meta.indicator === undefined ? [] : [toSeries({ ...meta, id: meta.indicator })];
+}
+
+/** Reads rows as a table. */
+export async function readTable<Row, Meta extends DescribedMeta>(answer: Answer): Promise<Table<Row, Meta>> {
+  const { data, meta } = await answer.json<Document<Row[], Meta>>();
+  return new Table(data, meta, provenanceOf(answer.headers, meta.generated_at, seriesOf(meta)));
+}
+
+/** Reads figures. Rows of one indicator are given its id, which those of several have. */
+export function readFigures<Row, Meta extends DescribedMeta>(asked: Asked) {
+  return async (answer: Answer): Promise<Table<Row, Meta>> => {
+    const { rows, meta, provenance } = await readTable<Row, Meta>(answer);
+    const { fields, layout } = asked.question;
+    const isUnnamed = fields === undefined && layout !== 'wide' && meta.indicator !== undefined;
+    const named = isUnnamed ? rows.map((row) => ({ indicator: meta.indicator, ...row })) : rows;
+    return new Table(named, meta, provenance, asked);
+  };
+}
+
+type RevisionsOfOne = Table<Omit<Revision, 'indicator'>, RevisionsMeta>;
+
+/** Revisions of several indicators as one table, each row with its indicator. */
+export function joinedRevisions(
+  tables: readonly RevisionsOfOne[],
+): Table<Revision, readonly RevisionsMeta[]> {
+  const rows = tables.flatMap((table) =>
+    table.rows.map((row) => ({ indicator: table.meta.indicator, ...row })),
+  );
+  const prices = tables.map(({ price }) => price);
+  const total = prices.includes(null) ? null : prices.reduce((sum: number, price) => sum + (price ?? 0), 0);
+  const last = tables.at(-1)?.provenance;
+  if (last === undefined) throw new TypeError('revisions of no indicator');
+  const series = tables.flatMap(({ provenance }) => provenance.series);
+  return new Table(
+    rows,
+    tables.map(({ meta }) => meta),
+    { ...last, price: total, series },
+  );
+}

@@ -1,0 +1,321 @@
+/** The client: one verb for each thing that can be asked for. */
+import { type Document, joinedRevisions, provenanceOf, readFigures, readTable, toSeries } from './answers.ts';
+import { DataFile } from './data-file.ts';
+import { keysOf, type Lock } from './lock.ts';
+import {
+  type AsOf,
+  asOfText,
+  type Column,
+  type DataQuestion,
+  dataQuery,
+  extentQuery,
+  type Query,
+  type Words,
+  wholeNumber,
+  wordsOf,
+} from './questions.ts';
+import { type LogKey, parseKeys } from './receipts/checkpoints.ts';
+import type { Bytes } from './receipts/crypto.ts';
+import type * as records from './records.ts';
+import { Session } from './session.ts';
+import { Table } from './table.ts';
+import { type Surroundings, SYSTEM, Transport } from './transport.ts';
+
+const DEFAULT_URL = 'http://localhost:8080';
+const CLAIMS_MAX = 50;
+
+/** What a client is made with. */
+export interface ClientOptions {
+  /** Of the API. Catalogue calls need none. In a page everybody can read it: bind it to the page's origin. */
+  key?: string | undefined;
+  /** Of the service; default `http://localhost:8080`. */
+  baseUrl?: string | undefined;
+  /** Every figure then comes from the edition that it pins. */
+  lock?: Lock | undefined;
+  /** No call may cost more, unless it says otherwise itself. */
+  maxCredits?: number | undefined;
+  /** How long a call may go without a byte; default a minute. */
+  timeoutMs?: number | undefined;
+  /** How often a failed call is repeated, at most 5; default 4. A repeat is never paid again. */
+  retries?: number | undefined;
+}
+
+/** Of every verb that answers from an edition. */
+export interface Dated {
+  /** Figures as they were then. */
+  asOf?: AsOf;
+}
+
+/** Of every verb that costs credits. */
+export interface Bounded {
+  maxCredits?: number;
+}
+
+export type DataOptions = DataQuestion & Dated & Bounded;
+export interface SearchOptions {
+  topic?: string;
+  provider?: string;
+  limit?: number;
+}
+export type Included = 'sources' | 'quality' | 'twins' | 'editions';
+/** A figure that somebody wrote down: `indicator,iso3,year,value`. The digits of a text tell how it is rounded. */
+export type Claim = string | readonly [indicator: string, iso3: string, year: number, value: number | string];
+
+type Figures<Row> = Promise<Table<Row, records.DataMeta>>;
+
+/**
+ * A client of one service. Verbs throw ApiError for a refusal, which costs nothing, ConnectionFailed where the service
+ * cannot be reached, LockError where it does not serve what the lock pins, and TypeError for a wrong parameter.
+ */
+export class Almanac {
+  readonly #session: Session;
+
+  constructor(options: ClientOptions = {}, surroundings: Surroundings = SYSTEM) {
+    const {
+      key,
+      baseUrl = DEFAULT_URL,
+      lock = null,
+      maxCredits = null,
+      timeoutMs = 60_000,
+      retries = 4,
+    } = options;
+    if (maxCredits !== null) wholeNumber(maxCredits, 'maxCredits');
+    const transport = new Transport({ baseUrl, key: key?.trim() || null, timeoutMs, retries }, surroundings);
+    this.#session = new Session(transport, lock, maxCredits);
+  }
+
+  // --- catalogue, free ------------------------------------------------------------------------------------------------
+
+  /** Indicators that match, best first; without a text all of them, by name. */
+  async search(text?: string, options: SearchOptions = {}): Promise<records.Indicator[]> {
+    const { topic, provider, limit = 20 } = options;
+    const sent = { q: text, topic, provider, limit: wholeNumber(limit, 'limit') };
+    return await this.#session.data('/v1/indicators', [
+      ...given(sent),
+      ...(await this.#session.asOf(undefined)),
+    ]);
+  }
+
+  /** An indicator of the catalogue, with what `include` names. */
+  async indicator(
+    indicator: string,
+    { include = [], asOf }: { include?: readonly Included[] } & Dated = {},
+  ): Promise<records.IndicatorDetail> {
+    const query: Query = include.length === 0 ? [] : [['include', include.join(',')]];
+    const path = `/v1/indicators/${encodeURIComponent(indicator)}`;
+    return await this.#session.data(path, [...query, ...(await this.#session.asOf(asOf))]);
+  }
+
+  /** Every published snapshot, newest first. */
+  editions(): Promise<records.Edition[]> {
+    return this.#session.data('/v1/editions', []);
+  }
+
+  /** What each snapshot changed, newest first: all after `since`, else the newest thirty. */
+  async changes({ since }: { since?: AsOf | Lock } = {}): Promise<records.Change[]> {
+    let found: records.Change[] = [];
+    let after = since === undefined ? undefined : sinceText(since);
+    for (;;) {
+      const { data, meta } = await this.#session.call('/v1/changes', given({ since: after }), (answer) =>
+        answer.json<Document<records.Change[], records.ChangesMeta>>(),
+      );
+      found = [...data, ...found];
+      if (after === undefined || !meta.more) return found;
+      after = found[0]?.edition;
+    }
+  }
+
+  // --- figures --------------------------------------------------------------------------------------------------------
+
+  /** Observations of one indicator or of several. Costs a credit per row, at least 1. */
+  data<Name extends Column>(
+    indicator: Words,
+    options: DataOptions & { fields: readonly Name[] },
+  ): Figures<Pick<records.ChosenRow, Name>>;
+  data(indicator: Words, options: DataOptions & { layout: 'wide' }): Figures<records.WideRow>;
+  data(
+    indicator: Words,
+    options?: DataOptions & { layout?: 'long'; fields?: never },
+  ): Figures<records.Observation>;
+  data(indicator: Words, options: DataOptions): Figures<records.AnyRow>;
+  async data(indicator: Words, options: DataOptions = {}): Figures<object> {
+    const { asOf, maxCredits, ...question } = options;
+    const indicators = wordsOf(indicator, 'indicator');
+    const query = [...dataQuery(indicators, question), ...(await this.#session.asOf(asOf))];
+    return await this.#session.priced('/v1/data', query, readFigures({ indicators, question }), maxCredits);
+  }
+
+  /** What `data` would cost for the same parameters. Free. */
+  async price(indicator: Words, { asOf, ...question }: DataQuestion & Dated = {}): Promise<records.Price> {
+    const query = dataQuery(wordsOf(indicator, 'indicator'), question);
+    const dated = [...query, ...(await this.#session.asOf(asOf)), ['dry_run', 'true'] as const];
+    return await this.#session.data('/v1/data', dated);
+  }
+
+  /** All countries by one indicator; default in its latest year, which `meta.year` names. Costs 1 credit. */
+  async rank(
+    indicator: string,
+    { year, asOf, maxCredits }: { year?: number } & Dated & Bounded = {},
+  ): Promise<Table<records.RankingRow, records.RankingMeta>> {
+    const query = given({ year: year === undefined ? undefined : wholeNumber(year, 'year') });
+    const path = `/v1/rankings/${encodeURIComponent(indicator)}`;
+    const dated = [...query, ...(await this.#session.asOf(asOf))];
+    return await this.#session.priced(
+      path,
+      dated,
+      readTable<records.RankingRow, records.RankingMeta>,
+      maxCredits,
+    );
+  }
+
+  /** A country with its latest value of every indicator, by topic. Costs 1 credit. */
+  async country(
+    iso3: string,
+    { topic, asOf, maxCredits }: { topic?: string } & Dated & Bounded = {},
+  ): Promise<records.Country> {
+    const path = `/v1/countries/${encodeURIComponent(iso3)}`;
+    const query = [...given({ topic }), ...(await this.#session.asOf(asOf))];
+    return (
+      await this.#session.priced(
+        path,
+        query,
+        (answer) => answer.json<Document<records.Country, unknown>>(),
+        maxCredits,
+      )
+    ).data;
+  }
+
+  /** All figures of an indicator, as the Parquet file in which they are published. Paid once in 24 hours. */
+  async file(indicator: string, { asOf, maxCredits }: Dated & Bounded = {}): Promise<DataFile> {
+    const name = encodeURIComponent(indicator);
+    const query = await this.#session.asOf(asOf);
+    return await this.#file(`/v1/files/${name}.parquet`, query, maxCredits, async (edition) => [
+      await this.#session.data<records.IndicatorDetail>(`/v1/indicators/${name}`, edition),
+    ]);
+  }
+
+  /** All figures of a provider that may be exported, as one file. Paid once in 24 hours. */
+  async bundle(provider: string, { asOf, maxCredits }: Dated & Bounded = {}): Promise<DataFile> {
+    const path = `/v1/bundles/${encodeURIComponent(provider)}.parquet`;
+    const query = await this.#session.asOf(asOf);
+    return await this.#file(path, query, maxCredits, async (edition) => {
+      const listed = await this.#session.data<records.Indicator[]>('/v1/indicators', [
+        ['provider', provider],
+        ...edition,
+      ]);
+      return listed.filter(({ access_tier }) => access_tier === 'open');
+    });
+  }
+
+  async #file(
+    path: string,
+    query: Query,
+    maxCredits: number | undefined,
+    describe: (edition: Query) => Promise<records.Indicator[]>,
+  ): Promise<DataFile> {
+    const answer = await this.#session.priced(path, query, async (one) => one, maxCredits);
+    const described = await describe([['as_of', answer.headers.get('X-Snapshot') ?? '']]);
+    return new DataFile(answer, provenanceOf(answer.headers, null, described.map(toSeries)));
+  }
+
+  /**
+   * Every change of a figure since an edition, a date or a lock. Costs a credit per row, at least 1 an indicator.
+   * @param indicator ids, or a table of `data`: then its indicators, countries and years
+   */
+  async revisions(
+    indicator: Words | Table<unknown>,
+    {
+      since,
+      maxCredits,
+      ...extent
+    }: Pick<DataQuestion, 'countries' | 'years'> & { since?: AsOf | Lock } & Bounded = {},
+  ): Promise<Table<records.Revision, readonly records.RevisionsMeta[]>> {
+    const asked =
+      indicator instanceof Table
+        ? indicator.asked
+        : { indicators: wordsOf(indicator, 'indicator'), question: extent };
+    if (asked === null) throw new TypeError('revisions takes a table that `data` answered');
+    const bounds: Query = [
+      ...extentQuery(asked.question),
+      ...given({ since: since === undefined ? undefined : sinceText(since) }),
+    ];
+    let left = this.#session.limit(maxCredits);
+    const tables: Table<Omit<records.Revision, 'indicator'>, records.RevisionsMeta>[] = [];
+    for (const one of asked.indicators) {
+      const query: Query = [['indicator', one], ...bounds];
+      const read = readTable<Omit<records.Revision, 'indicator'>, records.RevisionsMeta>;
+      const table = await this.#session.priced('/v1/revisions', query, read, left ?? undefined);
+      if (left !== null) left = Math.max(0, left - (table.price ?? 0));
+      tables.push(table);
+    }
+    return joinedRevisions(tables);
+  }
+
+  // --- proof ----------------------------------------------------------------------------------------------------------
+
+  /** Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim. */
+  async verify(claims: readonly Claim[], { maxCredits }: Bounded = {}): Promise<records.Verdict[]> {
+    const texts = claims.map((claim) => (typeof claim === 'string' ? claim : claim.join(',')));
+    const limit = this.#session.limit(maxCredits);
+    if (limit !== null && texts.length > limit)
+      throw new TypeError(
+        `${texts.length} claims cost ${texts.length} credits, more than maxCredits: ${limit}`,
+      );
+    const verdicts: records.Verdict[] = [];
+    for (let start = 0; start < texts.length; start += CLAIMS_MAX) {
+      const query = texts.slice(start, start + CLAIMS_MAX).map((text) => ['claim', text] as const);
+      const { data } = await this.#session.priced(
+        '/v1/verify',
+        query,
+        (answer) => answer.json<Document<records.Verdict[], unknown>>(),
+        maxCredits,
+      );
+      verdicts.push(...data);
+    }
+    return verdicts;
+  }
+
+  /** The proof that a figure was published, as it came: keep it, and verify it offline. Costs 1 credit. */
+  async receipt(
+    indicator: string,
+    country: string,
+    year: number,
+    { asOf, maxCredits }: Dated & Bounded = {},
+  ): Promise<Bytes> {
+    const query = given({ indicator, country, year: wholeNumber(year, 'year') });
+    const dated = [...query, ...(await this.#session.asOf(asOf))];
+    return await this.#session.priced('/v1/receipts', dated, (answer) => answer.bytes(), maxCredits);
+  }
+
+  /** The keys that sign the log: those that the lock pins, else those that the service publishes. */
+  async keys(): Promise<LogKey[]> {
+    const { lock } = this.#session;
+    return lock === null ? await parseKeys(await this.keysDocument()) : await keysOf(lock);
+  }
+
+  /** The list of keys as the service publishes it, to be kept beside receipts. */
+  keysDocument(): Promise<string> {
+    return this.#session.keysDocument();
+  }
+
+  // --- lock -----------------------------------------------------------------------------------------------------------
+
+  /** Pins the newest edition, or the one named. Free. */
+  lock(edition?: string): Promise<Lock> {
+    return this.#session.pin(edition);
+  }
+
+  /** Throws LockError unless the service still serves what the lock pins. The first call does it, too. Free. */
+  checkLock(): Promise<void> {
+    return this.#session.checkLock();
+  }
+}
+
+/** The parameters that have a value. */
+const given = (parameters: Record<string, string | undefined>): Query =>
+  Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+
+const sinceText = (since: AsOf | Lock): string =>
+  typeof since === 'string' || since instanceof Date ? asOfText(since) : since.edition;

@@ -1,0 +1,82 @@
+/** Parameters of the verbs, as the service reads them. Wrong ones are refused here, before anything is sent. */
+import type { ChosenRow } from './records.ts';
+
+/** One word, or several. */
+export type Words = string | readonly string[];
+/** A year, or the first and the last, of which either may be open. */
+export type Years = number | readonly [first: number | null, last: number | null];
+/** A date, a moment, or the id of an edition. */
+export type AsOf = string | Date;
+/** A column that `fields` can name. */
+export type Column = keyof ChosenRow;
+
+/** Names and values; repeated names are several values. */
+export type Query = readonly (readonly [name: string, value: string])[];
+
+/** Which figures. */
+export interface DataQuestion {
+  /** ISO3, ISO2 or M49 codes and groups such as `@eu`; none means all. */
+  countries?: Words;
+  /** Both ends are included. */
+  years?: Years;
+  /** Of what passes, the newest n observed values of each country and indicator. */
+  latest?: number;
+  /** Columns, in the order wanted. */
+  fields?: readonly Column[];
+  /** `wide` has a column for each indicator. */
+  layout?: 'long' | 'wide';
+  /** `omit` leaves out rows without a value, which then cost nothing. */
+  missing?: 'keep' | 'omit';
+}
+
+/** @throws {TypeError} */
+export function wordsOf(value: Words, name: string): string[] {
+  const words: unknown[] = typeof value === 'string' ? [value] : [...value];
+  const isText = (word: unknown): word is string => typeof word === 'string' && word !== '';
+  if (words.length === 0 || !words.every(isText))
+    throw new TypeError(`${name} must be a text or a list of texts, not ${JSON.stringify(value)}`);
+  return words;
+}
+
+const listed = (name: string, value: Words | undefined): [string, string][] =>
+  value === undefined || value.length === 0 ? [] : [[name, wordsOf(value, name).join(',')]];
+
+function yearsQuery(years: Years | undefined): Query {
+  if (years === undefined) return [];
+  const [first, last] = typeof years === 'number' ? [years, years] : years;
+  const bounds = [['from', first] as const, ['to', last] as const];
+  return bounds.flatMap(([name, year]) =>
+    year === null ? [] : [[name, wholeNumber(year, 'years')] as const],
+  );
+}
+
+/** @throws {TypeError} */
+export function wholeNumber(value: number, name: string): string {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${name} must be whole numbers, not ${value}`);
+  return String(value);
+}
+
+/** @throws {TypeError} */
+export function asOfText(asOf: AsOf): string {
+  if (typeof asOf === 'string') return asOf;
+  if (Number.isNaN(asOf.getTime())) throw new TypeError('asOf must be a valid date');
+  return asOf.toISOString();
+}
+
+/** Countries and years alone. @throws {TypeError} */
+export function extentQuery({ countries, years }: Pick<DataQuestion, 'countries' | 'years'>): Query {
+  return [...listed('countries', countries), ...yearsQuery(years)];
+}
+
+/** @throws {TypeError} */
+export function dataQuery(indicators: readonly string[], question: DataQuestion): Query {
+  const { latest, fields, layout, missing } = question;
+  return [
+    [indicators.length === 1 ? 'indicator' : 'indicators', indicators.join(',')],
+    ...extentQuery(question),
+    ...(latest === undefined ? [] : [['latest', wholeNumber(latest, 'latest')] as const]),
+    ...listed('fields', fields),
+    ...(layout === 'wide' ? [['layout', 'wide'] as const] : []),
+    ...(missing === 'omit' ? [['missing', 'omit'] as const] : []),
+  ];
+}

@@ -1,0 +1,92 @@
+/** Verification of receipts, offline. `docs/receipts.md` of Almanac fixes the form; this follows its steps. */
+import { type Checkpoint, type LogKey, readCheckpoint } from './checkpoints.ts';
+import { type Bytes, isSame, toHex } from './crypto.ts';
+import {
+  canonicalJson,
+  countOf,
+  dataOf,
+  decodeUtf8,
+  demand,
+  type Json,
+  membersOf,
+  parseJson,
+  textOf,
+} from './exact-json.ts';
+import { leafHash, pathOf, rootOf, verifyConsistency } from './merkle.ts';
+
+const FORMAT = 'almanac-receipt/1';
+const RECEIPT = ['format', 'row', 'descriptor', 'rows', 'edition', 'checkpoint', 'proofs', 'notice'] as const;
+const ROW = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'status', 'projected'] as const;
+const DESCRIPTOR = ['indicator', 'unit', 'provider', 'sources'] as const;
+const EDITION = ['edition', 'published_at', 'indicators', 'manifest'] as const;
+const PROOFS = ['row', 'descriptor', 'indicator', 'edition'] as const;
+
+type Members<Names extends readonly string[]> = Record<Names[number], Json>;
+
+/** What a receipt proves. */
+export interface Verified {
+  /** The figure. */
+  row: Members<typeof ROW>;
+  /** Its indicator, unit, provider and upstream files. */
+  descriptor: Members<typeof DESCRIPTOR>;
+  edition: Members<typeof EDITION>;
+  /** Of the edition's tree, which a lock pins: 64 hexadecimal digits. */
+  root: string;
+  checkpoint: Checkpoint;
+}
+
+/**
+ * Verifies a receipt: each leaf leads by its path to the root that the next leaf holds, the last to the checkpoint.
+ * @param receipt the answer of the service, byte by byte as it came, or its text
+ * @param keys from a moment at which you trusted the connection
+ * @throws {Refused} with the reason
+ * @throws {Unsupported} where the runtime has no Ed25519
+ */
+export async function verifyReceipt(receipt: Bytes | string, keys: readonly LogKey[]): Promise<Verified> {
+  const text = typeof receipt === 'string' ? receipt : decodeUtf8(receipt);
+  const members = membersOf(dataOf(parseJson(text)), 'The receipt', RECEIPT);
+  demand(members.format === FORMAT, `The format of the receipt is not ${FORMAT}.`);
+  const row = membersOf(members.row, 'The row', ROW);
+  const descriptor = membersOf(members.descriptor, 'The descriptor', DESCRIPTOR);
+  const rows = countOf(members.rows, 'The number of rows', 1);
+  const edition = membersOf(members.edition, 'The edition', EDITION);
+  const indicators = countOf(edition.indicators, 'The number of indicators', 1);
+  const proofs = membersOf(members.proofs, 'The proofs', PROOFS);
+  const climb = (name: (typeof PROOFS)[number], leaf: Json, size: number): Promise<Bytes> =>
+    climbed(proofs[name], `The proof of the ${name}`, leaf, size);
+
+  // The indicator's tree: the descriptor is leaf 0, the rows follow.
+  const indicatorRoot = await climb('row', row, rows + 1);
+  const sameRoot = await climb('descriptor', descriptor, rows + 1);
+  demand(isSame(indicatorRoot, sameRoot), 'Row and descriptor do not belong to one tree.');
+  // The edition's tree: a leaf for each indicator.
+  const indicatorLeaf = { indicator: descriptor.indicator, rows, root: toHex(indicatorRoot) };
+  const root = toHex(await climb('indicator', indicatorLeaf, indicators));
+  // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
+  const checkpoint = await readCheckpoint(textOf(members.checkpoint, 'The checkpoint'), keys);
+  const logRoot = await climb('edition', { ...edition, root }, checkpoint.size);
+  demand(isSame(logRoot, checkpoint.root), 'The receipt does not lead to the root of its checkpoint.');
+  return { row, descriptor, edition, root, checkpoint };
+}
+
+async function climbed(proof: Json, what: string, leaf: Json, size: number): Promise<Bytes> {
+  const { index, path } = membersOf(proof, what, ['index', 'path']);
+  const position = countOf(index, `${what}: the index`, 0);
+  return await rootOf(await leafHash(canonicalJson(leaf)), position, size, pathOf(path, what), what);
+}
+
+/**
+ * Refuses unless two checkpoints are of one log.
+ * @param proof the answer of `/v1/log/consistency`, or its `data`; not needed for one and the same size
+ * @throws {Refused}
+ */
+export async function verifyOneLog(one: Checkpoint, other: Checkpoint, proof?: string): Promise<void> {
+  demand(one.origin === other.origin, `The checkpoints are of two logs: ${one.origin} and ${other.origin}.`);
+  const [earlier, later] = one.size <= other.size ? [one, other] : [other, one];
+  if (earlier.size === later.size) return await verifyConsistency(earlier, later, []);
+  const sizes = `from ${earlier.size} to ${later.size}`;
+  demand(proof !== undefined, `A proof of consistency ${sizes} is needed.`);
+  const { from, to, path } = membersOf(dataOf(parseJson(proof)), 'The proof', ['from', 'to', 'path']);
+  demand(from === earlier.size && to === later.size, `The proof of consistency is not ${sizes}.`);
+  await verifyConsistency(earlier, later, pathOf(path, 'The proof of consistency'));
+}

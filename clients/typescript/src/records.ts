@@ -1,0 +1,37 @@
+/** Records of the service, as its description names and types them. `docs/api.md` of Almanac describes each member. */
+import type { components } from './api.ts';
+
+type Schemas = components['schemas'];
+
+/** An indicator of the catalogue. `access_tier`: `display` for one that may be shown but not exported. */
+export type Indicator = Schemas['Indicator'];
+/** An indicator with related ones, and what `include` adds. */
+export type IndicatorDetail = Schemas['IndicatorDetail'];
+/** A country with its latest value of every indicator, by topic. */
+export type Country = Schemas['CountryDetail'];
+/** A published snapshot. */
+export type Edition = Schemas['ListEditionsAnswer']['data'][number];
+/** What a snapshot changed. `revised`: numbers of figures by indicator and kind. */
+export type Change = Schemas['ListChangesAnswer']['data'][number];
+export type ChangesMeta = Schemas['ListChangesAnswer']['meta'];
+/** How a claim stands against the figure held. `docs/claims.md` of Almanac lists verdicts and reasons. */
+export type Verdict = Schemas['VerifyClaimsAnswer']['data'][number];
+/** What a call would cost. `balance_after` may be negative. */
+export type Price = Schemas['DryRunAnswer']['data'];
+export type ValidationDetail = Schemas['ValidationDetail'];
+
+/** A figure of one country and year, with its indicator. */
+export type Observation = Schemas['SeveralIndicatorsAnswer']['data'][number];
+/** A country and year with a figure for each indicator, under its id. */
+export type WideRow = Schemas['WideAnswer']['data'][number];
+/** Every column that `fields` can name. */
+export type ChosenRow = Required<Schemas['ChosenColumnsAnswer']['data'][number]>;
+/** A row of `data` whose options are not known beforehand. */
+export type AnyRow = Observation | WideRow | Partial<ChosenRow>;
+export type RankingRow = Schemas['GetRankingAnswer']['data'][number];
+/** One change of a figure, with its indicator. */
+export type Revision = { indicator: string } & Schemas['GetRevisionsAnswer']['data'][number];
+
+export type DataMeta = Schemas['GetDataAnswer']['meta'];
+export type RankingMeta = Schemas['GetRankingAnswer']['meta'];
+export type RevisionsMeta = Schemas['GetRevisionsAnswer']['meta'];

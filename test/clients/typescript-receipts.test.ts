@@ -1,0 +1,80 @@
+/** The TypeScript client verifies receipts as the verifier of the service does, and refuses an edit of any character. */
+import { expect, it } from 'vitest';
+import {
+  AlmanacError,
+  parseKeys,
+  Refused,
+  readCheckpoint,
+  verifyOneLog,
+  verifyReceipt,
+} from '../../clients/typescript/src/index.ts';
+import { forgeries, sound } from '../data/proofs/forgeries.ts';
+import type { Evidence } from '../data/proofs/tampering.ts';
+import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';
+
+const [FIRST = expect.fail('no receipt')] = GENUINE;
+
+const bytesOf = (file: string | Uint8Array) =>
+  typeof file === 'string' ? new TextEncoder().encode(file) : Uint8Array.from(file);
+
+async function outcomeOf({ receipt, keys, since, consistency }: Evidence): Promise<string> {
+  try {
+    const known = await parseKeys(bytesOf(keys));
+    const { checkpoint } = await verifyReceipt(bytesOf(receipt), known);
+    if (since !== undefined) await verifyOneLog(await readCheckpoint(since, known), checkpoint, consistency);
+    return 'accepted';
+  } catch (error) {
+    return error instanceof Refused ? 'refused' : `failed: ${error}`;
+  }
+}
+
+const outcomes = async (cases: [name: string, Evidence][]): Promise<string[]> =>
+  Promise.all(cases.map(async ([name, evidence]) => `${name}: ${await outcomeOf(evidence)}`));
+
+it('accepts what is sound', async () => {
+  const good = GENUINE.flatMap((one) => Object.entries(sound(one)));
+  expect(await outcomes(good)).toEqual(good.map(([name]) => `${name}: accepted`));
+  const grown = GROWN.flatMap((receipt) => GROWN.map((kept) => evidenceOfGrowth(receipt, kept)));
+  for (const evidence of grown) expect(await outcomeOf(evidence)).toBe('accepted');
+});
+
+it('refuses what is forged', async () => {
+  const bad = GENUINE.flatMap((one) => Object.entries(forgeries(one)));
+  expect(await outcomes(bad)).toEqual(bad.map(([name]) => `${name}: refused`));
+});
+
+/** Another character of the same kind where there is one, so that the text stays JSON. */
+function edited(character: string): string {
+  if (/\d/.test(character)) return String((Number(character) + 1) % 10);
+  if (/[a-z]/i.test(character))
+    return character.toLowerCase() === 'z' ? 'a' : String.fromCharCode(character.charCodeAt(0) + 1);
+  return character === '_' ? '-' : '_';
+}
+
+it('refuses a receipt of which one character was edited, whichever it is', async () => {
+  const keys = await parseKeys(JSON.stringify(FIRST.keys));
+  const text = JSON.stringify(FIRST.receipt);
+  const { row, root } = await verifyReceipt(text, keys);
+  expect([row.value, root.length]).toEqual([FIRST.receipt.row.value, 64]);
+  // The notice is not proved, and no verifier looks at it.
+  const end = text.indexOf('"notice":') + '"notice":'.length;
+  expect(end).toBeGreaterThan(text.length / 2);
+  for (let at = 0; at < end; at += 1) {
+    const forged = text.slice(0, at) + edited(text.charAt(at)) + text.slice(at + 1);
+    const error = await verifyReceipt(forged, keys).catch((one: unknown) => one);
+    if (!(error instanceof Refused)) expect.fail(`accepted: ${forged.slice(at - 20, at + 20)}`);
+  }
+});
+
+it('says that a runtime cannot verify', async () => {
+  const { crypto } = globalThis;
+  const keys = await parseKeys(JSON.stringify(FIRST.keys));
+  Object.defineProperty(globalThis, 'crypto', { value: {}, configurable: true });
+  try {
+    const error = await verifyReceipt(JSON.stringify(FIRST.receipt), keys).catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(AlmanacError);
+    expect(error).toMatchObject({ name: 'Unsupported', message: expect.stringContaining('WebCrypto') });
+  } finally {
+    Object.defineProperty(globalThis, 'crypto', { value: crypto, configurable: true });
+  }
+});

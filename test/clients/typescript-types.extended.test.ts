@@ -1,0 +1,72 @@
+/**
+ * The types of the TypeScript client are those that `openapi-typescript` makes of the served description. After a change of
+ * the description, `npx vitest run --project extended test/clients/typescript-types -u` writes them anew.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { Service } from '../gateway/service.ts';
+import { installNodePackages } from '../node-packages.ts';
+import { PACKAGE } from './typescript-package.ts';
+
+const NODE_PACKAGES = [
+  'openapi-typescript@7.13.0',
+  // The generator needs the compiler as a library, which its next major version is not.
+  'typescript@5.9.3',
+];
+const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
+const CONFIGURATION = join(import.meta.dirname, '../../biome.json');
+const HEADER =
+  '/** Generated from the served description: `test/clients/typescript-types.extended.test.ts` holds it. */\n';
+const WITHIN_MS = 600_000;
+
+/** What the verbs of the client answer; the rest of the description would only make the package larger. */
+const ANSWERS = [
+  'ListIndicatorsAnswer',
+  'GetIndicatorAnswer',
+  'ListEditionsAnswer',
+  'ListChangesAnswer',
+  'GetDataAnswer',
+  'GetRankingAnswer',
+  'GetCountryAnswer',
+  'GetRevisionsAnswer',
+  'VerifyClaimsAnswer',
+  'DryRunAnswer',
+  'InvalidAnswer',
+];
+
+type Schemas = Record<string, object>;
+
+/** These schemas and all that they refer to, in the order of the description. */
+function withReferences(schemas: Schemas, names: readonly string[]): Schemas {
+  const wanted = new Set(names);
+  for (const name of wanted)
+    for (const [, other = ''] of JSON.stringify(schemas[name]).matchAll(/#\/components\/schemas\/(\w+)/g))
+      wanted.add(other);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => wanted.has(name)));
+}
+
+test('types are generated from the served description', { timeout: WITHIN_MS }, async () => {
+  const modules = await installNodePackages(NODE_PACKAGES);
+  const service = await Service.start();
+  const folder = await mkdtemp(join(tmpdir(), 'alm-types-'));
+  try {
+    const { json: served } = await service.get('/v1/openapi.json');
+    const schemas = withReferences(served.components.schemas, ANSWERS);
+    const reduced = { openapi: served.openapi, info: served.info, paths: {}, components: { schemas } };
+    await writeFile(join(folder, 'openapi.json'), JSON.stringify(reduced));
+    const generator = join(modules, 'openapi-typescript/bin/cli.js');
+    const run = promisify(execFile);
+    await run(process.execPath, [generator, 'openapi.json', '--output', 'api.ts'], { cwd: folder });
+    const written = join(folder, 'api.ts');
+    await writeFile(written, HEADER + (await readFile(written, 'utf8')));
+    await run(BIOME, ['format', '--write', '--config-path', CONFIGURATION, '--vcs-enabled=false', written]);
+    await expect(await readFile(written, 'utf8')).toMatchFileSnapshot(join(PACKAGE, 'src/api.ts'));
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  }
+});
