@@ -5,6 +5,7 @@ import { registerAdmin } from '../admin/plugin.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { CreditPack } from '../data/schema/curated.ts';
 import type { AccountService } from './accounts/service.ts';
+import { contactOf } from './contact.ts';
 import { Executor } from './execute.ts';
 import { installErrorHandlers } from './http/error-handlers.ts';
 import { installHealth } from './http/health.ts';
@@ -57,7 +58,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { statusRedis = dependencies.account?.redis ?? null } = dependencies;
   const status = new ServiceStatusReader({ snapshots, metering, redis: statusRedis, now, log });
   const pages = sitePages(facts, apiReference(described), status);
-  const executor = new Executor({ metering, snapshots, now, log });
+  const contact = contactOf(settings, facts.baseUrl);
+  const executor = new Executor({ metering, snapshots, now, log, contact });
   const addressOf = addressReader(settings);
   const api = new PublicApi({
     pages,

@@ -48,6 +48,8 @@ export interface ExecuteDependencies {
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
+  /** Where the holder of a suspended account writes to. */
+  contact: string;
 }
 
 /** Every key has this scope, and every operation needs it. */
@@ -111,12 +113,18 @@ export class Executor {
     authorization: string,
     snapshot: Snapshot,
   ): Promise<Result<Rendered>> {
-    const { metering } = this.#dependencies;
+    const { metering, contact } = this.#dependencies;
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
-    const used = { key, source: call };
+    const used = { key, source: call, contact };
     const standing = metering.standingOf(key, call);
-    if (standing === 'refused') return refusal({ kind: 'invalid_key' }, NO_CHARGE, used, snapshot);
+    if (standing === 'refused' || standing === 'suspended')
+      return refusal(
+        { kind: 'invalid_key', isSuspended: standing === 'suspended' },
+        NO_CHARGE,
+        used,
+        snapshot,
+      );
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
     // A key that may not work, or was limited recently, is checked before any work is done for it.
     const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
@@ -157,6 +165,8 @@ export class Executor {
     snapshot: Snapshot,
     isDoubtful: boolean,
   ): Promise<Result<Rendered>> {
+    const { contact } = this.#dependencies;
+    const used = { key, source: call, contact };
     const repeatable = repeatableAs(call);
     const pin = pinOf(call);
     let repeatOf: string | undefined;
@@ -164,7 +174,7 @@ export class Executor {
     if (isDoubtful || repeatable !== null || pin !== null) {
       const peek = { ...PEEK, idempotency: idempotency(repeatable, ''), file: { pin } };
       const peeked = await this.#admit(call, key, peek);
-      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, { key, source: call }, snapshot);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
       repeatOf = peeked.repeatOf;
       if (peeked.pinned !== snapshot.id && repeatOf === undefined) pinned = peeked.pinned;
     }
@@ -184,8 +194,7 @@ export class Executor {
         file: lease && fileAdmission(pin, lease, { edition: edition.id, follows }),
       });
       if (verdict.kind === 'lease_over') continue;
-      if (verdict.kind !== 'admitted')
-        return refusal(verdict, { price, lease }, { key, source: call }, edition);
+      if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, used, edition);
       return this.#answer(call, snapshot, key, planned, verdict);
     }
   }
@@ -218,7 +227,8 @@ export class Executor {
       status: ERRORS.key_scope.status,
       peek: false,
     });
-    if (isKeyRefused(verdict)) return refusal(verdict, NO_CHARGE, { key, source: call }, snapshot);
+    const { contact } = this.#dependencies;
+    if (isKeyRefused(verdict)) return refusal(verdict, NO_CHARGE, { key, source: call, contact }, snapshot);
     const error: ApiError = { code: 'key_scope' };
     return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
   }

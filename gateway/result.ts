@@ -63,16 +63,16 @@ export function quotaOf(verdict: KnownCaller): QuotaStatus {
   return { balance, window, windows, charged, isRepeat };
 }
 
-/** The result of a call that metering did not admit. */
+/** The result of a call that metering did not admit. @param used `contact`: where the holder of a suspended account writes to */
 export function refusal<Rendered>(
   verdict: Exclude<Verdict, Admitted>,
   { price, lease }: { price: number; lease?: PlannedLease | undefined },
-  { key: { key_id }, source }: { key: ApiKey; source: CallSource },
+  { key: { key_id }, source, contact }: { key: ApiKey; source: CallSource; contact: string },
   snapshot: Pick<Edition, 'id'>,
 ): Result<Rendered> {
   if (isKeyRefused(verdict)) {
     const error: ApiError =
-      verdict.kind === 'restricted' ? restricted(verdict.by, source) : { code: 'invalid_key' };
+      verdict.kind === 'restricted' ? restricted(verdict.by, source) : invalid(verdict, contact);
     return { kind: 'error', error, key_id, quota: null, snapshot };
   }
   const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
@@ -102,6 +102,15 @@ function shortage(
     'The account holder can raise its limit.'
   );
 }
+
+/** Only who has the secret of the key learns that its account is suspended. */
+const invalid = ({ isSuspended }: { isSuspended: boolean }, contact: string): ApiError =>
+  isSuspended
+    ? {
+        code: 'invalid_key',
+        message: `account_suspended: the account of this key is suspended. Its holder can write to ${contact}`,
+      }
+    : { code: 'invalid_key' };
 
 /** Says what was sent, never what is allowed: whoever found a key learns nothing about its owner. */
 function restricted(by: KeyRestriction, source: CallSource): ApiError {

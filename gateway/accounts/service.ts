@@ -9,6 +9,7 @@ import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { Archive } from '../archive/archive.ts';
+import { contactOf } from '../contact.ts';
 import { AccountStore } from './account-store.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { BalanceAlerts } from './balance-alerts.ts';
@@ -120,7 +121,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
-  const contact = (): string => settings.CONTACT_EMAIL ?? `${publicUrl()}/contact`;
+  const contact = (): string => contactOf(settings, publicUrl());
   const told = { redis, now, accounts, persons, members, jobs, mailer, publicUrl, contact };
   const parts = {
     notices: new Notices(told),

@@ -35,7 +35,10 @@ type Reply = [
 ];
 
 /** What it returns where no window is told. */
-type BareReply = [outcome: 'invalid_key' | 'source_needed' | 'reversed' | 'restricted', by?: KeyRestriction];
+type BareReply =
+  | [outcome: 'invalid_key', because?: 'suspended']
+  | [outcome: 'source_needed' | 'reversed']
+  | [outcome: 'restricted', by?: KeyRestriction];
 
 /** The key is bound to address ranges or origins, and the gateway did not say where the call comes from. */
 export const isSourceNeeded = (raw: unknown): boolean => (raw as BareReply)[0] === 'source_needed';
@@ -59,9 +62,10 @@ const endOf = (index: number, length_ms: number): number => (index + 1) * length
 
 /** @throws {MeteringUnavailable} when the debit was reversed before it arrived. */
 export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null, isPeek: boolean): Verdict {
-  const [kind, by] = raw as BareReply;
-  if (kind === 'invalid_key') return { kind };
-  if (kind === 'restricted') return { kind, by: by ?? 'address' };
+  const bare = raw as BareReply;
+  const [kind] = bare;
+  if (bare[0] === 'invalid_key') return { kind: bare[0], isSuspended: bare[1] === 'suspended' };
+  if (bare[0] === 'restricted') return { kind: bare[0], by: bare[1] ?? 'address' };
   if (kind === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
   if (kind === 'source_needed') throw new Error('the script was told where the call comes from');
   const reply = raw as Reply;

@@ -20,6 +20,8 @@ interface Refusals {
   /** When the first of them was given. */
   since_ms: number;
   count: number;
+  /** Whether the last of them was for a suspended account. */
+  isSuspended: boolean;
 }
 
 export class KeyStandings {
@@ -31,16 +33,19 @@ export class KeyStandings {
     const last = this.#last.get(user);
     if (last === undefined) return 'unconfirmed';
     if (last === null) return expires_at_ms !== null && now_ms >= expires_at_ms ? 'unconfirmed' : 'confirmed';
-    return last.count >= CONFIRMED_REFUSALS && isRecent(last, now_ms) ? 'refused' : 'unconfirmed';
+    if (last.count < CONFIRMED_REFUSALS || !isRecent(last, now_ms)) return 'unconfirmed';
+    return last.isSuspended ? 'suspended' : 'refused';
   }
 
-  note(user: string, verdict: Verdict['kind'], now_ms: number): void {
+  note(user: string, verdict: Verdict, now_ms: number): void {
     const last = this.#last.get(user);
-    if (verdict === 'restricted') this.#last.delete(user);
-    else if (verdict !== 'invalid_key') {
+    if (verdict.kind === 'restricted') this.#last.delete(user);
+    else if (verdict.kind !== 'invalid_key') {
       if (last !== null) this.#last.set(user, null);
-    } else if (last && isRecent(last, now_ms)) last.count += 1;
-    else this.#last.set(user, { since_ms: now_ms, count: 1 });
+    } else if (last && isRecent(last, now_ms)) {
+      last.count += 1;
+      last.isSuspended = verdict.isSuspended;
+    } else this.#last.set(user, { since_ms: now_ms, count: 1, isSuspended: verdict.isSuspended });
   }
 }
 

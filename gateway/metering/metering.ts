@@ -19,7 +19,7 @@ export interface ApiKey {
 }
 
 /** What a process knows of a key without asking Redis; see `key-standings.ts`. */
-export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused';
+export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused' | 'suspended';
 
 export interface RateWindow {
   limit: number;
@@ -149,8 +149,8 @@ export type Verdict =
   | ({ kind: 'idempotency_conflict' } & QuotaStatus)
   /** The key is bound to address ranges or to origins, and the call comes from elsewhere. */
   | { kind: 'restricted'; by: KeyRestriction }
-  /** Revoked, expired, or the account is suspended or closed. */
-  | { kind: 'invalid_key' };
+  /** Revoked, expired, or the account is closed, or suspended. */
+  | { kind: 'invalid_key'; isSuspended: boolean };
 
 export type KeyRestriction = 'address' | 'origin';
 
@@ -195,7 +195,8 @@ export interface Metering {
    */
   resolveKey(authorization: string): Promise<ApiKey | null>;
   /**
-   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once. For an `unconfirmed` one
+   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once, and so does one
+   * of a `suspended` account. For an `unconfirmed` one
    * callers ask `admit` with `peek` before they do any work.
    */
   standingOf(key: ApiKey, source: CallSource): KeyStanding;

@@ -149,8 +149,9 @@ export class RedisMetering implements Metering {
     const now_ms = this.#now();
     const { key, source } = admission;
     if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) {
-      this.#standings.note(this.#userOf(key, source), 'invalid_key', now_ms);
-      return { kind: 'invalid_key' };
+      const expired: Verdict = { kind: 'invalid_key', isSuspended: false };
+      this.#standings.note(this.#userOf(key, source), expired, now_ms);
+      return expired;
     }
     const facts = this.#factsOf(admission, now_ms);
     let reply = await this.#send(admission, facts);
@@ -159,7 +160,7 @@ export class RedisMetering implements Metering {
       reply = await this.#send(admission, facts);
     }
     const verdict = decodeVerdict(reply, now_ms, facts.debit, admission.peek === true);
-    this.#standings.note(this.#userOf(key, source), verdict.kind, now_ms);
+    this.#standings.note(this.#userOf(key, source), verdict, now_ms);
     this.#noteOverLimit(key.account_id, verdict);
     this.#count(admission, verdict, now_ms);
     return verdict;

@@ -19,7 +19,8 @@ let owner: TestKey;
 beforeAll(async () => {
   service = await Service.start();
   const { snapshots, metering } = service;
-  executor = new Executor({ metering, snapshots, now: () => NOON, log: pino({ level: 'silent' }) });
+  const contact = 'help@almanac.example';
+  executor = new Executor({ metering, snapshots, now: () => NOON, log: pino({ level: 'silent' }), contact });
   owner = await service.account({ credits: 1_000 });
 });
 afterAll(() => service.stop());

@@ -1,17 +1,21 @@
 /** Keys that no longer work: refused before any work is done for them, and without Redis once they come in a flood. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mintKeyText, parseKey } from '../../gateway/metering/keys.ts';
 import { countCommands } from '../redis.ts';
+import { call } from './mcp/mcp-client.ts';
 import { codeOf, NOON, Service, type TestKey } from './service.ts';
 
 /** Refusals within a second that Redis still confirms. */
 const CONFIRMED = 20;
 const FLOOD = 60;
 const SECOND_MS = 1_000;
+const CONTACT = 'help@almanac.example';
 const SCRIPTS = ['evalsha', 'eval'];
 
 let service: Service;
 beforeAll(async () => {
-  service = await Service.start();
+  service = await Service.start({ settings: { CONTACT_EMAIL: CONTACT } });
 });
 beforeEach(() => {
   service.clock.ms = NOON;
@@ -109,4 +113,49 @@ test('a key that works is confirmed once, then asks Redis once a call', async ()
   const ask = () => service.get('/v1/countries/KEN', { key: made.key });
   expect(await countCommands(service.client, SCRIPTS, ask)).toBe(2);
   expect(await countCommands(service.client, SCRIPTS, ask)).toBe(1);
+});
+
+const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** A well-formed key of that id with another secret. */
+function guess(key_id: string): string {
+  const id = Buffer.from([...key_id].map((character) => BASE32.indexOf(character)));
+  const { key } = mintKeyText('live', (size) => (size === id.length ? id : randomBytes(size)));
+  expect(parseKey(key)?.key_id).toBe(key_id);
+  return key;
+}
+
+describe('a key of a suspended account', () => {
+  const open = () => service.account();
+  const said = async (key: string): Promise<string> => {
+    const { status, json, headers } = await service.get(DATA, { key });
+    expect([status, json.error.code]).toEqual([401, 'invalid_key']);
+    expect(String(headers['www-authenticate'])).toContain('invalid_token');
+    return json.error.message;
+  };
+  const TOLD = `account_suspended: the account of this key is suspended. Its holder can write to ${CONTACT}`;
+  const SILENT = 'The API key is not valid.';
+
+  test('is told so and where to write to, also in a flood and by the model interface', async () => {
+    const made = await open();
+    await service.accounts.suspend(made.account_id);
+    for (let round = 0; round < FLOOD; round += 1) expect(await said(made.key)).toBe(TOLD);
+    const answer = await call(service, 'get_data', { indicator: 'alpha.life_expectancy' }, { key: made });
+    expect(answer.structured.error).toMatchObject({ code: 'invalid_key', message: TOLD });
+    await service.accounts.restore(made.account_id);
+    service.clock.ms += SECOND_MS;
+    expect((await service.get(DATA, { key: made.key })).status).toBe(200);
+    await service.accounts.close(made.account_id);
+    expect(await said(made.key)).toBe(SILENT);
+  });
+
+  test('tells nothing to whoever has not its secret, or one that is revoked', async () => {
+    const made = await open();
+    const other = await service.accounts.keys.mint(made.account_id);
+    await service.accounts.keys.revoke(other.key_id);
+    await service.accounts.suspend(made.account_id);
+    expect(await said(made.key)).toBe(TOLD);
+    expect(await said(guess(made.key_id))).toBe(SILENT);
+    expect(await said(other.key)).toBe(SILENT);
+  });
 });

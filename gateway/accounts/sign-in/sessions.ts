@@ -57,6 +57,8 @@ export interface SignedInUser {
   formScope?: string;
   /** Entries of the navigation that the user cannot open. */
   hidden?: readonly string[];
+  /** While the account is suspended: where its holder writes to. */
+  suspended?: { contact: string; href: string };
   /** Whether the user may submit forms. */
   canWrite: boolean;
   /** The only page that the user may see; all others redirect to it. */

@@ -39,7 +39,8 @@
 -- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, of_file }
 --   outcome: admitted | rate_limited | insufficient_credits | max_credits_exceeded | idempotency_conflict | lease_over;
 --            key_limit_reached: repeated is the key's monthly limit, of_file what was used of it;
---            restricted comes with 'address' or 'origin' alone; invalid_key, source_needed and reversed come without the rest
+--            restricted comes with 'address' or 'origin' alone; invalid_key comes with 'suspended' alone where that is
+--            why; source_needed and reversed come without the rest
 --   repeated: the edition of the first call when this one repeats it and is free, otherwise ''
 --   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes; absent where there is none
 --
@@ -74,7 +75,7 @@ local LEASE_KEPT_MS = 86400000
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
 local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms', key_id .. ':month', key_id .. ':bound')
 if fields[1] ~= 'active' or key[1] ~= 'active' then
-  return { 'invalid_key' }
+  return { 'invalid_key', key[1] == 'active' and fields[1] == 'suspended' and 'suspended' or nil }
 end
 
 local counter = route .. '|' .. key_id .. '|'

@@ -11,6 +11,7 @@ import { AccountError, type AccountState } from '../../accounts/records.ts';
 import type { AccountService } from '../../accounts/service.ts';
 import type { Session, SessionStore, SignedInUser } from '../../accounts/sign-in/sessions.ts';
 import { nullIfUnknown } from '../../accounts/validation.ts';
+import { contactOf } from '../../contact.ts';
 
 /** The only page for the owner of a closed account. */
 export const PRIVACY_PAGE = '/account/data';
@@ -21,6 +22,7 @@ const CLOSED = 'A closed account can no longer do this.';
 const NO_ACCOUNT = 'You are not a member of this account. Choose one of yours.';
 
 type Parts = Pick<AccountService, 'accounts' | 'members' | 'persons'>;
+type UserParts = Parts & Pick<AccountService, 'settings' | 'publicUrl'> & { sessions: SessionStore };
 
 export interface Membership {
   account_id: string;
@@ -56,7 +58,7 @@ async function membershipOf(
 }
 
 /** Returns what finds the user of a session; null if the sessions of the person were ended. */
-export function userFinder(parts: Parts & { sessions: SessionStore }) {
+export function userFinder(parts: UserParts) {
   return async (session: Session): Promise<SignedInUser | null> => {
     const person = await parts.persons.get(personIdOf(session.subject));
     if (!person || person.epoch !== session.epoch) return null;
@@ -71,9 +73,15 @@ export function userFinder(parts: Parts & { sessions: SessionStore }) {
       formScope: account_id,
       role: state === 'active' ? role : state,
       hidden: role === 'owner' ? [] : [PRIVACY_PAGE],
+      ...(state === 'suspended' && { suspended: contactLink(parts) }),
       ...(state === 'closed' && { restrictedTo: PRIVACY_PAGE, restrictedBecause: CLOSED }),
     };
   };
+}
+
+function contactLink({ settings, publicUrl }: UserParts): { contact: string; href: string } {
+  const contact = contactOf(settings, publicUrl());
+  return { contact, href: settings.CONTACT_EMAIL === undefined ? contact : `mailto:${contact}` };
 }
 
 async function currentMembership(

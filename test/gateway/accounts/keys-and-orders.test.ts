@@ -94,7 +94,10 @@ describe('keys', () => {
     expect(revoked).toMatchObject({ key_id, state: 'revoked', revoked_at_ms: world.clock.ms });
     world.clock.ms += 5000;
     expect(await world.store.keys.revoke(key_id)).toEqual(revoked);
-    expect(apiKey && (await world.metering.admit(admissionOf(apiKey)))).toEqual({ kind: 'invalid_key' });
+    expect(apiKey && (await world.metering.admit(admissionOf(apiKey)))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
   });
 
   it('stay listed after revocation, the newest fifty, and never work again', async () => {

@@ -166,7 +166,7 @@ describe('the verdict invalid_key is given for', () => {
     const { call, apiKey, account_id } = await world.customer();
     expect((await call()).kind).toBe('admitted');
     await world.store.keys.revoke(apiKey.key_id);
-    expect(await call()).toEqual({ kind: 'invalid_key' });
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
     expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
   });
 
@@ -181,11 +181,11 @@ describe('the verdict invalid_key is given for', () => {
   it('a suspended account until it is restored, and a closed one for good', async () => {
     const { call, account_id } = await world.customer();
     await world.store.suspend(account_id);
-    expect(await call()).toEqual({ kind: 'invalid_key' });
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: true });
     await world.store.restore(account_id);
     expect((await call()).kind).toBe('admitted');
     await world.store.close(account_id);
-    expect(await call()).toEqual({ kind: 'invalid_key' });
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
   });
 
   it('an expired key from the millisecond of its expiry', async () => {
@@ -198,13 +198,19 @@ describe('the verdict invalid_key is given for', () => {
     world.clock.ms = expires_at_ms - 1;
     expect((await world.metering.admit(admissionOf(apiKey))).kind).toBe('admitted');
     world.clock.ms = expires_at_ms;
-    expect(await world.metering.admit(admissionOf(apiKey))).toEqual({ kind: 'invalid_key' });
+    expect(await world.metering.admit(admissionOf(apiKey))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
   });
 
   it('a key whose account does not exist, without writing anything', async () => {
     const { apiKey } = await world.customer();
     const stray = { ...apiKey, account_id: 'acc_nobody' };
-    expect(await world.metering.admit(admissionOf(stray))).toEqual({ kind: 'invalid_key' });
+    expect(await world.metering.admit(admissionOf(stray))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
     expect(await world.redis.exists('{a:acc_nobody}:account', '{a:acc_nobody}:minute:0')).toBe(0);
   });
 });

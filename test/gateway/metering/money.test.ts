@@ -252,7 +252,10 @@ describe.each([
     const seen = await other.resolveKey(`Bearer ${key}`);
     expect(seen && (await other.admit(admissionOf(seen))).kind).toBe('admitted');
     await world.store.keys.revoke(apiKey.key_id);
-    expect(await call()).toEqual({ kind: 'invalid_key' });
-    expect(seen && (await other.admit(admissionOf(seen)))).toEqual({ kind: 'invalid_key' });
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
+    expect(seen && (await other.admit(admissionOf(seen)))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
   });
 });
