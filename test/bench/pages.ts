@@ -1,6 +1,6 @@
 /**
  * Pages of the site. The first request of each page renders it: its CPU time, compression included, as a mean over many
- * pages of its kind that nobody asked for before. A page that was asked for twice comes out of the response cache: beside
+ * pages of its kind that nobody asked for before, in a process that has rendered as many others of its kind. A page that was asked for twice comes out of the response cache: beside
  * bare node:http with the same bytes. And how many bytes a visitor's browser loads for it.
  */
 import { compareWithBare } from './comparisons.ts';
@@ -23,8 +23,9 @@ interface Kind {
 }
 
 function kindsOf({ catalogue: { indicators, countries, topics } }: OpenSnapshot): Kind[] {
+  const wanted = PAGES * (ROUNDS + 1);
   const spread = <Item>(items: readonly Item[], path: (item: Item) => string): string[] => {
-    const step = Math.max(1, Math.floor(items.length / (PAGES * ROUNDS)));
+    const step = Math.max(1, Math.floor(items.length / wanted));
     return items.filter((_, at) => at % step === 0).map(path);
   };
   const codes = countries.map(({ iso3 }) => iso3);
@@ -52,17 +53,16 @@ function kindsOf({ catalogue: { indicators, countries, topics } }: OpenSnapshot)
 async function firstRequests(session: Session, { name, paths }: Kind): Promise<Row> {
   const rounds: number[] = [];
   await using gateway = await session.gateway();
-  // Templates are compiled at their first use.
-  for (const path of paths.slice(0, 5))
-    await fetchWhole(gateway.port, { path: `${path}${path.includes('?') ? '&' : '?'}warm`, headers: BROTLI });
-  for (let round = 0; round < ROUNDS; round++) {
-    const asked = paths.filter((_, at) => at % ROUNDS === round);
+  for (let round = 0; round <= ROUNDS; round++) {
+    const asked = paths.filter((_, at) => at % (ROUNDS + 1) === round);
     const before = (await gateway.cpu()) ?? Number.NaN;
     for (const path of asked) {
       const { status } = await fetchWhole(gateway.port, { path, headers: BROTLI });
       if (status !== 200) throw new Error(`${path} answered ${status}`);
     }
-    rounds.push((((await gateway.cpu()) ?? Number.NaN) - before) / asked.length);
+    const mean = (((await gateway.cpu()) ?? Number.NaN) - before) / asked.length;
+    // In the first round templates and code are compiled.
+    if (round > 0) rounds.push(mean);
   }
   return {
     name: `first request of a page: ${name}, CPU time`,
