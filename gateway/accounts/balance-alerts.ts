@@ -11,7 +11,7 @@ import { throwUnavailable } from './redis-access.ts';
 import { expectOpenAccount, validateCredits } from './validation.ts';
 
 const SET = readScript(import.meta.url, 'lua/set-alert.lua', 3);
-const COUNT_CROSSINGS = readScript(import.meta.url, 'lua/count-crossings.lua', 2);
+const COUNT_CROSSINGS = readScript(import.meta.url, 'lua/count-crossings.lua', 3);
 const BATCH = 200;
 
 export class BalanceAlerts {
@@ -61,7 +61,8 @@ export class BalanceAlerts {
   }
 
   async #countCrossings(account_id: string, notified: number): Promise<number> {
-    const names = [redisKeys.alert(account_id), redisKeys.ledger(account_id)];
+    const { alert, ledger, webhooks } = redisKeys;
+    const names = [alert(account_id), ledger(account_id), webhooks(account_id)];
     return Number(await this.#runner.run(COUNT_CROSSINGS, [...names, notified]).catch(throwUnavailable));
   }
 }

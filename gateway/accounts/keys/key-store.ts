@@ -16,9 +16,9 @@ import { keysFrom } from '../redis-mappers.ts';
 import { throwUnknownAccount } from '../validation.ts';
 import { NO_RULES, storedRules } from './key-rules.ts';
 
-const MINT = readScript(import.meta.url, 'mint-key.lua', 2);
+const MINT = readScript(import.meta.url, 'mint-key.lua', 3);
 const CHANGE = readScript(import.meta.url, 'change-key.lua', 2);
-const REVOKE = readScript(import.meta.url, 'revoke-key.lua', 1);
+const REVOKE = readScript(import.meta.url, 'revoke-key.lua', 2);
 
 /** TTL of a `key:<id>` whose key was never activated. */
 const UNFINISHED_TTL_MS = 600_000;
@@ -91,7 +91,8 @@ export class KeyStore {
     const { limit, ranges, origins } = storedRules(rules);
     const minted = await this.#storeDigest(account_id, expires_at_ms);
     const [result, ...details] = await this.#run(MINT, [
-      ...[redisKeys.account(account_id), redisKeys.keys(account_id), now()],
+      ...[redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.webhooks(account_id)],
+      now(),
       ...[minted.key_id, minted.environment, minted.last4, by, MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS],
       ...[replaces, ends_at_ms, expires_at_ms ?? ''],
       ...[shortLabel(label), limit, ranges, origins],
@@ -158,7 +159,8 @@ export class KeyStore {
   /** Final, from the next request on. @throws {AccountError} `key_unknown` */
   async revoke(key_id: string): Promise<KeyRecord> {
     const account_id = await this.accountOf(key_id);
-    await this.#run(REVOKE, [redisKeys.keys(account_id), this.#deps.now(), key_id]);
+    const names = [redisKeys.keys(account_id), redisKeys.webhooks(account_id)];
+    await this.#run(REVOKE, [...names, this.#deps.now(), key_id]);
     return this.#get(account_id, key_id);
   }
 

@@ -7,6 +7,7 @@
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
+--   3 webhooks hash; where it exists the event is stored for it
 -- ARGV
 --   1 now_ms
 --   2 key_id
@@ -26,7 +27,7 @@
 --   | { 'unknown' } | { 'inactive', state of the account }
 --   | { 'not_replaceable', unknown | revoked | expired | replaced | changed }, the last when it expires at another time
 
-local account, keys = unpack(KEYS)
+local account, keys, webhooks = unpack(KEYS)
 local now_ms, key_id, max_active, max_inactive = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
 local replaces, ends_at_ms, expires_at_ms = ARGV[8], tonumber(ARGV[9]), ARGV[10]
 
@@ -101,6 +102,12 @@ for name, value in pairs(new) do
   if value ~= '' then
     redis.call('HSET', keys, key_id .. ':' .. name, value)
   end
+end
+
+if redis.call('EXISTS', webhooks) == 1 then
+  local type = old and 'key.rotated' or 'key.created'
+  local data = { key_id = key_id, label = new.label or '', replaces = new.replaces }
+  redis.call('HSET', webhooks, 'event:' .. type .. ':' .. key_id, cjson.encode({ type = type, at_ms = now_ms, data = data }))
 end
 
 table.sort(ended, function(a, b)

@@ -5,6 +5,7 @@
 --   1 account  hash
 --   2 ledger   stream
 --   3 order    hash
+--   4 webhooks hash; where it exists the event is stored for it
 -- ARGV
 --   1 now_ms
 --   2 order_id
@@ -12,7 +13,7 @@
 -- Returns { 'changed' | 'unchanged', state, balance, shortfall } | { 'refused', state } | { 'unknown' } | { 'too_large' }
 --   shortfall: credits of a refunded order that were already spent
 
-local account, ledger, order = unpack(KEYS)
+local account, ledger, order, webhooks = unpack(KEYS)
 local now_ms, order_id, to = ARGV[1], ARGV[2], ARGV[3]
 
 local MAX_BALANCE = 9007199254740991 -- largest exact integer of a double
@@ -52,5 +53,13 @@ if delta ~= 0 then
   redis.call('HINCRBY', account, 'granted', delta)
   redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', kind, 'delta', delta, 'balance', balance,
     'order', order_id)
+end
+if (to == 'paid' or to == 'refunded') and redis.call('EXISTS', webhooks) == 1 then
+  local type, data = 'order.' .. to, { order_id = order_id }
+  for _, name in ipairs({ 'pack_id', 'credits', 'price_minor', 'currency' }) do
+    data[name] = redis.call('HGET', order, name)
+  end
+  redis.call('HSET', webhooks, 'event:' .. type .. ':' .. order_id .. ':' .. now_ms,
+    cjson.encode({ type = type, at_ms = tonumber(now_ms), data = data }))
 end
 return { 'changed', to, balance, shortfall }

@@ -18,8 +18,8 @@ import { orderFrom } from '../redis-mappers.ts';
 import { expectOpenAccount } from '../validation.ts';
 
 const CREATE_ORDER = readScript(import.meta.url, 'create-order.lua', 3);
-const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 3);
-const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 3);
+const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 4);
+const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 4);
 
 const SESSION_FIELD = 'session:';
 const ID_LENGTH = 16;
@@ -121,6 +121,7 @@ export class OrderStore {
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
+      redisKeys.webhooks(account_id),
       this.#deps.now(),
       order_id,
       to,
@@ -144,6 +145,7 @@ export class OrderStore {
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
+      redisKeys.webhooks(account_id),
       this.#deps.now(),
       ...[order_id, kind, session_id, payment_id],
     ]);

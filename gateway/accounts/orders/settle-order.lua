@@ -13,6 +13,7 @@
 --   1 account  hash
 --   2 ledger   stream
 --   3 order    hash; reports are its fields session:<id>, payment:<id> and refund:<id>
+--   4 webhooks hash; where it exists the event is stored for it
 -- ARGV
 --   1 now_ms
 --   2 order_id
@@ -22,7 +23,7 @@
 -- Returns { 'changed' | 'recorded' | 'unchanged', state, balance, payments that were not refunded, previous state }
 --   | { 'refused', state } | { 'unknown' } | { 'too_large' }
 
-local account, ledger, order = unpack(KEYS)
+local account, ledger, order, webhooks = unpack(KEYS)
 local now_ms, order_id, report, session, payment = unpack(ARGV)
 
 local MAX_BALANCE = 9007199254740991 -- largest exact integer of a double
@@ -130,5 +131,13 @@ for _, entry in ipairs(entries) do
     redis.call('XADD', ledger, '*', 'at_ms', now_ms, 'kind', kind, 'delta', delta, 'balance', balance,
       'order', order_id)
   end
+end
+if (to == 'paid' or to == 'refunded') and redis.call('EXISTS', webhooks) == 1 then
+  local type, data = 'order.' .. to, { order_id = order_id }
+  for _, name in ipairs({ 'pack_id', 'credits', 'price_minor', 'currency' }) do
+    data[name] = facts[name]
+  end
+  redis.call('HSET', webhooks, 'event:' .. type .. ':' .. order_id .. ':' .. now_ms,
+    cjson.encode({ type = type, at_ms = tonumber(now_ms), data = data }))
 end
 return { 'changed', to, balance, unrefunded, state }

@@ -20,6 +20,8 @@ export interface WebhookHarness {
   /** The clock of the service. */
   clock: { ms: number };
   queue: Queue<DeliveryId>;
+  /** Settings of a process that sends webhooks of the same Redis. */
+  settings: Record<string, string>;
   /** A new verified account with 1,000 credits. */
   account(): Promise<string>;
   /** An endpoint at a path of the receiver. */
@@ -43,7 +45,6 @@ export async function startWebhooks(): Promise<WebhookHarness> {
   const server = await startRedis();
   const redis = await server.connect();
   const settings = readSettings({ REDIS_URL: server.url, WEBHOOK_PRIVATE_TARGETS: 'true' });
-  // Verifiers compare the time of a signature with their own clock.
   const clock = { ms: Date.now() };
   const store = { redis, now: () => clock.ms, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs: await readPacks(settings.CURATED_DIR) });
@@ -59,6 +60,7 @@ export async function startWebhooks(): Promise<WebhookHarness> {
   let made = 0;
   return {
     ...{ redis, accounts, webhooks, receiver, clock, queue },
+    settings: { ...server.settings, WEBHOOK_PRIVATE_TARGETS: 'true' },
     async account() {
       const email = `webhooks-${made++}@example.org`;
       return (await accounts.create({ email, verified: true, credits: 1_000, by: 'test' })).account_id;
