@@ -11,6 +11,7 @@ import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gatewa
 import { readExport } from '../gateway/pages/read-export.ts';
 import { type Browser, openBrowser, screenshotPath } from './browser.ts';
 import { inspect, unseenPages } from './page-checks.ts';
+import { walkWebhooks } from './webhooks-walk.ts';
 
 const runProgram = promisify(execFile);
 const EMAIL = 'ann@example.org';
@@ -27,6 +28,7 @@ beforeAll(async () => {
     settings: {
       ...stripeSettings(stripe),
       FREE_GRANT: '2',
+      WEBHOOK_PRIVATE_TARGETS: 'true',
       INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
       INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
     },
@@ -171,6 +173,9 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/');
     await inspect(page, 'account-home');
   });
+
+  it('adds a webhook, tests it, sends a failed delivery again, and removes it', () =>
+    walkWebhooks(harness, page));
 
   it('revokes the key, and the next call is refused', async () => {
     await go('/account/keys');

@@ -7,15 +7,15 @@ export const GIVEN_ROLES = ['billing', 'developer', 'viewer'] as const;
 export type GivenRole = (typeof GIVEN_ROLES)[number];
 
 /**
- * `read`: everything of the account; `keys`: create, change and revoke keys; `billing`: orders and alerts; `manage`:
- * members, name, data requests, closing.
+ * `read`: everything of the account; `keys`: create, change and revoke keys; `webhooks`: add, change and remove webhooks;
+ * `billing`: orders and alerts; `manage`: members, name, data requests, closing.
  */
-export type Permission = 'read' | 'keys' | 'billing' | 'manage';
+export type Permission = 'read' | 'keys' | 'webhooks' | 'billing' | 'manage';
 
 export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
-  owner: ['read', 'keys', 'billing', 'manage'],
+  owner: ['read', 'keys', 'webhooks', 'billing', 'manage'],
   billing: ['read', 'billing'],
-  developer: ['read', 'keys'],
+  developer: ['read', 'keys', 'webhooks'],
   viewer: ['read'],
 };
 

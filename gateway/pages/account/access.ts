@@ -17,6 +17,16 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'POST /account/keys/:key_id/rotate': 'keys',
   'GET /account/keys/:key_id/revoke': 'keys',
   'POST /account/keys/:key_id/revoke': 'keys',
+  'GET /account/webhooks': 'read',
+  'POST /account/webhooks': 'webhooks',
+  'GET /account/webhooks/:endpoint_id': 'read',
+  'POST /account/webhooks/:endpoint_id/change': 'webhooks',
+  'POST /account/webhooks/:endpoint_id/rotate': 'webhooks',
+  'POST /account/webhooks/:endpoint_id/test': 'webhooks',
+  'GET /account/webhooks/:endpoint_id/remove': 'webhooks',
+  'POST /account/webhooks/:endpoint_id/remove': 'webhooks',
+  'GET /account/webhooks/:endpoint_id/deliveries/:message_id': 'read',
+  'POST /account/webhooks/:endpoint_id/deliveries/:message_id/replay': 'webhooks',
   'GET /account/usage': 'read',
   'GET /account/wallet': 'read',
   'POST /account/wallet/alert': 'billing',
@@ -72,6 +82,8 @@ export const ACCESS: Readonly<Record<string, Access>> = {
 const REFUSALS: Readonly<Record<Permission, string>> = {
   read: 'You are not a member of this account.',
   keys: 'Your role does not allow changes of keys. Developers and the owner of the account may make them.',
+  webhooks:
+    'Your role does not allow changes of webhooks. Developers and the owner of the account may make them.',
   billing:
     'Your role does not allow orders and alerts. Billing members and the owner of the account may make them.',
   manage: 'Only the owner of the account can do this.',

@@ -35,12 +35,15 @@ import { signInLinkRoutes } from './routes/sign-in-link.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
+import { webhookDeliveryRoutes, webhookRoutes } from './routes/webhook.ts';
+import { webhooksRoutes } from './routes/webhooks.ts';
 import { userFinder } from './signed-in.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
 
 const NAV = [
   { path: '/account/', label: 'Overview' },
   { path: '/account/keys', label: 'Keys' },
+  { path: '/account/webhooks', label: 'Webhooks' },
   { path: '/account/usage', label: 'Usage' },
   { path: '/account/wallet', label: 'Wallet' },
   { path: '/account/orders', label: 'Orders' },
@@ -98,6 +101,9 @@ const ROUTES = [
   keysRoutes,
   keyRoutes,
   revokeKeyRoutes,
+  webhooksRoutes,
+  webhookRoutes,
+  webhookDeliveryRoutes,
   summaryRoutes,
   usageRoutes,
   walletRoutes,

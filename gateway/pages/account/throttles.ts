@@ -1,4 +1,4 @@
-/** Throttles of what anybody may ask for without signing in: mails, and passwords chosen through a mailed link. */
+/** Throttles of what anybody may ask for without signing in, mails and passwords chosen through a mailed link; and of webhooks. */
 import { addressDigest, DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { SIGN_IN_LINK_TTL_MS } from '../../accounts/onboarding.ts';
 import type { Throttle, ThrottlePolicy } from '../../accounts/sign-in/throttle.ts';
@@ -13,6 +13,8 @@ const INVITATIONS_PER_ACCOUNT: ThrottlePolicy = {
   max_delay_ms: 3_600_000,
   decay_ms: DAY_MS / 24,
 };
+/** Of what members have sent by hand: test events and deliveries again. */
+const WEBHOOKS_PER_ACCOUNT: ThrottlePolicy = { free_attempts: 30, max_delay_ms: 60_000, decay_ms: 60_000 };
 const CHOICE_PER_ADDRESS: ThrottlePolicy = { free_attempts: 20, max_delay_ms: 300_000, decay_ms: 60_000 };
 const CHOICE_PER_LINK: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 60_000 };
 
@@ -34,6 +36,10 @@ export const throttleMail = (throttle: Throttle, { address, email }: Asker): Pro
 /** Seconds to wait before the account may mail another invitation, or 0. */
 export const throttleInvitation = (throttle: Throttle, account_id: string): Promise<number> =>
   waitFor(throttle, [['account-invitation', account_id, INVITATIONS_PER_ACCOUNT]]);
+
+/** Seconds to wait before the account may have another webhook sent by hand, or 0. */
+export const throttleWebhooks = (throttle: Throttle, account_id: string): Promise<number> =>
+  waitFor(throttle, [['account-webhooks', account_id, WEBHOOKS_PER_ACCOUNT]]);
 
 /** As `throttleMail`, for sign-in links, which no other mail uses up. */
 export const throttleSignInLink = (throttle: Throttle, { address, email }: Asker): Promise<number> =>

@@ -8,9 +8,9 @@ import { type AccountPagesHarness, type Customer, startAccountPages } from './ha
 
 /** Written apart from the product. */
 const ALLOWED: Record<Role, readonly string[]> = {
-  owner: ['self', 'read', 'keys', 'billing', 'manage'],
+  owner: ['self', 'read', 'keys', 'webhooks', 'billing', 'manage'],
   billing: ['self', 'read', 'billing'],
-  developer: ['self', 'read', 'keys'],
+  developer: ['self', 'read', 'keys', 'webhooks'],
   viewer: ['self', 'read'],
 };
 /** Answer without a session. */

@@ -1,7 +1,9 @@
 /** Deliveries of webhooks to a real receiver: signed, retried, recorded, and ended where an endpoint ends. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import type { Delivery } from '../../../../gateway/accounts/webhooks/delivery-log.ts';
+import { EndpointStore } from '../../../../gateway/accounts/webhooks/endpoint-store.ts';
 import { WebhookSender } from '../../../../gateway/accounts/webhooks/sender.ts';
 import { startWebhooks, type WebhookHarness } from './harness.ts';
 import { answers, isSignedWith } from './receiver.ts';
@@ -68,6 +70,26 @@ it('data of another shape than that of its type is refused and stored nowhere', 
   const emit = harness.webhooks.events.emit(account_id, 'credits.low', '1', { balance: -1, threshold: 5 });
   await expect(emit).rejects.toThrow('balance');
   expect(await harness.webhooks.deliveries.list(account_id)).toEqual([]);
+});
+
+it.each(['test', 'key.stolen', ''])('no endpoint subscribes to "%s"', async (type) => {
+  const made = harness.endpoint(await harness.account(), '/none', ['key.created', type]);
+  await expect(made).rejects.toMatchObject({
+    code: 'bad_input',
+    message: expect.stringContaining(`"${type}"`),
+  });
+});
+
+it('an endpoint at a private address is refused, unless the settings allow it', async () => {
+  const { redis } = harness;
+  const store = { redis, now: () => harness.clock.ms, random: randomBytes };
+  const endpoints = new EndpointStore({ ...store, allowsPrivate: false });
+  const account_id = await harness.account();
+  const create = (url: string) => endpoints.create(account_id, { url, types: ['key.created'], by: '' });
+  await expect(create('http://example.org/')).rejects.toThrow('an https:// address');
+  await expect(create('https://169.254.169.254/')).rejects.toThrow('no address of the public internet');
+  await expect(create('https://localhost/')).rejects.toThrow('no address of the public internet');
+  expect(await create('https://example.org/')).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
 });
 
 describe('a failing endpoint', () => {

@@ -189,7 +189,7 @@ it('a worker that is killed while it sends loses nothing: another sends it again
   const account_id = await harness.account();
   const { endpoint_id } = await harness.endpoint(account_id, '/killed', ['key.created']);
   receiver.respond = () => {};
-  const child = fork(new URL('worker-program.ts', import.meta.url), { env: { ...process.env, ...settings } });
+  const child = fork(new URL('worker-program.ts', import.meta.url), { env: settings });
   await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
   await expect.poll(() => receiver.received.length).toBe(1);
   child.kill('SIGKILL');
