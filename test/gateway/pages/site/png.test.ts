@@ -1,4 +1,5 @@
 /** Pictures as PNG: sizes, fonts, cards, and a flood of them. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { QueueFull } from '../../../../gateway/errors.ts';
 import { PngRenderer } from '../../../../gateway/pages/site/charts/png.ts';
@@ -110,9 +111,38 @@ describe('the renderer', () => {
       return begun;
     });
     const settled = await Promise.allSettled(pictures);
-    // When one is done, only the next one has begun.
+    // When one is done, the next one has not begun: the renderer rests.
     const ends = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    expect([ends, begun]).toEqual([[2, 3, 4, 5, 5], 5]);
+    expect([ends, begun]).toEqual([[1, 2, 3, 4, 5], 5]);
+  });
+
+  test('rests three times as long as a picture took, after it was handed over', async () => {
+    let now_ms = 0;
+    let begun = 0;
+    const rests: number[] = [];
+    const { promise: rested, resolve: endRest } = Promise.withResolvers<void>();
+    const clock = {
+      now: () => now_ms,
+      rest: (ms: number) => {
+        rests.push(ms);
+        return rested;
+      },
+    };
+    const renderer = new PngRenderer({ clock });
+    const ask = (took_ms: number): Promise<unknown> =>
+      renderer.render(() => {
+        begun += 1;
+        now_ms += took_ms;
+        return drawing('')();
+      });
+    await ask(7);
+    const others = [ask(40), ask(2_000)];
+    await nextTurn();
+    expect([rests, begun]).toEqual([[21], 1]);
+    endRest();
+    await Promise.all(others);
+    await nextTurn();
+    expect([rests, begun]).toEqual([[21, 120, 500], 3]);
   });
 
   test('gives nothing where there is nothing to show', async () => {
