@@ -13,6 +13,8 @@ const WHAT: Readonly<Record<string, string>> = {
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
   'low-balance': 'Mail about a low balance',
+  spending: 'Alert about spending',
+  'indicators-changed': 'Alert about changed indicators',
   'operator-alert': 'Alert to operators',
   'webhook-disabled': 'Mail about a disabled webhook',
   notice: 'Mail about a change',

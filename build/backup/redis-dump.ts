@@ -22,6 +22,7 @@ const INDEXES: readonly string[] = [
   redisKeys.orders,
   redisKeys.accountsChanged,
   redisKeys.alerts,
+  redisKeys.spendingAlerts,
   redisKeys.webhookAccounts,
   redisKeys.operators,
 ];
@@ -71,6 +72,7 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 function namesOf(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
     redisKeys;
+  const { spending, changeAlerts, usedIndicators } = redisKeys;
   const { members, invitations, webhooks, webhookDeliveries, webhookLog } = redisKeys;
   const always = [
     account,
@@ -83,6 +85,9 @@ function namesOf(account_id: string, now_ms: number): string[] {
     accountOrders,
     login,
     alert,
+    spending,
+    changeAlerts,
+    usedIndicators,
     webhooks,
     webhookDeliveries,
     webhookLog,

@@ -32,6 +32,10 @@
  *                                     event:<type>:<id> -> JSON: an event that no endpoint was told yet
  *   {a:ID}:deliveries         zset    <endpoint id>:<message id> by the time of the event; kept for 30 days, 200 of an endpoint
  *   {a:ID}:delivery-log       hash    that name -> JSON: type, at_ms, body; name:state, name:attempts (JSON)
+ *   {a:ID}:spending           hash    above (credits), per_ms, seen, told, <window>:spent: alert about spending; see count-spending.lua
+ *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: what the holder is not told of
+ *   {a:ID}:used               zset    indicator ids by the number of the last UTC day of their use; kept for 30 days
+ *   {a:ID}:told:EDITION       string  set when the holder was told what that edition changed; expires after 60 days
  *   {a:ID}:export:RID         string  gzip of the JSON of an export, as earlier versions stored it; expires after days
  *
  * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
@@ -73,6 +77,8 @@
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the open request of that kind of an account
  *   alerts                    zset    account ids with a notification of a low balance
+ *   alerts:spending           zset    account ids with an alert about spending
+ *   alerts:edition            string  when the newest edition was published of which holders were told, in Unix milliseconds
  *   {alerts}:conditions       hash    condition -> JSON: what operators were told that it began; see admin/alerts/condition-store.ts
  *   {alerts}:deliveries       hash    <alert id>.<mail or webhook> -> JSON: alerts to operators that are to be delivered
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
@@ -149,6 +155,10 @@ export const redisKeys = {
   webhooks: (accountId: string) => `${tag(accountId)}:webhooks`,
   webhookDeliveries: (accountId: string) => `${tag(accountId)}:deliveries`,
   webhookLog: (accountId: string) => `${tag(accountId)}:delivery-log`,
+  spending: (accountId: string) => `${tag(accountId)}:spending`,
+  changeAlerts: (accountId: string) => `${tag(accountId)}:change-alerts`,
+  usedIndicators: (accountId: string) => `${tag(accountId)}:used`,
+  toldOf: (accountId: string, edition: string) => `${tag(accountId)}:told:${encodeURIComponent(edition)}`,
   exportFile: (accountId: string, requestId: string) =>
     `${tag(accountId)}:export:${encodeURIComponent(requestId)}`,
 
@@ -186,6 +196,8 @@ export const redisKeys = {
   accountRequests: (accountId: string) => `{requests}:of:${encodeURIComponent(accountId)}`,
   requestNow: (accountId: string, kind: string) => `{requests}:now:${kind}:${encodeURIComponent(accountId)}`,
   alerts: 'alerts',
+  spendingAlerts: 'alerts:spending',
+  toldEdition: 'alerts:edition',
   alertConditions: '{alerts}:conditions',
   alertDeliveries: '{alerts}:deliveries',
   alertWatcher: '{alerts}:watcher',

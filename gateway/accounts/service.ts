@@ -11,6 +11,8 @@ import type { CreditPack } from '../../data/schema/curated.ts';
 import { Archive } from '../archive/archive.ts';
 import { contactOf } from '../contact.ts';
 import { AccountStore } from './account-store.ts';
+import { ChangeAlerts, type ServedEditions } from './alerts/change-alerts.ts';
+import { SpendingAlerts } from './alerts/spending-alerts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { BalanceAlerts } from './balance-alerts.ts';
 import { FreeGrants } from './free-grants.ts';
@@ -48,6 +50,8 @@ export interface AccountServiceDependencies {
   log: Logger;
   /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
+  /** Whose changes holders are told of. Default: none. */
+  served?: ServedEditions;
   /** Default: from the settings. */
   mailer?: Mailer;
   /** Default: from the settings; then `stop` closes it. */
@@ -70,6 +74,8 @@ export interface AccountService {
   emailChanges: EmailChanges;
   audit: AuditLog;
   alerts: BalanceAlerts;
+  spendingAlerts: SpendingAlerts;
+  changeAlerts: ChangeAlerts;
   webhooks: Webhooks;
   onboarding: Onboarding;
   operatorAlerts: OperatorAlerts;
@@ -104,6 +110,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const persons = new PersonStore(store);
   const members = new MemberStore(store, persons);
   const alerts = new BalanceAlerts(redis);
+  const spendingAlerts = new SpendingAlerts(redis);
+  const changeAlerts = new ChangeAlerts(redis, dependencies.served ?? { current: () => null });
   const webhooks = openWebhooks(store, settings);
   stops.push(() => webhooks.close());
   const audit = new AuditLog(redis, now, archive);
@@ -121,6 +129,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
+  stops.push(() => operatorAlerts.close());
   const contact = (): string => contactOf(settings, publicUrl());
   const told = { redis, now, accounts, persons, members, jobs, mailer, publicUrl, contact };
   const parts = {
@@ -128,6 +137,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
     expiringKeys: new ExpiringKeys(told),
     accounts,
     alerts,
+    spendingAlerts,
+    changeAlerts,
     webhooks,
     audit,
     onboarding,

@@ -37,6 +37,7 @@ import {
 } from './metering.ts';
 import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
+import { UsedIndicators } from './used-indicators.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 8);
 /** The same script for a file, whose lease and pin are keys. */
@@ -93,6 +94,7 @@ export class RedisMetering implements Metering {
   readonly #visitors: AddressMeter;
   readonly #reversals: DebitReversals;
   readonly #totals: UsageTotals;
+  readonly #used: UsedIndicators;
   readonly #arguments: AdmitArguments;
   /** Ids of keys that are bound to address ranges or origins, as far as this process knows: their calls say where they come from. */
   readonly #bound = new BoundedCache<true>(CACHED_KEYS);
@@ -122,6 +124,7 @@ export class RedisMetering implements Metering {
     });
     this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new UsageTotals(redis);
+    this.#used = new UsedIndicators(this.#runner);
     this.#arguments = new AdmitArguments([
       settings.ANONYMOUS_PER_MINUTE,
       settings.ANONYMOUS_PER_DAY,
@@ -230,12 +233,12 @@ export class RedisMetering implements Metering {
     return this.#probe;
   }
 
-  /** Writes pending reversals and totals. Call before the connection closes. */
+  /** Writes pending reversals, totals and used indicators. Call before the connection closes. */
   async flush(): Promise<void> {
-    await Promise.all([this.#reversals.flush(), this.#totals.flush()]);
+    await Promise.all([this.#reversals.flush(), this.#totals.flush(), this.#used.flush()]);
   }
 
-  #count({ route, status, rows, peek }: Admission, verdict: Verdict, now_ms: number): void {
+  #count({ key, route, status, rows, peek, indicators }: Admission, verdict: Verdict, now_ms: number): void {
     if (verdict.kind === 'invalid_key' || verdict.kind === 'lease_over') return;
     if (peek && verdict.kind === 'admitted') return;
     const served = verdict.kind === 'admitted' && status < 400;
@@ -243,6 +246,7 @@ export class RedisMetering implements Metering {
     // The rows of a file count with its first call.
     const counted = served && !verdict.isLeased ? rows : 0;
     this.#totals.count(route, now_ms, { failed: !served, rows: counted, credits });
+    if (served && indicators) this.#used.note(key.account_id, indicators, now_ms);
   }
 
   #noteOverLimit(account_id: string, verdict: Verdict): void {

@@ -112,6 +112,7 @@ export async function startServerProcess(
     now,
     log,
     archive,
+    served: snapshots,
     publicUrl: () => publicUrl,
   });
   shutdownHooks.push(() => account.stop());

@@ -1,8 +1,11 @@
 /** Privacy requests that operators close: an erasure is done only when the account really was erased. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { readToldKinds, setToldKinds } from '../../gateway/accounts/alerts/change-settings.ts';
+import { SpendingAlerts } from '../../gateway/accounts/alerts/spending-alerts.ts';
 import { AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import { BalanceAlerts } from '../../gateway/accounts/balance-alerts.ts';
 import { createMailer } from '../../gateway/accounts/mail/mailer.ts';
@@ -11,6 +14,7 @@ import { founderOf, PersonStore } from '../../gateway/accounts/people/person-sto
 import { Erasures } from '../../gateway/accounts/privacy/erasures.ts';
 import { ExportFiles } from '../../gateway/accounts/privacy/export-files.ts';
 import { EndpointStore } from '../../gateway/accounts/webhooks/endpoint-store.ts';
+import { readUsedDays, UsedIndicators } from '../../gateway/metering/used-indicators.ts';
 import { silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
@@ -43,6 +47,11 @@ async function person() {
   });
   await personsOf(service).setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
   await new BalanceAlerts(client).set(account_id, 3);
+  await new SpendingAlerts(client).set(account_id, { above: 5, per: 'day' });
+  await setToldKinds(client, account_id, []);
+  const used = new UsedIndicators(new ScriptRunner(client));
+  used.note(account_id, ['alpha.life_expectancy'], service.clock.ms);
+  await used.flush();
   const webhook = { url: 'https://hooks.example.org/ada', types: ['key.created'], by: email };
   await endpointsOf(service).create(account_id, webhook);
   const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
@@ -65,7 +74,7 @@ const ALL = {
     key_labels: 2,
     orders: 1,
     exports: 0,
-    alerts: 1,
+    alerts: 2,
     webhooks: 1,
   },
 };
@@ -85,6 +94,9 @@ const stateOf = async (account_id: string) => {
     ),
     password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
     alert: await new BalanceAlerts(service.client).get(account_id),
+    ...{ spending: await new SpendingAlerts(service.client).get(account_id) },
+    changes: await readToldKinds(service.client, account_id),
+    used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),
   };
 };
@@ -92,6 +104,7 @@ const stateOf = async (account_id: string) => {
 const ERASED = {
   ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
   ...{ password: null, alert: null, webhooks: [] },
+  ...{ spending: null, changes: ['revised', 'renamed', 'withdrawn'], used: 0 },
 };
 
 it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
@@ -103,7 +116,7 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
     ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
-    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 1 balance alert, 1 webhook.',
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 2 alerts, 1 webhook.',
   );
   const audit = new AuditLog(service.client, () => service.clock.ms);
   const [closed, erased] = await audit.list({ subject: accountSubject(account_id) });

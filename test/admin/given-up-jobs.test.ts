@@ -42,6 +42,8 @@ beforeAll(async () => {
       'email-changed': work,
       'ownership-offered': work,
       'operator-alert': work,
+      spending: work,
+      'indicators-changed': work,
       erasure: work,
       sweep: work,
       erase: work,

@@ -13,12 +13,18 @@ import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition, OperatorAlert } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
 import { type AccountService, openAccountService } from '../../gateway/accounts/service.ts';
+import {
+  answers,
+  isSignedWith,
+  type Receiver,
+  startReceiver,
+} from '../gateway/accounts/webhooks/receiver.ts';
 import { startFakeSmtp } from '../gateway/pages/fake-smtp.ts';
 import { flushRedis, silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { type AnyAdminService, NOON, startAdminOn, wordsOf } from './harness.ts';
-import { startWebhookReceiver } from './webhook-receiver.ts';
 
-const KEY = randomBytes(32);
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
+const HOOK = '/alerts?token=secret-part';
 const EMAIL = 'night@example.org';
 const LOOK_MS = 20;
 const NO_PAGE = { status: 0, headers: {}, html: '', location: '' };
@@ -128,7 +134,7 @@ describe('conditions over random histories', () => {
 describe('two gateways', () => {
   let redis: TestRedis;
   let smtp: Awaited<ReturnType<typeof startFakeSmtp>>;
-  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  let receiver: Receiver;
   let services: AccountService[];
   let areas: AnyAdminService[];
   let reporter: RunReporter;
@@ -138,18 +144,18 @@ describe('two gateways', () => {
   beforeAll(async () => {
     redis = await startRedis();
     smtp = await startFakeSmtp();
-    receiver = await startWebhookReceiver(KEY);
+    receiver = await startReceiver();
     const settings = {
       ...{ REDIS_URL: redis.url, SMTP_URL: smtp.url, LOG_LEVEL: 'silent' },
-      ...{ OPERATOR_ALERT_EMAIL: EMAIL, OPERATOR_WEBHOOK_URL: receiver.url },
-      OPERATOR_WEBHOOK_SECRET: `whsec_${KEY.toString('base64')}`,
+      ...{ OPERATOR_ALERT_EMAIL: EMAIL, OPERATOR_WEBHOOK_URL: receiver.url + HOOK },
+      OPERATOR_WEBHOOK_SECRET: SECRET,
     };
     const client = await redis.connect();
     const open = () =>
       openAccountService({
         settings: readSettings(settings),
         redis: client,
-        now: () => NOON,
+        now: Date.now,
         log: silentLog,
         publicUrl: () => 'http://127.0.0.1',
       });
@@ -190,9 +196,9 @@ describe('two gateways', () => {
   }
 
   const eventsOf = (name: string): string[] =>
-    receiver.received.flatMap(({ body }) =>
+    receiver.received.flatMap(({ payload }) =>
       (['begun', 'ended'] as const).filter((event) =>
-        (body.data[event] as Condition[]).some(({ condition }) => condition === name),
+        (payload.data[event] as Condition[]).some(({ condition }) => condition === name),
       ),
     );
   /** Mails have lines of at most 76 characters. */
@@ -220,9 +226,9 @@ describe('two gateways', () => {
     await expect.poll(() => mentions('No longer the case')).toBeGreaterThan(0);
     await untilLooked(5);
     expect(eventsOf('held-run:who-gho')).toEqual(['begun', 'ended']);
-    expect(receiver.received.every(({ isSigned, body }) => isSigned && body.type === 'operator.alert')).toBe(
-      true,
-    );
+    expect(
+      receiver.received.every((one) => isSignedWith(SECRET, one) && one.payload.type === 'operator.alert'),
+    ).toBe(true);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(receiver.received.length);
     expect(smtp.mails.length).toBe(receiver.received.length);
   });
@@ -249,7 +255,7 @@ describe('two gateways', () => {
     const client = await redis.connect();
     const settings = services[0]?.settings;
     if (!settings) throw new Error('no settings');
-    const later = { settings, redis: client, now: () => NOON, log: silentLog, publicUrl: () => '' };
+    const later = { settings, redis: client, now: Date.now, log: silentLog, publicUrl: () => '' };
     services = [await openAccountService(later), await openAccountService(later)];
     for (const service of services) service.startWorker();
     await expect.poll(() => eventsOf('failed-run:who-gho')).toEqual(['begun']);
@@ -259,8 +265,8 @@ describe('two gateways', () => {
   });
 
   it('repeat what the receiver refused, under the same id, and tell of no alert that was given up', async () => {
-    receiver.state.status = 500;
-    const before = receiver.received.length;
+    receiver.received.length = 0;
+    receiver.respond = answers(500);
     await report('who-gho', { status: 'succeeded' });
     const waiting = async () => (await queue.getDelayed()).find(({ name }) => name === 'operator-alert');
     for (let attempt = 1; attempt <= 4; attempt++) {
@@ -272,14 +278,16 @@ describe('two gateways', () => {
     await untilLooked(3);
     const open = (await client?.hkeys(redisKeys.alertConditions)) ?? [];
     expect(open.filter((name) => name.startsWith('given-up-job'))).toEqual([]);
-    receiver.state.status = 204;
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
+    expect(receiver.received).toHaveLength(5);
+    receiver.respond = answers(204);
     const operator = await areas[0]?.signedIn();
     const [failed] = await queue.getFailed();
     expect(wordsOf((await operator?.get('/admin/runs')) ?? NO_PAGE)).toContain('Alert to operators');
     const answer = await operator?.submit('/admin/runs', `/admin/jobs/${failed?.id}/retry`, {});
     expect(answer?.status).toBe(303);
-    await expect.poll(() => receiver.received.length).toBe(before + 1);
-    expect(eventsOf('failed-run:who-gho')).toEqual(['begun', 'ended']);
+    await expect.poll(() => receiver.received.length).toBe(6);
+    expect(eventsOf('failed-run:who-gho')).toEqual(Array(6).fill('ended'));
     expect(failed?.id).toBe(`operator-alert-${receiver.received.at(-1)?.id.slice('msg_'.length)}.webhook`);
     await expect.poll(() => client?.hlen(redisKeys.alertDeliveries)).toBe(0);
   });
@@ -293,7 +301,7 @@ describe('two gateways', () => {
     expect(page?.html).not.toContain('secret-part');
     const answer = await operator?.submit('/admin/', '/admin/alerts/test', {});
     expect(answer?.status).toBe(303);
-    await expect.poll(() => receiver.received.at(-1)?.body.type).toBe('test');
+    await expect.poll(() => receiver.received.at(-1)?.payload.type).toBe('test');
     await expect.poll(() => mentions('An operator asked for this test alert')).toBe(1);
     const viewer = await areas[1]?.signedIn('viewer');
     expect((await viewer?.get('/admin/'))?.html).not.toContain('/admin/alerts/test');

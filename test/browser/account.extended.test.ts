@@ -161,15 +161,24 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-orders');
   });
 
-  it('looks at usage, wallet and overview, and sets a low-balance alert', async () => {
+  it('looks at usage, wallet and overview, and sets alerts', async () => {
     expect(await curl(key, '/v1/rankings/fixture.nothing')).toBe('404');
     await go('/account/usage');
     await inspect(page, 'account-usage');
     await go('/account/wallet');
-    await page.getByLabel(/falls below/).fill('500');
-    await button('Save').click();
-    await page.getByText('You will get an e-mail when fewer than 500').waitFor();
     await inspect(page, 'account-wallet');
+    await go('/account/alerts');
+    await page.getByLabel(/falls below/).fill('500');
+    await button('Save').first().click();
+    await page.getByText('You will get an e-mail when fewer than 500').waitFor();
+    await page.getByLabel(/cost more than/).fill('200');
+    await page.getByLabel('In one').selectOption('hour');
+    await button('Save').nth(1).click();
+    await page.getByText('more than 200 credits in one hour').waitFor();
+    await page.getByLabel('revised').uncheck();
+    await button('Save').nth(2).click();
+    await page.getByText('are renamed or withdrawn').waitFor();
+    await inspect(page, 'account-alerts');
     await go('/account/');
     await inspect(page, 'account-home');
   });

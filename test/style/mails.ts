@@ -131,6 +131,28 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
       OPERATOR,
     ),
   ],
+  spendingAbove: [
+    known(
+      alerts.spendingAbove(TO, LINK, {
+        spent: 600,
+        threshold: 500,
+        per: 'hour',
+        since: '2026-11-23T12:00:00Z',
+      }),
+      'calls of an hour or day cost more than set, if asked for; once for each',
+      OWNER,
+    ),
+  ],
+  indicatorsChanged: [
+    known(
+      alerts.indicatorsChanged(TO, LINK, {
+        ...{ edition: '(snapshot)', published_at: '2026-11-23T02:00:00Z' },
+        changed: [{ indicator: '(id)', change: 'withdrawn' }],
+      }),
+      'a new snapshot revises, renames or withdraws indicators used in the last 30 days',
+      OWNER,
+    ),
+  ],
   operatorAlert: [
     known(
       alerts.operatorAlert(TO, {

@@ -1,5 +1,8 @@
 /** Handlers of the account jobs. All are idempotent: a job may run again after it was done. */
 import type { AccountStore } from '../account-store.ts';
+import { alertHandlers, queueAlerts } from '../alerts/alert-jobs.ts';
+import type { ChangeAlerts } from '../alerts/change-alerts.ts';
+import type { SpendingAlerts } from '../alerts/spending-alerts.ts';
 import type { AuditLog } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
 import type { Mailer } from '../mail/mailer.ts';
@@ -18,6 +21,8 @@ import { type JobHandlers, type JobProducer, prepareJobId } from './queue.ts';
 export interface JobHandlerDependencies {
   accounts: AccountStore;
   alerts: BalanceAlerts;
+  spendingAlerts: SpendingAlerts;
+  changeAlerts: ChangeAlerts;
   webhooks: Webhooks;
   audit: AuditLog;
   onboarding: Onboarding;
@@ -78,6 +83,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       }
       await alerts.markNotified(account_id, crossings);
     },
+    ...alertHandlers(dependencies),
     'operator-alert': ({ delivery }) => operatorAlerts.deliver(delivery),
     'webhook-disabled': async ({ account_id, endpoint_id }) => {
       const endpoint = (await webhooks.endpoints.list(account_id)).find(
@@ -124,6 +130,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
           await jobs.add('webhook-disabled', { account_id, endpoint_id }, id);
         }
       }
+      await queueAlerts(dependencies);
     },
   };
 }

@@ -23,6 +23,10 @@ export interface JobData {
   'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
+  /** More was spent in an hour or a day than the holder set. */
+  spending: { account_id: string };
+  /** An edition changed indicators that the account uses. */
+  'indicators-changed': { account_id: string; edition: string };
   /** Delivers an alert to operators; see `OperatorAlerts`. */
   'operator-alert': { delivery: string };
   /** An endpoint is gone, or has failed for days. */

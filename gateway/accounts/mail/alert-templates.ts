@@ -1,6 +1,10 @@
 /** Mails that tell of something that happened: to operators and to holders of accounts. */
+import type { EditionDigest } from '../alerts/change-alerts.ts';
+import type { ChangedIndicator } from '../alerts/changed-indicators.ts';
 import type { Condition, OperatorAlert } from '../operator-alerts/operator-alert.ts';
 import type { Mail } from './mailer.ts';
+
+const count = new Intl.NumberFormat('en');
 
 const signed = (...paragraphs: string[]): string => `${[...paragraphs, 'Almanac'].join('\n\n')}\n`;
 
@@ -39,4 +43,47 @@ function subjectOf({ begun, ended: over }: OperatorAlert): string {
   const what = first?.what ?? '';
   const shown = what.length > SUBJECT_LENGTH ? `${what.slice(0, SUBJECT_LENGTH - 1)}…` : what;
   return `${lead}${shown}${others > 0 ? ` And ${others} more.` : ''}`;
+}
+
+export const spendingAbove = (
+  to: string,
+  link: string,
+  { spent, threshold, per, since }: { spent: number; threshold: number; per: 'hour' | 'day'; since: string },
+): Mail => ({
+  to,
+  subject: `You spent more than ${count.format(threshold)} credits in one ${per}`,
+  link,
+  text: signed(
+    `Calls with keys of your Almanac account cost ${count.format(spent)} credits since ${since}. You asked to be told when they cost more than ${count.format(threshold)} in one ${per} (UTC). There is no second mail for this ${per}.`,
+    `Change this alert at:\n\n${link}`,
+  ),
+});
+
+const CHANGES = {
+  revised: 'Revised: figures of the same years are different now, or gone',
+  renamed: 'Renamed: the former ids still work',
+  withdrawn: 'Withdrawn: no longer in the snapshot',
+} as const;
+
+function describe({ indicator, to, figures }: ChangedIndicator): string {
+  if (to !== undefined) return `- ${indicator} is now ${to}`;
+  return figures === undefined ? `- ${indicator}` : `- ${indicator} (${count.format(figures)} figures)`;
+}
+
+export function indicatorsChanged(to: string, link: string, { edition, changed }: EditionDigest): Mail {
+  const names = new Set(changed.map(({ indicator }) => indicator));
+  const sections = (['revised', 'renamed', 'withdrawn'] as const).flatMap((kind) =>
+    section(CHANGES[kind], changed.filter(({ change }) => change === kind).map(describe)),
+  );
+  const many = names.size === 1 ? 'An indicator' : `${count.format(names.size)} indicators`;
+  return {
+    to,
+    subject: `${many} that you use changed`,
+    link,
+    text: signed(
+      `Snapshot ${edition} of Almanac changed what your account used in the 30 days before.`,
+      ...sections,
+      `Choose what you are told at:\n\n${link}`,
+    ),
+  };
 }

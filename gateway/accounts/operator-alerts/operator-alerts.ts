@@ -10,8 +10,9 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { JobProducer } from '../jobs/queue.ts';
 import { operatorAlert } from '../mail/alert-templates.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import { WebhookSender } from '../webhooks/sender.ts';
+import { signedHeaders } from '../webhooks/signature.ts';
 import type { AlertChannel, OperatorAlert } from './operator-alert.ts';
-import { postSigned } from './signed-webhook.ts';
 
 type AlertSettings = Pick<
   Settings,
@@ -36,6 +37,8 @@ export class OperatorAlerts {
   readonly #mailer: Mailer;
   readonly #now: () => number;
   readonly #random: (bytes: number) => Buffer;
+  /** The operators' own receiver may be on their network. */
+  readonly #sender = new WebhookSender({ allowsPrivate: true });
 
   constructor({ redis, settings, mailer, now, random }: OperatorAlertDependencies) {
     const { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: secret } = settings;
@@ -96,14 +99,24 @@ export class OperatorAlerts {
     await this.#redis.hdel(redisKeys.alertDeliveries, delivery);
   }
 
+  close(): Promise<void> {
+    return this.#sender.close();
+  }
+
   async #sendMail(alert: OperatorAlert): Promise<void> {
     if (this.#email !== null) await this.#mailer.send(operatorAlert(this.#email, alert));
   }
 
   async #post({ id, at, isTest, begun, ended }: OperatorAlert): Promise<void> {
     if (this.#webhook === null) return;
-    const event = { type: isTest ? 'test' : 'operator.alert', timestamp: at, data: { begun, ended } };
-    await postSigned(this.#webhook, { id: `msg_${id}`, body: JSON.stringify(event), now_ms: this.#now() });
+    const { url, secret } = this.#webhook;
+    const type = isTest ? 'test' : 'operator.alert';
+    const body = JSON.stringify({ type, timestamp: at, data: { begun, ended } });
+    const sent_at_s = Math.floor(this.#now() / 1_000);
+    const headers = signedHeaders({ message_id: `msg_${id}`, sent_at_s, body }, [secret]);
+    const { status, answer } = await this.#sender.send(url, headers, body);
+    if (status === null) throw new Error(`the webhook of operators did not answer: ${answer}`);
+    if (status < 200 || status > 299) throw new Error(`the webhook of operators answered ${status}`);
   }
 }
 

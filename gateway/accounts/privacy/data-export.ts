@@ -8,7 +8,10 @@ import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts'
 import type { Archive } from '../../archive/archive.ts';
 import { type Gap, isGap } from '../../archive/entries.ts';
 import { readUsage } from '../../metering/usage.ts';
+import { readUsedDays } from '../../metering/used-indicators.ts';
 import type { AccountStore } from '../account-store.ts';
+import { readToldKinds } from '../alerts/change-settings.ts';
+import { SpendingAlerts } from '../alerts/spending-alerts.ts';
 import { type AuditLog, accountSubject, personSubject } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
 import { readWholeLedger } from '../ledger-history.ts';
@@ -63,12 +66,20 @@ export function listAccountData(
   const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
   const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });
   return [
-    list('account', 'The account, its credits and its low-balance alert.', async function* () {
-      const [account, low_balance_alert] = await Promise.all([
+    list('account', 'The account, its credits and its alerts.', async function* () {
+      const [account, low_balance_alert, spending_alert] = await Promise.all([
         accounts.get(account_id),
         alerts.get(account_id),
+        new SpendingAlerts(redis).get(account_id),
       ]);
-      yield { prepared_at: new Date(now()).toISOString(), account, low_balance_alert };
+      const change_alerts = await readToldKinds(redis, account_id);
+      yield {
+        prepared_at: new Date(now()).toISOString(),
+        account,
+        low_balance_alert,
+        spending_alert,
+        change_alerts,
+      };
     }),
     list('members', 'Members of the account with their roles.', async function* () {
       for (const { person_id, ...member } of await members.list(account_id)) {
@@ -92,6 +103,9 @@ export function listAccountData(
     ),
     list('ledger', 'Every change of the balance, newest first.', () =>
       complete(readWholeLedger(accounts, account_id)),
+    ),
+    list('used-indicators', 'Indicators used in the last 30 days, with the last day.', () =>
+      each(readUsedDays(redis, account_id).catch(throwUnavailable)),
     ),
     list('webhooks', 'Webhooks, without their secrets.', () =>
       each(redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable)),

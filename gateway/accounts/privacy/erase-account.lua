@@ -1,4 +1,4 @@
--- Removes personal data from a closed account: address, name, members, alert, and of keys their label,
+-- Removes personal data from a closed account: address, name, members, alerts, used indicators, and of keys their label,
 -- maker, address ranges and origins. Idempotent.
 --
 -- KEYS, all with the account's hash tag
@@ -8,12 +8,15 @@
 --   4 alert    hash
 --   5 members  hash
 --   6 invitations  hash
+--   7 spending, 8 change_alerts  hashes
+--   9 used     zset
 -- ARGV
 --   1 now_ms
 --   2 opaque  id that replaces the person
 -- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
 local account, keys, login, alert, members, invitations = unpack(KEYS)
+local spending, change_alerts, used = KEYS[7], KEYS[8], KEYS[9]
 local now_ms, opaque = ARGV[1], ARGV[2]
 
 local facts = redis.call('HMGET', account, 'state', 'erased_as')
@@ -25,7 +28,7 @@ elseif facts[2] then
   return { 'unchanged', facts[2] }
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
-redis.call('DEL', login, alert, members, invitations)
+redis.call('DEL', login, alert, members, invitations, spending, change_alerts, used)
 local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
   if personal[string.match(field, ':(.*)$')] then

@@ -33,7 +33,7 @@ import { endpointsFrom } from '../webhooks/endpoint-records.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'erase-account.lua', 6);
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 9);
 
 const ID_LENGTH = 16;
 const BY = 'system';
@@ -69,14 +69,14 @@ export class Erasures {
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
     const { accounts, requests, redis } = this.#deps;
-    const [account, erased_as, keys, orders, asked, owner, alert, hash] = await Promise.all([
+    const [account, erased_as, keys, orders, asked, owner, alerts, hash] = await Promise.all([
       accounts.get(account_id),
       redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
       accounts.keys.list(account_id),
       accounts.orders.list(account_id),
       requests.listOf(account_id),
       this.#ownerToErase(account_id),
-      redis.exists(redisKeys.alert(account_id)).catch(throwUnavailable),
+      redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)).catch(throwUnavailable),
       redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable),
     ]);
     const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
@@ -88,7 +88,7 @@ export class Erasures {
       key_labels: keys.filter(isTelling).length,
       orders: orders.filter(({ state }) => state === 'pending').length,
       exports: files.filter((exists) => exists).length,
-      alerts: alert,
+      alerts,
       webhooks: endpointsFrom(hash).length,
     };
   }
@@ -105,7 +105,7 @@ export class Erasures {
     const { keys, orders, webhooks } = await this.find(account_id);
     return (
       `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
-      'labels, makers and rules of keys, alert and exports; keeps ledger, orders and usage.'
+      'labels, makers and rules of keys, alerts, used indicators and exports; keeps ledger, orders and usage.'
     );
   }
 
@@ -181,6 +181,7 @@ export class Erasures {
       await persons.removeAccount(person_id, account_id);
     await mailer.deleteFor(email);
     await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
+    await redis.zrem(redisKeys.spendingAlerts, account_id).catch(throwUnavailable);
     await redis.zrem(redisKeys.webhookAccounts, account_id).catch(throwUnavailable);
   }
 
@@ -194,6 +195,9 @@ export class Erasures {
       redisKeys.alert(account_id),
       redisKeys.members(account_id),
       redisKeys.invitations(account_id),
+      redisKeys.spending(account_id),
+      redisKeys.changeAlerts(account_id),
+      redisKeys.usedIndicators(account_id),
       now(),
       `erased_${randomId(ID_LENGTH, random)}`,
     ]);
@@ -235,7 +239,7 @@ const NOUNS = {
   key_labels: ['key stripped of its names', 'keys stripped of their names'],
   orders: ['open order cancelled', 'open orders cancelled'],
   exports: ['data export', 'data exports'],
-  alerts: ['balance alert', 'balance alerts'],
+  alerts: ['alert', 'alerts'],
   webhooks: ['webhook', 'webhooks'],
 } as const satisfies Record<keyof ErasureCounts, readonly [one: string, many: string]>;
 

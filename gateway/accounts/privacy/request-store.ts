@@ -34,7 +34,7 @@ export interface ErasureCounts {
   orders: number;
   /** Files of data exports. */
   exports: number;
-  /** Low-balance alerts. */
+  /** About a low balance and about spending. */
   alerts: number;
   /** Endpoints of webhooks, with their deliveries. Erasures before there were any did not count them. */
   webhooks?: number;

@@ -26,6 +26,33 @@ export const EVENT_TYPES = {
     help: 'The balance fell below the threshold of the low-balance alert',
     data: z.strictObject({ balance: credits, threshold: credits }),
   },
+  'spending.above': {
+    help: 'Calls of one UTC hour or day cost more than the threshold of the spending alert; once for each',
+    data: z.strictObject({
+      spent: credits,
+      threshold: credits,
+      per: z.enum(['hour', 'day']),
+      /** When the hour or day began, ISO 8601. */
+      since: id,
+    }),
+  },
+  'indicators.changed': {
+    help: 'A new snapshot revised, renamed or withdrew indicators that the account used in the 30 days before; once for each',
+    data: z.strictObject({
+      edition: id,
+      published_at: id,
+      changed: z.array(
+        z.strictObject({
+          indicator: id,
+          change: z.enum(['revised', 'renamed', 'withdrawn']),
+          /** Its new id; of a renamed one. */
+          to: id.optional(),
+          /** Number of figures that changed; of a revised one. */
+          figures: z.coerce.number().int().optional(),
+        }),
+      ),
+    }),
+  },
   'key.created': { help: 'A key was made', data: key },
   'key.rotated': {
     help: 'A key was replaced by a new one',

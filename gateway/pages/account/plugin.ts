@@ -17,6 +17,7 @@ import { createPageViews, installProtectedArea, type ProtectedArea } from '../sh
 import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
+import { alertsRoutes } from './routes/alerts.ts';
 import { emailChangeRoutes } from './routes/email-change.ts';
 import { homeRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
@@ -47,6 +48,7 @@ const NAV = [
   { path: '/account/usage', label: 'Usage' },
   { path: '/account/wallet', label: 'Wallet' },
   { path: '/account/orders', label: 'Orders' },
+  { path: '/account/alerts', label: 'Alerts' },
   { path: '/account/members', label: 'Members' },
   { path: '/account/profile', label: 'Profile' },
   { path: '/account/data', label: 'Your data' },
@@ -107,6 +109,7 @@ const ROUTES = [
   summaryRoutes,
   usageRoutes,
   walletRoutes,
+  alertsRoutes,
   ordersRoutes,
   orderRoutes,
   invoiceRoutes,

@@ -44,7 +44,7 @@ describe('the history of an account across archive and live entries', () => {
     for (let day = 0; day < 5; day += 1) {
       for (let call = 0; call < 3; call += 1) expect((await harness.call(key)).status).toBe(200);
       await harness.signIn(ann.visitor, ann.email);
-      await ann.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: String(day + 1) });
+      await ann.visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: String(day + 1) });
       // Recorded while they are live.
       for (const entry of (await audit.page({ limit: 500 })).entries)
         if (!seen.has(entry.id)) seen.set(entry.id, entry);

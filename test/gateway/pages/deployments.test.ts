@@ -24,7 +24,7 @@ async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWit
   expect((await harness.call(key)).status).toBe(200);
   expect((await harness.call(key)).status).toBe(402);
   await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
-  await visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '5000' });
+  await visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: '5000' });
   return { ...customer, key };
 }
 

@@ -137,9 +137,9 @@ describe('a form sent more than once', () => {
 
   it('shows the notice of the first again', async () => {
     const customer = await harness.customer();
-    const form = await filledForm(customer, '/account/wallet', { low_at: '50' });
+    const form = await filledForm(customer, '/account/alerts', { low_at: '50' });
     for (let time = 0; time < 2; time++) {
-      const { location } = await customer.visitor.post('/account/wallet/alert', form);
+      const { location } = await customer.visitor.post('/account/alerts/balance', form);
       expect(wordsOf(await customer.visitor.get(location))).toContain('fewer than 50');
     }
   });

@@ -11,6 +11,7 @@ import { vi } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import type { ServedEditions } from '../../../gateway/accounts/alerts/change-alerts.ts';
 import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
 import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
 import { founderOf, ownAccountOf } from '../../../gateway/accounts/people/person-store.ts';
@@ -44,6 +45,8 @@ export interface AccountPagesOptions {
   cluster?: boolean;
   /** Hashes passwords at the product's own cost. */
   fullHashing?: boolean;
+  /** Editions whose changes are told; default none. */
+  served?: ServedEditions;
   /** A Redis that is started, and stopped, by the test. */
   redis?: SomeRedis;
 }
@@ -63,6 +66,7 @@ export class AccountPagesHarness {
   readonly context: AccountContext;
   readonly handlers: JobHandlers;
   readonly mailbox: Mailbox;
+  readonly metering: RedisMetering;
   readonly settings: Settings;
   /** The clock of the service. */
   readonly clock: { ms: number };
@@ -79,6 +83,7 @@ export class AccountPagesHarness {
     this.context = createAccountContext(parts.service);
     this.handlers = parts.service.handlers;
     this.mailbox = parts.mailbox;
+    this.metering = parts.metering;
     this.settings = parts.settings;
     this.clock = parts.clock;
     this.#stop = parts.stop;
@@ -191,6 +196,7 @@ interface Parts {
   accounts: AccountStore;
   service: AccountService;
   mailbox: Mailbox;
+  metering: RedisMetering;
   settings: Settings;
   clock: { ms: number };
   stop: () => Promise<void>;
@@ -234,6 +240,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     now,
     log: silentLog,
     publicUrl: () => listening.url,
+    ...(options.served && { served: options.served }),
     ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
     ...(!options.fullHashing && { passwords: cheapPasswords() }),
   });
@@ -269,6 +276,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     accounts,
     service,
     mailbox,
+    metering,
     settings,
     clock,
     stop,

@@ -74,7 +74,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
 
     it('sends one low-balance mail for each crossing of the threshold', async () => {
       const dora = await harness.customer('Dora');
-      await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '1000' });
+      await dora.visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
         for await (const account_id of harness.context.alerts.findCrossed())
           await harness.handlers['low-balance']({ account_id });
@@ -91,14 +91,14 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
       await harness.accounts.adjust(dora.account_id, { delta: -500, by: 'test' });
       expect([await sweep(), await sweep()]).toEqual([3, 3]);
-      await dora.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at: '' });
+      await dora.visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: '' });
       await harness.accounts.adjust(dora.account_id, { delta: 500, by: 'test' });
       await harness.accounts.adjust(dora.account_id, { delta: -900, by: 'test' });
       expect(await sweep()).toBe(3);
     });
 
     it.each(['-5', 'many', '1.5'])('rejects the threshold %s and keeps what was typed', async (low_at) => {
-      const page = await bob.visitor.submit('/account/wallet', '/account/wallet/alert', { low_at });
+      const page = await bob.visitor.submit('/account/alerts', '/account/alerts/balance', { low_at });
       expect(page.status).toBe(422);
       expect(page.html).toContain(`value="${low_at}"`);
     });

@@ -162,7 +162,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const page = await visitor.get('/account/data');
       expect(wordsOf(page)).toContain('This account is closed');
       expect(page.html).not.toContain('href="/account/keys"');
-      for (const path of ['/keys', '/orders', '/wallet/alert', '/password', '/close'])
+      for (const path of ['/keys', '/orders', '/alerts/balance', '/password', '/close'])
         expect((await visitor.submit('/account/data', `/account${path}`, {})).status).toBe(403);
       const ready = harness.mailbox.next(ivy.email);
       await visitor.submit('/account/data', '/account/data/export', {});
@@ -197,6 +197,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       '/keys',
       '/usage',
       '/wallet',
+      '/alerts',
       '/orders',
       '/data',
       '/orders/ord_x',
@@ -226,7 +227,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     it.each([
       '/keys',
       '/orders',
-      '/wallet/alert',
+      '/alerts/balance',
       '/data/export',
       '/data/erasure',
       '/close',

@@ -1,13 +1,12 @@
-/** The wallet: balance, ledger with the cause of each entry, and the low-balance alert. */
+/** The wallet: balance, and ledger with the cause of each entry. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readWholeLedger } from '../../../accounts/ledger-history.ts';
 import type { AccountRecord, LedgerEntry } from '../../../accounts/records.ts';
 import { isGap } from '../../../archive/entries.ts';
 import { type Cell, sendCsv } from '../../shared/csv-export.ts';
-import { formatField, parseFields, textField, withQuery } from '../../shared/forms.ts';
-import { redirectWithFlash } from '../../shared/protected-area.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { formatField, parseFields, withQuery } from '../../shared/forms.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const PAGE_SIZE = 50;
 const query = z.object({
@@ -17,7 +16,6 @@ const query = z.object({
     .optional(),
   format: formatField,
 });
-const alertForm = z.object({ low_at: textField(20) });
 const DEBIT_COLUMNS = ['request_id', 'route', 'key_id', 'rows', 'indicators', 'more_indicators'];
 const COLUMNS = ['id', 'at', 'kind', 'delta', 'balance', 'order_id', ...DEBIT_COLUMNS, 'reason'];
 
@@ -29,7 +27,6 @@ interface WalletPage {
   newest: string | null;
   older: string | null;
   csv: string;
-  form: { low_at: string; problem: string };
 }
 
 export function walletRoutes(scope: FastifyInstance, context: AccountContext): void {
@@ -38,10 +35,9 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    { before, form }: { before?: string | undefined; form?: WalletPage['form'] },
+    before: string | undefined,
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
-    const low_at = await context.alerts.get(account_id);
     const { entries, gap } = await context.accounts.ledgerPage(account_id, {
       limit: PAGE_SIZE + 1,
       ...(before !== undefined && { before }),
@@ -56,38 +52,13 @@ export function walletRoutes(scope: FastifyInstance, context: AccountContext): v
       gap: isLast ? (gap?.message ?? null) : null,
       older: last ? withQuery('/account/wallet', { before: last }) : null,
       csv: '/account/wallet?format=csv',
-      form: form ?? { low_at: low_at === null ? '' : String(low_at), problem: '' },
     });
   };
 
   scope.get('/wallet', async (request, reply) => {
     const { before, format } = parseFields(query, request.query);
-    if (format === 'html') return show(request, reply, { before });
+    if (format === 'html') return show(request, reply, before);
     return sendCsv(reply, 'ledger', COLUMNS, ledgerRows(context, accountIdOf(request)));
-  });
-
-  scope.post('/wallet/alert', async (request, reply) => {
-    const { low_at: typed } = parseFields(alertForm, request.body);
-    const low_at =
-      typed === '' || typed === '0' ? null : /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN;
-    if (Number.isNaN(low_at)) {
-      const form = {
-        low_at: typed,
-        problem: 'The threshold must be a whole number of credits, or empty for no e-mail.',
-      };
-      return show(request, reply.code(422), { form });
-    }
-    const account_id = accountIdOf(request);
-    const before = await context.alerts.get(account_id);
-    const facts = { before: { low_at: before }, after: { low_at } };
-    await auditedChange(context, request, { action: 'account.alert', ...facts }, () =>
-      context.alerts.set(account_id, low_at),
-    );
-    const notice =
-      low_at === null
-        ? 'Low-balance e-mail is off.'
-        : `You will get an e-mail when fewer than ${low_at} credits are left.`;
-    return redirectWithFlash(context, reply, '/account/wallet', notice);
   });
 }
 
