@@ -1,8 +1,19 @@
-/** `almanac.lock`: a notebook gives the same bytes after a night that revises figures, and can tell what changed. */
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+/**
+ * `almanac.lock`: a notebook gives the same bytes after a night that revises figures, and can tell what changed; in Python
+ * and in TypeScript, which read each other's lock.
+ */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  Almanac,
+  formatLock,
+  type Lock,
+  LockError,
+  parseLock,
+  verifyReceipt,
+} from '../../clients/typescript/src/index.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { type Series, World } from '../build/world.ts';
 import { herd } from '../gateway/edition-story.ts';
@@ -60,13 +71,15 @@ afterAll(async () => {
     if (one !== undefined) await rm(one, { recursive: true });
 });
 
-/** Runs a program of the client with the demo key. */
+/** The demo key. */
+const demoKey = (): string => /alm_live_\w+/.exec(started.startupBanner)?.[0] ?? '';
+
+/** Runs a program of the Python client. */
 function python(...words: string[]): Promise<string> {
-  const [key = ''] = /alm_live_\w+/.exec(started.startupBanner) ?? [];
   const variables = {
     PYTHONPATH: `${installed.site}:${pythonPath(FRAMES)}`,
     ALMANAC_URL: started.url,
-    ALMANAC_KEY: key,
+    ALMANAC_KEY: demoKey(),
   };
   return run('python3', words, variables, folder);
 }
@@ -76,6 +89,29 @@ const notebook = async (name: string, ...given: string[]): Promise<string> => {
   await python(join(PACKAGE, 'tests/notebook.py'), output, ...given);
   return readFile(output, 'utf8');
 };
+
+const typescript = (given?: Lock): Almanac =>
+  new Almanac({ key: demoKey(), baseUrl: started.url, lock: given });
+const [COWS, GOATS] = ['atlas.cows', 'atlas.goats'];
+const ASKED = { countries: ['FRA', 'DEU'] };
+
+/** Asks for figures in several ways. @returns every byte of what it gets */
+async function script(given?: Lock): Promise<string> {
+  const client = typescript(given);
+  const receipt = await client.receipt(COWS, 'FRA', 2000);
+  const pages = [
+    await client.data([COWS, GOATS], ASKED),
+    await client.data([COWS, GOATS], { layout: 'wide', years: [2000, 2002] }),
+    await client.data(COWS, { latest: 1, fields: ['name', 'year', 'value'] }),
+    await client.rank(COWS, { year: 2000 }),
+    await client.country('FRA'),
+    await client.indicator(COWS),
+    await client.search('herd'),
+    Buffer.from(await (await client.file(COWS)).bytes()).toString('base64'),
+    (await verifyReceipt(receipt, await client.keys())).row,
+  ];
+  return JSON.stringify(pages);
+}
 
 async function untilServed(snapshot: string): Promise<void> {
   const served = async () => (await fetch(`${started.url}/v1/editions`)).headers.get('x-snapshot');
@@ -90,13 +126,19 @@ it(
   'gives the same bytes after nights that revise figures, and lists exactly what they changed',
   async () => {
     await python('-m', 'almanac.cli.main', 'lock', lock);
-    const first = await notebook('first', lock);
+    const pinned = parseLock(await readFile(lock, 'utf8'));
+    expect(formatLock(await typescript().lock())).toBe(await readFile(lock, 'utf8'));
+    const other = join(folder, 'typescript.lock');
+    await writeFile(other, formatLock(pinned));
+    const [first, firstScript] = [await notebook('first', other), await script(pinned)];
     await night({ cows: herd(51, 52.5, 53), goats: herd(54, 55, 56), lamas: herd(57) });
     await untilServed(await night({ cows: herd(51, 52.25, 53, 58), goats: herd(54), lamas: herd(57) }));
 
     expect(await notebook('again', lock)).toBe(first);
     expect(await python('-m', 'almanac.cli.main', 'lock', lock, '--check')).toContain('holds');
     expect(await notebook('unlocked')).not.toBe(first);
+    expect(await script(pinned)).toBe(firstScript);
+    expect(await script()).not.toBe(firstScript);
 
     const found = JSON.parse(await python(join(PACKAGE, 'tests/what_changed.py'), lock));
     const [then, now]: [Row[], Row[]] = [found.then, found.now];
@@ -120,6 +162,11 @@ it(
     }
     expect(figures).toEqual(known(now));
     expect(found.changes.map(({ added }: { added: string[] }) => added)).toEqual([[], ['atlas.lamas']]);
+
+    const client = typescript();
+    const listed = await client.revisions(await client.data([COWS, GOATS], ASKED), { since: pinned });
+    expect([listed.rows, listed.price]).toEqual([revisions, revisions.length]);
+    expect(await client.changes({ since: pinned })).toEqual(found.changes);
   },
   WITHIN_MS,
 );
@@ -146,7 +193,13 @@ it(
       join(other, 'almanac.lock'),
       '--check',
     ];
-    await expect(python(...words)).rejects.toThrow(/has no edition|has the root|no longer publishes the key/);
+    const refusal = /has no edition|has the root|no longer publishes the key/;
+    await expect(python(...words)).rejects.toThrow(refusal);
+    const pinned = parseLock(await readFile(lock, 'utf8'));
+    const strange = new Almanac({ key: demoKey(), baseUrl: gateway.url, lock: pinned });
+    const error = await strange.data(COWS).catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(LockError);
+    expect(String(error)).toMatch(refusal);
     await forked.remove();
     await rm(other, { recursive: true });
   },
