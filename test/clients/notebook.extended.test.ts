@@ -1,0 +1,126 @@
+/**
+ * The notebook of docs/notebooks, executed by a real kernel against the starter data: it gives the outputs that are checked
+ * in; with its lock, the same bytes after a night that revises figures, and the list of what the night changed; without the
+ * lock, the revised figures.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Service, type TestKey } from '../gateway/service.ts';
+import { installPackages, pythonPath } from '../python-packages.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { FRAMES, type Installed, installWheel, PACKAGE, run } from './python-package.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const NOTEBOOK = join(ROOT, 'docs/notebooks/three-questions.ipynb');
+const EXECUTE = join(PACKAGE, 'tests/execute_notebook.py');
+const JUPYTER = ['nbclient==0.11.0', 'ipykernel==7.4.0'];
+/** The file that the night revises, as upstream names it, and its new figures. */
+const UPSTREAM = 'ddf--datapoints--hdi--by--country--year.csv.gz';
+const REVISED = { chile: '0.8561', peru: '0.7655' };
+/** The cell that tells what has changed; all others have to stay. */
+const CHANGES = 'changes';
+const WITHIN_MS = 600_000;
+
+interface Cell {
+  id: string;
+  cell_type: string;
+  source: string[];
+  outputs?: { output_type: string; text?: string[] }[];
+}
+
+let service: Service;
+let owner: TestKey;
+let installed: Installed;
+/** VAR_DIR of the nights. */
+let home: string;
+
+beforeAll(async () => {
+  const [built] = await Promise.all([buildStarter(), installPackages(FRAMES), installPackages(JUPYTER)]);
+  installed = await installWheel();
+  home = await mkdtemp(join(tmpdir(), 'alm-notebook-'));
+  for (const name of ['lake', 'snapshots', 'signing'])
+    await cp(join(built.directory, name), join(home, name), { recursive: true });
+  service = await Service.start({ snapshots: join(home, 'snapshots'), settings: { SNAPSHOT_POLL_MS: '50' } });
+  owner = await service.account({ credits: 10_000 });
+}, BUILD_WITHIN_MS);
+afterAll(async () => {
+  await service?.stop();
+  for (const one of [home, installed && dirname(installed.wheel)])
+    if (one !== undefined) await rm(one, { recursive: true });
+});
+
+const cellsOf = async (file: string): Promise<Cell[]> => JSON.parse(await readFile(file, 'utf8')).cells;
+
+/** Executes the notebook in a folder of its own, where its lock lies. */
+async function execute(name: string): Promise<Cell[]> {
+  const folder = join(home, name);
+  await mkdir(folder, { recursive: true });
+  const output = join(folder, 'executed.ipynb');
+  await run('python3', [EXECUTE, NOTEBOOK, output], {
+    PYTHONPATH: [installed.site, pythonPath(FRAMES), pythonPath(JUPYTER)].join(':'),
+    JUPYTER_PATH: join(pythonPath(JUPYTER), 'share/jupyter'),
+    JUPYTER_RUNTIME_DIR: join(home, 'runtime'),
+    IPYTHONDIR: join(home, 'ipython'),
+    ALMANAC_URL: service.url,
+    ALMANAC_KEY: owner.key,
+  });
+  return cellsOf(output);
+}
+
+/** Publishes the starter data of a provider with other figures, as its next night. */
+async function reviseOneNight(): Promise<void> {
+  const mirror = join(home, 'mirror/undp-hdi');
+  await cp(join(ROOT, 'data/starter/undp'), mirror, { recursive: true });
+  let text = gunzipSync(await readFile(join(mirror, UPSTREAM))).toString();
+  for (const [country, value] of Object.entries(REVISED))
+    text = text.replace(new RegExp(`^${country},2021,.*$`, 'm'), `${country},2021,${value}`);
+  await writeFile(join(mirror, UPSTREAM), gzipSync(text));
+  const before = service.snapshots.current()?.id;
+  const env = { PROVIDER_MIRROR: dirname(mirror), VAR_DIR: home, LOG_LEVEL: 'error' };
+  const words = [join(ROOT, 'build/main.ts'), 'nightly', '--provider', 'undp'];
+  await promisify(execFile)(process.execPath, words, { env, cwd: ROOT });
+  await expect.poll(() => service.snapshots.current()?.id).not.toBe(before);
+}
+
+/** Editions are named by the time of their publication. */
+const steady = (cells: Cell[]): string =>
+  JSON.stringify(cells)
+    .replace(/\d{8}T\d{6}Z-[0-9a-f]{8}/g, 'EDITION')
+    .replace(/EDITION of \d{4}-\d\d-\d\d/g, 'EDITION of DAY');
+
+const others = (cells: Cell[]): Cell[] => cells.filter(({ id }) => id !== CHANGES);
+const printed = (cells: Cell[], id: string): string[] =>
+  cells
+    .find((cell) => cell.id === id)
+    ?.outputs?.flatMap(({ text = [] }) => text.map((line) => line.trim())) ?? [];
+
+it('answers three questions, the same again with its lock, and says what a night has changed', {
+  timeout: WITHIN_MS,
+}, async () => {
+  const before = await service.balance(owner);
+  const first = await execute('locked');
+  expect(before - (await service.balance(owner))).toBeLessThan(100);
+  expect(steady(first)).toBe(steady(await cellsOf(NOTEBOOK)));
+  expect(printed(first, 'claim')).toEqual(['rounded 33,845,617 people']);
+  expect(printed(first, CHANGES).at(-1)).toMatch(/^0 figures/);
+
+  await reviseOneNight();
+  const again = await execute('locked');
+  expect(JSON.stringify(others(again))).toBe(JSON.stringify(others(first)));
+  expect(printed(again, CHANGES)).toEqual([
+    'CHL 2021: changed from 0.855 to 0.8561',
+    'PER 2021: changed from 0.762 to 0.7655',
+    '2 figures of the first question have changed since the lock.',
+  ]);
+
+  const unlocked = await execute('unlocked');
+  const known = new Set(others(first).map((cell) => steady([cell])));
+  const changed = others(unlocked).filter((cell) => !known.has(steady([cell])));
+  expect(changed.map(({ id }) => id)).toEqual(['development']);
+  expect(printed(unlocked, CHANGES).at(-1)).toMatch(/^0 figures/);
+});
