@@ -11,6 +11,7 @@ import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { salesTermsOf } from '../gateway/accounts/invoices/sales-terms.ts';
 import { createMailer } from '../gateway/accounts/mail/mailer.ts';
 import { OperatorAlerts } from '../gateway/accounts/operator-alerts/operator-alerts.ts';
 import { openErasures } from '../gateway/accounts/privacy/erasures.ts';
@@ -67,7 +68,14 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
   installAssets(app);
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
-  const accounts = new AccountStore({ redis, now, random: randomBytes, packs: [], archive });
+  const accounts = new AccountStore({
+    redis,
+    now,
+    random: randomBytes,
+    packs: [],
+    archive,
+    terms: salesTermsOf(settings),
+  });
   const mailer = createMailer(settings, { now, log });
   let areaUrl = settings.ADMIN_URL?.replace(/\/+$/, '') ?? '';
   registerAdmin(app, {

@@ -73,7 +73,7 @@ function namesOf(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
     redisKeys;
   const { spending, changeAlerts, usedIndicators } = redisKeys;
-  const { members, invitations, webhooks, webhookDeliveries, webhookLog } = redisKeys;
+  const { members, invitations, billing, webhooks, webhookDeliveries, webhookLog } = redisKeys;
   const always = [
     account,
     keys,
@@ -91,6 +91,7 @@ function namesOf(account_id: string, now_ms: number): string[] {
     webhooks,
     webhookDeliveries,
     webhookLog,
+    billing,
   ];
   const around = [-1, 0, 1];
   return [

@@ -185,6 +185,28 @@ const schema = z.object({
     .describe("Base URL of Stripe's API, for tests; default Stripe's own"),
   CONTACT_EMAIL: z.email().optional().describe('Address for questions, shown on the contact page'),
   INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
+  INVOICE_COUNTRY: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'two capital letters (ISO 3166), such as DE')
+    .optional()
+    .describe('Country of the seller, two letters (ISO 3166)'),
+  INVOICE_VAT_ID: z.string().max(30).default('').describe('VAT id of the seller'),
+  INVOICE_VAT_RATE: z.coerce
+    .number()
+    .min(0)
+    .max(50)
+    .multipleOf(0.01)
+    .default(0)
+    .describe(
+      "VAT of the seller's country that prices contain, in percent; 0 for none; needs INVOICE_COUNTRY and INVOICE_VAT_ID",
+    ),
+  INVOICE_DUE_DAYS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(365)
+    .default(30)
+    .describe('Days in which an invoice is to be paid'),
   INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
   ADMIN_PASSWORD: z
@@ -313,6 +335,9 @@ export function readSettings(environment: Record<string, string | undefined> = p
     const own = 'needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';
     throw new SettingsError(`bad settings\n  REDIS_URL: ${own}`);
   }
+  const { INVOICE_VAT_RATE, INVOICE_COUNTRY, INVOICE_VAT_ID } = parsed.data;
+  if (INVOICE_VAT_RATE > 0 && (INVOICE_COUNTRY === undefined || INVOICE_VAT_ID === ''))
+    throw new SettingsError('bad settings\n  INVOICE_VAT_RATE: needs INVOICE_COUNTRY and INVOICE_VAT_ID');
   const origin = originFault(parsed.data);
   if (origin !== null) throw new SettingsError(`bad settings\n  ${origin}`);
   const varDir = resolve(parsed.data.VAR_DIR);

@@ -21,11 +21,13 @@
  *   {a:ID}:pin:FILE           string  edition from which that file is answered while its lease lasts
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, by, times; session:ID, payment:ID and refund:ID
- *                                     as the payment provider reported them, settled (their state is the order's)
+ *                                     as the payment provider reported them, settled (their state is the order's), invoicing
+ *                                     (numbered or earlier_moved; earlier versions left it out)
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:members            hash    <person id>:role | added_at_ms | by; offer:to | by | until_ms (of the ownership)
  *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
  *   {a:ID}:login              hash    password (hashed), epoch: what earlier versions stored in place of a person
+ *   {a:ID}:billing            hash    name, address (lines), country, country_name, vat_id: of the next invoices
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
  *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |
  *                                     failing_since_ms | disabled_because | disabled_at_ms | untold (the owner, of that);
@@ -99,6 +101,10 @@
  *   overrides:was                     hash    indicator id -> JSON: originals of old overrides; moved by their next change
  *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-decisions.ts
  *   decisions:licences                hash    indicator id -> JSON: published under a licence, or withheld, by an operator
+ *   {invoices}:last                   hash    year -> last number of an invoice or credit note
+ *   {invoices}:y:YYYY                 hash    number -> JSON: what was issued under it; see document.ts
+ *   {invoices}:of-orders              hash    order id -> numbers of its documents
+ *   {invoices}:due                    zset    <order id> <mark> of changes that are in progress, or interrupted by a crash
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
@@ -151,6 +157,7 @@ export const redisKeys = {
   login: (accountId: string) => `${tag(accountId)}:login`,
   members: (accountId: string) => `${tag(accountId)}:members`,
   invitations: (accountId: string) => `${tag(accountId)}:invitations`,
+  billing: (accountId: string) => `${tag(accountId)}:billing`,
   alert: (accountId: string) => `${tag(accountId)}:alert`,
   webhooks: (accountId: string) => `${tag(accountId)}:webhooks`,
   webhookDeliveries: (accountId: string) => `${tag(accountId)}:deliveries`,
@@ -216,6 +223,10 @@ export const redisKeys = {
     `{runs}:log:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
   runCancel: (subject: string, runId: string) =>
     `{runs}:cancel:${encodeURIComponent(subject)}:${encodeURIComponent(runId)}`,
+  invoicesLast: '{invoices}:last',
+  invoices: (year: string) => `{invoices}:y:${year}`,
+  invoicesOfOrders: '{invoices}:of-orders',
+  invoicesDue: '{invoices}:due',
   overrides: 'overrides',
   overridden: 'overrides:was',
   providerDecisions: 'decisions:providers',

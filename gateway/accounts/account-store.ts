@@ -13,6 +13,7 @@ import type { CreditPack } from '../../data/schema/curated.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Archive } from '../archive/archive.ts';
 import { randomId } from '../metering/keys.ts';
+import { DEFAULT_TERMS, type SalesTerms } from './invoices/sales-terms.ts';
 import { KeyStore } from './keys/key-store.ts';
 import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
 import { OrderStore } from './orders/order-store.ts';
@@ -47,6 +48,8 @@ const MAX_NAME_LENGTH = 200;
 
 export interface AccountStoreDependencies extends StoreDependencies {
   packs: readonly CreditPack[];
+  /** What invoices state of the seller. Default: as with no settings. */
+  terms?: SalesTerms;
   /** Older ledger entries. Without it, one `carry_forward` entry represents them. */
   archive?: Archive;
 }
@@ -78,7 +81,7 @@ export class AccountStore {
     this.#deps = dependencies;
     this.#run = createRunScript(dependencies.redis);
     this.keys = new KeyStore(dependencies);
-    this.orders = new OrderStore(dependencies);
+    this.orders = new OrderStore({ terms: DEFAULT_TERMS, ...dependencies });
   }
 
   /** @throws {AccountError} `account_exists`, `bad_input`, `unavailable` */

@@ -58,6 +58,12 @@ export interface KeyRecord extends KeyRules {
 export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
 export type PaymentId = (typeof PAYMENT_IDS)[number];
 
+/**
+ * How an order is invoiced: `numbered` from the register; `earlier`: an earlier version showed an invoice under the id of the
+ * order; `earlier_moved`: the same, and its state has changed since, so that a credit note is due when its claim ends.
+ */
+export type Invoicing = 'numbered' | 'earlier' | 'earlier_moved';
+
 export interface OrderRecord {
   order_id: string;
   account_id: string;
@@ -75,6 +81,7 @@ export interface OrderRecord {
   moved_at_ms: number;
   /** Credits of a refunded order that were spent and could not be taken back. */
   shortfall: number;
+  invoicing: Invoicing;
 }
 
 export interface LedgerEntry {
@@ -122,6 +129,7 @@ export type AccountErrorCode =
   | 'endpoint_disabled'
   | 'endpoint_unknown'
   | 'idem_conflict'
+  | 'invoice_unknown'
   | 'key_state'
   | 'key_unknown'
   | 'member_refused'

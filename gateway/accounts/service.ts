@@ -16,6 +16,8 @@ import { SpendingAlerts } from './alerts/spending-alerts.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import { BalanceAlerts } from './balance-alerts.ts';
 import { FreeGrants } from './free-grants.ts';
+import { BillingStore, type Country, readCountries } from './invoices/billing-details.ts';
+import { salesTermsOf } from './invoices/sales-terms.ts';
 import { GivenUpJobs } from './jobs/given-up.ts';
 import { createJobHandlers } from './jobs/handlers.ts';
 import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './jobs/queue.ts';
@@ -67,6 +69,9 @@ export interface AccountService {
   log: Logger;
   publicUrl: () => string;
   packs: readonly CreditPack[];
+  /** Countries that billing details can name. */
+  countries: readonly Country[];
+  billing: BillingStore;
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
@@ -94,10 +99,13 @@ export interface AccountService {
   stop(): Promise<void>;
 }
 
-/** @throws {CuratedError} if the credit packs cannot be read. */
+/** @throws {CuratedError} if credit packs or countries cannot be read. */
 export async function openAccountService(dependencies: AccountServiceDependencies): Promise<AccountService> {
   const { settings, redis, now, log, publicUrl } = dependencies;
-  const packs = await readPacks(settings.CURATED_DIR);
+  const [packs, countries] = await Promise.all([
+    readPacks(settings.CURATED_DIR),
+    readCountries(settings.CURATED_DIR),
+  ]);
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
   const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);
@@ -106,7 +114,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   if (!dependencies.archive) stops.push(() => archive.close());
 
   const store = { redis, now, random: randomBytes };
-  const accounts = new AccountStore({ ...store, packs, archive });
+  const accounts = new AccountStore({ ...store, packs, archive, terms: salesTermsOf(settings) });
+  const billing = new BillingStore(store);
   const persons = new PersonStore(store);
   const members = new MemberStore(store, persons);
   const alerts = new BalanceAlerts(redis);
@@ -154,7 +163,20 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const handlers = createJobHandlers(parts);
   return {
     ...parts,
-    ...{ settings, redis, now, log, packs, persons, members, stripe, handlers, givenUpJobs },
+    ...{
+      settings,
+      redis,
+      now,
+      log,
+      packs,
+      countries,
+      billing,
+      persons,
+      members,
+      stripe,
+      handlers,
+      givenUpJobs,
+    },
     passwords: dependencies.passwords ?? new PasswordHasher({ concurrency: HASHES_AT_A_TIME.account }),
     startWorker() {
       const blocking = connectRedis(settings, log, 'jobs');

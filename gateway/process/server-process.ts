@@ -13,6 +13,7 @@ import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/re
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import { AccountStore } from '../accounts/account-store.ts';
 import { AuditLog } from '../accounts/audit/audit-log.ts';
+import { salesTermsOf } from '../accounts/invoices/sales-terms.ts';
 import { ensureDemoKey } from '../accounts/keys/demo-key.ts';
 import { openErasures } from '../accounts/privacy/erasures.ts';
 import { openAccountService } from '../accounts/service.ts';
@@ -104,6 +105,7 @@ export async function startServerProcess(
     random: randomBytes,
     packs: [],
     archive,
+    terms: salesTermsOf(settings),
   });
   const publicUrl = serviceAddress(settings);
   const account = await openAccountService({

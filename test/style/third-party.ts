@@ -19,21 +19,24 @@ interface LockedPackage {
   integrity?: string;
 }
 
+/** Packages that state their licence in a file alone, which the lock file does not repeat. */
+const LICENCE_IN_FILE: Readonly<Record<string, string>> = { 'png-js@2.0.0': 'MIT' };
+
 /** All packages of the lock file, ordered by name and version. */
 export function installed(): Installed[] {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
   const all = Object.entries(packages)
     .filter(([path]) => path !== '')
-    .map(
-      ([path, locked]): Installed => ({
-        name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
-        version: locked.version,
-        licence: locked.license ?? 'unknown',
+    .map(([path, locked]): Installed => {
+      const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+      return {
+        ...{ name, version: locked.version },
+        licence: locked.license ?? LICENCE_IN_FILE[`${name}@${locked.version}`] ?? 'unknown',
         inProduction: locked.dev !== true,
         hasInstallScript: locked.hasInstallScript === true,
         integrity: locked.integrity ?? '',
-      }),
-    );
+      };
+    });
   const byName = new Intl.Collator('en').compare;
   return all.toSorted((a, b) => byName(a.name, b.name) || byName(a.version, b.version));
 }

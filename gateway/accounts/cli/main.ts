@@ -15,6 +15,7 @@ import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../../../data/runtime/settings.ts';
 import { Archive } from '../../archive/archive.ts';
 import { AccountStore } from '../account-store.ts';
+import { salesTermsOf } from '../invoices/sales-terms.ts';
 import { readPacks } from '../orders/order-store.ts';
 import { AccountError } from '../records.ts';
 import { type Command, type CommandContext, type OptionValues, UsageError } from './command.ts';
@@ -102,7 +103,8 @@ async function withContext<T>(settings: Settings, work: (context: CommandContext
   try {
     if (!(await whenReady(redis, CONNECT_TIMEOUT_MS)))
       throw new UsageError('Redis (REDIS_URL) does not answer.');
-    const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs, archive });
+    const terms = salesTermsOf(settings);
+    const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs, archive, terms });
     return await work({ store, redis, settings, archive });
   } finally {
     redis.disconnect();

@@ -114,7 +114,8 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
       for (const { request_id } of await privacy.listErasable())
         await jobs.add('erasure', { request_id }, `erasure-${request_id}`);
     },
-    // Queues mails about changes, deletes expired exports, and queues jobs that were lost when a process died between a change and its job.
+    // Queues mails about changes, issues invoices, deletes expired exports, and queues jobs that were lost when a process died
+    // between a change and its job.
     sweep: async () => {
       await audit.recoverPending();
       await notices.queueNew();
@@ -131,6 +132,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
         }
       }
       await queueAlerts(dependencies);
+      await accounts.orders.invoices.sweep();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Orders of credit packs. A paid order grants its credits exactly once, even if repeated or raced. */
+/** Orders of credit packs. A paid order grants its credits exactly once, even if repeated or raced; changes issue invoices. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readDocument } from '../../../data/curated/document.ts';
@@ -7,6 +7,8 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../metering/keys.ts';
+import { InvoiceRegister } from '../invoices/invoice-register.ts';
+import type { SalesTerms } from '../invoices/sales-terms.ts';
 import { AccountError, type OrderRecord, type OrderState, type PaymentId } from '../records.ts';
 import {
   createRunScript,
@@ -64,16 +66,28 @@ export interface Settlement extends OrderMove {
   payments: number;
 }
 
+interface NewOrder {
+  order_id: string;
+  account_id: string;
+  pack: CreditPack;
+  payment: PaymentId;
+  by: string;
+  created_at_ms: number;
+}
+
 interface Dependencies extends StoreDependencies {
   packs: readonly CreditPack[];
+  terms: SalesTerms;
 }
 
 export class OrderStore {
   readonly #deps: Dependencies;
   readonly #run: RunScript;
+  readonly invoices: InvoiceRegister;
 
   constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
+    this.invoices = new InvoiceRegister({ ...dependencies, readOrder: (order_id) => this.get(order_id) });
     this.#run = createRunScript(dependencies.redis);
   }
 
@@ -84,14 +98,21 @@ export class OrderStore {
     payment: PaymentId = 'invoice',
     by = '',
   ): Promise<OrderRecord> {
-    const { redis, now, random, packs } = this.#deps;
+    const { now, random, packs } = this.#deps;
     const pack = packs.find(({ id }) => id === pack_id);
     if (!pack) {
       const known = packs.map(({ id }) => id).join(', ');
       throw new AccountError('pack_unknown', `There is no credit pack ${pack_id}; there are ${known}.`);
     }
     const order_id = `ord_${randomId(ID_LENGTH, random)}`;
-    const created_at_ms = now();
+    await this.invoices.follow(order_id, () =>
+      this.#create({ order_id, account_id, pack, payment, by, created_at_ms: now() }),
+    );
+    return this.get(order_id);
+  }
+
+  async #create({ order_id, account_id, pack, payment, by, created_at_ms }: NewOrder): Promise<void> {
+    const { redis } = this.#deps;
     // Written first: an order that can be found always leads to its account.
     await redis.set(redisKeys.orderAccount(order_id), account_id).catch(throwUnavailable);
     const [result] = await this.#run(CREATE_ORDER, [
@@ -111,11 +132,14 @@ export class OrderStore {
     if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
     expectOpenAccount(result, account_id);
     await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id).catch(throwUnavailable);
-    return this.get(order_id);
   }
 
   /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
-  async move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
+  move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
+    return this.invoices.follow(order_id, () => this.#move(order_id, to));
+  }
+
+  async #move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
     const account_id = await this.#accountOf(order_id);
     const [result, detail, balance] = await this.#run(MOVE_ORDER, [
       redisKeys.account(account_id),
@@ -139,7 +163,11 @@ export class OrderStore {
    * Idempotent. @throws {AccountError} `order_state` for a session that starts when the order is not pending,
    * `order_unknown`, `too_large`
    */
-  async settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+  settle(order_id: string, report: PaymentReport): Promise<Settlement> {
+    return this.invoices.follow(order_id, () => this.#settle(order_id, report));
+  }
+
+  async #settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
     const account_id = await this.#accountOf(order_id);
     const [result, state, balance, payments, before] = await this.#run(SETTLE_ORDER, [
       redisKeys.account(account_id),

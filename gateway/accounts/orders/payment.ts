@@ -24,6 +24,9 @@ export class PaymentUnavailable extends Error {
 }
 
 export const orderPath = (order_id: string): string => `/account/orders/${encodeURIComponent(order_id)}`;
+/** Of an invoice or a credit note. */
+export const documentPath = (number: string): string => `/account/invoices/${encodeURIComponent(number)}`;
+/** Leads to the invoice of an order. */
 export const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;
 
 /** The customer transfers the money; an operator or the command line marks the order as paid. */

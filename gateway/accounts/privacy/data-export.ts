@@ -14,6 +14,7 @@ import { readToldKinds } from '../alerts/change-settings.ts';
 import { SpendingAlerts } from '../alerts/spending-alerts.ts';
 import { type AuditLog, accountSubject, personSubject } from '../audit/audit-log.ts';
 import type { BalanceAlerts } from '../balance-alerts.ts';
+import { readBilling } from '../invoices/billing-details.ts';
 import { readWholeLedger } from '../ledger-history.ts';
 import type { MemberStore } from '../people/member-store.ts';
 import type { PersonStore } from '../people/person-store.ts';
@@ -92,6 +93,14 @@ export function listAccountData(
     ),
     list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
     list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
+    list('billing', 'Billing details for the next invoices.', async function* () {
+      const billing = await readBilling(redis, account_id);
+      if (billing) yield billing;
+    }),
+    list('invoices', 'Invoices and credit notes, by order, the newest order first.', async function* () {
+      for (const order of await accounts.orders.list(account_id))
+        yield* await accounts.orders.invoices.documentsOf(order);
+    }),
     list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
       each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily)),
     ),

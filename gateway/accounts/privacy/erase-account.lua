@@ -1,5 +1,5 @@
--- Removes personal data from a closed account: address, name, members, alerts, used indicators, and of keys their label,
--- maker, address ranges and origins. Idempotent.
+-- Removes personal data from a closed account: address, name, members, alerts, used indicators, billing details, and of
+-- keys their label, maker, address ranges and origins. Invoices that were issued stay. Idempotent.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -10,13 +10,14 @@
 --   6 invitations  hash
 --   7 spending, 8 change_alerts  hashes
 --   9 used     zset
+--   10 billing  hash
 -- ARGV
 --   1 now_ms
 --   2 opaque  id that replaces the person
 -- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
 local account, keys, login, alert, members, invitations = unpack(KEYS)
-local spending, change_alerts, used = KEYS[7], KEYS[8], KEYS[9]
+local spending, change_alerts, used, billing = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local now_ms, opaque = ARGV[1], ARGV[2]
 
 local facts = redis.call('HMGET', account, 'state', 'erased_as')
@@ -28,7 +29,7 @@ elseif facts[2] then
   return { 'unchanged', facts[2] }
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
-redis.call('DEL', login, alert, members, invitations, spending, change_alerts, used)
+redis.call('DEL', login, alert, members, invitations, spending, change_alerts, used, billing)
 local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
   if personal[string.match(field, ':(.*)$')] then

@@ -3,7 +3,7 @@
  *
  * An erasure closes the account, deletes all names in it and its list of members, and stores an opaque id instead. Its
  * owner is erased too, unless a member of another account. Ledger, orders and usage stay: they contain no names, and the
- * accounting must still add up. Each step is idempotent, so the next attempt completes an interrupted erasure.
+ * accounting must still add up. Invoices that were issued stay as they are, because tax law demands it. Each step is idempotent, so the next attempt completes an interrupted erasure.
  *
  * What there is to remove is counted and stored with the request before the first step, so that the record is right
  * after an interruption too. The request is done only when a second count finds nothing left.
@@ -33,7 +33,7 @@ import { endpointsFrom } from '../webhooks/endpoint-records.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'erase-account.lua', 9);
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 10);
 
 const ID_LENGTH = 16;
 const BY = 'system';
@@ -105,7 +105,8 @@ export class Erasures {
     const { keys, orders, webhooks } = await this.find(account_id);
     return (
       `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
-      'labels, makers and rules of keys, alerts, used indicators and exports; keeps ledger, orders and usage.'
+      'labels, makers and rules of keys, alerts, used indicators, billing details and exports; keeps ledger, orders, usage and ' +
+      'the invoices that were issued, with the names on them.'
     );
   }
 
@@ -198,6 +199,7 @@ export class Erasures {
       redisKeys.spending(account_id),
       redisKeys.changeAlerts(account_id),
       redisKeys.usedIndicators(account_id),
+      redisKeys.billing(account_id),
       now(),
       `erased_${randomId(ID_LENGTH, random)}`,
     ]);

@@ -37,6 +37,10 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'POST /account/orders': 'billing',
   'GET /account/orders/:order_id': 'read',
   'GET /account/orders/:order_id/invoice': 'read',
+  'GET /account/invoices/:number': 'read',
+  'GET /account/invoices/:number/pdf': 'read',
+  'GET /account/billing': 'read',
+  'POST /account/billing': 'billing',
   'POST /account/orders/:order_id/pay': 'billing',
   'GET /account/orders/:order_id/cancel': 'billing',
   'POST /account/orders/:order_id/cancel': 'billing',
@@ -88,7 +92,7 @@ const REFUSALS: Readonly<Record<Permission, string>> = {
   webhooks:
     'Your role does not allow changes of webhooks. Developers and the owner of the account may make them.',
   billing:
-    'Your role does not allow orders and alerts. Billing members and the owner of the account may make them.',
+    'Your role does not allow orders, billing details and alerts. Billing members and the owner of the account may make them.',
   manage: 'Only the owner of the account can do this.',
 };
 

@@ -18,14 +18,16 @@ import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
+import { billingRoutes } from './routes/billing.ts';
 import { emailChangeRoutes } from './routes/email-change.ts';
 import { homeRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
+import { invoiceRoutes } from './routes/invoices.ts';
 import { keyRoutes } from './routes/key.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
 import { membersRoutes, removeMemberRoutes } from './routes/members.ts';
-import { invoiceRoutes, orderRoutes, ordersRoutes } from './routes/orders.ts';
+import { orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { ownershipRoutes } from './routes/ownership.ts';
 import { privacyRoutes } from './routes/privacy.ts';
 import { profileRoutes } from './routes/profile.ts';
@@ -113,6 +115,7 @@ const ROUTES = [
   ordersRoutes,
   orderRoutes,
   invoiceRoutes,
+  billingRoutes,
   privacyRoutes,
   leavingRoutes,
 ];

@@ -285,6 +285,7 @@ export async function redirectWithFlash(
 const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
   account_unknown: 404,
   order_unknown: 404,
+  invoice_unknown: 404,
   key_unknown: 404,
   endpoint_unknown: 404,
   delivery_unknown: 404,

@@ -1,6 +1,8 @@
 /** What pages say about the service itself: prices, limits, who runs it. All of it comes from the settings. */
 import type { Settings } from '../../../data/runtime/settings.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
+import { pricesSentence } from '../../accounts/invoices/invoice-text.ts';
+import { salesTermsOf } from '../../accounts/invoices/sales-terms.ts';
 import { serviceAddress } from '../../service-address.ts';
 
 export interface Limits {
@@ -18,6 +20,8 @@ export interface ServiceFacts {
   limits: readonly Limits[];
   packs: readonly CreditPack[];
   paysByCard: boolean;
+  /** Whether prices contain VAT, in words. */
+  vat: string;
   /** Name and address, a line each; empty where the operator has not said. */
   seller: readonly string[];
   /** Null where the operator has not said. */
@@ -39,6 +43,7 @@ export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): 
     ],
     packs,
     paysByCard: settings.STRIPE_SECRET_KEY !== undefined,
+    vat: pricesSentence(salesTermsOf(settings)),
     seller: sellerLines(settings.INVOICE_FROM),
     contactEmail: settings.CONTACT_EMAIL ?? null,
     schedule: scheduleText(settings),

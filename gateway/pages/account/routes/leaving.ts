@@ -95,8 +95,8 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
-    'The ledger stays under an anonymous id, because accounting records must be kept.',
+    'Closes the account and removes your e-mail address, name, password, billing details, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
+    'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',
   ],
   figures: figuresOf(account, holdings),

@@ -1,20 +1,20 @@
-/** Orders: list, place, pay, cancel, and print the invoice. */
+/** Orders: list, place, pay and cancel. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
+import type { BillingDetails } from '../../../accounts/invoices/billing-details.ts';
+import type { InvoiceDocument } from '../../../accounts/invoices/document.ts';
+import { vatSentence } from '../../../accounts/invoices/invoice-text.ts';
+import { salesTermsOf } from '../../../accounts/invoices/sales-terms.ts';
+import { vatAmounts } from '../../../accounts/invoices/vat.ts';
 import {
   type Checkout,
-  invoicePath,
+  documentPath,
   orderPath,
   type PaymentMethod,
   PaymentUnavailable,
 } from '../../../accounts/orders/payment.ts';
-import {
-  AccountError,
-  type AccountRecord,
-  type OrderRecord,
-  PAYMENT_IDS,
-} from '../../../accounts/records.ts';
+import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../../accounts/records.ts';
 import { type Confirmation, confirmedAction, counted } from '../../shared/confirmation.ts';
 import { PageError, parseFields, textField } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
@@ -24,35 +24,50 @@ import { withMakers } from '../makers.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
 
+/** A document as a link. */
+interface DocumentLink {
+  title: string;
+  number: string;
+  path: string;
+}
+
 interface OrdersPage {
   packs: readonly CreditPack[];
   payments: PaymentMethod[];
-  orders: (OrderRecord & { path: string })[];
+  billing: BillingDetails | null;
+  /** Whether the prices contain VAT for this customer, as a sentence. */
+  vat: string;
+  orders: (OrderRecord & { path: string; documents: DocumentLink[] })[];
 }
 
 interface OrderPage {
   order: OrderRecord;
   path: string;
-  invoice: string;
+  documents: DocumentLink[];
+  /** Whether the price contains VAT; empty for orders of earlier versions. */
+  vat: string;
+  /** When the invoice is due; null where it is paid or by card. */
+  due_at_ms: number | null;
   payment: string;
 }
 
-interface InvoicePage {
-  order: OrderRecord;
-  account: AccountRecord;
-  seller: string[];
-  pay_to: string;
-  path: string;
-}
-
 /** The order of the path, if it belongs to the signed-in account. */
-async function findOwnOrder({ accounts }: AccountContext, request: FastifyRequest): Promise<OrderRecord> {
+export async function findOwnOrder(
+  { accounts }: AccountContext,
+  request: FastifyRequest,
+): Promise<OrderRecord> {
   const { order_id } = request.params as { order_id: string };
   const order = await accounts.orders.get(order_id);
   if (order.account_id !== accountIdOf(request))
     throw new AccountError('order_unknown', `There is no order ${order_id}.`);
   return order;
 }
+
+const linkOf = ({ kind, number }: InvoiceDocument): DocumentLink => ({
+  title: kind === 'invoice' ? 'Invoice' : 'Credit note',
+  number,
+  path: documentPath(number),
+});
 
 function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
   const method = payments.get(payment);
@@ -62,14 +77,25 @@ function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, '
 
 export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<OrdersPage>('orders.njk');
+  const terms = salesTermsOf(context.settings);
   const sendToCheckout = checkoutView(context);
 
   scope.get('/orders', async (request, reply) => {
-    const orders = await context.accounts.orders.list(accountIdOf(request));
+    const account_id = accountIdOf(request);
+    const { orders } = context.accounts;
+    const billing = await context.billing.get(account_id);
     return view(reply, 'Orders', {
       packs: context.packs,
       payments: [...context.payments.values()],
-      orders: orders.map((order) => ({ ...order, path: orderPath(order.order_id) })),
+      billing,
+      vat: vatSentence(vatAmounts(terms, billing, 0)),
+      orders: await Promise.all(
+        (await orders.list(account_id)).map(async (order) => ({
+          ...order,
+          path: orderPath(order.order_id),
+          documents: (await orders.invoices.documentsOf(order)).map(linkOf),
+        })),
+      ),
     });
   });
 
@@ -113,16 +139,22 @@ async function beginCheckout(
 
 export function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<OrderPage>('order.njk');
+  const terms = salesTermsOf(context.settings);
   const sendToCheckout = checkoutView(context);
 
   scope.get('/orders/:order_id', async (request, reply) => {
     const found = await findOwnOrder(context, request);
     const [order = found] = await withMakers(context.persons, [found]);
-    const { order_id, payment } = order;
+    const { order_id, payment, price_minor, state } = order;
+    const documents = await context.accounts.orders.invoices.documentsOf(order);
+    const billing = await context.billing.get(order.account_id);
+    const invoice = documents.findLast(({ kind }) => kind === 'invoice');
     return view(reply, 'Order', {
       order,
       path: orderPath(order_id),
-      invoice: invoicePath(order_id),
+      documents: documents.map(linkOf),
+      vat: vatSentence(invoice ?? vatAmounts(terms, billing, price_minor)),
+      due_at_ms: state === 'pending' ? (invoice?.due_at_ms ?? null) : null,
       payment: context.payments.get(payment)?.label ?? payment,
     });
   });
@@ -168,19 +200,3 @@ const cancellation = (order: OrderRecord): Confirmation => ({
   isDestructive: true,
   back: orderPath(order.order_id),
 });
-
-export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<InvoicePage>('invoice.njk');
-  const { INVOICE_FROM, INVOICE_PAY_TO } = context.settings;
-
-  scope.get('/orders/:order_id/invoice', async (request, reply) => {
-    const order = await findOwnOrder(context, request);
-    return view(reply, `Invoice ${order.order_id}`, {
-      order,
-      account: await accountOf(context, request),
-      seller: INVOICE_FROM.split('\n'),
-      pay_to: INVOICE_PAY_TO,
-      path: orderPath(order.order_id),
-    });
-  });
-}

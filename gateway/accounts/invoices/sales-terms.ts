@@ -1,0 +1,47 @@
+/** What the seller states on invoices, from the settings. */
+import type { Settings } from '../../../data/runtime/settings.ts';
+import type { VatTerms } from './vat.ts';
+
+export interface SalesTerms extends VatTerms {
+  /** Name and address of the seller, one line each. */
+  seller: readonly string[];
+  /** VAT id of the seller; empty without one. */
+  vat_id: string;
+  /** Bank details, one line each. */
+  pay_to: readonly string[];
+  /** Days from the issue of an invoice to its due date. */
+  due_days: number;
+}
+
+type InvoiceSettings = Pick<
+  Settings,
+  | 'INVOICE_FROM'
+  | 'INVOICE_PAY_TO'
+  | 'INVOICE_COUNTRY'
+  | 'INVOICE_VAT_ID'
+  | 'INVOICE_VAT_RATE'
+  | 'INVOICE_DUE_DAYS'
+>;
+
+const BASIS_POINTS = 100;
+
+export const salesTermsOf = (settings: InvoiceSettings): SalesTerms => ({
+  seller: linesOf(settings.INVOICE_FROM),
+  vat_id: settings.INVOICE_VAT_ID,
+  country: settings.INVOICE_COUNTRY ?? '',
+  vat_rate_bp: Math.round(settings.INVOICE_VAT_RATE * BASIS_POINTS),
+  pay_to: linesOf(settings.INVOICE_PAY_TO),
+  due_days: settings.INVOICE_DUE_DAYS,
+});
+
+/** As with no settings: a seller called Almanac, who charges no VAT. */
+export const DEFAULT_TERMS: SalesTerms = {
+  ...{ seller: ['Almanac'], vat_id: '', country: '', vat_rate_bp: 0, pay_to: [], due_days: 30 },
+};
+
+/** The lines of a text that are not blank, trimmed. */
+export const linesOf = (text: string): string[] =>
+  text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
