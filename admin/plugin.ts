@@ -43,6 +43,7 @@ import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorActionRoutes } from './routes/indicator-actions.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
+import { invoicesRoutes } from './routes/invoices.ts';
 import { licenceRoutes } from './routes/licences.ts';
 import { operatorPasswordRoutes } from './routes/operator-password.ts';
 import { operatorSecondFactorRoutes } from './routes/operator-second-factor.ts';
@@ -191,6 +192,7 @@ const ROUTES = [
   accountRoutes,
   accountKeyRoutes,
   ordersRoutes,
+  invoicesRoutes,
   usageRoutes,
   reconcileRoutes,
   privacyRequestRoutes,

@@ -1,4 +1,4 @@
-/** Books that disagree: faults of the archive, and accounts that do not reconcile. */
+/** Books that disagree: faults of the archive and of the register of invoices, and accounts that do not reconcile. */
 import { type AttentionItem, type AttentionSource, counted, listNames } from './item.ts';
 
 const PATH = '/admin/reconcile';
@@ -20,7 +20,7 @@ export const discrepancies: AttentionSource = {
     };
     const failed = failed_at_ms === null ? [] : [failure];
     if (reconciliation === null) return failed;
-    const { problems, discrepancies: found, finished_at_ms } = reconciliation;
+    const { problems, invoice_problems, discrepancies: found, finished_at_ms } = reconciliation;
     const [problem] = problems;
     const others = problems.length > 1 ? ` and ${problems.length - 1} more` : '';
     const emails = [...new Set(found.map(({ email, account_id }) => email || account_id))];
@@ -33,6 +33,13 @@ export const discrepancies: AttentionSource = {
       action: ACTION,
       condition: 'archive',
     };
+    const invoices: AttentionItem = {
+      severity: 'critical',
+      what: `The invoices have problems: ${invoice_problems.join('; ')}.`,
+      since_ms: finished_at_ms,
+      path: PATH,
+      action: ACTION,
+    };
     const accounts: AttentionItem = {
       severity: 'critical',
       what: `Accounts do not reconcile: ${counted(found.length, 'discrepancy', 'discrepancies')} (${listNames(emails)}).`,
@@ -44,6 +51,7 @@ export const discrepancies: AttentionSource = {
     return [
       ...failed,
       ...(problem === undefined ? [] : [archive]),
+      ...(invoice_problems.length === 0 ? [] : [invoices]),
       ...(found.length === 0 ? [] : [accounts]),
     ];
   },

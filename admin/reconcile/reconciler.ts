@@ -28,6 +28,7 @@ import {
 } from './archive-summaries.ts';
 import { ArchiveTotals } from './archive-totals.ts';
 import { compareLedger, compareUsage, type Discrepancy, type LiveAccount } from './compare.ts';
+import { findInvoiceProblems } from './invoice-sequence.ts';
 import { LiveAccountReader } from './live-account-reader.ts';
 
 const ENGINE_MEMORY_MB = 512;
@@ -65,6 +66,8 @@ export interface Reconciliation {
   };
   /** Faults of the archive itself, in sentences. */
   problems: string[];
+  /** Faults of the register of invoices; see `invoice-sequence.ts`. */
+  invoice_problems: string[];
   discrepancies: Discrepancy[];
 }
 
@@ -156,6 +159,7 @@ export class Reconciler {
         ? [`The archive cannot be read here: ${unreadable} accounts have entries in it.`]
         : []),
     ];
+    const invoice_problems = await findInvoiceProblems(redis, now());
     const discrepancies = [
       ...(await this.#compareDetails(suspects, reader, summaries, engine)),
       ...unknownAccounts(totals, known),
@@ -172,6 +176,7 @@ export class Reconciler {
         oldest_read_at_ms: files.length === 0 ? null : Math.min(...files.map(({ read_at_ms }) => read_at_ms)),
       },
       problems,
+      invoice_problems,
       discrepancies,
     };
   }

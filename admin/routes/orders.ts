@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import { dateText } from '../../gateway/accounts/invoices/invoice-text.ts';
 import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
 import {
   type Confirmation,
@@ -24,6 +25,7 @@ import type { SortLink } from '../../gateway/pages/shared/tables.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/pages/shared/template-filters.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 import { findOrders, ORDER_SORT } from '../order-search.ts';
+import { invoicePdfPath } from './invoices.ts';
 
 const PATH = '/admin/orders';
 const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
@@ -64,7 +66,14 @@ interface OrdersPage {
   sorts: Record<string, SortLink>;
   states: readonly string[];
   limit: number;
-  orders: (OrderRecord & { user: string; moves: { to: Target; label: string }[] })[];
+  orders: (OrderRecord & {
+    user: string;
+    invoices: { number: string; pdf: string }[];
+    /** The day on which the open invoice is due; null without one. */
+    due: string | null;
+    isOverdue: boolean;
+    moves: { to: Target; label: string }[];
+  })[];
   csv: string;
 }
 
@@ -102,11 +111,14 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
       sort,
       sorts: ORDER_SORT.links(PATH, { ...filters, limit }, sort),
       limit,
-      orders: orders.map((order) => ({
-        ...order,
-        user: userPath(order.account_id),
-        moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
-      })),
+      orders: await Promise.all(
+        orders.map(async (order) => ({
+          ...order,
+          user: userPath(order.account_id),
+          ...(await invoicingOf(area, order)),
+          moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
+        })),
+      ),
       csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
@@ -145,6 +157,16 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
       return { path: PATH, notice };
     },
   });
+}
+
+async function invoicingOf({ accounts, now }: AdminArea, order: OrderRecord) {
+  const documents = await accounts.orders.invoices.documentsOf(order);
+  const due_at_ms = order.state === 'pending' ? (documents.at(-1)?.due_at_ms ?? null) : null;
+  return {
+    invoices: documents.map(({ number }) => ({ number, pdf: invoicePdfPath(number) })),
+    due: due_at_ms === null ? null : dateText(due_at_ms),
+    isOverdue: due_at_ms !== null && due_at_ms < now(),
+  };
 }
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;

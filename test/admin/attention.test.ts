@@ -260,7 +260,7 @@ describe('Needs attention', () => {
       ...{ since: ordered, href: '/admin/gdpr' },
     });
     const invoice = (severity: string, state: string) => ({
-      ...{ severity, what: `Invoice ${order_id} over 9.00 EUR is ${state}.` },
+      ...{ severity, what: `Invoice 2026-000001 over 9.00 EUR is ${state}.` },
       ...{ since: ordered, href: '/admin/orders?status=pending' },
     });
     expect(await about('acc_')).toEqual([request('notice', '0 days')]);

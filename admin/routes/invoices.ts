@@ -1,0 +1,80 @@
+/** Invoices and credit notes of a year, for bookkeeping, and each as PDF. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { InvoiceDocument } from '../../gateway/accounts/invoices/document.ts';
+import { invoicePdf } from '../../gateway/accounts/invoices/invoice-pdf.ts';
+import { dateText, rateText } from '../../gateway/accounts/invoices/invoice-text.ts';
+import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
+import { sendPdf } from '../../gateway/pages/shared/send-pdf.ts';
+import { type AdminArea, userPath } from '../context.ts';
+
+const PATH = '/admin/invoices';
+const FIRST_YEAR = 2000;
+const LAST_YEAR = 9999;
+/** Shown on the page; the CSV has all. */
+const MAX_SHOWN = 200;
+
+const COLUMNS = [
+  ...['number', 'kind', 'date', 'due', 'corrects', 'order_id', 'account_id', 'customer', 'country', 'vat_id'],
+  ...['vat', 'vat_percent', 'net_minor', 'vat_minor', 'gross_minor', 'currency', 'payment'],
+];
+
+interface InvoicesPage {
+  year: number;
+  total: number;
+  documents: {
+    document: InvoiceDocument;
+    date: string;
+    due: string | null;
+    rate: string;
+    user: string;
+    pdf: string;
+  }[];
+  csv: string;
+}
+
+export const invoicePdfPath = (number: string): string => `${PATH}/${encodeURIComponent(number)}/pdf`;
+
+export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view<InvoicesPage>('invoices.njk');
+  const { invoices } = area.accounts.orders;
+
+  scope.get('/invoices', async (request, reply) => {
+    const thisYear = new Date(area.now()).getUTCFullYear();
+    const query = z.object({ year: integerField(FIRST_YEAR, LAST_YEAR, thisYear), format: formatField });
+    const { year, format } = parseFields(query, request.query);
+    const documents = await invoices.ofYear(String(year));
+    if (format === 'csv') return sendCsv(reply, `invoices-${year}`, COLUMNS, documents.map(rowOf));
+    return view(reply, 'Invoices', {
+      year,
+      total: documents.length,
+      documents: documents
+        .slice(-MAX_SHOWN)
+        .reverse()
+        .map((document) => ({
+          document,
+          date: dateText(document.issued_at_ms),
+          due: document.due_at_ms === null ? null : dateText(document.due_at_ms),
+          rate: rateText(document.vat_rate_bp),
+          user: userPath(document.account_id),
+          pdf: invoicePdfPath(document.number),
+        })),
+      csv: withQuery(PATH, { year, format: 'csv' }),
+    });
+  });
+
+  scope.get('/invoices/:number/pdf', async (request, reply) => {
+    const document = await invoices.get((request.params as { number: string }).number);
+    return sendPdf(reply, document.number, await invoicePdf(document));
+  });
+}
+
+const rowOf = (document: InvoiceDocument): Cell[] => [
+  ...[document.number, document.kind, dateText(document.issued_at_ms)],
+  document.due_at_ms === null ? null : dateText(document.due_at_ms),
+  ...[document.corrects, document.order_id, document.account_id],
+  ...[document.buyer.lines[0] ?? document.buyer.email, document.buyer.country, document.buyer.vat_id],
+  ...[document.vat, document.vat_rate_bp / 100],
+  ...[document.net_minor, document.vat_minor, document.gross_minor, document.currency, document.payment],
+];
