@@ -1,0 +1,138 @@
+/** From the order to the credit note in a real browser: billing details, invoice, payment, refund; PDF files read by pdf.js. */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { extractText } from 'unpdf';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
+import {
+  type AccountPagesHarness,
+  type Customer,
+  PASSWORD,
+  startAccountPages,
+} from '../gateway/pages/harness.ts';
+import { type Browser, openBrowser } from './browser.ts';
+import { inspect } from './page-checks.ts';
+
+let harness: AccountPagesHarness;
+let stripe: FakeStripe;
+let browser: Browser;
+let page: Page;
+let ann: Customer;
+
+beforeAll(async () => {
+  stripe = await FakeStripe.start();
+  harness = await startAccountPages({
+    settings: {
+      ...stripeSettings(stripe),
+      INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
+      INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
+      ...{ INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
+    },
+  });
+  browser = await openBrowser();
+  page = await browser.context.newPage();
+  ann = await harness.customer('Ann');
+});
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await harness.stop();
+  stripe.stop();
+});
+
+const button = (name: string) => page.getByRole('button', { name });
+const link = (name: string) => page.getByRole('main').getByRole('link', { name, exact: true });
+const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
+const go = (path: string) => page.goto(harness.url + path);
+
+/** Words in alphabetical order: page and PDF place the same blocks differently. */
+const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).sort();
+
+/** Words of the PDF that the shown document offers. */
+async function wordsOfPdf(): Promise<string[]> {
+  const download = page.waitForEvent('download');
+  await link('Download PDF').click();
+  const bytes = await readFile(await (await download).path());
+  const { text } = await extractText(new Uint8Array(bytes), { mergePages: true });
+  return wordsIn(text);
+}
+
+/** Words of the shown document, without the caption for screen readers. */
+const wordsOfPage = async (): Promise<string[]> =>
+  wordsIn((await page.locator('article.invoice').innerText()).replace(/^Items$/m, ''));
+
+async function expectDocument(words: readonly string[]): Promise<void> {
+  const shown = await wordsOfPage();
+  expect(shown).toEqual(expect.arrayContaining([...words]));
+  expect(await wordsOfPdf()).toEqual(shown);
+}
+
+it('asks for the billing details, and says what is wrong with them', async () => {
+  await go('/account/orders');
+  await page.getByLabel('E-mail address').fill(ann.email);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await button('Sign in').click();
+  await page.getByText('VAT of 19 % is included.').waitFor();
+  await inspect(page, 'orders-without-billing');
+  await link('billing details').click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Ανάλυση <Ltd>');
+  await page.getByLabel('Address').fill('Οδός 1\n10431 Αθήνα');
+  await page.getByLabel('Country').selectOption('Greece');
+  await page.getByLabel('VAT id').fill('GR 123456789');
+  await button('Save').click();
+  await page.getByText('which begins with EL').waitFor();
+  await inspect(page, 'billing-refused');
+  await page.getByLabel('VAT id').fill('EL 123456789');
+  await button('Save').click();
+  await page.getByText('The billing details are saved').waitFor();
+  await inspect(page, 'billing');
+  await go('/account/orders');
+  await page.getByText('Without VAT: reverse charge.').waitFor();
+});
+
+it('invoices an order, and takes the invoice back when the payment is refunded', async () => {
+  await page.getByLabel('Invoice and bank transfer').check();
+  await button('Place order').click();
+  await heading('Invoice');
+  await inspect(page, 'invoice');
+  await expectDocument([
+    '2026-000001',
+    '9.00',
+    'Ανάλυση',
+    '<Ltd>',
+    'EL123456789',
+    'Αθήνα',
+    'Reverse',
+    'IBAN',
+  ]);
+  const [order] = await harness.accounts.orders.list(ann.account_id);
+  for (const state of ['paid', 'refunded'] as const)
+    await harness.accounts.orders.move(String(order?.order_id), state);
+  await link('Back to the order').click();
+  await link('Credit note 2026-000002').waitFor();
+  await inspect(page, 'order-refunded');
+  await link('Credit note 2026-000002').click();
+  await heading('Credit note');
+  await inspect(page, 'credit-note');
+  await expectDocument(['2026-000002', '2026-000001', '−9.00', 'Ανάλυση', 'Reverse']);
+});
+
+it('invoices an order by card when it is paid', async () => {
+  await go('/account/orders');
+  await page.getByLabel('Research').check();
+  await page.getByLabel('Card, through Stripe').check();
+  await button('Place order').click();
+  await heading(/^Pay /);
+  const [session] = [...stripe.sessions.values()];
+  const order_id = String(session?.metadata.order_id);
+  await go(`/account/orders/${order_id}`);
+  await page.getByText('The invoice is issued when the payment has arrived.').waitFor();
+  await inspect(page, 'order-without-invoice');
+  const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
+  expect(await deliver(harness.url, payload, { at_ms: harness.clock.ms })).toBe(200);
+  await go(`/account/orders/${order_id}/invoice`);
+  await heading('Invoice');
+  await expectDocument(['2026-000003', '59.00', 'card', 'Research:', '100,000']);
+  expect(await wordsOfPage()).not.toContain('transfer');
+  await go('/account/orders');
+  await inspect(page, 'orders-with-invoices');
+});
