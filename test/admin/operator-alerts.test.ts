@@ -19,7 +19,7 @@ import {
   type Receiver,
   startReceiver,
 } from '../gateway/accounts/webhooks/receiver.ts';
-import { startFakeSmtp } from '../gateway/pages/fake-smtp.ts';
+import { type SmtpSink, startSmtpSink } from '../gateway/pages/smtp-sink.ts';
 import { flushRedis, silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { type AnyAdminService, NOON, startAdminOn, wordsOf } from './harness.ts';
 
@@ -133,7 +133,7 @@ describe('conditions over random histories', () => {
 
 describe('two gateways', () => {
   let redis: TestRedis;
-  let smtp: Awaited<ReturnType<typeof startFakeSmtp>>;
+  let smtp: SmtpSink;
   let receiver: Receiver;
   let services: AccountService[];
   let areas: AnyAdminService[];
@@ -143,7 +143,7 @@ describe('two gateways', () => {
 
   beforeAll(async () => {
     redis = await startRedis();
-    smtp = await startFakeSmtp();
+    smtp = await startSmtpSink();
     receiver = await startReceiver();
     const settings = {
       ...{ REDIS_URL: redis.url, SMTP_URL: smtp.url, LOG_LEVEL: 'silent' },
@@ -171,7 +171,7 @@ describe('two gateways', () => {
     await queue.close();
     for (const area of areas) await area.stop();
     for (const service of services) await service.stop();
-    smtp.stop();
+    await smtp.stop();
     receiver.stop();
     await redis.stop();
   });
@@ -202,7 +202,7 @@ describe('two gateways', () => {
       ),
     );
   /** Mails have lines of at most 76 characters. */
-  const mailText = (): string => smtp.mails.map(({ text }) => text.replaceAll('=\n', '')).join('\n\n');
+  const mailText = (): string => smtp.mails.map(({ subject, text }) => `${subject}\n\n${text}`).join('\n\n');
   const mentions = (text: string): number => mailText().split(text).length - 1;
 
   it('tell a held run once when it begins and once when it ends, also after the watcher is gone', async () => {

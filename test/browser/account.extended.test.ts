@@ -17,6 +17,7 @@ const runProgram = promisify(execFile);
 const EMAIL = 'ann@example.org';
 /** Files, redirections, the summary that public pages read, and what `invoices.extended.test.ts` walks. */
 const NO_PAGE = /\/(download|summary|invoice|pdf|billing)$/;
+const CONTACT = 'help@almanac.example';
 
 let harness: AccountPagesHarness;
 let stripe: FakeStripe;
@@ -31,6 +32,7 @@ beforeAll(async () => {
       ...stripeSettings(stripe),
       FREE_GRANT: '2',
       WEBHOOK_PRIVATE_TARGETS: 'true',
+      CONTACT_EMAIL: CONTACT,
       INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
       INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
     },
@@ -53,6 +55,13 @@ afterAll(async () => {
 const button = (name: string | RegExp) => page.getByRole('button', { name });
 const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
 const go = (path: string) => page.goto(harness.url + path);
+
+/** Does what the periodic job does. @returns the link of the mail that comes with that subject */
+async function toldLink(email: string, subject: RegExp): Promise<string> {
+  const mail = harness.mailbox.next(email, subject);
+  await harness.handlers.sweep({});
+  return String((await mail).link);
+}
 
 /** The status of a call by the real curl. */
 async function curl(key: string, path: string): Promise<string> {
@@ -161,6 +170,10 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-order-paid');
     await go('/account/orders');
     await inspect(page, 'account-orders');
+    await page.goto(await toldLink(EMAIL, /^Your payment was received$/));
+    await page.locator('#main .state-paid').waitFor();
+    const [received] = harness.mailbox.to(EMAIL).filter(({ subject }) => subject.includes('payment'));
+    expect(received?.text).toContain('By: the card payment service');
   });
 
   it('looks at usage, wallet and overview, and sets alerts', async () => {
@@ -195,6 +208,23 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Revoke key permanently').click();
     await page.getByText(/is revoked\./).waitFor();
     expect(await curl(key, '/v1/ping')).toBe('401');
+    await page.goto(await toldLink(EMAIL, /^A key was revoked$/));
+    await heading('Keys');
+  });
+
+  it('is suspended, and told so by mail and on the pages', async () => {
+    const environment = { REDIS_URL: harness.settings.REDIS_URL, VAR_DIR: harness.settings.VAR_DIR };
+    const suspend = ['suspend', '--email', EMAIL];
+    expect(
+      await run(suspend, { env: environment, stdout: { write: () => true }, stderr: process.stderr }),
+    ).toBe(0);
+    await page.goto(await toldLink(EMAIL, /^Your account is suspended$/));
+    await page.getByRole('alert').getByRole('link', { name: CONTACT }).waitFor();
+    await inspect(page, 'account-suspended');
+    const { account_id } = await harness.accounts.findByEmail(EMAIL);
+    await harness.accounts.restore(account_id);
+    await page.reload();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
   });
 
   it('downloads the data and is erased, without console errors', async () => {
@@ -459,6 +489,7 @@ describe('a customer who closes the account', () => {
     await button('Close account permanently').click();
     await heading('Your account is closed');
     await inspect(page, 'account-closed');
+    expect(await toldLink(email, /^Your account is closed$/)).toBe(`${harness.url}/account/data`);
     await page.getByRole('main').getByRole('link', { name: 'sign in' }).click();
     await signIn();
     await page.getByText('This account is closed').waitFor();
@@ -484,6 +515,7 @@ describe('a customer who forgot the password', () => {
     await button('Change password').click();
     await heading('Your password is changed');
     await inspect(page, 'account-reset-done');
+    expect(await toldLink(email, /^Your password was changed$/)).toBe(`${harness.url}/account/forgot`);
     await page.goto(link);
     await heading('This link is no longer valid');
     await inspect(page, 'account-link-invalid');

@@ -1,4 +1,7 @@
-/** The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, mailbox. */
+/**
+ * The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, and a
+ * mailbox behind a real SMTP server.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,6 +16,7 @@ import { readSettings, type Settings } from '../../../data/runtime/settings.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import type { ServedEditions } from '../../../gateway/accounts/alerts/change-alerts.ts';
 import type { JobHandlers } from '../../../gateway/accounts/jobs/queue.ts';
+import { createMailer, type Mailer } from '../../../gateway/accounts/mail/mailer.ts';
 import { readPacks } from '../../../gateway/accounts/orders/order-store.ts';
 import { founderOf, ownAccountOf } from '../../../gateway/accounts/people/person-store.ts';
 import { type AccountService, openAccountService } from '../../../gateway/accounts/service.ts';
@@ -26,6 +30,7 @@ import { type Page, Visitor } from '../../admin/harness.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../redis.ts';
 import { publishFixture } from '../fixture-snapshot.ts';
 import { Mailbox } from './mailbox.ts';
+import { startSmtpSink } from './smtp-sink.ts';
 
 /** Midday, so that no test crosses a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
@@ -233,6 +238,11 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   const metering = new RedisMetering({ redis, settings, now, log: silentLog });
   const packs = await readPacks(settings.CURATED_DIR);
   const mailbox = new Mailbox();
+  const sink = await startSmtpSink({ receive: (mail) => mailbox.send(mail) });
+  const mailer: Mailer = {
+    ...createMailer({ ...settings, SMTP_URL: sink.url }, { now, log: silentLog }),
+    deleteFor: (address) => mailbox.deleteFor(address),
+  };
   const listening = { url: '' };
   const service = await openAccountService({
     settings,
@@ -241,7 +251,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     log: silentLog,
     publicUrl: () => listening.url,
     ...(options.served && { served: options.served }),
-    ...(settings.SMTP_URL === undefined && { mailer: mailbox }),
+    ...(settings.SMTP_URL === undefined && { mailer }),
     ...(!options.fullHashing && { passwords: cheapPasswords() }),
   });
   let requests = 0;
@@ -265,6 +275,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   const stop = async (): Promise<void> => {
     await app.close();
     await service.stop();
+    await sink.stop();
     await snapshots.close();
     if (!options.redis) await server.stop();
     await rm(directory, { recursive: true, force: true });

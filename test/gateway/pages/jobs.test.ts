@@ -5,8 +5,8 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { GivenUpJobs } from '../../../gateway/accounts/jobs/given-up.ts';
 import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
-import { startFakeSmtp } from './fake-smtp.ts';
 import type { AccountPagesHarness } from './harness.ts';
+import { startSmtpSink } from './smtp-sink.ts';
 
 let harness: AccountPagesHarness;
 
@@ -98,7 +98,7 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
 
 describe('a mail server that is down for a while', () => {
   it('loses no mail: the job is retried with growing delays and then removed', async () => {
-    const smtp = await startFakeSmtp();
+    const smtp = await startSmtpSink();
     const opened = await DEPLOYMENTS[0]?.open({ SMTP_URL: smtp.url });
     if (!opened) throw new Error('no deployment');
     harness = opened.harness;
@@ -121,8 +121,7 @@ describe('a mail server that is down for a while', () => {
       smtp.state.down = false;
       await second?.promote();
       await expect.poll(() => smtp.mails.length).toBe(1);
-      const mail = smtp.mails[0]?.text.replaceAll('=\n', '').replaceAll('=3D', '=') ?? '';
-      const link = /\/account\/confirm\/\S+/.exec(mail)?.[0] ?? '';
+      const link = harness.pathOf(smtp.mails[0]?.link ?? null);
       const visitor = harness.visitor();
       expect((await harness.confirm(visitor, link)).status).toBe(200);
       expect((await harness.signIn(visitor, email)).status).toBe(303);
@@ -131,7 +130,7 @@ describe('a mail server that is down for a while', () => {
     } finally {
       await queue.close();
       await opened.stop();
-      smtp.stop();
+      await smtp.stop();
     }
   });
 });

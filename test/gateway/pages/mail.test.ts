@@ -1,4 +1,4 @@
-/** Mail to a fake SMTP server over a real socket, and as files without a server. */
+/** Mail to a real SMTP server, and as files without a server. */
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMailer } from '../../../gateway/accounts/mail/mailer.ts';
 import { confirmAddress, lowBalance } from '../../../gateway/accounts/mail/templates.ts';
 import { silentLog } from '../../redis.ts';
-import { startFakeSmtp } from './fake-smtp.ts';
+import { startSmtpSink } from './smtp-sink.ts';
 
 const now = (): number => Date.UTC(2026, 10, 21, 12);
 const LINK = 'https://almanac.example/account/confirm/abc';
@@ -19,7 +19,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('with SMTP_URL', () => {
   it('sends a plain-text mail from MAIL_FROM with an unbroken link', async () => {
-    const smtp = await startFakeSmtp();
+    const smtp = await startSmtpSink();
     const settings = {
       SMTP_URL: smtp.url,
       MAIL_FROM: 'Almanac <hello@almanac.example>',
@@ -28,23 +28,24 @@ describe('with SMTP_URL', () => {
     };
     const mailer = createMailer(settings, { now, log: silentLog });
     await mailer.send(confirmAddress('ann@example.org', LINK));
-    smtp.stop();
+    await smtp.stop();
     const [mail] = smtp.mails;
     expect(mail?.to).toBe('ann@example.org');
-    expect(mail?.text).toContain('From: Almanac <hello@almanac.example>');
-    expect(mail?.text).toContain('Subject: Confirm your e-mail address');
+    expect(mail?.raw).toContain('From: Almanac <hello@almanac.example>');
+    expect(mail?.subject).toBe('Confirm your e-mail address');
     expect(mail?.text).toContain(`\n${LINK}\n`);
+    expect(mail?.link).toBe(LINK);
     expect(mailer.description).toContain(new URL(smtp.url).host);
   });
 
   it('fails when the server rejects a mail, so that the job is retried', async () => {
-    const smtp = await startFakeSmtp(['nobody@example.org']);
+    const smtp = await startSmtpSink({ refused: ['nobody@example.org'] });
     const mailer = createMailer(
       { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory, NODE_ENV: 'test' },
       { now, log: silentLog },
     );
     await expect(mailer.send(confirmAddress('nobody@example.org', LINK))).rejects.toThrow('550');
-    smtp.stop();
+    await smtp.stop();
   });
 });
 

@@ -1,4 +1,4 @@
-/** A mailer that keeps its mails in memory, and lets tests wait for one. */
+/** A mailbox that keeps its mails in memory, and lets tests wait for one. It can stand in for a mailer. */
 import type { Mail, Mailer } from '../../../gateway/accounts/mail/mailer.ts';
 
 const MAIL_TIMEOUT_MS = 60_000;
