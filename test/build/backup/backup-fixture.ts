@@ -1,4 +1,5 @@
 /** Data for backup tests: accounts, an archive, a lake, a snapshot and curated data; and load while a backup runs. */
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,6 +12,8 @@ import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../da
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import { DeliveryLog } from '../../../gateway/accounts/webhooks/delivery-log.ts';
+import { EndpointStore } from '../../../gateway/accounts/webhooks/endpoint-store.ts';
 import { publishFixture } from '../../gateway/fixture-snapshot.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
@@ -74,6 +77,15 @@ async function signLog({ SIGNING_DIR, SNAPSHOT_DIR }: TreeSettings): Promise<voi
   await writeFile(join(SIGNING_DIR, 'head'), headOf(editions));
 }
 
+/** With a delivery in its log; the orders that follow leave events that wait. */
+async function addWebhook(redis: RedisClient, now: () => number, account_id: string): Promise<void> {
+  const endpoints = new EndpointStore({ redis, now, random: randomBytes, allowsPrivate: false });
+  const webhook = { url: 'https://hooks.example.org/', types: ['order.paid'], by: '' };
+  const { endpoint_id } = await endpoints.create(account_id, webhook);
+  const delivery = { endpoint_id, message_id: 'msg_1', type: 'order.paid', at_ms: now(), body: '{}' };
+  await new DeliveryLog({ redis, now }).add(account_id, delivery);
+}
+
 export interface BackupFixture {
   world: World;
   people: Customer[];
@@ -91,6 +103,7 @@ export async function createBackupFixture(
   await signLog(settings);
   const people = [];
   for (let count = 0; count < 8; count += 1) people.push(await world.customer({ credits: 100_000 }));
+  await addWebhook(redis, now, people[0]?.account_id ?? '');
   const audit = new AuditLog(redis, now);
   for (let day = 0; day < 5; day += 1) {
     for (const person of people) for (let call = 0; call < 5; call += 1) await person.call({ rows: 2 });

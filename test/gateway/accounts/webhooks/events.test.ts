@@ -1,10 +1,12 @@
 /** Which events webhooks are told: those of keys, orders and the balance, each once; whatever else happens meanwhile. */
 import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BalanceAlerts } from '../../../../gateway/accounts/balance-alerts.ts';
 import { SUBSCRIBABLE } from '../../../../gateway/accounts/webhooks/event-types.ts';
+import { WebhookEvents } from '../../../../gateway/accounts/webhooks/webhook-events.ts';
 import { startWebhooks, type WebhookHarness } from './harness.ts';
 import { answers } from './receiver.ts';
 
@@ -104,6 +106,21 @@ describe('with a worker', () => {
         ['credits.low', { balance: 985, threshold: 1_000 }],
         ['credits.low', { balance: 990, threshold: 1_000 }],
       ]);
+  });
+
+  it('an event whose delivery could not be queued is told by the next sweep', async () => {
+    const { webhooks, redis, clock } = harness;
+    const { endpoints, deliveries } = webhooks;
+    const account_id = await harness.account();
+    await harness.endpoint(account_id, '/queued', ['key.created']);
+    const store = { redis, now: () => clock.ms, random: randomBytes };
+    const broken = { ...webhooks.queue, add: () => Promise.reject(new Error('Redis is gone')) };
+    const events = new WebhookEvents({ ...store, endpoints, deliveries, queue: broken });
+    const data = { key_id: 'k', label: '' };
+    await expect(events.emit(account_id, 'key.created', 'k', data)).rejects.toThrow('Redis is gone');
+    expect(told('/queued')).toEqual([]);
+    await harness.dispatchAll();
+    await expect.poll(() => told('/queued')).toEqual([['key.created', data]]);
   });
 
   it('a closed account loses its webhooks, and what waits for them is not sent', async () => {
