@@ -1,6 +1,12 @@
 /** What the placeholders of guides stand for: facts of the code, and examples that work on an edition. */
 
+import { DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { MAX_ACTIVE_KEYS } from '../../accounts/records.ts';
+import { DISABLE_AFTER_DAYS, KEPT } from '../../accounts/webhooks/delivery-log.ts';
+import { ATTEMPTS, RETRY_DELAYS_MS } from '../../accounts/webhooks/delivery-queue.ts';
+import { MAX_ENDPOINTS } from '../../accounts/webhooks/endpoint-records.ts';
+import { EVENT_TYPES } from '../../accounts/webhooks/event-types.ts';
+import { SEND_TIMEOUT_MS } from '../../accounts/webhooks/sender.ts';
 import { ENCODERS, LIST_FORMATS } from '../../encoders/registry.ts';
 import { xlsx } from '../../encoders/xlsx.ts';
 import { ERRORS, type ErrorCode } from '../../errors.ts';
@@ -64,6 +70,18 @@ const OF_CODE = {
   errors: (Object.entries(ERRORS) as [ErrorCode, { status: number; message: string }][])
     .map(([code, { status, message }]) => ({ code, status, message, advice: ADVICE[code] }))
     .toSorted((a, b) => a.status - b.status),
+  webhooks: {
+    most: MAX_ENDPOINTS,
+    events: Object.entries(EVENT_TYPES).map(([type, { help, data }]) => ({
+      ...{ type, help },
+      fields: Object.keys(data.shape),
+    })),
+    attempts: ATTEMPTS,
+    days: Math.floor(RETRY_DELAYS_MS.reduce((sum, delay_ms) => sum + delay_ms, 0) / DAY_MS),
+    timeoutS: SEND_TIMEOUT_MS / 1_000,
+    disableAfterDays: DISABLE_AFTER_DAYS,
+    kept: KEPT,
+  },
 } as const;
 
 /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */

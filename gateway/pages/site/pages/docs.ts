@@ -19,6 +19,10 @@ const GUIDES = {
   ],
   formats: ['Formats', 'CSV, Excel, Parquet, Arrow, NDJSON and SDMX, and how to shape a table.'],
   vintages: ['Vintages', 'Figures as they were on a day, what changed since, receipts and citations.'],
+  webhooks: [
+    'Webhooks',
+    'Events of your account: what is sent, how it is signed, and when it is sent again.',
+  ],
   errors: ['Errors', 'Every code, what it means and what to do about it.'],
   limits: ['Limits', 'Requests a minute and a day, and how much one answer holds.'],
   recipes: ['Recipes', 'Short answers to common tasks, each with a call that works.'],
