@@ -44,6 +44,7 @@ it.each([
   ['status', '/status'],
   ['docs', '/docs'],
   ['guide', '/docs/quick-start'],
+  ['guide-webhooks', '/docs/webhooks'],
   ['reference', '/docs/reference/getData'],
   ['terms', '/terms'],
   ['missing', '/countries/XXX'],
