@@ -11,6 +11,7 @@ import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gatewa
 import { readExport } from '../gateway/pages/read-export.ts';
 import { type Browser, openBrowser, screenshotPath } from './browser.ts';
 import { inspect, unseenPages } from './page-checks.ts';
+import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
 
 const runProgram = promisify(execFile);
@@ -390,87 +391,8 @@ describe('a customer with a new address', () => {
   });
 });
 
-describe('a team', () => {
-  it('invites a new person by mail, gives roles, moves the ownership and lets somebody go', async () => {
-    const owner = await harness.customer('Gus and friends');
-    const guest = 'guest@example.org';
-    const signIn = async (email: string): Promise<void> => {
-      await page.context().clearCookies();
-      await go('/account/sign-in');
-      await page.getByLabel('E-mail address').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
-      await button('Sign in').click();
-      await heading('Gus and friends');
-    };
-    const link = (name: string | RegExp) => page.getByRole('main').getByRole('link', { name });
-    await signIn(owner.email);
-    await go('/account/members');
-    await page.getByLabel('E-mail address').fill(guest);
-    await page.locator('form[action$="/invite"] select').selectOption('viewer');
-    const mail = harness.mailbox.next(guest);
-    await button('Invite').click();
-    await page.getByText('guest@example.org is invited.').waitFor();
-    await inspect(page, 'account-members-invited');
-    const invitation = String((await mail).link);
-    await page.context().clearCookies();
-    await page.goto(invitation);
-    await inspect(page, 'account-invitation');
-    await page.getByLabel('Your name').fill('Ida');
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Accept').click();
-    await heading('You are a member now');
-    await inspect(page, 'account-invitation-accepted');
-    await page.goto(invitation);
-    await heading('This invitation is no longer valid');
-    await inspect(page, 'account-invitation-invalid');
-
-    await signIn(guest);
-    await go('/account/members');
-    await inspect(page, 'account-members-viewer');
-    await link('Leave').click();
-    await inspect(page, 'account-members-leave');
-    await go('/account/accounts');
-    await inspect(page, 'account-accounts');
-
-    await signIn(owner.email);
-    await go('/account/members');
-    await page.getByLabel('Role of guest@example.org').selectOption('developer');
-    await button(/^Change role/).click();
-    await page.getByText('guest@example.org is developer now.').waitFor();
-    await link(/^Remove/).click();
-    await inspect(page, 'account-member-remove');
-    await link('Cancel').click();
-    await link(/^Offer ownership/).click();
-    await inspect(page, 'account-ownership-offer');
-    await page.getByLabel('Your password').fill(PASSWORD);
-    const offered = harness.mailbox.next(guest);
-    await button('Offer ownership').click();
-    await offered;
-
-    await signIn(guest);
-    await go('/account/members');
-    await inspect(page, 'account-members-offered');
-    await link('Become the owner').click();
-    await inspect(page, 'account-ownership-accept');
-    await page.getByLabel('Your password').fill(PASSWORD);
-    await button('Become the owner').click();
-    await page.getByText('You are the owner of the account now.').waitFor();
-    await link(/^Remove/).click();
-    await button('Remove').click();
-    await page.getByText(`${owner.email} is removed.`).waitFor();
-
-    await page.context().clearCookies();
-    await go('/account/sign-in');
-    await page.getByLabel('E-mail address').fill(owner.email);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Sign in').click();
-    await page.getByText('You are a member of no account.').waitFor();
-    await inspect(page, 'account-accounts-none');
-    await go('/account/profile');
-    await link('Erase your profile').click();
-    await inspect(page, 'account-profile-erase');
-  });
-});
+it('a team: a new person is invited by mail, gets roles and the ownership, and lets somebody go', () =>
+  walkTeam(harness, page));
 
 describe('a customer who closes the account', () => {
   it('can sign in again to download or erase the data, and to nothing else', async () => {
