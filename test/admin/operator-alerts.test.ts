@@ -10,7 +10,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition, OperatorAlert } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
 import { type AccountService, openAccountService } from '../../gateway/accounts/service.ts';
 import {
@@ -27,6 +27,7 @@ const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
 const HOOK = '/alerts?token=secret-part';
 const EMAIL = 'night@example.org';
 const LOOK_MS = 20;
+const HOUR_MS = 3_600_000;
 const NO_PAGE = { status: 0, headers: {}, html: '', location: '' };
 
 describe('conditions over random histories', () => {
@@ -290,6 +291,35 @@ describe('two gateways', () => {
     expect(eventsOf('failed-run:who-gho')).toEqual(Array(6).fill('ended'));
     expect(failed?.id).toBe(`operator-alert-${receiver.received.at(-1)?.id.slice('msg_'.length)}.webhook`);
     await expect.poll(() => client?.hlen(redisKeys.alertDeliveries)).toBe(0);
+  });
+
+  it('tell of a stale provider, a job given up and books that disagree, and of no address', async () => {
+    const area = areas[0];
+    const client = area?.client;
+    if (!area || !client) throw new Error('no area');
+    receiver.received.length = 0;
+    const later = async (ms: number): Promise<void> => {
+      for (const { clock } of areas) clock.ms += ms;
+      await untilLooked(3);
+    };
+    const email = 'ada@example.org';
+    const { account_id } = await area.accounts.create({ email, credits: 10, by: 'test' });
+    await client.hincrby(redisKeys.account(account_id), 'balance', 5);
+    await later(HOUR_MS + 1_000);
+    await expect.poll(() => eventsOf('books:accounts')).toEqual(['begun']);
+    expect(JSON.stringify(receiver.received) + mailText()).not.toContain(email);
+    await client.hincrby(redisKeys.account(account_id), 'balance', -5);
+    await later(HOUR_MS + 1_000);
+    await expect.poll(() => eventsOf('books:accounts')).toEqual(['begun', 'ended']);
+    await later(500 * DAY_MS);
+    await expect.poll(() => eventsOf('stale-provider:who-gho')).toEqual(['begun']);
+    await report('who-gho', { newest_year: 2027 });
+    await expect.poll(() => eventsOf('stale-provider:who-gho')).toEqual(['begun', 'ended']);
+    const lost = { removeOnFail: false, jobId: 'lost-mail' };
+    await queue.add('prepare', { request_id: 'req_unknown' }, lost);
+    await expect.poll(() => eventsOf('given-up-job:lost-mail')).toEqual(['begun']);
+    await (await queue.getJob('lost-mail'))?.remove();
+    await expect.poll(() => eventsOf('given-up-job:lost-mail')).toEqual(['begun', 'ended']);
   });
 
   it('say where alerts go, and send a test on request', async () => {

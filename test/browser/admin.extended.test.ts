@@ -16,6 +16,13 @@ const DAY_MS = 86_400_000;
 /** `admin-decisions.extended.test.ts` walks these. */
 const OTHER_PAGES = /^\/admin\/(operators|password|second-factor|providers|licences|runs\/compare)\b/;
 
+/** Nothing delivers them here. */
+const ALERTS = {
+  OPERATOR_ALERT_EMAIL: 'night-shift-of-operations@almanac.example.org',
+  OPERATOR_WEBHOOK_URL: 'https://hooks.example.org/alerts',
+  OPERATOR_WEBHOOK_SECRET: `whsec_${randomBytes(32).toString('base64')}`,
+};
+
 describe('the operator area', () => {
   let service: AdminService;
   let browser: Browser;
@@ -24,7 +31,7 @@ describe('the operator area', () => {
   const consoleErrors: string[] = [];
 
   beforeAll(async () => {
-    service = await startAdmin();
+    service = await startAdmin(ALERTS);
     await service.signedIn();
     accountId = await seedUsage(service);
     await seedRuns(service);
@@ -60,7 +67,11 @@ describe('the operator area', () => {
     await signIn(page, service.url, 'operator@example.org');
   });
 
-  it('shows the dashboard', () => inspect(page, 'admin-dashboard'));
+  it('shows the dashboard, and sends a test alert', async () => {
+    await inspect(page, 'admin-dashboard');
+    await page.getByRole('button', { name: 'Send a test alert' }).click();
+    await page.getByText('A test alert is on its way.').waitFor();
+  });
 
   it('lists indicators, edits one and unpublishes it', async () => {
     await follow(page, 'Indicators', '/admin/indicators');

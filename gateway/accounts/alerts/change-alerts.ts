@@ -19,12 +19,21 @@ const TOLD_KEPT_MS = 60 * DAY_MS;
 
 /** The editions that a gateway serves. */
 export interface ServedEditions {
-  current(): {
-    editions: {
-      readonly chain: readonly LogEntry[];
-      history: { shownChanges(entry: LogEntry): Promise<EditionChanges> };
-    };
-  } | null;
+  current(): { editions: EditionsRead } | null;
+}
+
+/** What is read of them; see `Editions`. */
+interface EditionsRead {
+  readonly chain: readonly LogEntry[];
+  history: { shownChanges(entry: LogEntry): Promise<EditionChanges> };
+  /** The id that an indicator has today. */
+  resolve(id: string): { id: string };
+}
+
+interface AskedEdition {
+  editions: EditionsRead;
+  entry: LogEntry;
+  changes: EditionChanges;
 }
 
 export interface EditionDigest {
@@ -52,9 +61,8 @@ export class ChangeAlerts {
     if (text === null) await this.#redis.set(redisKeys.toldEdition, publishedMs(newest), 'NX');
     else
       for (const entry of editions.chain.filter((one) => publishedMs(one) > Number(text))) {
-        const changes = await editions.history.shownChanges(entry);
-        for await (const account_id of this.#concerned(entry, changes))
-          yield { account_id, edition: entry.edition };
+        const asked = { editions, entry, changes: await editions.history.shownChanges(entry) };
+        for await (const account_id of this.#concerned(asked)) yield { account_id, edition: entry.edition };
         // Only now, so that a process that ends before this leaves it to the next.
         await this.#redis.set(redisKeys.toldEdition, publishedMs(entry));
       }
@@ -76,7 +84,7 @@ export class ChangeAlerts {
       throw new Error(`edition ${edition} is not served here yet`);
     }
     const changes = await editions.history.shownChanges(entry);
-    const changed = await this.#changed(account_id, entry, changes);
+    const changed = await this.#changed(account_id, { editions, entry, changes });
     return changed.length === 0 ? null : { edition, published_at: entry.published_at, changed };
   }
 
@@ -86,21 +94,23 @@ export class ChangeAlerts {
       .catch(throwUnavailable);
   }
 
-  async #changed(account_id: string, entry: LogEntry, changes: EditionChanges): Promise<ChangedIndicator[]> {
-    const used = await readUsedIndicators(this.#redis, account_id, dayOf(publishedMs(entry))).catch(
-      throwUnavailable,
-    );
-    const all = used.length === 0 ? [] : changedIndicators(used, changes);
+  async #changed(
+    account_id: string,
+    { editions, entry, changes }: AskedEdition,
+  ): Promise<ChangedIndicator[]> {
+    const day = dayOf(publishedMs(entry));
+    const used = await readUsedIndicators(this.#redis, account_id, day).catch(throwUnavailable);
+    const all = changedIndicators(used, changes, (id) => editions.resolve(id).id);
     if (all.length === 0) return all;
     const told = await readToldKinds(this.#redis, account_id);
     return all.filter(({ change }) => told.includes(change));
   }
 
-  async *#concerned(entry: LogEntry, changes: EditionChanges): AsyncGenerator<string> {
+  async *#concerned(asked: AskedEdition): AsyncGenerator<string> {
     for (let from = 0; ; from += BATCH) {
       const ids = await this.#redis.zrange(redisKeys.accounts, String(from), String(from + BATCH - 1));
       if (ids.length === 0) return;
-      const changed = await Promise.all(ids.map((account_id) => this.#changed(account_id, entry, changes)));
+      const changed = await Promise.all(ids.map((account_id) => this.#changed(account_id, asked)));
       yield* ids.filter((_, index) => (changed[index] ?? []).length > 0);
     }
   }

@@ -9,6 +9,8 @@ export const editionName = (ms: number): string =>
 /** The editions that a gateway serves by now. */
 export class Served implements ServedEditions {
   readonly chain: LogEntry[] = [];
+  /** Today's ids by former ones. */
+  readonly ids = new Map<string, string>();
   readonly changes = new Map<string, EditionChanges>();
 
   publish(at_ms: number, changes: EditionChanges): void {
@@ -25,6 +27,7 @@ export class Served implements ServedEditions {
       if (!changes) throw new Error(`${edition} was never published`);
       return changes;
     };
-    return { editions: { chain: this.chain, history: { shownChanges } } };
+    const resolve = (id: string) => ({ id: this.ids.get(id) ?? id });
+    return { editions: { chain: this.chain, history: { shownChanges }, resolve } };
   }
 }

@@ -25,6 +25,9 @@ async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWit
   expect((await harness.call(key)).status).toBe(402);
   await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
   await visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: '5000' });
+  await visitor.submit('/account/alerts', '/account/alerts/spending', { above: '0700', per: 'hour' });
+  await visitor.submit('/account/alerts', '/account/alerts/changes', { renamed: '1' });
+  expect((await visitor.get('/account/alerts')).html).toContain('value="700"');
   return { ...customer, key };
 }
 
