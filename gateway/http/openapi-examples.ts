@@ -162,7 +162,7 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
 const JSON_TYPE = /[/+]json\b/;
 
 /** Of a file no example is shown. */
-type Shown = Exclude<Content, { kind: 'whole' }>;
+type Shown = Exclude<Content, { kind: 'whole' | 'object' }>;
 
 /** Null for a call that is refused, and for a file. */
 async function contentOf(operation: Operation, call: Call, served: Served): Promise<Shown | null> {
@@ -176,7 +176,7 @@ async function contentOf(operation: Operation, call: Call, served: Served): Prom
   if (!reading.ok) return null;
   const planned = await operation.plan({ ...served, path, query: reading.values });
   const content = planned.kind === 'plan' ? await planned.produce(CALLER) : null;
-  return content?.kind === 'whole' ? null : content;
+  return content?.kind === 'whole' || content?.kind === 'object' ? null : content;
 }
 
 async function bodyOf(content: Shown, { routes }: Snapshot): Promise<Buffer> {

@@ -1,6 +1,6 @@
 /** Content becomes a representation: encoded, compressed, tagged, and ready to be sent. */
 import { hash } from 'node:crypto';
-import type { Content, PageFacts } from '../operations/operation.ts';
+import { type Content, document, type PageFacts } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { Encoding } from '../snapshot/route-files.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -79,6 +79,8 @@ export function represent(
   const links = linkHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'whole') return representWhole(content, { headers: links, edition: id }, preferences);
+  if (content.kind === 'object')
+    return represent(document(JSON.stringify(content.value)), preferences, snapshot, edition);
   if (content.kind === 'document') {
     const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
     const isCompressible = type !== PNG;

@@ -42,8 +42,12 @@ export function tokensAtMost(text: string): number {
   return tokens;
 }
 
-const sizeOf = (answer: Answer): number =>
-  tokensAtMost(JSON.stringify(answer)) + tokensAtMost(answerText(answer)) + FRAME_TOKENS;
+/** Counts only where the length alone does not say that the answer fits. */
+function sizeOf(answer: Answer): number {
+  const [json, text] = [JSON.stringify(answer), answerText(answer)];
+  const most = (json.length + text.length) * OUTSIDE_ASCII + FRAME_TOKENS;
+  return most <= TOKENS_MAX ? most : tokensAtMost(json) + tokensAtMost(text) + FRAME_TOKENS;
+}
 
 /** Share of the rows that is tried next, below what the last size suggests. */
 const MARGIN = 0.95;

@@ -15,7 +15,7 @@ function cellText(value: Cell): string {
 
 /** A line a record under a header of names: members that a record lacks are empty. */
 function tableText(name: string, rows: readonly Record<string, Cell>[]): string {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const columns = [...new Set(rows.flatMap((row) => presentOf(row).map(([column]) => column)))];
   const lines = rows.map((row) =>
     columns.map((column) => (row[column] === undefined ? '' : cellText(row[column]))).join(' | '),
   );
@@ -26,14 +26,27 @@ function memberText(name: string, value: Cell): string {
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) return tableText(name, value);
   if (Array.isArray(value)) return `${name}: ${value.length === 0 ? 'none' : value.map(cellText).join(', ')}`;
   if (isRecord(value))
-    return `${name}: ${Object.entries(value)
+    return `${name}: ${presentOf(value)
       .map(([member, cell]) => `${member}=${cellText(cell)}`)
       .join('; ')}`;
   return `${name}: ${cellText(value)}`;
 }
 
+/** What JSON would hold. */
+const presentOf = (record: Readonly<Record<string, Cell>>): [string, Cell][] =>
+  Object.entries(record).filter(([, value]) => value !== undefined);
+
+/** A text for each member. */
+export const memberTexts = (members: Readonly<Record<string, Cell>>): string[] =>
+  presentOf(members).map(([name, value]) => memberText(name, value));
+
+/** Its length decides how much of an answer is sent, so each text is needed twice. */
+const known = new WeakMap<object, string>();
+
 /** The message first: it says what the rest is. */
-export function answerText({ message, ...members }: { message: string } & Record<string, unknown>): string {
-  const rest = Object.entries(members).filter(([, value]) => value !== undefined);
-  return [message, ...rest.map(([name, value]) => memberText(name, value))].join('\n');
+export function answerText(answer: Readonly<{ message: string } & Record<string, unknown>>): string {
+  const { message, ...members } = answer;
+  const text = known.get(answer) ?? [message, ...memberTexts(members)].join('\n');
+  known.set(answer, text);
+  return text;
 }

@@ -3,11 +3,12 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { truncateInput } from '../errors.ts';
 import type { Controls } from '../operations/controls.ts';
+import type { Content } from '../operations/operation.ts';
 import type { ParameterReading } from '../operations/parameter-reader.ts';
 import type { ValidationDetail } from '../operations/validation.ts';
 import type { QuotaStatus } from '../result.ts';
 import type { Answer } from './answer.ts';
-import { answerText } from './answer-text.ts';
+import { answerText, memberTexts } from './answer-text.ts';
 import { type CallError, carryOut, errorText, type RequestContext } from './mcp-call.ts';
 import type { Tool } from './tool.ts';
 
@@ -17,14 +18,21 @@ export async function callTool(
   context: RequestContext,
 ): Promise<CallToolResult> {
   const { operation } = tool;
-  const outcome = await carryOut({ operation, route: operation.path, reading: read(tool, sent) }, context);
-  const answer: Answer = 'error' in outcome ? failed(tool, outcome.error) : JSON.parse(outcome.text);
-  const structured = { ...answer, ...(outcome.quota && { credits: creditsOf(outcome.quota) }) };
+  const asked = { operation, route: operation.path, reading: read(tool, sent) };
+  const outcome = await carryOut(asked, context, answerOf);
+  const answer = 'error' in outcome ? failed(tool, outcome.error) : outcome.made;
+  const added = outcome.quota ? { credits: creditsOf(outcome.quota) } : {};
   return {
-    content: [{ type: 'text', text: answerText(structured) }],
-    structuredContent: structured,
+    content: [{ type: 'text', text: [answerText(answer), ...memberTexts(added)].join('\n') }],
+    structuredContent: { ...answer, ...added },
     isError: 'error' in outcome,
   };
+}
+
+/** Tools answer with objects. */
+function answerOf(content: Content): Answer {
+  if (content.kind !== 'object') throw new Error(`a ${content.kind} is no answer of a tool`);
+  return content.value as Answer;
 }
 
 const creditsOf = ({ charged, balance }: QuotaStatus) => ({ charged, balance });

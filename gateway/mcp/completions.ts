@@ -3,7 +3,7 @@ import { countries } from '../operations/countries.ts';
 import { indicators } from '../operations/indicators.ts';
 import type { Operation } from '../operations/operation.ts';
 import { topics } from '../operations/topics.ts';
-import { carryOut, type RequestContext } from './mcp-call.ts';
+import { carryOut, type RequestContext, textOf } from './mcp-call.ts';
 import { readQuery } from './query-reading.ts';
 
 /** The protocol allows no more. */
@@ -40,9 +40,9 @@ export async function complete(
   if (source === undefined) return NONE;
   const { operation, query, value } = source;
   const reading = readQuery(operation, query(typed));
-  const outcome = await carryOut({ operation, route: 'mcp:complete', reading }, context);
+  const outcome = await carryOut({ operation, route: 'mcp:complete', reading }, context, textOf);
   if ('error' in outcome) return NONE;
-  const { data }: { data: Record<string, unknown>[] } = JSON.parse(outcome.text);
+  const { data }: { data: Record<string, unknown>[] } = JSON.parse(outcome.made);
   const start = typed.toLowerCase();
   const values = data
     .map((record) => String(value(record)))

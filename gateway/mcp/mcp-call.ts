@@ -31,13 +31,17 @@ export interface AskedCall {
 
 export type CallError = ApiError | { code: 'invalid_arguments'; message: string };
 
-export type Outcome = { quota: QuotaStatus | null } & ({ text: string } | { error: CallError });
+export type Outcome<Made> = { quota: QuotaStatus | null } & ({ made: Made } | { error: CallError });
 
-/** Never rejects. The text is a JSON document. */
-export async function carryOut(asked: AskedCall, context: RequestContext): Promise<Outcome> {
+/** Never rejects. @param render what becomes of the operation's content */
+export async function carryOut<Made>(
+  asked: AskedCall,
+  context: RequestContext,
+  render: (content: Content, snapshot: Snapshot) => Made | Promise<Made>,
+): Promise<Outcome<Made>> {
   const { operation, route, path = {}, reading } = asked;
   const { executor, newRequestId, authorization, address, origin, publicUrl, onCall } = context;
-  const call: Call<string> = {
+  const call: Call<Made> = {
     operation,
     route,
     requestId: newRequestId(),
@@ -48,21 +52,22 @@ export async function carryOut(asked: AskedCall, context: RequestContext): Promi
     publicUrl,
     readQuery: () => reading,
     cached: () => null,
-    render: (content, snapshot) => textOf(content, snapshot),
+    render: async (content, snapshot) => render(content, snapshot),
   };
   const result = await executor.execute(call);
   onCall({ route, keyId: result.key_id, charged: result.quota?.charged ?? 0 });
   return outcomeOf(result);
 }
 
-function outcomeOf(result: Result<string>): Outcome {
+function outcomeOf<Made>(result: Result<Made>): Outcome<Made> {
   const { quota } = result;
-  if (result.kind === 'success') return { text: result.rendered, quota };
+  if (result.kind === 'success') return { made: result.rendered, quota };
   if (result.kind === 'error') return { error: result.error, quota };
   return { error: { code: 'invalid_arguments', message: detailText(result.detail) }, quota };
 }
 
-async function textOf(content: Content, { routes }: Snapshot): Promise<string> {
+/** A JSON document. */
+export async function textOf(content: Content, { routes }: Snapshot): Promise<string> {
   if (content.kind === 'document') return content.json.toString();
   if (content.kind === 'file') return (await routes.bytes(content.path, 'identity')).toString();
   throw new Error(`a ${content.kind} is no answer of a tool`);

@@ -6,7 +6,7 @@ import { indicators } from '../operations/indicators.ts';
 import type { Operation } from '../operations/operation.ts';
 import { receipts } from '../operations/receipts.ts';
 import { topics } from '../operations/topics.ts';
-import { carryOut, errorText, type RequestContext } from './mcp-call.ts';
+import { carryOut, errorText, type RequestContext, textOf } from './mcp-call.ts';
 import { readQuery } from './query-reading.ts';
 
 const MIME_TYPE = 'application/json';
@@ -83,9 +83,10 @@ export async function listResources(context: RequestContext) {
   const outcome = await carryOut(
     { operation: topics, route: 'mcp:topics', reading: readQuery(topics, '') },
     context,
+    textOf,
   );
   if ('error' in outcome) throw new Error(errorText(outcome.error));
-  const { data }: { data: Topic[] } = JSON.parse(outcome.text);
+  const { data }: { data: Topic[] } = JSON.parse(outcome.made);
   return data.map(({ slug, name, description }) => ({
     uri: `almanac://topics/${slug}`,
     name: slug,
@@ -101,8 +102,12 @@ export async function readResource(uri: string, context: RequestContext) {
     const parts = pattern.exec(uri)?.slice(1).map(decode);
     if (parts === undefined) continue;
     const { path = {}, query } = ask(parts);
-    const outcome = await carryOut({ operation, route, path, reading: readQuery(operation, query) }, context);
-    if ('text' in outcome) return { contents: [{ uri, mimeType: MIME_TYPE, text: outcome.text }] };
+    const outcome = await carryOut(
+      { operation, route, path, reading: readQuery(operation, query) },
+      context,
+      textOf,
+    );
+    if ('made' in outcome) return { contents: [{ uri, mimeType: MIME_TYPE, text: outcome.made }] };
     const { error } = outcome;
     const isMissing = error.code === 'invalid_arguments' || ERRORS[error.code].status === 404;
     if (isMissing) throw new ResourceNotFoundError(uri, errorText(error));

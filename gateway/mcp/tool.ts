@@ -7,7 +7,6 @@ import { asOf } from '../operations/as-of.ts';
 import {
   type AsOf,
   defineOperation,
-  document,
   type Input,
   type Operation,
   type Planned,
@@ -98,5 +97,5 @@ export const answerPlan = (answer: Answer, price: number, rows: number): Planned
   kind: 'plan',
   price,
   rows,
-  produce: () => document(JSON.stringify(answer)),
+  produce: () => ({ kind: 'object', value: answer }),
 });

@@ -64,6 +64,8 @@ export type Content = {
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
   /** A finished document, JSON unless `mediaType` says otherwise. With a `fileName` it is a download. */
   | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string; page?: PageFacts }
+  /** A JSON document that is not written yet, for adapters that want the object. */
+  | { kind: 'object'; value: Readonly<Record<string, unknown>> }
   /** The usual columns of one indicator, out of cached text. */
   | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
   | { kind: 'table'; table: Table; encoder: Encoder }

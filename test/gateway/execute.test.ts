@@ -28,6 +28,7 @@ afterAll(() => service.stop());
 /** An adapter in a few lines: JSON text, without compression, caches or headers. */
 async function renderText(content: Content, snapshot: Snapshot): Promise<string> {
   if (content.kind === 'document') return content.json.toString();
+  if (content.kind === 'object') return JSON.stringify(content.value);
   if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
   if (content.kind === 'observations')
     return Buffer.concat(await content.encoder.encodeCached(content.table)).toString();

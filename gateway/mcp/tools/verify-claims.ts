@@ -112,7 +112,7 @@ async function planVerdicts(
         ...listed(refusals),
         ...(shown < verdicts.length && { verdicts_left_off: verdicts.length - shown }),
       }));
-      return { kind: 'document', json: Buffer.from(JSON.stringify(answer)) };
+      return { kind: 'object', value: answer };
     },
   };
 }
