@@ -262,8 +262,11 @@ class Almanac:
         left = self._session.limit(max_credits)
         tables: list[Table] = []
         for one in question.indicators:
-            tables.append(self._session.priced("/v1/revisions", [("indicator", one), *bounds], read_json_table, left))
-            left = None if left is None else max(0, left - (tables[-1].price or 0))
+            table = self._session.priced("/v1/revisions", [("indicator", one), *bounds], read_json_table, left)
+            # A repeated call does not say what it was charged: a credit per row, at least 1.
+            paid = max(1, len(table)) if table.price is None else table.price
+            left = None if left is None else max(0, left - paid)
+            tables.append(table)
         return joined_revisions(tables)
 
     # --- proof --------------------------------------------------------------------------------------------------------

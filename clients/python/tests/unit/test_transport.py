@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from almanac import Almanac
 from almanac.errors import (
     ApiError,
     ConnectionFailed,
@@ -217,3 +218,16 @@ def test_refuses_addresses_that_are_not_http() -> None:
     for address in ("ftp://x.example", "file:///etc/hosts", "x.example"):
         with pytest.raises(ValueError, match="http"):
             Transport(address, None, timeout=1, retries=0, progress=False)
+
+
+def test_calls_of_one_verb_share_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("almanac.transport.FIRST_WAIT_S", 0.001)
+    meta = {"generated_at": "2026-11-21T00:00:00Z", "indicator": "a.b"}
+    rows = json.dumps({"data": [{"iso3": "KEN"}, {"iso3": "DEU"}], "meta": meta}).encode()
+    repeated = answer(200, rows, X_Credits_Charged="0", Idempotent_Replayed="true")
+    with serving(hang_up, repeated, answer(200, rows, X_Credits_Charged="2")) as server:
+        client = Almanac("alm_key", base_url=server.url, progress=False)
+        table = client.revisions(["a.b", "a.c", "a.d"], max_credits=9)
+        limits = [path.rpartition("max_credits=")[2] for path, _ in server.requests]
+    assert limits == ["9", "9", "7", "5"]
+    assert (len(table), table.price) == (6, None)
