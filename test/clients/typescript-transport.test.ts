@@ -175,5 +175,23 @@ it('refuses wrong parameters before anything is sent', async () => {
   await expect(client.data('a.b', { years: 2000.5 })).rejects.toThrow('years must be whole');
   await expect(client.rank('a.b', { asOf: new Date('x') })).rejects.toThrow('asOf must be a valid date');
   await expect(client.verify(['a,b,1,1', 'a,b,2,1'], { maxCredits: 1 })).rejects.toThrow('2 claims cost 2');
+  const broad = { layout: 'broad' } as unknown as { layout: 'wide' };
+  await expect(client.data('a.b', broad)).rejects.toThrow('layout must be one of long, wide, not broad');
   expect(requests).toHaveLength(0);
+});
+
+it('holds all calls of a verb to one limit, also where a repeat does not say what was paid', async () => {
+  const meta = '"meta":{"generated_at":"2026-11-21T00:00:00Z","indicator":"a.b"}';
+  const rows = `{"data":[{"iso3":"KEN"},{"iso3":"DEU"}],${meta}}`;
+  const repeated = answer(200, rows, { 'x-credits-charged': '0', 'idempotent-replayed': 'true' });
+  const { client, requests } = await playing([
+    hangUp,
+    repeated,
+    answer(200, rows, { 'x-credits-charged': '2' }),
+  ]);
+  const table = await client.revisions(['a.b', 'a.c', 'a.d'], { maxCredits: 9 });
+  expect(requests.map(({ url }) => /max_credits=\d+/.exec(url ?? '')?.[0])).toEqual(
+    [9, 9, 7, 5].map((left) => `max_credits=${left}`),
+  );
+  expect([table.length, table.price]).toEqual([6, null]);
 });

@@ -1,5 +1,4 @@
 /** From an answer of the service to a table. */
-import type { Revision, RevisionsMeta } from './records.ts';
 import { type Asked, type Provenance, type Series, Table } from './table.ts';
 import type { Answer } from './transport.ts';
 
@@ -68,29 +67,9 @@ export function readFigures<Row, Meta extends DescribedMeta>(asked: Asked) {
   return async (answer: Answer): Promise<Table<Row, Meta>> => {
     const { rows, meta, provenance } = await readTable<Row, Meta>(answer);
     const { fields, layout } = asked.question;
-    const isUnnamed = fields === undefined && layout !== 'wide' && meta.indicator !== undefined;
+    const isChosen = fields !== undefined && fields.length > 0;
+    const isUnnamed = !isChosen && layout !== 'wide' && meta.indicator !== undefined;
     const named = isUnnamed ? rows.map((row) => ({ indicator: meta.indicator, ...row })) : rows;
     return new Table(named, meta, provenance, asked);
   };
-}
-
-type RevisionsOfOne = Table<Omit<Revision, 'indicator'>, RevisionsMeta>;
-
-/** Revisions of several indicators as one table, each row with its indicator. */
-export function joinedRevisions(
-  tables: readonly RevisionsOfOne[],
-): Table<Revision, readonly RevisionsMeta[]> {
-  const rows = tables.flatMap((table) =>
-    table.rows.map((row) => ({ indicator: table.meta.indicator, ...row })),
-  );
-  const prices = tables.map(({ price }) => price);
-  const total = prices.includes(null) ? null : prices.reduce((sum: number, price) => sum + (price ?? 0), 0);
-  const last = tables.at(-1)?.provenance;
-  if (last === undefined) throw new TypeError('revisions of no indicator');
-  const series = tables.flatMap(({ provenance }) => provenance.series);
-  return new Table(
-    rows,
-    tables.map(({ meta }) => meta),
-    { ...last, price: total, series },
-  );
 }

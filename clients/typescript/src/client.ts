@@ -1,15 +1,16 @@
 /** The client: one verb for each thing that can be asked for. */
-import { type Document, joinedRevisions, provenanceOf, readFigures, readTable, toSeries } from './answers.ts';
-import { DataFile } from './data-file.ts';
+import { type Document, readFigures, readTable } from './answers.ts';
+import { type DataFile, openFile } from './data-file.ts';
 import { keysOf, type Lock } from './lock.ts';
 import {
   type AsOf,
-  asOfText,
   type Column,
   type DataQuestion,
   dataQuery,
-  extentQuery,
+  given,
   type Query,
+  type Since,
+  sinceText,
   type Words,
   wholeNumber,
   wordsOf,
@@ -18,11 +19,11 @@ import { type LogKey, parseKeys } from './receipts/checkpoints.ts';
 import type { Bytes } from './receipts/crypto.ts';
 import type * as records from './records.ts';
 import { Session } from './session.ts';
+import { askRevisions, judge } from './several-calls.ts';
 import { Table } from './table.ts';
 import { type Surroundings, SYSTEM, Transport } from './transport.ts';
 
 const DEFAULT_URL = 'http://localhost:8080';
-const CLAIMS_MAX = 50;
 
 /** What a client is made with. */
 export interface ClientOptions {
@@ -90,10 +91,7 @@ export class Almanac {
   async search(text?: string, options: SearchOptions = {}): Promise<records.Indicator[]> {
     const { topic, provider, limit = 20 } = options;
     const sent = { q: text, topic, provider, limit: wholeNumber(limit, 'limit') };
-    return await this.#session.data('/v1/indicators', [
-      ...given(sent),
-      ...(await this.#session.asOf(undefined)),
-    ]);
+    return await this.#session.data('/v1/indicators', await this.#session.dated(given(sent)));
   }
 
   /** An indicator of the catalogue, with what `include` names. */
@@ -103,7 +101,7 @@ export class Almanac {
   ): Promise<records.IndicatorDetail> {
     const query: Query = include.length === 0 ? [] : [['include', include.join(',')]];
     const path = `/v1/indicators/${encodeURIComponent(indicator)}`;
-    return await this.#session.data(path, [...query, ...(await this.#session.asOf(asOf))]);
+    return await this.#session.data(path, await this.#session.dated(query, asOf));
   }
 
   /** Every published snapshot, newest first. */
@@ -112,9 +110,9 @@ export class Almanac {
   }
 
   /** What each snapshot changed, newest first: all after `since`, else the newest thirty. */
-  async changes({ since }: { since?: AsOf | Lock } = {}): Promise<records.Change[]> {
+  async changes({ since }: { since?: Since } = {}): Promise<records.Change[]> {
     let found: records.Change[] = [];
-    let after = since === undefined ? undefined : sinceText(since);
+    let after = sinceText(since);
     for (;;) {
       const { data, meta } = await this.#session.call('/v1/changes', given({ since: after }), (answer) =>
         answer.json<Document<records.Change[], records.ChangesMeta>>(),
@@ -141,15 +139,14 @@ export class Almanac {
   async data(indicator: Words, options: DataOptions = {}): Figures<object> {
     const { asOf, maxCredits, ...question } = options;
     const indicators = wordsOf(indicator, 'indicator');
-    const query = [...dataQuery(indicators, question), ...(await this.#session.asOf(asOf))];
+    const query = await this.#session.dated(dataQuery(indicators, question), asOf);
     return await this.#session.priced('/v1/data', query, readFigures({ indicators, question }), maxCredits);
   }
 
   /** What `data` would cost for the same parameters. Free. */
   async price(indicator: Words, { asOf, ...question }: DataQuestion & Dated = {}): Promise<records.Price> {
-    const query = dataQuery(wordsOf(indicator, 'indicator'), question);
-    const dated = [...query, ...(await this.#session.asOf(asOf)), ['dry_run', 'true'] as const];
-    return await this.#session.data('/v1/data', dated);
+    const query = await this.#session.dated(dataQuery(wordsOf(indicator, 'indicator'), question), asOf);
+    return await this.#session.data('/v1/data', [...query, ['dry_run', 'true']]);
   }
 
   /** All countries by one indicator; default in its latest year, which `meta.year` names. Costs 1 credit. */
@@ -157,15 +154,11 @@ export class Almanac {
     indicator: string,
     { year, asOf, maxCredits }: { year?: number } & Dated & Bounded = {},
   ): Promise<Table<records.RankingRow, records.RankingMeta>> {
-    const query = given({ year: year === undefined ? undefined : wholeNumber(year, 'year') });
+    const asked = given({ year: year === undefined ? undefined : wholeNumber(year, 'year') });
     const path = `/v1/rankings/${encodeURIComponent(indicator)}`;
-    const dated = [...query, ...(await this.#session.asOf(asOf))];
-    return await this.#session.priced(
-      path,
-      dated,
-      readTable<records.RankingRow, records.RankingMeta>,
-      maxCredits,
-    );
+    const query = await this.#session.dated(asked, asOf);
+    const read = readTable<records.RankingRow, records.RankingMeta>;
+    return await this.#session.priced(path, query, read, maxCredits);
   }
 
   /** A country with its latest value of every indicator, by topic. Costs 1 credit. */
@@ -174,22 +167,15 @@ export class Almanac {
     { topic, asOf, maxCredits }: { topic?: string } & Dated & Bounded = {},
   ): Promise<records.Country> {
     const path = `/v1/countries/${encodeURIComponent(iso3)}`;
-    const query = [...given({ topic }), ...(await this.#session.asOf(asOf))];
-    return (
-      await this.#session.priced(
-        path,
-        query,
-        (answer) => answer.json<Document<records.Country, unknown>>(),
-        maxCredits,
-      )
-    ).data;
+    const query = await this.#session.dated(given({ topic }), asOf);
+    return await this.#session.pricedData(path, query, maxCredits);
   }
 
   /** All figures of an indicator, as the Parquet file in which they are published. Paid once in 24 hours. */
   async file(indicator: string, { asOf, maxCredits }: Dated & Bounded = {}): Promise<DataFile> {
     const name = encodeURIComponent(indicator);
-    const query = await this.#session.asOf(asOf);
-    return await this.#file(`/v1/files/${name}.parquet`, query, maxCredits, async (edition) => [
+    const query = await this.#session.dated([], asOf);
+    return await openFile(this.#session, `/v1/files/${name}.parquet`, query, maxCredits, async (edition) => [
       await this.#session.data<records.IndicatorDetail>(`/v1/indicators/${name}`, edition),
     ]);
   }
@@ -197,25 +183,14 @@ export class Almanac {
   /** All figures of a provider that may be exported, as one file. Paid once in 24 hours. */
   async bundle(provider: string, { asOf, maxCredits }: Dated & Bounded = {}): Promise<DataFile> {
     const path = `/v1/bundles/${encodeURIComponent(provider)}.parquet`;
-    const query = await this.#session.asOf(asOf);
-    return await this.#file(path, query, maxCredits, async (edition) => {
+    const query = await this.#session.dated([], asOf);
+    return await openFile(this.#session, path, query, maxCredits, async (edition) => {
       const listed = await this.#session.data<records.Indicator[]>('/v1/indicators', [
         ['provider', provider],
         ...edition,
       ]);
       return listed.filter(({ access_tier }) => access_tier === 'open');
     });
-  }
-
-  async #file(
-    path: string,
-    query: Query,
-    maxCredits: number | undefined,
-    describe: (edition: Query) => Promise<records.Indicator[]>,
-  ): Promise<DataFile> {
-    const answer = await this.#session.priced(path, query, async (one) => one, maxCredits);
-    const described = await describe([['as_of', answer.headers.get('X-Snapshot') ?? '']]);
-    return new DataFile(answer, provenanceOf(answer.headers, null, described.map(toSeries)));
   }
 
   /**
@@ -228,27 +203,14 @@ export class Almanac {
       since,
       maxCredits,
       ...extent
-    }: Pick<DataQuestion, 'countries' | 'years'> & { since?: AsOf | Lock } & Bounded = {},
+    }: Pick<DataQuestion, 'countries' | 'years'> & { since?: Since } & Bounded = {},
   ): Promise<Table<records.Revision, readonly records.RevisionsMeta[]>> {
     const asked =
       indicator instanceof Table
         ? indicator.asked
         : { indicators: wordsOf(indicator, 'indicator'), question: extent };
     if (asked === null) throw new TypeError('revisions takes a table that `data` answered');
-    const bounds: Query = [
-      ...extentQuery(asked.question),
-      ...given({ since: since === undefined ? undefined : sinceText(since) }),
-    ];
-    let left = this.#session.limit(maxCredits);
-    const tables: Table<Omit<records.Revision, 'indicator'>, records.RevisionsMeta>[] = [];
-    for (const one of asked.indicators) {
-      const query: Query = [['indicator', one], ...bounds];
-      const read = readTable<Omit<records.Revision, 'indicator'>, records.RevisionsMeta>;
-      const table = await this.#session.priced('/v1/revisions', query, read, left ?? undefined);
-      if (left !== null) left = Math.max(0, left - (table.price ?? 0));
-      tables.push(table);
-    }
-    return joinedRevisions(tables);
+    return await askRevisions(this.#session, asked, since, maxCredits);
   }
 
   // --- proof ----------------------------------------------------------------------------------------------------------
@@ -256,23 +218,7 @@ export class Almanac {
   /** Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim. */
   async verify(claims: readonly Claim[], { maxCredits }: Bounded = {}): Promise<records.Verdict[]> {
     const texts = claims.map((claim) => (typeof claim === 'string' ? claim : claim.join(',')));
-    const limit = this.#session.limit(maxCredits);
-    if (limit !== null && texts.length > limit)
-      throw new TypeError(
-        `${texts.length} claims cost ${texts.length} credits, more than maxCredits: ${limit}`,
-      );
-    const verdicts: records.Verdict[] = [];
-    for (let start = 0; start < texts.length; start += CLAIMS_MAX) {
-      const query = texts.slice(start, start + CLAIMS_MAX).map((text) => ['claim', text] as const);
-      const { data } = await this.#session.priced(
-        '/v1/verify',
-        query,
-        (answer) => answer.json<Document<records.Verdict[], unknown>>(),
-        maxCredits,
-      );
-      verdicts.push(...data);
-    }
-    return verdicts;
+    return await judge(this.#session, texts, maxCredits);
   }
 
   /** The proof that a figure was published, as it came: keep it, and verify it offline. Costs 1 credit. */
@@ -282,9 +228,9 @@ export class Almanac {
     year: number,
     { asOf, maxCredits }: Dated & Bounded = {},
   ): Promise<Bytes> {
-    const query = given({ indicator, country, year: wholeNumber(year, 'year') });
-    const dated = [...query, ...(await this.#session.asOf(asOf))];
-    return await this.#session.priced('/v1/receipts', dated, (answer) => answer.bytes(), maxCredits);
+    const asked = given({ indicator, country, year: wholeNumber(year, 'year') });
+    const query = await this.#session.dated(asked, asOf);
+    return await this.#session.priced('/v1/receipts', query, (answer) => answer.bytes(), maxCredits);
   }
 
   /** The keys that sign the log: those that the lock pins, else those that the service publishes. */
@@ -310,12 +256,3 @@ export class Almanac {
     return this.#session.checkLock();
   }
 }
-
-/** The parameters that have a value. */
-const given = (parameters: Record<string, string | undefined>): Query =>
-  Object.entries(parameters).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as const],
-  );
-
-const sinceText = (since: AsOf | Lock): string =>
-  typeof since === 'string' || since instanceof Date ? asOfText(since) : since.edition;

@@ -1,6 +1,10 @@
 /** A published Parquet file, read whole or while it arrives. */
+import { provenanceOf, toSeries } from './answers.ts';
 import { ConnectionFailed } from './errors.ts';
+import type { Query } from './questions.ts';
 import { type Bytes, sha256, toHex } from './receipts/crypto.ts';
+import type { Indicator } from './records.ts';
+import type { Session } from './session.ts';
 import { type Provenance, Sourced } from './table.ts';
 import type { Answer } from './transport.ts';
 
@@ -44,4 +48,17 @@ export class DataFile extends Sourced {
       },
     });
   }
+}
+
+/** Asks for a file, and for the records of the indicators in it, as of the same edition. */
+export async function openFile(
+  session: Session,
+  path: string,
+  query: Query,
+  maxCredits: number | undefined,
+  describe: (edition: Query) => Promise<Indicator[]>,
+): Promise<DataFile> {
+  const answer = await session.priced(path, query, async (one) => one, maxCredits);
+  const described = await describe([['as_of', answer.headers.get('X-Snapshot') ?? '']]);
+  return new DataFile(answer, provenanceOf(answer.headers, null, described.map(toSeries)));
 }

@@ -21,7 +21,7 @@ export {
   Unsupported,
 } from './errors.ts';
 export { formatLock, type Lock, type PinnedKey, parseLock } from './lock.ts';
-export type { AsOf, Column, DataQuestion, Words, Years } from './questions.ts';
+export type { AsOf, Column, DataQuestion, Since, Words, Years } from './questions.ts';
 export { type Checkpoint, type LogKey, parseKey, parseKeys, readCheckpoint } from './receipts/checkpoints.ts';
 export type { Json } from './receipts/exact-json.ts';
 export { type Verified, verifyOneLog, verifyReceipt } from './receipts/receipt.ts';

@@ -10,6 +10,9 @@ export type AsOf = string | Date;
 /** A column that `fields` can name. */
 export type Column = keyof ChosenRow;
 
+/** A lock pins an edition; a time or an edition stands for itself. */
+export type Since = AsOf | { edition: string };
+
 /** Names and values; repeated names are several values. */
 export type Query = readonly (readonly [name: string, value: string])[];
 
@@ -63,14 +66,33 @@ export function asOfText(asOf: AsOf): string {
   return asOf.toISOString();
 }
 
+/** The parameters that have a value. */
+export const given = (parameters: Record<string, string | undefined>): Query =>
+  Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+
+/** @throws {TypeError} */
+export function sinceText(since: Since | undefined): string | undefined {
+  if (since === undefined) return undefined;
+  return typeof since === 'string' || since instanceof Date ? asOfText(since) : since.edition;
+}
+
 /** Countries and years alone. @throws {TypeError} */
 export function extentQuery({ countries, years }: Pick<DataQuestion, 'countries' | 'years'>): Query {
   return [...listed('countries', countries), ...yearsQuery(years)];
 }
 
+/** For callers without types. */
+function oneOf(name: string, value: string, known: readonly string[]): void {
+  if (!known.includes(value)) throw new TypeError(`${name} must be one of ${known.join(', ')}, not ${value}`);
+}
+
 /** @throws {TypeError} */
 export function dataQuery(indicators: readonly string[], question: DataQuestion): Query {
-  const { latest, fields, layout, missing } = question;
+  const { latest, fields, layout = 'long', missing = 'keep' } = question;
+  oneOf('layout', layout, ['long', 'wide']);
+  oneOf('missing', missing, ['keep', 'omit']);
   return [
     [indicators.length === 1 ? 'indicator' : 'indicators', indicators.join(',')],
     ...extentQuery(question),

@@ -57,16 +57,22 @@ export class Session {
     return this.#transport.call(path, bounded, checked, 'priced');
   }
 
-  /** The parameter: what was asked for, or the pinned edition, which is checked once. */
-  async asOf(asOf: AsOf | undefined): Promise<Query> {
-    if (this.lock === null) return asOf === undefined ? [] : [['as_of', asOfText(asOf)]];
+  /** The member `data` of an answer that costs credits. */
+  async pricedData<Data>(path: string, query: Query, maxCredits: number | undefined): Promise<Data> {
+    const read = (answer: Answer) => answer.json<Document<Data, unknown>>();
+    return (await this.priced(path, query, read, maxCredits)).data;
+  }
+
+  /** Adds the edition: the one asked for, or the pinned one, which is checked once. */
+  async dated(query: Query, asOf?: AsOf): Promise<Query> {
+    if (this.lock === null) return asOf === undefined ? query : [...query, ['as_of', asOfText(asOf)]];
     if (asOf !== undefined) throw new TypeError(`asOf cannot be given: the lock pins ${this.lock.edition}`);
     this.#lockCheck ??= this.checkLock();
     await this.#lockCheck.catch((error: unknown) => {
       this.#lockCheck = null;
       throw error;
     });
-    return [['as_of', this.lock.edition]];
+    return [...query, ['as_of', this.lock.edition]];
   }
 
   /** A lock of the served edition, or of the one named. */
