@@ -3,7 +3,7 @@
  *
  * One script reads the keys that share a hash tag, so each account is consistent in itself. The service writes an address
  * or order id first, then the account, then its index entry. The dump reads in the opposite order (indexes, accounts,
- * then persons and keys without a tag), so nothing in it refers to a missing key. SCAN finds every key that exists from its start to
+ * then persons, invoices and keys without a tag), so nothing in it refers to a missing key. SCAN finds every key that exists from its start to
  * its end; keys that an account gets meanwhile are known by name. Names are held in memory, values go to the file.
  */
 import { createReadStream, readFileSync } from 'node:fs';
@@ -132,7 +132,10 @@ async function dumpTag(redis: RedisClient, tag: string, found: readonly string[]
   }
 }
 
-const isPerson = (tag: string): boolean => tag.startsWith('{p:');
+const INVOICES = tagOf(redisKeys.invoicesLast);
+
+/** Members of accounts are persons, and orders have invoices: some of them may be new when their account is dumped. */
+const isAfterAccounts = (tag: string): boolean => tag.startsWith('{p:') || tag === INVOICES;
 
 const accountOf = (tag: string): string | null =>
   tag.startsWith('{a:') ? decodeURIComponent(tag.slice(3, -1)) : null;
@@ -158,7 +161,7 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
   try {
     await writeEach(INDEXES);
     const groups = Map.groupBy(await scan(redis), tagOf);
-    for (const tag of groups.keys()) if (tag === null || isPerson(tag)) groups.delete(tag);
+    for (const tag of groups.keys()) if (tag === null || isAfterAccounts(tag)) groups.delete(tag);
     await inParallel(groups, GROUPS_AT_ONCE, async ([tag, names]) => {
       const name = tag ?? '';
       const account_id = accountOf(name);
@@ -168,10 +171,9 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
           : await dumpAccount(redis, account_id, names, now),
       );
     });
-    // After the accounts: their members are persons, some of whom may be new.
     const rest = Map.groupBy(await scan(redis), tagOf);
-    const persons = [...rest].filter(([tag]) => tag !== null && isPerson(tag));
-    await inParallel(persons, GROUPS_AT_ONCE, async ([, names]) => {
+    const late = [...rest].filter(([tag]) => tag !== null && isAfterAccounts(tag));
+    await inParallel(late, GROUPS_AT_ONCE, async ([, names]) => {
       await write(await dumpKeys(redis, names));
     });
     await writeEach((rest.get(null) ?? []).filter((name) => !INDEXES.includes(name)));

@@ -1,21 +1,23 @@
 /** Backup under startLoad, wipe and restore, for one Redis and for a cluster. */
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { createBackup } from '../../../build/backup/backup.ts';
+import { REDIS_FILE } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import { treesOf } from '../../../build/backup/trees.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { buildApp } from '../../../gateway/app.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts';
 import { createMetrics } from '../../../gateway/http/metrics.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
-import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
+import { createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
 import { flushRedis, keysMatching, silentLog } from '../../redis.ts';
 import {
   archivedAudit,
@@ -32,6 +34,33 @@ import {
   startLoad,
   temporaryDirectory,
 } from './backup-fixture.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Read after the accounts: an order that is new in the dump has its invoice there, or the mark of one to come. */
+async function expectInvoicesLast(file: string): Promise<void> {
+  const names = (await readFile(file, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => Buffer.from(JSON.parse(line)[0], 'base64').toString());
+  const first = names.findIndex((name) => name.startsWith('{invoices}'));
+  expect(first).toBeGreaterThan(names.findLastIndex((name) => name.startsWith('{a:')));
+}
+
+/** Each order has its invoice once the sweep has seen what the backup interrupted, and the next number is free. */
+async function expectInvoices({ store, clock, redis }: World): Promise<void> {
+  const { invoices } = store.orders;
+  clock.ms += HOUR_MS;
+  await invoices.sweep();
+  const orders = await store.orders.listAll({ limit: 100_000 });
+  const issued = await Promise.all(orders.map(({ order_id }) => invoices.issuedOf(order_id)));
+  expect(issued.map((documents) => documents.map(({ kind }) => kind))).toEqual(orders.map(() => ['invoice']));
+  const year = String(new Date(clock.ms).getUTCFullYear());
+  const last = Number(await redis.hget(redisKeys.invoicesLast, year));
+  const { order_id } = await store.orders.create(String(orders[0]?.account_id), 'small');
+  const [next] = await invoices.issuedOf(order_id);
+  expect(next?.number).toBe(`${year}-${String(last + 1).padStart(6, '0')}`);
+}
 
 type Start = () => Promise<{ connect(): Promise<RedisClient>; stop(): Promise<void> }>;
 
@@ -84,6 +113,7 @@ export function describeBackup(name: string, start: Start): void {
       await busy.stop();
       const keysAfter = (await keysMatching(redis)).length;
       expect(summary.keys).toBeLessThan(keysAfter);
+      await expectInvoicesLast(join(backup, REDIS_FILE));
       await wipe();
       await restoreBackup({ redis, settings }, backup);
 
@@ -114,7 +144,8 @@ export function describeBackup(name: string, start: Start): void {
         silentLog,
       );
       await reconciler.refresh(60_000);
-      expect(reconciler.last).toMatchObject({ discrepancies: [], problems: [] });
+      expect(reconciler.last).toMatchObject({ discrepancies: [], problems: [], invoice_problems: [] });
+      await expectInvoices(world);
     });
 
     it('serves the restored snapshot and accepts the restored keys', async () => {
