@@ -28,7 +28,9 @@ const ORDER_TEXTS: Readonly<
   }),
   paid: ({ credits }) => ({
     subject: 'Your payment was received',
-    says: [`Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance.`],
+    says: [
+      `Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance. The page of the order has the invoice.`,
+    ],
     unexpected: PAYMENT_UNEXPECTED,
   }),
   failed: () => ({
@@ -48,7 +50,7 @@ const ORDER_TEXTS: Readonly<
         shortfall > 0
           ? `, except ${counted(shortfall, 'credit that was', 'credits that were')} spent already`
           : ''
-      }.`,
+      }. The page of the order has the credit note.`,
     ],
     unexpected: PAYMENT_UNEXPECTED,
   }),
@@ -205,7 +207,7 @@ export const accountClosed = (
         forfeited === null
           ? 'Forfeited: credits that were not spent, and all keys, which are revoked.'
           : `Forfeited: ${counted(forfeited.credits, 'credit that was', 'credits that were')} not spent, and ${counted(forfeited.keys, 'key, which is', 'keys, which are')} revoked.`,
-        'Your data is kept until you have it erased. Ledger, orders and usage stay after that, under an id that names nobody.',
+        'Your data is kept until you have it erased. Ledger, orders and usage stay after that, under an id that names nobody, and invoices as they were issued.',
       ],
       linkFor: 'Sign in to download your data, or to have it erased',
       path: '/account/data',
