@@ -83,7 +83,7 @@ const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) 
 const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Close your account',
   effects: [
-    'All keys and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
+    'All keys, webhooks and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
     'You can still sign in to download your data or to have it erased.',
   ],
   figures: figuresOf(account, holdings),
@@ -95,7 +95,7 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password, billing details, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
+    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
     'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',
   ],

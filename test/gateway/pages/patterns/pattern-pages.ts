@@ -33,8 +33,32 @@ const POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; bas
 const DAYS = Array.from({ length: 30 }, (_, at) => `2026-11-${String(at + 1).padStart(2, '0')}`);
 /** Every word that has a colour, and one that has none. */
 const STATES = [
-  ...['active', 'paid', 'succeeded', 'done', 'enabled', 'fresh', 'pending', 'partial', 'warning', 'outdated'],
-  ...['ready', 'running', 'queued', 'suspicious', 'due', 'suspended', 'critical', 'error', 'worse', 'failed'],
+  ...[
+    'active',
+    'paid',
+    'succeeded',
+    'done',
+    'enabled',
+    'delivered',
+    'fresh',
+    'pending',
+    'partial',
+    'warning',
+    'outdated',
+  ],
+  ...[
+    'ready',
+    'running',
+    'queued',
+    'suspicious',
+    'due',
+    'waiting',
+    'suspended',
+    'critical',
+    'error',
+    'worse',
+    'failed',
+  ],
   ...['late', 'disabled', 'never'],
 ];
 
