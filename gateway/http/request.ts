@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
-import { type Settings, splitList } from '../../data/runtime/settings.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import { splitList } from '../../data/runtime/settings-schema.ts';
 
 const SAFE_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
