@@ -151,6 +151,12 @@ it('gives up on a server that sends nothing', async () => {
   }
 });
 
+it('says why a service cannot be reached', async () => {
+  const { client } = await playing([], { retries: 0 });
+  server?.close();
+  await expect(client.editions()).rejects.toThrow(/cannot be reached, or broke off: .*ECONNREFUSED/);
+});
+
 it('says that something else answered', async () => {
   const { client, requests } = await playing([answer(200, '<!doctype html>')]);
   await expect(client.rank('a.b')).rejects.toThrow(UnexpectedAnswer);

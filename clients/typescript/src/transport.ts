@@ -190,12 +190,16 @@ class Watch {
     } catch (error) {
       const isLate = this.#controller.signal.aborted;
       const reason = isLate ? `sent nothing for ${this.#timeoutMs} ms` : 'cannot be reached, or broke off';
-      throw new ConnectionFailed(`${this.#host} ${reason}: ${error}`, { cause: error });
+      throw new ConnectionFailed(`${this.#host} ${reason}: ${detailOf(error)}`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
   }
 }
+
+/** Node.js says only `fetch failed`, and why in the cause; browsers never say why. */
+const detailOf = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
 
 async function* piecesOf(response: Response, watch: Watch): AsyncGenerator<Bytes> {
   const reader = response.body?.getReader();
