@@ -32,7 +32,7 @@ test('a gateway that starts without Redis makes demo key, first operator and sch
   expect(await whenReady(client, 10_000)).toBe(true);
   await expect.poll(() => client.zcard(redisKeys.operators), within).toBe(1);
   const queue = openAccountQueue(client);
-  await expect.poll(() => queue.getJobSchedulersCount(), within).toBe(2);
+  await expect.poll(() => queue.getJobSchedulersCount(), within).toBe(3);
   client.disconnect();
   await redis.stop();
 });
