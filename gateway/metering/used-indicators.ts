@@ -14,8 +14,8 @@ export const USED_DAYS = 30;
 /** Indicators kept per account; a provider has some thousands. */
 const USED_MAX = 10_000;
 const KEPT_MS = (USED_DAYS + 2) * DAY_MS;
-/** Pairs of account and indicator in memory, some 20 MB. Beyond that all are forgotten, and written once more. */
-const NOTED_MAX = 200_000;
+/** Pairs of account and indicator in memory, of 28 bytes each. Beyond that all are forgotten, and written once more. */
+const NOTED_MAX = 500_000;
 const IDS_AT_ONCE = 500;
 
 export class UsedIndicators {

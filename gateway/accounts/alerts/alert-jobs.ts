@@ -37,7 +37,8 @@ export function alertHandlers({
         const since = new Date(window * PERIODS[per]).toISOString();
         const data = { spent, threshold: above, per, since };
         await webhooks.events.emit(account_id, 'spending.above', `${per}-${window}`, data);
-        await mailer.send(spendingAbove(email, link(), data));
+        const id = `spending-${account_id}-${per}-${window}`;
+        await mailer.send({ ...spendingAbove(email, link(), data), id });
       }
       await spendingAlerts.markTold(account_id, window);
     },
@@ -47,7 +48,8 @@ export function alertHandlers({
       const { email, state } = await accounts.get(account_id);
       if (state !== 'closed') {
         await webhooks.events.emit(account_id, 'indicators.changed', edition, digest);
-        await mailer.send(indicatorsChanged(email, link(), digest));
+        const id = `changes-${account_id}-${edition}`;
+        await mailer.send({ ...indicatorsChanged(email, link(), digest), id });
       }
       await changeAlerts.markTold(account_id, edition);
     },

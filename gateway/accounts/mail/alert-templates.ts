@@ -21,11 +21,12 @@ const section = (title: string, lines: readonly string[]): string[] =>
 export function operatorAlert(to: string, alert: OperatorAlert): Mail {
   if (alert.isTest)
     return {
-      ...{ to, subject: 'Test alert of Almanac', link: null },
+      ...{ to, subject: 'Test alert of Almanac', link: null, id: `alert-${alert.id}` },
       text: signed(`An operator asked for this test alert at ${alert.at}. Alerts reach this address.`),
     };
   return {
     to,
+    id: `alert-${alert.id}`,
     subject: subjectOf(alert),
     link: alert.begun[0]?.url ?? null,
     text: signed(

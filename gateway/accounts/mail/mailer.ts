@@ -17,6 +17,8 @@ export interface Mail {
   text: string;
   /** The link in the text; logged if mails are written to files. */
   link: string | null;
+  /** The same each time that the mail is sent, so that a mailbox can drop the second; default: a new one. */
+  id?: string;
 }
 
 export interface Mailer {
@@ -53,8 +55,9 @@ function smtpMailer(url: string, from: string): Mailer {
   return {
     description: `Mail is sent through ${new URL(url).host}`,
     delivers: true,
-    async send({ to, subject, text }) {
-      await transport.sendMail({ from, to: { name: '', address: to }, subject, text });
+    async send({ to, subject, text, id }) {
+      const messageId = messageIdOf(from, id);
+      await transport.sendMail({ from, to: { name: '', address: to }, subject, text, ...messageId });
     },
     async deleteFor() {},
   };
@@ -69,7 +72,7 @@ function fileMailer(
   return {
     description: `SMTP_URL is not set: mails are written to ${directory}${logsLinks ? ' and their links are logged' : ''}`,
     delivers: false,
-    async send({ to, subject, text, link }) {
+    async send({ to, subject, text, link, id }) {
       const date = new Date(now());
       const { message } = await transport.sendMail({
         from,
@@ -77,6 +80,7 @@ function fileMailer(
         subject,
         text,
         date,
+        ...messageIdOf(from, id),
       });
       const stamp = date.toISOString().replaceAll(/[:.]/g, '-');
       const file = join(directory, `${stamp}-${shortDigest(to)}-${randomBytes(4).toString('hex')}.eml`);
@@ -95,5 +99,9 @@ function fileMailer(
     },
   };
 }
+
+/** Nodemailer's option; none where the mail has no id. */
+const messageIdOf = (from: string, id: string | undefined): { messageId?: string } =>
+  id === undefined ? {} : { messageId: `<${id}@${/@([^\s>]+)/.exec(from)?.[1] ?? 'localhost'}>` };
 
 const shortDigest = (address: string): string => addressDigest(address).slice(0, DIGEST_LENGTH);

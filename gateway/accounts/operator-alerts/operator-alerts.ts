@@ -61,7 +61,9 @@ export class OperatorAlerts {
   /** Where alerts go, without what a URL may keep secret; empty where they are off. */
   get targets(): string[] {
     return [
-      ...(this.#email === null ? [] : [this.#email]),
+      ...(this.#email === null
+        ? []
+        : [this.#mailer.delivers ? this.#email : `${this.#email} (as files: SMTP_URL is not set)`]),
       ...(this.#webhook === null ? [] : [`the webhook at ${new URL(this.#webhook.url).host}`]),
     ];
   }

@@ -172,8 +172,11 @@ describe('changed indicators', () => {
     await publish({ revised, renamed: [{ from: USED, to: 'alpha.life' }] });
     await sweep();
     expect(mails('you use changed')).toHaveLength(2);
-    expect(mails('you use changed')[1]?.text).toContain(`- ${USED} is now alpha.life`);
-    expect(mails('you use changed')[1]?.text).not.toContain('figures)');
+    const renamed = mails('you use changed').filter(({ text }) =>
+      text.includes(`- ${USED} is now alpha.life`),
+    );
+    expect(renamed).toHaveLength(1);
+    expect(renamed[0]?.text).not.toContain('figures)');
   });
 
   it('are in the copy of the data, with the alerts', async () => {
