@@ -2,8 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { InvoiceDocument } from '../../gateway/accounts/invoices/document.ts';
-import { invoicePdf } from '../../gateway/accounts/invoices/invoice-pdf.ts';
+
 import { dateText, rateText } from '../../gateway/accounts/invoices/invoice-text.ts';
+import { createInvoicePrinter } from '../../gateway/accounts/invoices/print-invoice.ts';
 import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
 import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
 import { sendPdf } from '../../gateway/pages/shared/send-pdf.ts';
@@ -39,6 +40,7 @@ export const invoicePdfPath = (number: string): string => `${PATH}/${encodeURICo
 export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view<InvoicesPage>('invoices.njk');
   const { invoices } = area.accounts.orders;
+  const print = createInvoicePrinter();
 
   scope.get('/invoices', async (request, reply) => {
     const thisYear = new Date(area.now()).getUTCFullYear();
@@ -66,7 +68,7 @@ export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/invoices/:number/pdf', async (request, reply) => {
     const document = await invoices.get((request.params as { number: string }).number);
-    return sendPdf(reply, document.number, await invoicePdf(document));
+    return sendPdf(reply, document.number, await print(document));
   });
 }
 

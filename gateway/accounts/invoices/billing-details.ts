@@ -18,8 +18,9 @@ import { compactVatId, isVatId, vatPrefix } from './vat.ts';
 
 const SET_BILLING = readScript(import.meta.url, 'set-billing.lua', 2);
 
-const MAX_NAME = 200;
-const MAX_LINE = 200;
+// With these, the PDF keeps on one page.
+const MAX_NAME = 100;
+const MAX_LINE = 80;
 const MAX_LINES = 6;
 
 export interface Country {

@@ -21,19 +21,8 @@ const GREY = '#555555';
 const readFont = (path: string): Buffer =>
   readFileSync(createRequire(import.meta.url).resolve(`@expo-google-fonts/source-sans-3/${path}`));
 
-/** Read at the first invoice. */
-let fonts: { plain: Buffer; strong: Buffer } | null = null;
-const loadFonts = () => {
-  fonts ??= {
-    plain: readFont('400Regular/SourceSans3_400Regular.ttf'),
-    strong: readFont('600SemiBold/SourceSans3_600SemiBold.ttf'),
-  };
-  return fonts;
-};
-
 export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
   const text = invoiceText(document);
-  const { plain, strong } = loadFonts();
   const pdf = new PDFDocument({
     ...{ size: 'A4', margin: MARGIN, lang: 'en', pdfVersion: '1.7', displayTitle: true },
     font: '',
@@ -44,7 +33,8 @@ export async function invoicePdf(document: InvoiceDocument): Promise<Buffer> {
       CreationDate: new Date(document.issued_at_ms),
     },
   });
-  pdf.registerFont('plain', plain).registerFont('strong', strong);
+  pdf.registerFont('plain', readFont('400Regular/SourceSans3_400Regular.ttf'));
+  pdf.registerFont('strong', readFont('600SemiBold/SourceSans3_600SemiBold.ttf'));
   const bytes = buffer(pdf);
   draw(pdf, text);
   pdf.end();

@@ -14,6 +14,7 @@ import {
 import type { InvoiceDocument } from '../../../gateway/accounts/invoices/document.ts';
 import { invoicePdf } from '../../../gateway/accounts/invoices/invoice-pdf.ts';
 import { invoiceText } from '../../../gateway/accounts/invoices/invoice-text.ts';
+import { createInvoicePrinter } from '../../../gateway/accounts/invoices/print-invoice.ts';
 import { salesTermsOf } from '../../../gateway/accounts/invoices/sales-terms.ts';
 import { EU_COUNTRIES, isVatId, vatAmounts, vatTreatment } from '../../../gateway/accounts/invoices/vat.ts';
 import { AccountError } from '../../../gateway/accounts/records.ts';
@@ -266,6 +267,32 @@ describe('the PDF', () => {
       const { title, amounts, notes } = invoiceText(document);
       for (const part of [title, ...amounts.flat(), ...notes]) expect(text).toContain(part);
     }
+  });
+
+  it('is made in a thread, one after the other; too many at once are refused', async () => {
+    const { order_id } = await store.orders.create(account_id, 'small');
+    const [document] = await documentsOf(order_id);
+    if (!document) throw new Error('an order by invoice has an invoice');
+    const print = createInvoicePrinter(1);
+    const [first, second, third] = await Promise.allSettled([1, 2, 3].map(() => print(document)));
+    const bytes = await invoicePdf(document);
+    for (const made of [first, second]) expect(made).toEqual({ status: 'fulfilled', value: bytes });
+    expect(third).toMatchObject({ status: 'rejected', reason: { code: 'busy' } });
+    expect(await print(document)).toEqual(bytes);
+  });
+
+  it('has one page with the longest details that are accepted', async () => {
+    const longest = {
+      ...{ name: 'W'.repeat(100), address: Array(6).fill('W'.repeat(80)).join('\n') },
+      ...{ country: 'GB', vat_id: 'W'.repeat(20) },
+    };
+    await billing.set(account_id, billingFrom(longest, countries));
+    const { order_id } = await store.orders.create(account_id, 'large');
+    const [document] = await documentsOf(order_id);
+    if (!document) throw new Error('an order by invoice has an invoice');
+    expect((await getDocumentProxy(new Uint8Array(await invoicePdf(document)))).numPages).toBe(1);
+    expect(() => billingFrom({ ...longest, name: 'W'.repeat(101) }, countries)).toThrow('Name');
+    expect(() => billingFrom({ ...longest, address: 'W'.repeat(81) }, countries)).toThrow('Address');
   });
 
   it('is the same for the same document, and dated by it', async () => {

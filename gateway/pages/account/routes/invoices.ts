@@ -1,8 +1,9 @@
 /** Invoices and credit notes of the account, to print and as PDF. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { InvoiceDocument } from '../../../accounts/invoices/document.ts';
-import { invoicePdf } from '../../../accounts/invoices/invoice-pdf.ts';
+
 import { type InvoiceText, invoiceText } from '../../../accounts/invoices/invoice-text.ts';
+import { createInvoicePrinter } from '../../../accounts/invoices/print-invoice.ts';
 import { documentPath, orderPath } from '../../../accounts/orders/payment.ts';
 import { AccountError, type OrderRecord } from '../../../accounts/records.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
@@ -32,6 +33,7 @@ async function findOwnDocument(
 export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<InvoicePage>('invoice.njk');
   const { orders } = context.accounts;
+  const print = createInvoicePrinter();
 
   /** Leads to the latest invoice of an order, which is issued with a card payment only when that has arrived. */
   scope.get('/orders/:order_id/invoice', async (request, reply) => {
@@ -57,6 +59,6 @@ export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): 
 
   scope.get('/invoices/:number/pdf', async (request, reply) => {
     const document = await findOwnDocument(context, request);
-    return sendPdf(reply, document.number, await invoicePdf(document));
+    return sendPdf(reply, document.number, await print(document));
   });
 }
