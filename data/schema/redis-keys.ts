@@ -32,7 +32,8 @@
  *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |
  *                                     failing_since_ms | disabled_because | disabled_at_ms | untold (the owner, of that);
  *                                     event:<type>:<id> -> JSON: an event that no endpoint was told yet
- *   {a:ID}:deliveries         zset    <endpoint id>:<message id> by the time of the event; kept for 30 days, 200 of an endpoint
+ *   {a:ID}:deliveries         zset    <endpoint id>:<message id> by the time of the event: 200 of an endpoint, of 30 days; both
+ *                                     expire 30 days after the last
  *   {a:ID}:delivery-log       hash    that name -> JSON: type, at_ms, body; name:state, name:attempts (JSON)
  *   {a:ID}:spending           hash    above (credits), per_ms, seen, told, <window>:spent: alert about spending; see count-spending.lua
  *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: what the holder is not told of
