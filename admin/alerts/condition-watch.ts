@@ -21,6 +21,8 @@ export class ConditionWatch {
   readonly #process: string;
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
+  /** Number of this process' last look. */
+  #last = 0;
 
   constructor(area: AdminArea, every_ms: number) {
     this.#area = area;
@@ -53,7 +55,10 @@ export class ConditionWatch {
   async #look(): Promise<void> {
     const look = await this.#conditions.takeWatch(this.#process, this.#every_ms * LOOKS_MISSED);
     if (look === null) return;
-    const context = await readAttentionContext(this.#area, MAX_RECONCILIATION_AGE_MS, RECONCILE_WAIT_MS);
+    // Another process may have noted a later reconciliation than the one that this process keeps.
+    const max_age_ms = look === this.#last + 1 ? MAX_RECONCILIATION_AGE_MS : 0;
+    this.#last = look;
+    const context = await readAttentionContext(this.#area, max_age_ms, RECONCILE_WAIT_MS);
     const observation = await observeConditions(context);
     const at = new Date(this.#area.now()).toISOString();
     const { channels } = this.#alerts;

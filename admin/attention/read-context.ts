@@ -7,7 +7,7 @@ import type { AttentionContext } from './item.ts';
 
 const MAX_BUILDS = 50;
 
-/** @param wait_ms for a reconciliation, which is repeated where the last one is older than `max_age_ms` */
+/** @param wait_ms for a reconciliation, which is repeated where the last one is `max_age_ms` old */
 export async function readAttentionContext(
   area: AdminArea,
   max_age_ms: number,
@@ -28,6 +28,6 @@ async function recentReconciliation(
   wait_ms: number,
 ): Promise<Reconciliation | null> {
   const age_ms = now() - (reconciler.last?.finished_at_ms ?? 0);
-  if (age_ms > max_age_ms) await reconciler.refresh(wait_ms);
+  if (age_ms >= max_age_ms) await reconciler.refresh(wait_ms);
   return reconciler.last;
 }
