@@ -2,7 +2,7 @@
  * The queue of deliveries, apart from that of account jobs, so that slow endpoints delay no mail. BullMQ retries a delivery
  * that failed, survives the process that was sending it, and gives each to one of all gateways.
  */
-import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
+import { type Job, Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import { producerOptions } from '../../../data/runtime/jobs.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
@@ -84,8 +84,7 @@ export function startDeliveryWorker(
       log.warn({ delivery: job.data, err: error }, 'delivery of a webhook failed here');
       throw error;
     });
-    if (result === 'again')
-      throw isLast ? new UnrecoverableError('given up') : new Error('the endpoint did not accept it');
+    if (result === 'again') throw new Error('the endpoint did not accept it');
   };
   const worker = new Worker(WEBHOOK_QUEUE, work, {
     ...{ connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY },
