@@ -25,6 +25,10 @@ export function daysToTell(key: KeyRecord, keys: readonly KeyRecord[], now_ms: n
   return days !== undefined && expires_at_ms - set_at_ms > days * DAY_MS ? days : null;
 }
 
+/** Of the job and of the mail. */
+const idOf = ({ key_id, days, person_id }: { key_id: string; days: number; person_id: string }): string =>
+  `key-expires-${key_id}-${days}-${person_id}`;
+
 type Dependencies = NoticeDependencies & {
   /** Unix milliseconds. */
   now: () => number;
@@ -57,7 +61,7 @@ export class ExpiringKeys {
       if (days === null) continue;
       for (const person_id of await this.#recipients(account_id, key)) {
         const data = { account_id, key_id: key.key_id, person_id, days };
-        await jobs.addOnce('key-expires', data, `key-expires-${key.key_id}-${days}-${person_id}`);
+        await jobs.addOnce('key-expires', data, idOf(data));
       }
     }
   }
@@ -84,8 +88,7 @@ export class ExpiringKeys {
     const maker = await authorOf(this.#deps, key.by, { account, reader: person_id });
     const made = key.by === '' ? [] : [`Made by: ${maker}`];
     const facts = [...made, `Made at: ${momentOf(key.created_at_ms)}`, ...accountLine(account)];
-    await mailer.send(
-      keyExpires(person.email, key, days, { facts, publicUrl: publicUrl(), contact: contact() }),
-    );
+    const about = { facts, publicUrl: publicUrl(), contact: contact() };
+    await mailer.send({ ...keyExpires(person.email, key, days, about), id: idOf(told) });
   }
 }

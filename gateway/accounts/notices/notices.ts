@@ -43,6 +43,10 @@ interface Told {
   recipients: string[];
 }
 
+/** Of the job and of the mail. */
+const idOf = (entry: AuditEntry, notice: Notice, person_id: string): string =>
+  `notice-${eventOf(entry, notice)}-${person_id}`;
+
 export class Notices {
   readonly #deps: NoticeDependencies;
   readonly #follower: AuditFollower;
@@ -66,10 +70,9 @@ export class Notices {
   async #queue(entry: AuditEntry): Promise<void> {
     const told = await this.#toldOf(entry);
     if (!told) return;
-    const event = eventOf(entry, told.notice);
     for (const person_id of told.recipients) {
       const data = { event_id: entry.id, person_id, account_id: told.account_id };
-      await this.#deps.jobs.addOnce('notice', data, `notice-${event}-${person_id}`);
+      await this.#deps.jobs.addOnce('notice', data, idOf(entry, told.notice, person_id));
     }
   }
 
@@ -82,7 +85,7 @@ export class Notices {
     const person = await this.#deps.persons.get(person_id);
     if (!person) return;
     const mail = await this.#mailOf(entry, told, person);
-    if (mail) await this.#deps.mailer.send(mail);
+    if (mail) await this.#deps.mailer.send({ ...mail, id: idOf(entry, told.notice, person_id) });
   }
 
   /** Null if nobody is told. */

@@ -258,6 +258,19 @@ describe('each event', () => {
     );
   });
 
+  it('has the same Message-ID when its job runs again', async () => {
+    const ann = await customer();
+    await commandLine('suspend', '--email', ann.email);
+    await sweep(ann.email);
+    const [last = []] = await harness.redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
+    await harness.handlers.notice({ ...ann, event_id: String(last[0]) });
+    const sent = harness.mailbox.to(ann.email).map((mail) => ('raw' in mail ? String(mail.raw) : ''));
+    const ids = sent.map((raw) => /^Message-ID: (\S+)/im.exec(raw)?.[1]);
+    expect(ids).toHaveLength(3);
+    expect(ids.slice(1)).toEqual([ids[2], ids[2]]);
+    expect(ids[2]).toMatch(/^<notice-/);
+  });
+
   it('that a crash left unconfirmed is told if it was made', async () => {
     const ann = await customer('Ann');
     const bob = await customer('Bob');
