@@ -122,6 +122,7 @@ it('invoices an order by card when it is paid', async () => {
   await page.getByLabel('Card, through Stripe').check();
   await button('Place order').click();
   await heading(/^Pay /);
+  await page.getByText('Without VAT: reverse charge.').waitFor();
   const [session] = [...stripe.sessions.values()];
   const order_id = String(session?.metadata.order_id);
   await go(`/account/orders/${order_id}`);

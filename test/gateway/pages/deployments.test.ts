@@ -38,6 +38,8 @@ async function payAndErase(
 ): Promise<void> {
   const [order] = await harness.accounts.orders.list(account_id);
   await harness.accounts.orders.move(String(order?.order_id), 'paid');
+  const invoices = await harness.accounts.orders.invoices.issuedOf(String(order?.order_id));
+  expect(invoices.map(({ kind, gross_minor }) => [kind, gross_minor])).toEqual([['invoice', 900]]);
   expect((await harness.call(key)).status).toBe(200);
   expect(wordsOf(await visitor.get('/account/wallet'))).toContain('9,999');
   const low = harness.mailbox.next(email, /below/);

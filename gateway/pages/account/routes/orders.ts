@@ -116,11 +116,14 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
 
 /** Starts a payment: redirects to an own page, and shows a page with a link before leaving for another site. */
 function checkoutView(context: AccountContext) {
-  const view = context.view<{ order: OrderRecord; url: string; path: string }>('checkout.njk');
+  const view = context.view<{ order: OrderRecord; url: string; path: string; vat: string }>('checkout.njk');
+  const terms = salesTermsOf(context.settings);
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
     const { url, isExternal } = await beginCheckout(context, request, order);
     if (!isExternal) return redirectWithFlash(context, reply, url);
-    return view(reply, 'Pay', { order, url, path: orderPath(order.order_id) });
+    const billing = await context.billing.get(order.account_id);
+    const vat = vatSentence(vatAmounts(terms, billing, order.price_minor));
+    return view(reply, 'Pay', { order, url, path: orderPath(order.order_id), vat });
   };
 }
 
