@@ -102,10 +102,8 @@ export interface AccountService {
 /** @throws {CuratedError} if credit packs or countries cannot be read. */
 export async function openAccountService(dependencies: AccountServiceDependencies): Promise<AccountService> {
   const { settings, redis, now, log, publicUrl } = dependencies;
-  const [packs, countries] = await Promise.all([
-    readPacks(settings.CURATED_DIR),
-    readCountries(settings.CURATED_DIR),
-  ]);
+  const packs = await readPacks(settings.CURATED_DIR);
+  const countries = await readCountries(settings.CURATED_DIR);
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
   const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);

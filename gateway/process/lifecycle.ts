@@ -1,5 +1,6 @@
 /** How a program starts and stops: shutdown hooks, its Redis, and the reason of a failed start. */
 import type { Logger } from 'pino';
+import { CuratedError } from '../../data/curated/problems.ts';
 import { PrivateRedisError, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { type Settings, SettingsError } from '../../data/runtime/settings.ts';
 
@@ -50,8 +51,9 @@ export class WorkerFailure extends Error {
 /** The reason of a failed start that the operator can correct; null for a fault of ours. */
 export function startFailureReason(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  const isKnown =
-    error instanceof SettingsError || error instanceof PrivateRedisError || error instanceof WorkerFailure;
+  const isKnown = [SettingsError, CuratedError, PrivateRedisError, WorkerFailure].some(
+    (known) => error instanceof known,
+  );
   const code = 'code' in error ? error.code : undefined;
   return isKnown || code === 'EADDRINUSE' || code === 'EACCES' ? error.message : null;
 }
