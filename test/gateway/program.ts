@@ -1,7 +1,7 @@
 /** The gateway as a process, started as a user starts it, in a temporary directory. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signalGroup } from '../signals.ts';
@@ -94,8 +94,20 @@ export class Program implements AsyncDisposable {
     }
   }
 
+  /** A program that was killed leaves the private Redis that it started, in a process group of its own. */
+  async #killRedis(): Promise<void> {
+    try {
+      const pid = Number(await readFile(join(this.directory, 'var/redis/redis.pid'), 'utf8'));
+      // 0 is the own process group.
+      if (pid > 0) process.kill(pid, 'SIGKILL');
+    } catch {
+      // There is none, or it has ended.
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.killAll();
+    await this.#killRedis();
     await rm(this.directory, { recursive: true, force: true });
   }
 }
