@@ -123,8 +123,10 @@ export class ObservationCache {
     return this.#hot.getOrMake(file.key, readAll, keep);
   }
 
-  countRows(path: string): Promise<number> {
-    return countFileRows(this.#queries, path);
+  /** Of the whole file. */
+  async countRows({ key, name }: IndicatorFile, files: SnapshotFiles): Promise<number> {
+    const hot = this.#hot.get(key);
+    return hot?.columns.rows ?? files.use([name], ([path = '']) => countFileRows(this.#queries, path));
   }
 
   readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
@@ -248,8 +250,8 @@ export class Observations {
     const isWhole =
       isUnfiltered(asked) && this.#countries === null && latest === undefined && missing !== true;
     if (!isWhole) return (await this.selectRows(indicator, asked, omission)).at.length;
-    const { name } = this.#known.get(indicator) ?? (await this.#locate(indicator));
-    return this.#files.use([name], ([path = '']) => this.#cache.countRows(path));
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    return this.#cache.countRows(file, this.#files);
   }
 
   /** What rows have besides figures and rank. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
