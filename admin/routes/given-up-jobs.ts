@@ -2,16 +2,25 @@
 import type { FastifyInstance } from 'fastify';
 import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
 import type { GivenUpJob } from '../../gateway/accounts/jobs/given-up.ts';
+import type { JobName } from '../../gateway/accounts/jobs/job-data.ts';
 import { PageError } from '../../gateway/pages/shared/forms.ts';
 import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const PAGE = '/admin/runs';
 
+/** What is scheduled is not given up: the next one comes anyway. */
+type Given = Exclude<JobName, 'sweep' | 'expiring-keys' | 'erase'>;
+
 const WHAT: Readonly<Record<string, string>> = {
   'sign-up': 'Mail after a sign-up',
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
+  'email-change': 'Mail to a new address',
+  'email-changed': 'Mails about a changed address',
+  invitation: 'Mail with an invitation',
+  'ownership-offered': 'Mail that offers an account',
+  'security-notice': 'Mail about the second factor',
   'low-balance': 'Mail about a low balance',
   spending: 'Alert about spending',
   'indicators-changed': 'Alert about changed indicators',
@@ -21,7 +30,7 @@ const WHAT: Readonly<Record<string, string>> = {
   'key-expires': 'Mail about a key that expires',
   prepare: 'Preparation of a privacy request',
   erasure: 'Erasure of an account',
-};
+} satisfies Record<Given, string>;
 
 export interface ListedJob extends GivenUpJob {
   what: string;

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectRedis } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import type { JobData, JobName } from '../../gateway/accounts/jobs/job-data.ts';
 import { type JobHandlers, JobQueue, startJobWorker } from '../../gateway/accounts/jobs/queue.ts';
 import { keysMatching, silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, wordsOf } from './harness.ts';
@@ -109,4 +110,62 @@ it('are listed with reason and account; Retry queues them again, and both action
   expect(audit).toContain('job.dismiss');
   const viewer = await service.signedIn('viewer');
   expect((await viewer.submit('/admin/runs', '/admin/jobs/mail/retry', {})).status).toBe(403);
+});
+
+/** Kinds that name no address. Those that are scheduled are not given up. */
+const KINDS: Partial<{ [Name in JobName]: JobData[Name] }> = {
+  invitation: { account_id: 'acc_1', invitation_id: 'inv_1' },
+  'ownership-offered': { account_id: 'acc_1' },
+  'low-balance': { account_id: 'acc_1' },
+  spending: { account_id: 'acc_1' },
+  'indicators-changed': { account_id: 'acc_1', edition: '2026-11-23' },
+  'operator-alert': { delivery: 'abc.mail' },
+  'webhook-disabled': { account_id: 'acc_1', endpoint_id: 'end_1' },
+  notice: { event_id: '1-0', person_id: 'per_1', account_id: null },
+  'key-expires': { account_id: 'acc_1', key_id: 'key_1', person_id: 'per_1', days: 7 },
+  prepare: { request_id: 'req_1' },
+  erasure: { request_id: 'req_1' },
+};
+/** Kinds that name one, and so can only be dismissed. */
+const NAMING: Partial<{ [Name in JobName]: JobData[Name] }> = {
+  'sign-up': { email: 'bo@example.org', name: 'Bo Byström' },
+  reset: { email: 'bo@example.org' },
+  'sign-in-link': { email: 'bo@example.org' },
+  'email-change': { person_id: 'per_1', email: 'bo@example.org' },
+  'email-changed': { person_id: 'per_1', from: 'bo@example.org', to: 'bo@example.net', canUndo: true },
+  'security-notice': { email: 'bo@example.org', event: 'recovery_code_used' },
+};
+
+it('of every kind know what they were about when they are retried', async () => {
+  const operator = await service.signedIn();
+  isBroken = true;
+  done.length = 0;
+  const all = Object.entries({ ...KINDS, ...NAMING }) as [JobName, JobData[JobName]][];
+  for (const [name, data] of all) await jobs.add(name, data, name);
+  await Promise.all(all.map(([name]) => giveUp(name)));
+  for (const [name, data] of all) {
+    const stored = JSON.stringify((await queue.getJob(name))?.data);
+    if (name in KINDS) expect(stored).toBe(JSON.stringify(data));
+    else expect(stored).not.toMatch(/example|Bo/);
+  }
+  isBroken = false;
+  const act = async (name: string, action: string): Promise<number> =>
+    (await operator.submit('/admin/runs', `/admin/jobs/${name}/${action}`, {})).status;
+  for (const name of Object.keys(NAMING)) {
+    expect([name, await act(name, 'retry')]).toEqual([name, 404]);
+    expect([name, await act(name, 'dismiss')]).toEqual([name, 303]);
+  }
+  for (const name of Object.keys(KINDS)) expect([name, await act(name, 'retry')]).toEqual([name, 303]);
+  const sorted = (data: unknown[]): string[] => data.map((one) => JSON.stringify(one)).sort();
+  await expect.poll(() => sorted(done)).toEqual(sorted(Object.values(KINDS)));
+});
+
+it('of which an earlier version kept too little are dismissed, not retried', async () => {
+  const operator = await service.signedIn();
+  isBroken = true;
+  await jobs.add('indicators-changed', { account_id: 'acc_1', edition: '2026-11-23' }, 'earlier');
+  await giveUp('earlier');
+  await (await queue.getJob('earlier'))?.updateData({ account_id: 'acc_1' });
+  expect((await operator.submit('/admin/runs', '/admin/jobs/earlier/retry', {})).status).toBe(404);
+  expect((await operator.submit('/admin/runs', '/admin/jobs/earlier/dismiss', {})).status).toBe(303);
 });

@@ -5,6 +5,7 @@
 import type { Job, Queue } from 'bullmq';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { openAccountQueue } from './account-queue.ts';
+import { JOB_MEMBERS, type JobName } from './job-data.ts';
 
 /** Times are Unix milliseconds. */
 export interface GivenUpJob {
@@ -22,7 +23,7 @@ export interface GivenUpJob {
   reason: string;
   queued_at_ms: number;
   failed_at_ms: number;
-  /** False for mails to an address: its owner asks again. */
+  /** False where its data named an address, which is removed: its owner asks again. */
   canRetry: boolean;
 }
 
@@ -75,26 +76,23 @@ export class GivenUpJobs {
   }
 }
 
-/** Members of job data that name no address. */
-const KEPT = [
-  'account_id',
-  'request_id',
-  'delivery',
-  'endpoint_id',
-  'event_id',
-  'person_id',
-  'key_id',
-  'invitation_id',
-  'days',
-] as const;
-type Kept = Partial<Record<(typeof KEPT)[number], string | number>>;
-
-/** Only ids stay. */
+/** What is left names no address. */
 export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
 
-function keptOf({ data }: Job): Kept {
-  const held: Record<string, unknown> = data;
-  return Object.fromEntries(KEPT.filter((name) => name in held).map((name) => [name, held[name]]));
+/** None for a kind that this version does not know. */
+const membersOf = ({ name }: Job): [string, 'kept' | 'personal'][] =>
+  Object.entries(Object.hasOwn(JOB_MEMBERS, name) ? JOB_MEMBERS[name as JobName] : {});
+
+function keptOf(job: Job): Record<string, unknown> {
+  const held: Record<string, unknown> = job.data;
+  const kept = membersOf(job).filter(([member, kind]) => kind === 'kept' && member in held);
+  return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
+}
+
+/** Whether a given-up job still holds all that it is about. Earlier versions kept no edition. */
+function isWhole(job: Job): boolean {
+  const members = membersOf(job);
+  return members.length > 0 && members.length === Object.keys(keptOf(job)).length;
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
@@ -113,6 +111,6 @@ function givenUpOf(job: Job): GivenUpJob {
   return {
     ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
     ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
-    canRetry: [account_id, request_id, delivery, kept.event_id].some((id) => id != null),
+    canRetry: isWhole(job),
   };
 }

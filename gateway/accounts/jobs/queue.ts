@@ -9,41 +9,9 @@ import { type Job, type Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { SecurityEvent } from '../mail/templates.ts';
 import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
 import { removePersonalData, withoutAddresses } from './given-up.ts';
-
-export interface JobData {
-  'sign-up': { email: string; name: string };
-  reset: { email: string };
-  'sign-in-link': { email: string };
-  'email-change': { person_id: string; email: string };
-  'email-changed': { person_id: string; from: string; to: string; canUndo: boolean };
-  invitation: { account_id: string; invitation_id: string };
-  'ownership-offered': { account_id: string };
-  'security-notice': { email: string; event: SecurityEvent };
-  'low-balance': { account_id: string };
-  /** More was spent in an hour or a day than the holder set. */
-  spending: { account_id: string };
-  /** An edition changed indicators that the account uses. */
-  'indicators-changed': { account_id: string; edition: string };
-  /** Delivers an alert to operators; see `OperatorAlerts`. */
-  'operator-alert': { delivery: string };
-  /** An endpoint is gone, or has failed for days. */
-  'webhook-disabled': { account_id: string; endpoint_id: string };
-  /** Tells a person of an audited change; `event_id` is that of the entry. */
-  notice: { event_id: string; person_id: string; account_id: string | null };
-  'key-expires': { account_id: string; key_id: string; person_id: string; days: number };
-  prepare: { request_id: string };
-  /** Carries out one erasure. */
-  erasure: { request_id: string };
-  sweep: Record<string, never>;
-  /** Queues mails about keys that are about to expire. */
-  'expiring-keys': Record<string, never>;
-  /** Queues every erasure that is ready. */
-  erase: Record<string, never>;
-}
-export type JobName = keyof JobData;
+import type { JobData, JobName } from './job-data.ts';
 
 /** Handlers must be idempotent. */
 export type JobHandlers = { [Name in JobName]: (data: JobData[Name]) => Promise<void> };
