@@ -39,6 +39,7 @@ export const discrepancies: AttentionSource = {
       since_ms: finished_at_ms,
       path: PATH,
       action: ACTION,
+      condition: 'invoices',
     };
     const accounts: AttentionItem = {
       severity: 'critical',

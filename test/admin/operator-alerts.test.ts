@@ -209,6 +209,12 @@ describe('two gateways', () => {
     await client.hincrby(redisKeys.account(account_id), 'balance', -5);
     await later(HOUR_MS + 1_000);
     await expect.poll(() => eventsOf('books:accounts')).toEqual(['begun', 'ended']);
+    await client.hset(redisKeys.invoicesLast, '2026', '1');
+    await later(HOUR_MS + 1_000);
+    await expect.poll(() => eventsOf('books:invoices')).toEqual(['begun']);
+    await client.del(redisKeys.invoicesLast);
+    await later(HOUR_MS + 1_000);
+    await expect.poll(() => eventsOf('books:invoices')).toEqual(['begun', 'ended']);
     await later(500 * DAY_MS);
     await expect.poll(() => eventsOf('stale-provider:who-gho')).toEqual(['begun']);
     await report('who-gho', { newest_year: 2027 });
