@@ -40,7 +40,7 @@ export function alertHandlers({
         const id = `spending-${account_id}-${per}-${window}`;
         await mailer.send({ ...spendingAbove(email, link(), data), id });
       }
-      await spendingAlerts.markTold(account_id, window);
+      await spendingAlerts.markTold(account_id, passed);
     },
     'indicators-changed': async ({ account_id, edition }) => {
       const digest = await changeAlerts.digest(account_id, edition);

@@ -5,9 +5,12 @@
 --               <window>:spent of the last two windows with calls
 --   2 ledger    stream
 -- ARGV
---   1 told  window that the holder was told of; '' for none
--- Returns { entries read, window, spent in it }: the newest window with more spending than set that the holder was not told
--- of, as text, '' for none. A refund counts for the window of its debit. Windows are numbered from the epoch.
+--   1 told    window that the holder was told of; '' for none
+--   2 above   what had been set when that window was found; '' for none
+--   3 per_ms  likewise
+-- Returns { entries read, window, spent in it, above, per_ms }: the newest window with more spending than set that the holder
+-- was not told of, as text, '' for none; without an alert only the first three. A refund counts for the window of its debit.
+-- Windows are numbered from the epoch. Nothing counts as told where the alert was changed after it had been found.
 
 local spending, ledger = unpack(KEYS)
 
@@ -18,7 +21,10 @@ if not facts[1] then
   return { 0, '', '0' }
 end
 local above, per_ms, seen = tonumber(facts[1]), tonumber(facts[2]), facts[3]
-local told = math.max(tonumber(facts[4]), tonumber(ARGV[1]) or -1)
+local told = tonumber(facts[4])
+if facts[1] == ARGV[2] and facts[2] == ARGV[3] then
+  told = math.max(told, tonumber(ARGV[1]))
+end
 
 local spent, newest = {}, -1
 local known = redis.call('HGETALL', spending)
@@ -59,6 +65,6 @@ for window, credits in pairs(spent) do
   end
 end
 if not passed then
-  return { #entries, '', '0' }
+  return { #entries, '', '0', facts[1], facts[2] }
 end
-return { #entries, string.format('%.0f', passed), string.format('%.0f', spent[passed]) }
+return { #entries, string.format('%.0f', passed), string.format('%.0f', spent[passed]), facts[1], facts[2] }

@@ -18,6 +18,9 @@ const BATCH = 200;
 export const PERIODS = { hour: 3_600_000, day: DAY_MS } as const;
 export type Period = keyof typeof PERIODS;
 
+const periodOf = (per_ms: string | null | undefined): Period =>
+  Number(per_ms) === PERIODS.hour ? 'hour' : 'day';
+
 export interface SpendingLimit {
   /** Credits. */
   above: number;
@@ -47,7 +50,7 @@ export class SpendingAlerts {
       .hmget(redisKeys.spending(account_id), 'above', 'per_ms')
       .catch(throwUnavailable);
     if (!above) return null;
-    return { above: Number(above), per: Number(per_ms) === PERIODS.hour ? 'hour' : 'day' };
+    return { above: Number(above), per: periodOf(per_ms) };
   }
 
   /** @param limit null removes the alert. @throws {AccountError} `bad_input`, `account_state` */
@@ -78,24 +81,29 @@ export class SpendingAlerts {
 
   /** Reads the ledger to its end. The newest window to tell of, or null. */
   async passed(account_id: string): Promise<PassedWindow | null> {
-    const limit = await this.get(account_id);
-    if (limit === null) return null;
     for (;;) {
-      const { read, window, spent } = await this.#count(account_id, '');
-      if (read > 0) continue;
-      return window === '' ? null : { ...limit, window: Number(window), spent: Number(spent) };
+      const { read, found } = await this.#count(account_id, null);
+      if (read === 0) return found;
     }
   }
 
-  /** Records that the holder was told of this window. */
-  async markTold(account_id: string, window: number): Promise<void> {
-    await this.#count(account_id, String(window));
+  /** Records that the holder was told of this window, unless the alert was changed since it was found. */
+  async markTold(account_id: string, told: PassedWindow): Promise<void> {
+    await this.#count(account_id, told);
   }
 
-  async #count(account_id: string, told: string): Promise<{ read: number; window: string; spent: string }> {
-    const reply = await this.#runner.run(COUNT, [...this.#names(account_id), told]).catch(throwUnavailable);
-    const [read, window, spent] = reply as [number, string, string];
-    return { read, window, spent };
+  async #count(
+    account_id: string,
+    told: PassedWindow | null,
+  ): Promise<{ read: number; found: PassedWindow | null }> {
+    const marked = told === null ? ['', '', ''] : [told.window, told.above, PERIODS[told.per]];
+    const reply = await this.#runner
+      .run(COUNT, [...this.#names(account_id), ...marked])
+      .catch(throwUnavailable);
+    const [read, window, spent, above, per_ms] = reply as [number, string, string, string?, string?];
+    const isFound = window !== '' && above !== undefined;
+    const limit = isFound ? { above: Number(above), per: periodOf(per_ms) } : null;
+    return { read, found: limit && { ...limit, window: Number(window), spent: Number(spent) } };
   }
 
   #names(account_id: string): [string, string] {

@@ -103,7 +103,7 @@ class Play {
     const found = await alerts.passed(account_id);
     expect(found).toEqual(expected && { ...expected, above: this.#above, per: this.#per });
     if (!found || !isTold) return;
-    await alerts.markTold(account_id, found.window);
+    await alerts.markTold(account_id, found);
     this.model.told = found.window;
   }
 }
@@ -161,4 +161,20 @@ it('is removed, and refused for an account that is closed', async () => {
   await expect(alerts.set(account_id, { above: 3, per: 'hour' })).rejects.toMatchObject({
     code: 'account_state',
   });
+});
+
+it.each([
+  { above: 3, per: 'day' },
+  { above: 4, per: 'hour' },
+] as const)('set to $above credits in one $per while a mail was sent is told', async (changed) => {
+  world.clock.ms = NOON_MS;
+  const customer = await world.customer({ credits: 1_000 });
+  await alerts.set(customer.account_id, { above: 3, per: 'hour' });
+  await customer.call({ price: 5 });
+  const hour = await alerts.passed(customer.account_id);
+  if (!hour) throw new Error('no hour');
+  await alerts.set(customer.account_id, changed);
+  await alerts.markTold(customer.account_id, hour);
+  await customer.call({ price: 5 });
+  expect(await alerts.passed(customer.account_id)).toMatchObject({ ...changed, spent: 5 });
 });
