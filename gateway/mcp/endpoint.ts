@@ -68,7 +68,8 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
     },
   );
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = webRequest(request);
+    const message = parsed(request);
+    const asked = webRequest(request, message === null);
     const refused =
       hostHeaderValidationResponse(asked, hostnames) ?? originValidationResponse(asked, hostnames);
     if (refused !== undefined) return send(refused, reply);
@@ -78,7 +79,7 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
     const context = contextOf(request, reply, dependencies);
     loadShedder.enter();
     try {
-      return await send(await contexts.run(context, () => handler.fetch(asked, parsed(request))), reply);
+      return await send(await contexts.run(context, () => handler.fetch(asked, message ?? {})), reply);
     } finally {
       loadShedder.leave();
     }
@@ -115,19 +116,19 @@ function contextOf(
 }
 
 /** Read once: what is no JSON is left to the protocol's library, which says so. */
-function parsed({ body }: FastifyRequest): { parsedBody?: unknown } {
+function parsed({ body }: FastifyRequest): { parsedBody: unknown } | null {
   try {
-    return typeof body === 'string' ? { parsedBody: JSON.parse(body) } : {};
+    return typeof body === 'string' ? { parsedBody: JSON.parse(body) } : null;
   } catch {
-    return {};
+    return null;
   }
 }
 
-function webRequest({ method, url, headers, body }: FastifyRequest): Request {
+function webRequest({ method, url, headers, body }: FastifyRequest, needsBody: boolean): Request {
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) sent.set(name, Array.isArray(value) ? value.join(', ') : value);
-  const hasBody = method === 'POST' && typeof body === 'string';
+  const hasBody = needsBody && method === 'POST' && typeof body === 'string';
   return new Request(`http://almanac.invalid${url}`, { method, headers: sent, ...(hasBody && { body }) });
 }
 

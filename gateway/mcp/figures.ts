@@ -40,6 +40,8 @@ export interface Figures {
   price: number;
   /** How many there are. */
   rows: number;
+  /** As the ledger names them. */
+  indicators: readonly string[];
   /** At most `FIGURES_MAX`. */
   figures: Figure[];
 }
@@ -59,8 +61,8 @@ export async function askFigures(
     const rows = await figuresOf(record, asked, edition, FIGURES_MAX - figures.length);
     figures.push(...rows);
   }
-  const { price, rows } = planned;
-  return { kind: 'figures', price, rows, figures: await withStatus(figures, edition) };
+  const { price, rows, indicators = [] } = planned;
+  return { kind: 'figures', price, rows, indicators, figures: await withStatus(figures, edition) };
 }
 
 /** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */

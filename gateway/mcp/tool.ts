@@ -12,7 +12,7 @@ import {
   type Planned,
   type QuerySchema,
 } from '../operations/operation.ts';
-import type { Answer } from './answer.ts';
+import { planOnce } from './known-answers.ts';
 
 /** Most credits that a call of a priced tool may cost. */
 const maxCredits = z
@@ -81,21 +81,17 @@ export function defineTool<Arguments>(definition: Definition<Arguments>): Tool {
       answer,
       errors: [],
       ...(definition.asOf && { asOf: definition.asOf }),
-      plan: (asked) => definition.plan(asked),
+      plan: (asked) => planOnce(asked.snapshot, questionOf(name, asked), async () => definition.plan(asked)),
     }),
   };
 }
+
+/** All that an answer depends on, beside its edition. */
+const questionOf = (tool: string, { publicUrl, query }: Input<unknown>): string =>
+  `${tool} ${publicUrl} ${JSON.stringify(query)}`;
 
 /** Without the dialect, which hosts assume, and which some of them refuse. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
 }
-
-/** A plan whose answer is known already. */
-export const answerPlan = (answer: Answer, price: number, rows: number): Planned => ({
-  kind: 'plan',
-  price,
-  rows,
-  produce: () => ({ kind: 'object', value: answer }),
-});

@@ -9,8 +9,9 @@ import { askFigures, type FiguresAsked, heldYears } from '../figures.ts';
 import { figuresAnswer } from '../figures-answer.ts';
 import { findIndicators } from '../indicators-asked.ts';
 import type { Asking } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
 import { indicatorsArgument, missingFigures, placesDescription } from './get-data.ts';
 
 const INDICATORS_MAX = 5;
@@ -62,7 +63,12 @@ export const compareCountriesTool = defineTool({
     });
     const price = compared.reduce((sum, one) => sum + one.price, 0);
     const years = compared.map(({ record, year: common }) => ({ indicator: record.id, year: common }));
-    return answerPlan({ ...answer, years }, price, answer.figures.length);
+    const charge = {
+      price,
+      rows: answer.figures.length,
+      indicators: compared.map(({ record }) => record.id),
+    };
+    return answerPlan({ ...answer, years }, charge);
   },
 });
 

@@ -9,8 +9,9 @@ import { addressOf, type Figure, type Refusal, seriesOf, withFigures } from '../
 import { fitted } from '../answer-size.ts';
 import { withStatus } from '../figures.ts';
 import { documentOf, pathOf, planInner } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
 import { findPlace, type Place } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
 
 /** More do not fit. */
 const FIGURES_MAX = 60;
@@ -40,7 +41,7 @@ export const countryProfileTool = defineTool({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { country, topic, as_of }, publicUrl }) {
     const place = await findPlace(country, snapshot);
-    if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot), 0, 0);
+    if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));
     return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl });
   },
 });
@@ -113,7 +114,7 @@ async function planProfile(
       },
     }),
   }));
-  return answerPlan(answer, planned.price, planned.rows);
+  return answerPlan(answer, planned);
 }
 
 const nothingHeld = ({ iso3, name }: CountryRecord, topic: string | undefined): Refusal => ({

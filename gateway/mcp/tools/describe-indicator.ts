@@ -13,7 +13,8 @@ import { fitted } from '../answer-size.ts';
 import { conceptOf } from '../indicator-search.ts';
 import { findIndicators } from '../indicators-asked.ts';
 import { documentOf, planInner } from '../inner-call.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan } from '../known-answers.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
 
 const description = series.extend({
   description: z.string().nullable(),
@@ -83,11 +84,7 @@ export const describeIndicatorTool = defineTool({
     const nothing = { sources: [], doubts: [], related: [] };
     if (found === undefined) {
       const message = refusals[0]?.message ?? '';
-      return answerPlan(
-        { outcome: 'refused', message, edition, indicator: null, ...nothing, refusals },
-        0,
-        0,
-      );
+      return answerPlan({ outcome: 'refused', message, edition, indicator: null, ...nothing, refusals });
     }
     const planned = await planInner(
       { edition: snapshot, publicUrl },
@@ -112,6 +109,6 @@ export const describeIndicatorTool = defineTool({
       related: data.related.slice(0, rows),
       refusals,
     }));
-    return answerPlan(answer, 0, 1);
+    return answerPlan(answer, { price: 0, rows: 1 });
   },
 });

@@ -4,7 +4,8 @@ import { indicatorId } from '../../../data/schema/records.ts';
 import { addressOf, common, NO_ESTIMATE } from '../answer.ts';
 import { fitted } from '../answer-size.ts';
 import { type Hit, type Match, matchOf, searchOf } from '../indicator-search.ts';
-import { answerPlan, defineTool } from '../tool.ts';
+import { answerPlan } from '../known-answers.ts';
+import { defineTool } from '../tool.ts';
 
 const LIMIT_MAX = 20;
 const LIMIT = 5;
@@ -81,6 +82,6 @@ export const findIndicatorsTool = defineTool({
       match,
       indicators: hits.slice(0, rows).map((one) => toHit(one, publicUrl)),
     }));
-    return answerPlan(answer, 0, answer.indicators.length);
+    return answerPlan(answer, { price: 0, rows: answer.indicators.length });
   },
 });

@@ -8,8 +8,9 @@ import { exportRefused } from '../display-only.ts';
 import { askFigures, type FiguresAsked, heldYears, noData } from '../figures.ts';
 import { figuresAnswer } from '../figures-answer.ts';
 import { findIndicators } from '../indicators-asked.ts';
+import { answerPlan } from '../known-answers.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
 
 const INDICATORS_MAX = 10;
 export const PLACES_MAX = 60;
@@ -62,7 +63,7 @@ export const getDataTool = defineTool({
     const refusals = [...(places?.refusals ?? []), ...found.refusals];
     const about = { edition: snapshot, publicUrl, as_of: asked.as_of?.sent, groups: places?.groups };
     if (found.records.length === 0 || places?.countries.length === 0)
-      return answerPlan(figuresAnswer({ ...about, records: [], figures: [], refusals }), 0, 0);
+      return answerPlan(figuresAnswer({ ...about, records: [], figures: [], refusals }));
     const restricted = exportRefused(found.records, publicUrl);
     if (restricted !== null) return restricted;
     return planFigures(found.records, question(found.records, asked, places), { ...about, refusals, places });
@@ -93,7 +94,7 @@ async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, abou
   const { edition, places } = about;
   const asking = await askFigures(about, records, asked);
   if (asking.kind !== 'figures') return asking;
-  const { figures, rows, price } = asking;
+  const { figures, rows, price, indicators } = asking;
   // Beyond the figures that were read, what is missing is not known.
   const missing = figures.length < rows ? [] : await missingFigures(records, asked, figures, edition, places);
   const refusals = [...about.refusals, ...missing];
@@ -105,7 +106,8 @@ async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, abou
     held: { rows, price, asked },
   });
   const given = answer.figures.length;
-  return answerPlan(answer, given === rows ? price : Math.max(1, given), given);
+  const charge = { price: given === rows ? price : Math.max(1, given), rows: given, indicators };
+  return answerPlan(answer, charge);
 }
 
 /** A refusal for each country without any figure of a series; members of groups are not missed. */

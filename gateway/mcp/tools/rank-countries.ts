@@ -9,9 +9,10 @@ import { fitted } from '../answer-size.ts';
 import { heldYears, nearestYears, noData, withStatus } from '../figures.ts';
 import { findIndicators } from '../indicators-asked.ts';
 import { documentOf, pathOf, planInner } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
 import { listed, refusedText } from '../refusals.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
 import { directionOf } from './describe-indicator.ts';
 import { PLACES_MAX, placesDescription } from './get-data.ts';
 
@@ -59,11 +60,13 @@ export const rankCountriesTool = defineTool({
     if (record === undefined || places?.countries.length === 0) {
       const message = refusedText(refusals);
       const nothing = { figures: [], series: [], year: null, ranked: 0, direction: '' };
-      return answerPlan(
-        { outcome: 'refused', message, edition: snapshot.id, ...nothing, ...listed(refusals) },
-        0,
-        0,
-      );
+      return answerPlan({
+        outcome: 'refused',
+        message,
+        edition: snapshot.id,
+        ...nothing,
+        ...listed(refusals),
+      });
     }
     return planRanking({ ...query, edition: snapshot, record, places, refusals, publicUrl });
   },
@@ -117,7 +120,7 @@ async function planRanking(asked: Asked): Promise<Planned> {
       truncated: { rows_held: data.length, rows_given: rows, url, price: planned.price },
     }),
   }));
-  return answerPlan(answer, planned.price, planned.rows);
+  return answerPlan(answer, planned);
 }
 
 function messageOf(

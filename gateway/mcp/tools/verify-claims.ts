@@ -8,9 +8,10 @@ import { statusKey } from '../../snapshot/observations.ts';
 import { common, type Refusal, refusal, series, seriesOfAll } from '../answer.ts';
 import { fitted } from '../answer-size.ts';
 import { documentOf, planInner } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
 import { findPlace } from '../places.ts';
 import { listed, PLACE_ECHO_MAX, refusedText } from '../refusals.ts';
-import { answerPlan, defineTool } from '../tool.ts';
+import { defineTool } from '../tool.ts';
 
 const claim = z.object({
   indicator: z.string().min(1).describe('Id from find_indicators'),
@@ -50,11 +51,14 @@ export const verifyClaimsTool = defineTool({
     const { texts, refusals } = await claimTexts(claims, snapshot);
     if (texts.length === 0) {
       const message = refusedText(refusals);
-      return answerPlan(
-        { outcome: 'refused', message, edition: snapshot.id, verdicts: [], series: [], ...listed(refusals) },
-        0,
-        0,
-      );
+      return answerPlan({
+        outcome: 'refused',
+        message,
+        edition: snapshot.id,
+        verdicts: [],
+        series: [],
+        ...listed(refusals),
+      });
     }
     return planVerdicts(texts, refusals, snapshot, publicUrl);
   },
@@ -89,11 +93,12 @@ async function planVerdicts(
   const repeated = texts.map((text) => ['claim', text] as const);
   const planned = await planInner({ edition, publicUrl }, { operation: verify, repeated });
   if (planned.kind !== 'plan') return planned;
-  const { price, rows } = planned;
+  const { price, rows, indicators = [] } = planned;
   return {
     kind: 'plan',
     price,
     rows,
+    indicators,
     async produce(caller) {
       const { data } = await documentOf<{ data: z.infer<typeof verdictRow>[] }>(planned.produce(caller));
       const verdicts: z.infer<typeof verdict>[] = [];

@@ -74,7 +74,7 @@ const question: fc.Arbitrary<Question> = fc.oneof(
   country.map((code) => ({
     tool: 'country_profile',
     args: { country: code },
-    path: `/v1/countries/${code}`,
+    path: `/v1/countries/${code}?featured=true`,
   })),
   fc
     .tuple(
@@ -88,7 +88,13 @@ const question: fc.Arbitrary<Question> = fc.oneof(
     })),
 );
 
-test('equal questions cost the same', async () => {
+/** What stands in the ledger, but for the route. */
+const entryOf = (cause: object) => {
+  const { rows, indicators } = cause as { rows: number; indicators?: string[] };
+  return { rows, indicators: indicators?.toSorted() };
+};
+
+test('equal questions cost the same and stand in the ledger in the same way', async () => {
   await fc.assert(
     fc.asyncProperty(question, async ({ tool, args, path }) => {
       const { structured } = await call(service, tool, args, { key: tools });
@@ -99,10 +105,17 @@ test('equal questions cost the same', async () => {
     { numRuns: 150 },
   );
   expect(await service.balance(tools)).toBe(await service.balance(http));
-  const entries = await service.accounts.ledger(tools.account_id, { limit: 500 });
-  const debits = entries.filter(({ delta }) => delta < 0);
-  for (const { kind, delta } of debits) expect([kind, delta < 0]).toEqual([debits[0]?.kind, true]);
-  expect(debits.reduce((sum, { delta }) => sum + delta, CREDITS)).toBe(await service.balance(tools));
+  const [byTool, byPath] = await Promise.all(
+    [tools, http].map(async ({ account_id }) =>
+      (await service.accounts.ledger(account_id, { limit: 500 })).filter(({ delta }) => delta < 0),
+    ),
+  );
+  expect(byTool?.length).toBeGreaterThan(50);
+  expect(byTool?.map(({ kind, delta, cause }) => ({ kind, delta, ...entryOf(cause) }))).toEqual(
+    byPath?.map(({ kind, delta, cause }) => ({ kind, delta, ...entryOf(cause) })),
+  );
+  for (const entry of byTool ?? [])
+    expect(entry.cause).toMatchObject({ route: expect.stringMatching(/^mcp:/) });
 });
 
 test('max_credits is never passed, and what it refuses is free', async () => {

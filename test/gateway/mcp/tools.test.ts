@@ -1,7 +1,8 @@
 /** Each tool over both revisions: figures with all that belongs to them, and refusals with all that helps. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TOOLS } from '../../../gateway/mcp/tools/registry.ts';
+import type { Edition } from '../../../gateway/snapshot/edition.ts';
 import { COUNTRIES, HARD_DOUBLES } from '../fixture-data.ts';
 import { Service, type TestKey } from '../service.ts';
 import { CALLS } from './calls.ts';
@@ -52,6 +53,30 @@ describe.each(REVISIONS)('revision %s', (revision) => {
 });
 
 describe('answers', () => {
+  test('that are asked for again are not worked out again, and cost as much', async () => {
+    const args = { indicators: [LIFE], countries: ['Kenya', 'Peru'], from: 2001, to: 2004 };
+    const first = await ask('get_data', args);
+    const again = await ask('get_data', args);
+    const { charged, balance } = first.structured.credits;
+    expect(charged).toBeGreaterThan(0);
+    expect(again.structured).toEqual({
+      ...first.structured,
+      credits: { charged, balance: balance - charged },
+    });
+    const tool = TOOLS.find(({ name }) => name === 'get_data');
+    const planOver = (edition: Edition, query: object) =>
+      tool?.operation.plan({ snapshot: edition, path: {}, query, publicUrl: 'https://almanac.test' });
+    const edition = service.snapshots.current();
+    const other = await Service.start();
+    onTestFinished(() => other.stop());
+    const otherEdition = other.snapshots.current();
+    if (edition === null || otherEdition === null) throw new Error('no snapshot is open');
+    const planned = await planOver(edition, args);
+    expect(await planOver(edition, args)).toBe(planned);
+    expect(await planOver(edition, { ...args, to: 2003 })).not.toBe(planned);
+    expect(await planOver(otherEdition, args)).not.toBe(planned);
+  });
+
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
   test.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s keeps to its schema', async (name, tool) => {
