@@ -38,6 +38,7 @@ if last and redis.call('EXISTS', webhooks) == 1 then
   redis.call('HSET', webhooks, 'event:credits.low:' .. last.id,
     cjson.encode({ type = 'credits.low', at_ms = last.at_ms, data = data }))
 end
-told = math.max(told, notified)
+-- The alert may have been removed and set again since.
+told = math.max(told, math.min(notified, crossings))
 redis.call('HSET', alert, 'seen', seen, 'crossings', crossings, 'told', told)
 return crossings > told and crossings or 0

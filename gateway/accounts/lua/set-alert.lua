@@ -1,4 +1,5 @@
--- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing.
+-- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing. Crossings are
+-- counted on, so that each has a number of its own: a mail about an earlier one may be under way.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
@@ -17,9 +18,11 @@ if not state then
 elseif state == 'closed' then
   return 'closed'
 end
+local crossings = redis.call('HGET', alert, 'crossings') or 0
 redis.call('DEL', alert)
 if low_at > 0 then
   local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
-  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0', 'crossings', 0, 'told', 0)
+  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0', 'crossings', crossings,
+    'told', crossings)
 end
 return 'set'
