@@ -85,11 +85,14 @@ export class InvoiceRegister {
     }
   }
 
-  /** Reads the order again after each document: it may have moved on meanwhile. */
+  /**
+   * Reads the order again after each document: it may have moved on meanwhile. The documents are read before the order,
+   * so that what another process issues for a later state is not taken for what is missing in an earlier one.
+   */
   async #complete(order_id: string): Promise<void> {
     for (;;) {
-      const order = await this.#deps.readOrder(order_id);
       const issued = await this.issuedOf(order_id);
+      const order = await this.#deps.readOrder(order_id);
       const kind = nextDocument(order, issued);
       if (kind === null) return;
       const last = issued.at(-1);

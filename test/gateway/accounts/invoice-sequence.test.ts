@@ -6,6 +6,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AccountStore } from '../../../gateway/accounts/account-store.ts';
 import { issuedDocument } from '../../../gateway/accounts/invoices/document.ts';
+import { InvoiceRegister } from '../../../gateway/accounts/invoices/invoice-register.ts';
+import { DEFAULT_TERMS } from '../../../gateway/accounts/invoices/sales-terms.ts';
 import { AccountError } from '../../../gateway/accounts/records.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { NOON_MS, PACKS, seededRandom } from '../metering/harness.ts';
@@ -190,4 +192,24 @@ it('refuses to use a number twice when the counter was lost', async () => {
   await redis.del('{invoices}:last');
   await expect(store.orders.create(account_id, 'small')).rejects.toThrow(AccountError);
   expect(await redis.hgetall('{invoices}:y:2026')).toEqual({ '2026-000001': json });
+});
+
+it('issues no second invoice for an order that another process refunds while it is looked at', async () => {
+  const store = openStore(redis);
+  const { account_id } = await store.create({ email: 'ann@example.org', by: 'test' });
+  const { order_id } = await store.orders.create(account_id, 'small');
+  await store.orders.move(order_id, 'paid');
+  let isRefunded = false;
+  const register = new InvoiceRegister({
+    ...{ redis, now: () => clock.ms, random: seededRandom('register'), terms: DEFAULT_TERMS },
+    readOrder: async (id) => {
+      const order = await store.orders.get(id);
+      if (!isRefunded) await openStore(redis).orders.move(id, 'refunded');
+      isRefunded = true;
+      return order;
+    },
+  });
+  await register.follow(order_id, async () => {});
+  const issued = await store.orders.invoices.issuedOf(order_id);
+  expect(issued.map(({ kind }) => kind)).toEqual(['invoice', 'credit_note']);
 });
