@@ -17,7 +17,8 @@ const WHAT: Readonly<Record<string, string>> = {
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
   'email-change': 'Mail to a new address',
-  'email-changed': 'Mails about a changed address',
+  'email-changed': 'Change of address in accounts',
+  'address-changed': 'Mail about a changed address',
   invitation: 'Mail with an invitation',
   'ownership-offered': 'Mail that offers an account',
   'security-notice': 'Mail about the second factor',
@@ -29,6 +30,7 @@ const WHAT: Readonly<Record<string, string>> = {
   notice: 'Mail about a change',
   'key-expires': 'Mail about a key that expires',
   prepare: 'Preparation of a privacy request',
+  'export-ready': 'Mail about an export that is ready',
   erasure: 'Erasure of an account',
 } satisfies Record<Given, string>;
 

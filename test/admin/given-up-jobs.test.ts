@@ -41,6 +41,8 @@ beforeAll(async () => {
       invitation: work,
       'email-change': work,
       'email-changed': work,
+      'address-changed': work,
+      'export-ready': work,
       'ownership-offered': work,
       'operator-alert': work,
       spending: work,
@@ -124,6 +126,7 @@ const KINDS: Partial<{ [Name in JobName]: JobData[Name] }> = {
   notice: { event_id: '1-0', person_id: 'per_1', account_id: null },
   'key-expires': { account_id: 'acc_1', key_id: 'key_1', person_id: 'per_1', days: 7 },
   prepare: { request_id: 'req_1' },
+  'export-ready': { request_id: 'req_1' },
   erasure: { request_id: 'req_1' },
 };
 /** Kinds that name one, and so can only be dismissed. */
@@ -133,6 +136,10 @@ const NAMING: Partial<{ [Name in JobName]: JobData[Name] }> = {
   'sign-in-link': { email: 'bo@example.org' },
   'email-change': { person_id: 'per_1', email: 'bo@example.org' },
   'email-changed': { person_id: 'per_1', from: 'bo@example.org', to: 'bo@example.net', canUndo: true },
+  'address-changed': {
+    ...{ email: 'bo@example.net', person_id: 'per_1', canUndo: true },
+    ...{ from: 'bo@example.org', to: 'bo@example.net' },
+  },
   'security-notice': { email: 'bo@example.org', event: 'recovery_code_used' },
 };
 

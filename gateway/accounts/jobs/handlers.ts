@@ -18,6 +18,9 @@ import type { PrivacyRequestStore } from '../privacy/request-store.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { type JobHandlers, type JobProducer, prepareJobId } from './queue.ts';
 
+/** Of the job and of the mail. */
+const exportReadyId = (request_id: string): string => `export-ready-${request_id}`;
+
 export interface JobHandlerDependencies {
   accounts: AccountStore;
   alerts: BalanceAlerts;
@@ -65,6 +68,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     reset: ({ email }) => onboarding.sendResetMail(email),
     'email-change': ({ person_id, email }) => emailChanges.sendLink(person_id, email),
     'email-changed': (change) => emailChanges.follow(change),
+    'address-changed': (change) => emailChanges.tell(change),
     invitation: ({ account_id, invitation_id }) => invitations.send(account_id, invitation_id),
     'ownership-offered': ({ account_id }) => invitations.sendOffer(account_id),
     'security-notice': ({ email, event }) =>
@@ -100,11 +104,18 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     'key-expires': ({ account_id, ...told }) => expiringKeys.send(account_id, told),
     'expiring-keys': () => expiringKeys.queueDue(),
     prepare: async ({ request_id }) => {
-      const before = await requests.get(request_id);
-      const { kind, status, account_id } = await privacy.prepare(request_id);
-      if (before.status !== 'pending' || kind !== 'export' || status !== 'ready') return;
+      const { kind, status } = await privacy.prepare(request_id);
+      // A job of its own, because this one finds nothing to prepare when it is repeated.
+      if (kind === 'export' && status === 'ready')
+        await jobs.addOnce('export-ready', { request_id }, exportReadyId(request_id));
+    },
+    'export-ready': async ({ request_id }) => {
+      const { status, account_id } = await requests.get(request_id);
+      // It may have been downloaded, or erased.
+      if (status !== 'ready') return;
       const { email } = await accounts.get(account_id);
-      await mailer.send(templates.exportReady(email, `${publicUrl()}/account/data`));
+      const mail = templates.exportReady(email, `${publicUrl()}/account/data`);
+      await mailer.send({ ...mail, id: exportReadyId(request_id) });
     },
     erasure: async ({ request_id }) => {
       await privacy.erase(request_id, 'nightly batch');

@@ -6,7 +6,10 @@ export interface JobData {
   reset: { email: string };
   'sign-in-link': { email: string };
   'email-change': { person_id: string; email: string };
+  /** Lets accounts follow a changed address, and queues the mails about it. */
   'email-changed': { person_id: string; from: string; to: string; canUndo: boolean };
+  /** Tells one of the two addresses. */
+  'address-changed': { email: string; person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
   'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
@@ -23,6 +26,7 @@ export interface JobData {
   notice: { event_id: string; person_id: string; account_id: string | null };
   'key-expires': { account_id: string; key_id: string; person_id: string; days: number };
   prepare: { request_id: string };
+  'export-ready': { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };
   sweep: Record<string, never>;
@@ -45,6 +49,9 @@ export const JOB_MEMBERS: {
   'sign-in-link': { email: 'personal' },
   'email-change': { person_id: 'kept', email: 'personal' },
   'email-changed': { person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
+  'address-changed': {
+    ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
+  },
   invitation: { account_id: 'kept', invitation_id: 'kept' },
   'ownership-offered': { account_id: 'kept' },
   'security-notice': { email: 'personal', event: 'kept' },
@@ -56,6 +63,7 @@ export const JOB_MEMBERS: {
   notice: { event_id: 'kept', person_id: 'kept', account_id: 'kept' },
   'key-expires': { account_id: 'kept', key_id: 'kept', person_id: 'kept', days: 'kept' },
   prepare: { request_id: 'kept' },
+  'export-ready': { request_id: 'kept' },
   erasure: { request_id: 'kept' },
   sweep: {},
   'expiring-keys': {},

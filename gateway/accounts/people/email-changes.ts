@@ -3,6 +3,7 @@
  * former one within seven days.
  */
 import type { AccountStore } from '../account-store.ts';
+import type { JobData } from '../jobs/job-data.ts';
 import type { JobProducer } from '../jobs/queue.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from '../mail/signed-links.ts';
@@ -78,16 +79,24 @@ export class EmailChanges {
     return person?.email === change.from && other === null ? change : null;
   }
 
-  /** Job: lets the accounts of the person follow, and tells both addresses. */
+  /** Job: lets the accounts of the person follow, and queues a mail to each address: one of them may take none any more. */
   async follow({ person_id, from, to, canUndo }: EmailChange & { canUndo: boolean }): Promise<void> {
-    const { accounts, persons, members, links, mailer, publicUrl } = this.#deps;
+    const { accounts, persons, members, jobs } = this.#deps;
     for (const account_id of await persons.accountsOf(person_id))
       if ((await members.roleOf(account_id, person_id)) === 'owner')
         await accounts.changeEmail(account_id, { from, to });
-    await mailer.send(templates.addressChanged(to, from, to, null));
+    const change = { person_id, from, to };
+    await jobs.add('address-changed', { ...change, email: to, canUndo: false });
+    await jobs.add('address-changed', { ...change, email: from, canUndo });
+  }
+
+  /** Job: tells one address of the change. */
+  async tell({ email, person_id, from, to, canUndo }: JobData['address-changed']): Promise<void> {
+    const { links, mailer, publicUrl } = this.#deps;
+    const back = { person_id, from: to, to: from };
     const undo = canUndo
-      ? `${publicUrl()}/account/undo-email/${await links.create('email-undo', { person_id, from: to, to: from }, UNDO_TTL_MS)}`
+      ? `${publicUrl()}/account/undo-email/${await links.create('email-undo', back, UNDO_TTL_MS)}`
       : null;
-    await mailer.send(templates.addressChanged(from, from, to, undo));
+    await mailer.send(templates.addressChanged(email, from, to, undo));
   }
 }

@@ -1,12 +1,13 @@
 /** Background jobs in BullMQ, on every kind of Redis: retries of mails, and the nightly run. */
 import { type Job, Queue } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { GivenUpJobs } from '../../../gateway/accounts/jobs/given-up.ts';
 import { JobQueue } from '../../../gateway/accounts/jobs/queue.ts';
+import { founderOf } from '../../../gateway/accounts/people/person-store.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
 import type { AccountPagesHarness } from './harness.ts';
-import { startSmtpSink } from './smtp-sink.ts';
+import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';
 
 let harness: AccountPagesHarness;
 
@@ -96,41 +97,91 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
   });
 });
 
-describe('a mail server that is down for a while', () => {
-  it('loses no mail: the job is retried with growing delays and then removed', async () => {
-    const smtp = await startSmtpSink();
+describe('a mail server that fails', () => {
+  const refused: string[] = [];
+  let smtp: SmtpSink;
+  let queue: Queue;
+  let stop: () => Promise<void>;
+  beforeAll(async () => {
+    smtp = await startSmtpSink({ refused });
     const opened = await DEPLOYMENTS[0]?.open({ SMTP_URL: smtp.url });
     if (!opened) throw new Error('no deployment');
     harness = opened.harness;
-    const queue = openQueue();
-    const email = 'patient@example.org';
-    const waiting = async (tries: number) => {
+    queue = openQueue();
+    stop = opened.stop;
+  });
+  afterAll(async () => {
+    await queue.close();
+    await stop();
+    await smtp.stop();
+  });
+  beforeEach(() => {
+    smtp.mails.length = 0;
+  });
+
+  /** The job that has failed so often, and waits. */
+  async function waiting(tries: number): Promise<Job> {
+    const found = async (): Promise<Job | null> => {
       const [job] = await queue.getDelayed();
       return job?.attemptsMade === tries ? job : null;
     };
-    try {
-      smtp.state.down = true;
-      await harness.visitor().submit('/account/sign-up', '/account/sign-up', { email, name: 'Pat' });
-      await expect.poll(() => waiting(1)).not.toBeNull();
-      const first = await waiting(1);
-      expect(first?.delay).toBe(5_000);
-      await first?.promote();
-      await expect.poll(() => waiting(2)).not.toBeNull();
-      const second = await waiting(2);
-      expect([second?.delay, smtp.mails.length]).toEqual([60_000, 0]);
-      smtp.state.down = false;
-      await second?.promote();
-      await expect.poll(() => smtp.mails.length).toBe(1);
-      const link = harness.pathOf(smtp.mails[0]?.link ?? null);
-      const visitor = harness.visitor();
-      expect((await harness.confirm(visitor, link)).status).toBe(200);
-      expect((await harness.signIn(visitor, email)).status).toBe(303);
-      await expect.poll(() => queue.count()).toBe(0);
-      expect(await queue.getFailed()).toEqual([]);
-    } finally {
-      await queue.close();
-      await opened.stop();
-      await smtp.stop();
-    }
+    await expect.poll(found).not.toBeNull();
+    const job = await found();
+    if (!job) throw new Error('no job waits');
+    return job;
+  }
+
+  it('loses no mail: the job is retried with growing delays and then removed', async () => {
+    const email = 'patient@example.org';
+    smtp.state.down = true;
+    await harness.visitor().submit('/account/sign-up', '/account/sign-up', { email, name: 'Pat' });
+    const first = await waiting(1);
+    expect(first.delay).toBe(5_000);
+    await first.promote();
+    const second = await waiting(2);
+    expect([second.delay, smtp.mails.length]).toEqual([60_000, 0]);
+    smtp.state.down = false;
+    await second.promote();
+    await expect.poll(() => smtp.mails.length).toBe(1);
+    const link = harness.pathOf(smtp.mails[0]?.link ?? null);
+    const visitor = harness.visitor();
+    expect((await harness.confirm(visitor, link)).status).toBe(200);
+    expect((await harness.signIn(visitor, email)).status).toBe(303);
+    await expect.poll(() => queue.count()).toBe(0);
+    expect(await queue.getFailed()).toEqual([]);
+  });
+
+  it('loses no mail about an export, which is not prepared again for it, and mails it once', async () => {
+    const { account_id } = await harness.accounts.create({ email: 'copy@example.org', by: 'test' });
+    const { request_id } = await harness.context.requests.open(account_id, 'export');
+    smtp.state.down = true;
+    await harness.context.jobs.add('prepare', { request_id }, `prepare-${request_id}`);
+    const job = await waiting(1);
+    smtp.state.down = false;
+    await job.promote();
+    await expect.poll(() => smtp.mails.map(({ subject }) => subject)).toEqual(['Your data is ready']);
+    // A worker may be lost after its work, whose job is then done again.
+    await harness.handlers.prepare({ request_id });
+    await expect.poll(() => queue.count()).toBe(0);
+    expect(smtp.mails).toHaveLength(1);
+  });
+
+  it('tells a new address once of the change, though the former one takes no mail any more', async () => {
+    const [from, to] = ['former@example.org', 'latest@example.org'];
+    const { account_id } = await harness.accounts.create({ email: from, verified: true, by: 'test' });
+    const { emailChanges } = harness.context;
+    await emailChanges.request(founderOf(account_id), to);
+    await expect.poll(() => smtp.mails.length).toBe(1);
+    const token = smtp.mails[0]?.link?.split('/').at(-1) ?? '';
+    refused.push(from);
+    await emailChanges.carryOut('email-change', token);
+    await (await waiting(1)).promote();
+    await (await waiting(2)).promote();
+    await waiting(3);
+    expect(smtp.mails.map((mail) => [mail.to, mail.subject])).toEqual([
+      [to, 'Confirm your new e-mail address'],
+      [to, 'Your e-mail address was changed'],
+    ]);
+    expect((await harness.accounts.get(account_id)).email).toBe(to);
   });
 });
