@@ -22,8 +22,10 @@ import { installMcp } from './mcp/endpoint.ts';
 import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
+import { PageWarming, type WarmingClock } from './page-warming.ts';
 import { registerAccountPages } from './pages/account/plugin.ts';
 import { installAssets } from './pages/site/assets.ts';
+import { featuredPages } from './pages/site/featured.ts';
 import { serviceFacts } from './pages/site/service-facts.ts';
 import { renderErrorPage, sitePages } from './pages/site/site.ts';
 import type { Snapshots } from './snapshot/store.ts';
@@ -44,6 +46,8 @@ export interface AppDependencies extends Omit<ServerOptions, 'observe' | 'onClos
   account?: AccountService;
   /** Where runs and availability are recorded; default the connection of the account pages. */
   statusRedis?: RedisClient;
+  /** Renders featured pages before anyone asks for them, with rests by this clock. Default: it does not. */
+  warmingClock?: WarmingClock;
   /** Credits on sale; default those of the account pages. */
   packs?: readonly CreditPack[];
 }
@@ -73,10 +77,15 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     observe,
     ...(caches && { caches }),
   });
+  const { warmingClock: clock } = dependencies;
+  const warming = clock && new PageWarming({ snapshots, pagesOf: featuredPages, renderer: api, clock, log });
   const app = createHttpServer({
     ...dependencies,
     observe,
-    onClosing: () => api.close(),
+    async onClosing() {
+      api.close();
+      await warming?.stop();
+    },
     listener: (framework) => api.listener(framework),
   });
   const unwatch = loadShedder.watch();
@@ -103,5 +112,6 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
   api.install(app);
+  if (warming) app.addHook('onListen', async () => warming.start());
   return app;
 }

@@ -1,13 +1,16 @@
 /** The HTTP adapter: serves every operation under both prefixes, and the pages of the site at the root. */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
+import { answerAnonymous } from '../anonymous-call.ts';
 import { type Executor, UNAVAILABLE } from '../execute.ts';
 import { isPriced, type Operation } from '../operations/operation.ts';
 import { parameterReader } from '../operations/parameter-reader.ts';
-import type { RawParameters } from '../operations/parameters.ts';
+import { NO_PARAMETERS, type RawParameters } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
+import type { PageAddress } from '../page-warming.ts';
 import type { Result } from '../result.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { type ErrorPage, errorOf, sendErrorPage } from './error-page.ts';
@@ -48,6 +51,7 @@ export class PublicApi {
   readonly #dependencies: PublicApiDependencies;
   readonly #urls: UrlRouteCache;
   readonly #responseBytes: number | undefined;
+  readonly #pages = new Map<string, Route>();
   #responses: { snapshot: Snapshot; log: readonly LogEntry[]; cache: ResponseCache } | null = null;
   #isClosing = false;
 
@@ -67,7 +71,9 @@ export class PublicApi {
     }
     for (const page of this.#dependencies.pages ?? []) {
       const readQuery = parameterReader(page.query, false);
-      this.#install(app, routerPattern(page), { operation: page, name: page.path, readQuery });
+      const route: Route = { operation: page, name: page.path, readQuery };
+      this.#pages.set(page.path, route);
+      this.#install(app, routerPattern(page), route);
     }
   }
 
@@ -89,6 +95,21 @@ export class PublicApi {
       this.#answer(raw, reply.raw, id, matched, facts);
     };
     app.route({ method: answersHead(route.operation) ? ['GET', 'HEAD'] : 'GET', url, handler });
+  }
+
+  /**
+   * Puts a page into the cache as a browser without a key gets it. No rate window, log or metric counts it.
+   * @throws where a visitor would not get the page
+   */
+  async renderAhead({ template, parameters: path }: PageAddress, snapshot: Snapshot): Promise<void> {
+    const route = this.#pages.get(template);
+    if (route === undefined) throw new Error(`there is no page ${template}`);
+    const { addressOf, newRequestId } = this.#dependencies;
+    const url = template.replaceAll(/\{([^}]+)\}/g, (_, name: string) => path[name] ?? '');
+    const matched = { route, path, query: NO_PARAMETERS, reading: null, effectiveUrl: url, isRepeated: true };
+    const call = new HttpCall(this, addressOf, browserRequest(url), newRequestId(), matched);
+    const { kind } = await answerAnonymous({ kind: 'admitted' }, call, snapshot);
+    if (kind !== 'success') throw new Error(`${url} is refused`);
   }
 
   get publicUrl(): string {
@@ -193,6 +214,14 @@ export class PublicApi {
     return this.#responses.cache;
   }
 }
+
+/** A request that nobody sent, with the coding that browsers get. */
+const browserRequest = (url: string): IncomingMessage =>
+  Object.assign(new IncomingMessage(new Socket()), {
+    method: 'GET',
+    url,
+    headers: { 'accept-encoding': 'gzip, deflate, br, zstd' },
+  });
 
 /** Free answers without parameters are prerendered: refusing one would cost as much. */
 function shouldRefuse({ authorization, url }: HttpCall, loadShedder: LoadShedder): boolean {

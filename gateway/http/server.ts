@@ -39,7 +39,7 @@ export interface ServerOptions {
    */
   drainMs?: number;
   /** Called when the server starts to close, before it drains. */
-  onClosing?: () => void;
+  onClosing?: () => Promise<void>;
   /** Wraps the framework's request listener. */
   listener?: (framework: RequestListener) => RequestListener;
   /** Called for every route as it is registered; for tests. */
@@ -91,7 +91,7 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   limitConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
-  if (onClosing) app.addHook('preClose', async () => onClosing());
+  if (onClosing) app.addHook('preClose', () => onClosing());
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
   // Idle timeout of page requests; answers of the public API are watched by `slow-clients.ts`. Node's own timeout for each
   // connection would move a timer on every read and write: 3 % of a cached answer.

@@ -23,6 +23,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts';
 import { createRequestIds } from '../http/request.ts';
 import { RedisMetering } from '../metering/redis-metering.ts';
 import { openOrigin } from '../origin/origin.ts';
+import { WARMING_CLOCK } from '../page-warming.ts';
 import { localAddress, serviceAddress } from '../service-address.ts';
 import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
@@ -89,12 +90,12 @@ export async function startServerProcess(
       processCount,
       log,
       ...(origin && { origin: origin.fetcher }),
-      ...(onSwitch && { onSwitch }),
     }),
     whenReady(redis, REDIS_WAIT_MS),
     whenReady(adminRedis, REDIS_WAIT_MS),
   ]);
   shutdownHooks.push(() => snapshots.close());
+  if (onSwitch) snapshots.onSwitch(onSwitch);
   const metering = new RedisMetering({ redis, settings, now, log });
   shutdownHooks.push(() => metering.flush());
   const archive = new Archive(settings.ARCHIVE_DIR);
@@ -147,6 +148,7 @@ export async function startServerProcess(
     // On a port of its own, the operator area runs in another process.
     ...(settings.ADMIN_PORT === undefined && { admin }),
     account,
+    warmingClock: WARMING_CLOCK,
     ...(metrics && { metrics }),
   });
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });

@@ -28,6 +28,8 @@ export interface Snapshots {
   current(): Snapshot | null;
   /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
   fault(): Promise<string | null>;
+  /** @param listener called after each switch to another snapshot */
+  onSwitch(listener: () => void): void;
   /** Stops polling and retires the current snapshot. */
   close(): Promise<void>;
 }
@@ -44,14 +46,13 @@ export interface StoreOptions {
   log: Logger;
   /** Where objects come from that are not in the directory. Default: it holds all. */
   origin?: ObjectOrigin;
-  /** Called after each switch, so that other processes check the pointer at once. */
-  onSwitch?: () => void;
 }
 
 export class SnapshotStore implements Snapshots {
   readonly #options: StoreOptions;
   readonly #shared: SharedParts;
   readonly #publicationLog: PublicationLogFile;
+  readonly #listeners: (() => void)[] = [];
   #current: Snapshot | null = null;
   /** The snapshot refused last, so that it is not read at every poll. */
   #refused: { id: string; pollsLeft: number } | null = null;
@@ -99,6 +100,10 @@ export class SnapshotStore implements Snapshots {
     if (this.#current === null) return 'No snapshot is open.';
     const fault = await this.#current.fault();
     return fault ?? (this.#publicationLog.error && 'The log of editions cannot be read.');
+  }
+
+  onSwitch(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Checks the pointer now; concurrent callers share one check. Never rejects. */
@@ -178,8 +183,8 @@ export class SnapshotStore implements Snapshots {
     this.#current = next;
     before?.retire();
     this.#shared.observations.popularity.indicators = next.catalogue.indicators.size;
-    this.#options.onSwitch?.();
     this.#options.log.info({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');
+    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -19,6 +19,7 @@ import { LOAD_LIMITS, LoadShedder } from '../../gateway/http/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/http/metrics.ts';
 import type { Metering } from '../../gateway/metering/metering.ts';
 import { RedisMetering } from '../../gateway/metering/redis-metering.ts';
+import type { WarmingClock } from '../../gateway/page-warming.ts';
 import type { ObjectOrigin } from '../../gateway/snapshot/objects.ts';
 import { SnapshotStore } from '../../gateway/snapshot/store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
@@ -41,6 +42,8 @@ export interface ServiceOptions {
   redis?: TestRedis;
   /** Default: the limits of production. */
   loadShedder?: LoadShedder;
+  /** Default: no page is rendered before it is asked for. */
+  warmingClock?: WarmingClock;
 }
 
 export interface Answer {
@@ -139,8 +142,16 @@ export class Service {
     const metrics = createMetrics({ snapshots, metering, now });
     const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
     const packs = await readPacks(settings.CURATED_DIR);
+    const { warmingClock } = options;
     const common = { settings, metering, snapshots, now, log, randomId };
-    const parts = { ...common, metrics, loadShedder, packs, statusRedis: client };
+    const parts = {
+      ...common,
+      metrics,
+      loadShedder,
+      packs,
+      statusRedis: client,
+      ...(warmingClock && { warmingClock }),
+    };
     const app = buildApp(parts);
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
