@@ -21,9 +21,16 @@ export interface DataCall {
 export interface World {
   countries: readonly CountryRecord[];
   indicators: readonly IndicatorRecord[];
-  /** The plain answer for all of an indicator. */
-  rowsOf(id: string): Promise<ObservationRow[]>;
+  /** All of an indicator, with the columns that only `fields` asks for. */
+  rowsOf(id: string): Promise<FullRow[]>;
 }
+
+export interface FullRow extends ObservationRow {
+  status: string | null;
+  rank_lo: number | null;
+  rank_hi: number | null;
+}
+type NamedRow = FullRow & { indicator: string };
 
 interface Expected {
   rows: Row[];
@@ -38,7 +45,7 @@ export const queryOf = ({ indicators, ...rest }: DataCall): string => {
     .join('&');
 };
 
-async function selected(world: World, id: string, call: DataCall): Promise<ObservationRow[]> {
+async function selected(world: World, id: string, call: DataCall): Promise<FullRow[]> {
   const { countries, from = -Infinity, to = Infinity, latest, missing } = call;
   const passing = (await world.rowsOf(id)).filter(
     ({ iso3, year, value }) =>
@@ -54,30 +61,33 @@ async function selected(world: World, id: string, call: DataCall): Promise<Obser
 
 export async function expectedData(world: World, call: DataCall): Promise<Expected> {
   const ids = [...new Set([call.indicators].flat())];
-  const rows: (ObservationRow & { indicator: string })[] = [];
+  const rows: NamedRow[] = [];
   for (const id of ids)
     rows.push(...(await selected(world, id, call)).map((row) => ({ indicator: id, ...row })));
   const price = Math.max(1, rows.length);
   if (call.layout === 'wide') return { rows: wide(rows, ids), price };
   if (call.fields === undefined)
-    return { rows: typeof call.indicators === 'string' ? rows.map(bare) : rows, price };
+    return { rows: rows.map(typeof call.indicators === 'string' ? withoutIndicator : usual), price };
   return { rows: rows.map((row) => chosen(world, row, call.fields ?? [])), price };
 }
 
-const bare = ({ indicator: _, ...row }: ObservationRow & { indicator: string }): Row => row;
+const usual = ({ status: _status, rank_lo: _lo, rank_hi: _hi, ...row }: NamedRow): Row => row;
+const withoutIndicator = (row: NamedRow): Row => {
+  const { indicator: _, ...rest } = usual(row);
+  return rest;
+};
 
-function chosen(world: World, row: ObservationRow & { indicator: string }, fields: string[]): Row {
+function chosen(world: World, row: NamedRow, fields: string[]): Row {
   const country = world.countries.find(({ iso3 }) => iso3 === row.iso3);
   const indicator = world.indicators.find(({ id }) => id === row.indicator);
   const all: Row = {
     ...{ ...country, unit: indicator?.unit, indicator_name: indicator?.name },
-    ...{ status: null, rank_lo: null, rank_hi: null },
     ...row,
   };
   return Object.fromEntries(fields.map((field) => [field, all[field]]));
 }
 
-function wide(rows: (ObservationRow & { indicator: string })[], ids: string[]): Row[] {
+function wide(rows: NamedRow[], ids: string[]): Row[] {
   const cells = Map.groupBy(rows, ({ iso3, year }) => `${iso3} ${String(year + 100_000).padStart(6, '0')}`);
   return [...cells.keys()].sort().map((key) => {
     const [first, ...others] = cells.get(key) ?? [];

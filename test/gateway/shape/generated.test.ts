@@ -1,11 +1,12 @@
 /** GET /data in every shape over the starter data: generated calls, against the answers for single indicators combined. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ObservationRow } from '../../../data/schema/records.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
 import { Service } from '../service.ts';
-import { expectedData, queryOf, type World } from './expected-data.ts';
+import { expectedData, type FullRow, queryOf, type World } from './expected-data.ts';
 import { generatedCalls } from './generated-calls.ts';
+
+const COLUMNS = 'iso3,year,value,ci_lo,ci_hi,rank,projected,status,rank_lo,rank_hi';
 
 let service: Service;
 let key: string;
@@ -15,8 +16,9 @@ beforeAll(async () => {
   const { snapshots } = await buildStarter();
   service = await Service.start({ snapshots });
   ({ key } = await service.account({ credits: 100_000_000 }));
-  const known = new Map<string, Promise<ObservationRow[]>>();
-  const read = async (id: string) => (await service.get(`/v1/data?indicator=${id}`, { key })).json.data;
+  const known = new Map<string, Promise<FullRow[]>>();
+  const read = async (id: string) =>
+    (await service.get(`/v1/data?indicator=${id}&fields=${COLUMNS}`, { key })).json.data;
   world = {
     countries: (await service.get('/v1/countries')).json.data,
     indicators: (await service.get('/v1/indicators')).json.data,
