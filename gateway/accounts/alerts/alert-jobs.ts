@@ -36,9 +36,11 @@ export function alertHandlers({
       if (state !== 'closed') {
         const since = new Date(window * PERIODS[per]).toISOString();
         const data = { spent, threshold: above, per, since };
-        await webhooks.events.emit(account_id, 'spending.above', `${per}-${window}`, data);
-        const id = `spending-${account_id}-${per}-${window}`;
-        await mailer.send({ ...spendingAbove(email, link(), data), id });
+        // The threshold may be raised within the hour or day, and be passed again.
+        const id = `${per}-${window}-${above}`;
+        await webhooks.events.emit(account_id, 'spending.above', id, data);
+        const mail = spendingAbove(email, link(), data);
+        await mailer.send({ ...mail, id: `spending-${account_id}-${id}` });
       }
       await spendingAlerts.markTold(account_id, passed);
     },
