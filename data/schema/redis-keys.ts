@@ -87,7 +87,7 @@
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
  *   webhooks                  zset    account ids that have, or had, webhooks
- *   link:SHA256               string  JSON: purpose of a single-use mailed link; by the digest of its id
+ *   link:SHA256               string  JSON: purpose and encrypted facts of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
  *   secret:browsers           string  signing key of the cookies of known browsers
  *   {jobs}:account:*                  BullMQ's own: mail to send, requests to carry out, jobs given up

@@ -2,13 +2,14 @@
  * Signed links for mails: each is valid for one purpose, once, and for a limited time.
  *
  * A token is `<id>.<expiry>.<signature>`. The signature (HMAC-SHA256 of purpose, id and expiry) rejects forged and
- * expired tokens without a look-up. Redis stores the payload under the digest of the id, so that reading Redis yields
- * no valid link. The first use deletes it.
+ * expired tokens without a look-up. Redis stores the payload under the digest of the id, encrypted with a key derived from
+ * the id: reading Redis yields no valid link and no address, whoever was erased since. The first use deletes it.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { StoreDependencies } from '../redis-access.ts';
+import { openText, sealText } from '../sealed-text.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 24;
@@ -41,20 +42,21 @@ export class SignedLinks {
     const id = random(ID_BYTES).toString('base64url');
     const expiry = (now() + ttl_ms).toString(36);
     const signature = await this.#sign(purpose, id, expiry);
-    await redis.set(keyOf(id), JSON.stringify({ purpose, facts: payload }), 'PX', ttl_ms);
+    const sealed = sealText(sealingKeyOf(id), JSON.stringify(payload));
+    await redis.set(keyOf(id), JSON.stringify({ purpose, sealed }), 'PX', ttl_ms);
     return `${id}.${expiry}.${signature.toString('base64url')}`;
   }
 
   /** The payload of a token, without using it up; null if the token is invalid. */
   async peek<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
     const id = await this.#verify(purpose, token);
-    return id === null ? null : parsePayload(purpose, await this.#deps.redis.get(keyOf(id)));
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.get(keyOf(id)));
   }
 
   /** Uses a token up. Of several concurrent uses, one gets the payload. */
   async redeem<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
     const id = await this.#verify(purpose, token);
-    return id === null ? null : parsePayload(purpose, await this.#deps.redis.getdel(keyOf(id)));
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.getdel(keyOf(id)));
   }
 
   async #verify(purpose: LinkPurpose, token: string): Promise<string | null> {
@@ -76,11 +78,26 @@ export class SignedLinks {
 
 const keyOf = (id: string): string => redisKeys.link(createHash('sha256').update(id).digest('hex'));
 
-function parsePayload<P extends LinkPurpose>(purpose: P, text: string | null): LinkPayload<P> | null {
+const sealingKeyOf = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
+
+/** Earlier versions stored the facts as they are. */
+interface StoredLink {
+  purpose: string;
+  sealed?: string;
+  facts?: unknown;
+}
+
+function parsePayload<P extends LinkPurpose>(
+  purpose: P,
+  id: string,
+  text: string | null,
+): LinkPayload<P> | null {
   if (text === null) return null;
-  const stored = JSON.parse(text) as { purpose: string; facts: unknown };
+  const stored = JSON.parse(text) as StoredLink;
   if (stored.purpose !== purpose) return null;
+  const { sealed } = stored;
+  const facts: unknown = sealed === undefined ? stored.facts : JSON.parse(openText(sealingKeyOf(id), sealed));
   // A link of an earlier version may lack facts; then it is invalid.
-  const parsed = PAYLOADS[purpose].safeParse(stored.facts);
+  const parsed = PAYLOADS[purpose].safeParse(facts);
   return parsed.success ? (parsed.data as LinkPayload<P>) : null;
 }

@@ -11,13 +11,14 @@
  * - Answers may contain secrets, such as a new key. They are encrypted with a key derived from the cookie of the browser,
  *   which Redis does not know: only that browser gets them again. Pages are kept for two minutes, redirects for an hour.
  */
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { openText, sealText } from '../../accounts/sealed-text.ts';
 import type { SessionStore } from '../../accounts/sign-in/sessions.ts';
 import { PageError } from './forms.ts';
 
@@ -35,8 +36,6 @@ const POLL_MS = 100;
 
 const TOKEN_BYTES = 16;
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 /** Headers of an answer that a repeat gets too. */
 const KEPT_HEADERS = ['content-type', 'location', 'set-cookie'] as const;
 
@@ -84,19 +83,11 @@ export class FormClaim {
   }
 
   seal(answer: Answer): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES });
-    const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
-    return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url');
+    return sealText(this.#key, JSON.stringify(answer));
   }
 
   open(sealed: string): Answer {
-    const bytes = Buffer.from(sealed, 'base64url');
-    const [iv, tag] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)];
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES });
-    decipher.setAuthTag(tag);
-    const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
-    return answerSchema.parse(JSON.parse(text.toString('utf8')));
+    return answerSchema.parse(JSON.parse(openText(this.#key, sealed)));
   }
 }
 

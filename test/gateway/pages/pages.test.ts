@@ -148,6 +148,24 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(await keysContaining(gina.email), 'or the e-mail address').toEqual({});
     });
 
+    it('an erasure leaves no address in the link that would take back a change of it', async () => {
+      const { person_id, account_id, email } = await harness.customer('Jo');
+      const { emailChanges, requests, privacy } = harness.context;
+      const latest = `latest-${email}`;
+      const confirm = harness.mailbox.next(latest);
+      await emailChanges.request(person_id, latest);
+      const token = (await confirm).link?.split('/').at(-1) ?? '';
+      const told = [harness.mailbox.next(email), harness.mailbox.next(latest)];
+      await emailChanges.carryOut('email-change', token);
+      const [{ link } = { link: null }] = await Promise.all(told);
+      const undo = link?.split('/').at(-1) ?? '';
+      expect(await emailChanges.peek('email-undo', undo)).toMatchObject({ from: latest, to: email });
+      const { request_id } = await requests.open(account_id, 'erasure');
+      await privacy.erase(request_id, 'test');
+      await expect.poll(() => keysContaining(email)).toEqual({});
+      expect(await emailChanges.peek('email-undo', undo)).toBeNull();
+    });
+
     it('closing needs the password, ends keys and sessions at once, and is permanent', async () => {
       const hank = await harness.customer('Hank');
       const { key } = await harness.makeKey(hank);
