@@ -178,6 +178,12 @@ export class PrivacyRequestStore {
     return request;
   }
 
+  /** Whether the account has an open request of that kind. */
+  async hasOpen(account_id: string, kind: PrivacyRequestKind): Promise<boolean> {
+    const name = redisKeys.requestNow(account_id, kind);
+    return (await this.#deps.redis.exists(name).catch(throwUnavailable)) === 1;
+  }
+
   /** Open requests of all accounts, oldest first. */
   listOpen(): Promise<PrivacyRequest[]> {
     return this.#list(redisKeys.openRequests);

@@ -166,6 +166,23 @@ describe('somebody in several accounts', () => {
 });
 
 describe('the ownership', () => {
+  it('of an account that is to be erased stays where it is: an erasure erases the owner too', async () => {
+    const ann = await harness.customer('Ann');
+    const guest = await guestOf(ann, 'developer');
+    const { members, requests } = harness.context;
+    await members.offerOwnership(ann.account_id, { to: guest.person_id, by: ann.person_id });
+    const accept = `${MEMBERS}/offer/accept`;
+    const page = await guest.visitor.get(accept);
+    const { request_id } = await requests.open(ann.account_id, 'erasure');
+    expect((await guest.visitor.get(accept)).status).toBe(409);
+    const sent = await guest.visitor.post(accept, { ...hiddenTokens(page), password: PASSWORD });
+    expect(sent.status).toBe(409);
+    expect(await members.roleOf(ann.account_id, guest.person_id)).toBe('developer');
+    await requests.fail(request_id, { by: 'test' });
+    expect((await guest.visitor.submit(accept, accept, { password: PASSWORD })).status).toBe(303);
+    expect(await members.roleOf(ann.account_id, guest.person_id)).toBe('owner');
+  });
+
   it('moves when both sides agree, with their passwords', async () => {
     const ann = await harness.customer('Ann');
     const guest = await guestOf(ann, 'viewer');

@@ -1,8 +1,9 @@
 /** Moving the ownership of the account: its owner offers it to a member, who accepts or declines. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { FORMER_OWNER } from '../../../accounts/people/roles.ts';
 import { type Confirmation, confirmedAction } from '../../shared/confirmation.ts';
+import { PageError } from '../../shared/forms.ts';
 import { redirectWithFlash } from '../../shared/protected-area.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
 import { findMember, MEMBERS_PATH } from './members.ts';
@@ -42,8 +43,12 @@ export function ownershipRoutes(scope: FastifyInstance, context: AccountContext)
     fields: NO_FIELDS,
     reason: () => null,
     asksPassword: true,
-    ask: async (request) => accepting((await context.accounts.get(accountIdOf(request))).email),
+    async ask(request) {
+      await expectNoErasure(context, request);
+      return accepting((await context.accounts.get(accountIdOf(request))).email);
+    },
     async act(request, reply, { password }) {
+      await expectNoErasure(context, request);
       const refused = await reauthenticate(context, request, reply, password);
       if (refused !== null) return { status: reply.statusCode, problem: refused };
       const person_id = personIdOf(request);
@@ -54,6 +59,15 @@ export function ownershipRoutes(scope: FastifyInstance, context: AccountContext)
       return { path: MEMBERS_PATH, notice: 'You are the owner of the account now.' };
     },
   });
+}
+
+/** An erasure also erases the owner, and only the one who asked for it may be. @throws {PageError} 409 */
+async function expectNoErasure({ requests }: AccountContext, request: FastifyRequest): Promise<void> {
+  if (await requests.hasOpen(accountIdOf(request), 'erasure'))
+    throw new PageError(
+      409,
+      'The owner has asked for the erasure of this account. It can change hands no more.',
+    );
 }
 
 const offering = (email: string): Confirmation => ({
