@@ -114,23 +114,28 @@ it('are listed with reason and account; Retry queues them again, and both action
   expect((await viewer.submit('/admin/runs', '/admin/jobs/mail/retry', {})).status).toBe(403);
 });
 
-/** Kinds that name no address. Those that are scheduled are not given up. */
-const KINDS: Partial<{ [Name in JobName]: JobData[Name] }> = {
+type Jobs = Partial<{ [Name in JobName]: JobData[Name] }>;
+
+/** Kinds that are queued once, and so can be retried and dismissed. Those that are scheduled are not given up. */
+const ONCE: Jobs = {
   invitation: { account_id: 'acc_1', invitation_id: 'inv_1' },
   'ownership-offered': { account_id: 'acc_1' },
+  'indicators-changed': { account_id: 'acc_1', edition: '2026-11-23' },
+  notice: { event_id: '1-0', person_id: 'per_1', account_id: null },
+  'export-ready': { request_id: 'req_1' },
+};
+/** Kinds that come back by themselves, and so can only be retried. */
+const RETURNING: Jobs = {
   'low-balance': { account_id: 'acc_1' },
   spending: { account_id: 'acc_1' },
-  'indicators-changed': { account_id: 'acc_1', edition: '2026-11-23' },
   'operator-alert': { delivery: 'abc.mail' },
   'webhook-disabled': { account_id: 'acc_1', endpoint_id: 'end_1' },
-  notice: { event_id: '1-0', person_id: 'per_1', account_id: null },
   'key-expires': { account_id: 'acc_1', key_id: 'key_1', person_id: 'per_1', days: 7 },
   prepare: { request_id: 'req_1' },
-  'export-ready': { request_id: 'req_1' },
   erasure: { request_id: 'req_1' },
 };
 /** Kinds that name one, and so can only be dismissed. */
-const NAMING: Partial<{ [Name in JobName]: JobData[Name] }> = {
+const NAMING: Jobs = {
   'sign-up': { email: 'bo@example.org', name: 'Bo Byström' },
   reset: { email: 'bo@example.org' },
   'sign-in-link': { email: 'bo@example.org' },
@@ -142,6 +147,8 @@ const NAMING: Partial<{ [Name in JobName]: JobData[Name] }> = {
   },
   'security-notice': { email: 'bo@example.org', event: 'recovery_code_used' },
 };
+
+const KINDS: Jobs = { ...ONCE, ...RETURNING };
 
 it('of every kind know what they were about when they are retried', async () => {
   const operator = await service.signedIn();
@@ -175,4 +182,26 @@ it('of which an earlier version kept too little are dismissed, not retried', asy
   await (await queue.getJob('earlier'))?.updateData({ account_id: 'acc_1' });
   expect((await operator.submit('/admin/runs', '/admin/jobs/earlier/retry', {})).status).toBe(404);
   expect((await operator.submit('/admin/runs', '/admin/jobs/earlier/dismiss', {})).status).toBe(303);
+});
+
+it('that nobody can deliver are dismissed, unless they come back by themselves', async () => {
+  const operator = await service.signedIn();
+  isBroken = true;
+  const all = Object.entries(KINDS) as [JobName, JobData[JobName]][];
+  for (const [name, data] of all) await jobs.add(name, data, name);
+  await Promise.all(all.map(([name]) => giveUp(name)));
+  const page = await operator.get('/admin/runs');
+  for (const [name] of all) {
+    const path = `/admin/jobs/${name}`;
+    const [status, shown] = name in ONCE ? [303, true] : [404, false];
+    expect([name, page.html.includes(`${path}/retry"`), page.html.includes(`${path}/dismiss"`)]).toEqual([
+      ...[name, true, shown],
+    ]);
+    expect([name, (await operator.submit('/admin/runs', `${path}/dismiss`, {})).status]).toEqual([
+      name,
+      status,
+    ]);
+  }
+  const left = await queue.getFailed();
+  expect(left.map(({ id }) => id).sort()).toEqual(Object.keys(RETURNING).sort());
 });

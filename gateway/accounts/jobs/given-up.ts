@@ -5,7 +5,7 @@
 import type { Job, Queue } from 'bullmq';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { openAccountQueue } from './account-queue.ts';
-import { JOB_MEMBERS, type JobName } from './job-data.ts';
+import { JOB_MEMBERS, type JobName, RETURNING } from './job-data.ts';
 
 /** Times are Unix milliseconds. */
 export interface GivenUpJob {
@@ -25,6 +25,8 @@ export interface GivenUpJob {
   failed_at_ms: number;
   /** False where its data named an address, which is removed: its owner asks again. */
   canRetry: boolean;
+  /** False where the sweep would queue it again. */
+  canDismiss: boolean;
 }
 
 export class GivenUpJobs {
@@ -58,10 +60,10 @@ export class GivenUpJobs {
     return true;
   }
 
-  /** Forgets a job that cannot be retried; any other would be queued again by the sweep. False if there is none. */
+  /** Forgets a job. False if there is no such job, or it would come back by itself. */
   async dismiss(id: string): Promise<boolean> {
     const job = await this.#find(id);
-    if (!job || givenUpOf(job).canRetry) return false;
+    if (!job || !givenUpOf(job).canDismiss) return false;
     await job.remove();
     return true;
   }
@@ -108,9 +110,11 @@ function givenUpOf(job: Job): GivenUpJob {
   const account_id = textOf(kept.account_id);
   const request_id = textOf(kept.request_id);
   const delivery = textOf(kept.delivery);
+  const canRetry = isWhole(job);
   return {
     ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
     ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
-    canRetry: isWhole(job),
+    canRetry,
+    canDismiss: !canRetry || !RETURNING.some((one) => one === name),
   };
 }

@@ -69,3 +69,9 @@ export const JOB_MEMBERS: {
   'expiring-keys': {},
   erase: {},
 };
+
+/** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
+export const RETURNING: readonly JobName[] = [
+  ...(['low-balance', 'spending', 'operator-alert', 'webhook-disabled'] as const),
+  ...(['key-expires', 'prepare', 'erasure'] as const),
+];
