@@ -1,42 +1,39 @@
 /** Account jobs that failed five times: mails, exports and erasures. */
-import { listGivenUpJobs } from '../routes/given-up-jobs.ts';
+import type { GivenUpJob } from '../../gateway/accounts/jobs/given-up.ts';
+import { whatOf } from '../routes/given-up-jobs.ts';
 import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 
 const MAX_SHOWN = 10;
-
-function actionOf(canRetry: boolean, canDismiss: boolean): string {
-  if (!canRetry) return 'Dismiss it';
-  return canDismiss ? 'Retry or dismiss it' : 'Retry it';
-}
 
 export const givenUpJobs: AttentionSource = {
   finds: 'account jobs given up',
   conditions: 'given-up-job',
   async find({ area }) {
-    const jobs = (await listGivenUpJobs(area)).sort((a, b) => a.failed_at_ms - b.failed_at_ms);
-    const items = jobs.map(
-      ({
-        id,
-        what,
-        account_id,
-        delivery,
-        attempts,
-        reason,
-        failed_at_ms,
-        canRetry,
-        canDismiss,
-      }): AttentionItem => ({
-        severity: 'warning',
-        what: sentence(
-          `${what}${account_id === null ? '' : ` for ${account_id}`} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
-        ),
-        since_ms: failed_at_ms,
-        path: '/admin/runs#given-up',
-        action: actionOf(canRetry, canDismiss),
-        // An alert about an alert that could not be delivered would not be delivered either, and so on.
-        ...(delivery === null && { condition: id }),
-      }),
-    );
-    return capped(items, MAX_SHOWN, (rest) => `${counted(rest, 'more job was', 'more jobs were')} given up.`);
+    // The oldest: while further ones are given up, a condition among the newest would seem to end.
+    const jobs = await area.givenUpJobs.listOldest(MAX_SHOWN + 1);
+    const rest = (await area.givenUpJobs.count()) - MAX_SHOWN;
+    const more = `${counted(rest, 'more job was', 'more jobs were')} given up.`;
+    return capped(jobs.map(itemOf), MAX_SHOWN, () => more);
   },
 };
+
+function itemOf(job: GivenUpJob): AttentionItem {
+  const { id, account_id, delivery, attempts, reason, failed_at_ms } = job;
+  const whose = account_id === null ? '' : ` for ${account_id}`;
+  return {
+    severity: 'warning',
+    what: sentence(
+      `${whatOf(job)}${whose} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
+    ),
+    since_ms: failed_at_ms,
+    path: '/admin/runs#given-up',
+    action: actionOf(job),
+    // An alert about an alert that could not be delivered would not be delivered either, and so on.
+    ...(delivery === null && { condition: id }),
+  };
+}
+
+function actionOf({ canRetry, canDismiss }: GivenUpJob): string {
+  if (!canRetry) return 'Dismiss it';
+  return canDismiss ? 'Retry or dismiss it' : 'Retry it';
+}

@@ -34,6 +34,8 @@ const WHAT: Readonly<Record<string, string>> = {
   erasure: 'Erasure of an account',
 } satisfies Record<Given, string>;
 
+export const whatOf = ({ name }: GivenUpJob): string => WHAT[name] ?? name;
+
 export interface ListedJob extends GivenUpJob {
   what: string;
   /** The page of the account; empty without one. */
@@ -45,11 +47,11 @@ export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea): Pro
   const jobs = await givenUpJobs.list();
   return Promise.all(
     jobs.map(async (job) => {
-      const { id, name, account_id, request_id } = job;
+      const { id, account_id, request_id } = job;
       const request = request_id === null ? null : await requests.get(request_id).catch(() => null);
       const account = account_id ?? request?.account_id;
       const user = account === undefined ? '' : userPath(account);
-      return { ...job, what: WHAT[name] ?? name, user, path: `/admin/jobs/${encodeURIComponent(id)}` };
+      return { ...job, what: whatOf(job), user, path: `/admin/jobs/${encodeURIComponent(id)}` };
     }),
   );
 }

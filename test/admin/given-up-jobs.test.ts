@@ -205,3 +205,27 @@ it('that nobody can deliver are dismissed, unless they come back by themselves',
   const left = await queue.getFailed();
   expect(left.map(({ id }) => id).sort()).toEqual(Object.keys(RETURNING).sort());
 });
+
+it('are told of from the oldest on, which further ones do not push out', async () => {
+  const operator = await service.signedIn();
+  isBroken = true;
+  for (const { id } of await queue.getFailed()) if (id) await (await queue.getJob(id))?.remove();
+  const failMany = async (first: number, count: number): Promise<void> => {
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    const options = { attempts: 1, removeOnFail: false };
+    for (const number of numbers)
+      await queue.add('low-balance', { account_id: `acc_${number}` }, { ...options, jobId: `low-${number}` });
+    await expect.poll(() => queue.getFailedCount()).toBe(first - 1_000 + count);
+  };
+  const told = async (): Promise<Set<string>> => {
+    const words = wordsOf(await operator.get('/admin/'));
+    return new Set([...words.matchAll(/for (acc_\d+) was given up/g)].map(([, id = '']) => id));
+  };
+  await failMany(1_000, 8);
+  const before = await told();
+  expect(before.size).toBe(8);
+  await failMany(1_008, 112);
+  const after = await told();
+  expect([...before].filter((id) => !after.has(id))).toEqual([]);
+  expect(wordsOf(await operator.get('/admin/'))).toContain('110 more jobs were given up');
+});

@@ -39,8 +39,17 @@ export class GivenUpJobs {
 
   /** Newest first. */
   async list(limit = 100): Promise<GivenUpJob[]> {
+    return this.#list(limit, false);
+  }
+
+  /** Oldest first: which ones they are does not change as more are given up. */
+  async listOldest(limit: number): Promise<GivenUpJob[]> {
+    return this.#list(limit, true);
+  }
+
+  async #list(limit: number, isOldestFirst: boolean): Promise<GivenUpJob[]> {
     // A job that was removed meanwhile is undefined, against its type.
-    const jobs: (Job | undefined)[] = await this.#queue.getFailed(0, limit - 1);
+    const jobs: (Job | undefined)[] = await this.#queue.getJobs(['failed'], 0, limit - 1, isOldestFirst);
     return jobs.flatMap((job) => (job ? [givenUpOf(job)] : []));
   }
 
