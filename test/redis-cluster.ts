@@ -83,7 +83,9 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
     restart: async (port) => {
       await start(port);
       await untilUp(() => nodeAt(port));
-      await onNode(port, (node) => (replicas > 0 ? untilInStep(node) : untilWhole(node, ports.length)));
+      await onNode(port, (node) =>
+        replicas > 0 ? untilInStep(node) : untilWhole([node], async () => {}, ports.length),
+      );
     },
     stop: async () => {
       for (const client of clients) client.disconnect();
@@ -147,8 +149,9 @@ async function formCluster(ports: number[]): Promise<void> {
     if (index >= MASTERS) continue;
     await node.call('CLUSTER', 'ADDSLOTSRANGE', index * share, Math.min(SLOTS, (index + 1) * share) - 1);
   }
-  for (const port of ports.slice(1)) await nodes[0]?.call('CLUSTER', 'MEET', '127.0.0.1', port);
-  await Promise.all(nodes.map((node) => untilWhole(node, nodes.length)));
+  await untilWhole(nodes, async () => {
+    for (const port of ports.slice(1)) await nodes[0]?.call('CLUSTER', 'MEET', '127.0.0.1', port);
+  });
   const ids = await Promise.all(masters.map((master) => master.call('CLUSTER', 'MYID')));
   const replicas = nodes.slice(MASTERS);
   for (const [index, replica] of replicas.entries())
@@ -170,14 +173,25 @@ async function untilEveryoneKnows(node: Redis, holders: number): Promise<void> {
   throw new Error('the replicas are not known');
 }
 
-/** A node sees the whole cluster: all slots served, every node known. */
-async function untilWhole(node: Redis, known: number): Promise<void> {
+/** Each node sees the whole cluster. @param meet again and again: a busy node gives up a handshake that takes too long */
+async function untilWhole(nodes: Redis[], meet: () => Promise<void>, known = nodes.length): Promise<void> {
   const deadline_ms = Date.now() + FORM_TIMEOUT_MS;
+  while (Date.now() < deadline_ms) {
+    await meet();
+    const seen = await Promise.all(nodes.map((node) => isSoonWhole(node, known)));
+    if (seen.every(Boolean)) return;
+  }
+  throw new Error('the cluster did not form');
+}
+
+/** Whether a node sees the whole cluster before long: all slots served, every node known. */
+async function isSoonWhole(node: Redis, known: number): Promise<boolean> {
+  const deadline_ms = Date.now() + 4 * MEETING_TIMEOUT_MS;
   while (Date.now() < deadline_ms) {
     const info = String(await node.call('CLUSTER', 'INFO'));
     const isWhole = [`cluster_state:ok`, `cluster_size:${MASTERS}`, `cluster_known_nodes:${known}`];
-    if (isWhole.every((line) => info.includes(line))) return;
+    if (isWhole.every((line) => info.includes(line))) return true;
     await pause(POLL_MS);
   }
-  throw new Error('the cluster did not form');
+  return false;
 }
