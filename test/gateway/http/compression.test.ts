@@ -1,4 +1,5 @@
 /** Compression of bodies: lossless in every coding, with a bounded queue. */
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -14,11 +15,31 @@ const DECODERS = {
 const chunksOf = (rows: number): Buffer[] =>
   Array.from({ length: rows }, (_, row) => Buffer.from(`{"row":${row},"value":${Math.sqrt(row)}},`));
 
+/** Bytes that do not compress. */
+const noiseOf = (size: number): Buffer =>
+  createHash('shake256', { outputLength: size }).update('noise').digest();
+
 test.each(['br', 'zstd', 'gzip'] as const)('%s is lossless for small and large bodies', async (coding) => {
   for (const rows of [1, 100, 20_000]) {
     const chunks = chunksOf(rows);
     const coded = await compress(chunks, coding);
     expect((await DECODERS[coding](coded)).equals(Buffer.concat(chunks))).toBe(true);
+  }
+});
+
+test.each(['br', 'zstd', 'gzip'] as const)('%s is lossless where nothing is gained', async (coding) => {
+  for (const size of [3_000, 100_000]) {
+    const noise = noiseOf(size);
+    const coded = await compress([noise], coding);
+    expect((await DECODERS[coding](coded)).equals(noise)).toBe(true);
+  }
+});
+
+test.each(['br', 'zstd', 'gzip'] as const)('%s holds no more memory than the body took', async (coding) => {
+  for (const rows of [2_000, 20_000]) {
+    const chunks = chunksOf(rows);
+    const { buffer } = await compress(chunks, coding);
+    expect(buffer.byteLength).toBeLessThanOrEqual(Buffer.concat(chunks).length);
   }
 });
 
