@@ -1,8 +1,11 @@
 /**
  * Pages of the site. The first request of each page renders it: its CPU time, compression included, as a mean over many
- * pages of its kind that nobody asked for before. A page that was asked for twice comes out of the response cache: beside
- * bare node:http with the same bytes. And how many bytes a visitor's browser loads for it.
+ * pages of its kind that nobody asked for before. The gateway has rendered its featured pages by itself, and they are left
+ * out. A page that was asked for twice comes out of the response cache: beside bare node:http with the same bytes. And how
+ * many bytes a visitor's browser loads for it.
  */
+import { featuredIndicators } from '../../gateway/pages/site/featured.ts';
+import { Catalogue, toEntry } from '../../gateway/snapshot/catalogue.ts';
 import { compareWithBare } from './comparisons.ts';
 import { fetchWhole } from './http-client.ts';
 import type { Gateway } from './processes.ts';
@@ -15,6 +18,8 @@ const BYTES_AT_MOST_KB = 60;
 const ROUNDS = 3;
 /** Pages of a kind in a round. */
 const PAGES = 60;
+/** Pages of a kind that are asked for before the measure. */
+const FIRST_USES = 5;
 const BROTLI = { 'accept-encoding': 'br' };
 
 interface Kind {
@@ -22,7 +27,10 @@ interface Kind {
   paths: readonly string[];
 }
 
-function kindsOf({ catalogue: { indicators, countries, topics } }: OpenSnapshot): Kind[] {
+function kindsOf({ catalogue: { generated_at, indicators: all, countries, topics } }: OpenSnapshot): Kind[] {
+  const featured = featuredIndicators(new Catalogue(generated_at, countries, all.map(toEntry)));
+  const rendered = new Set(featured.map(({ id }) => id));
+  const indicators = all.filter(({ record }) => !rendered.has(record.id));
   const spread = <Item>(items: readonly Item[], path: (item: Item) => string): string[] => {
     const step = Math.max(1, Math.floor(items.length / (PAGES * ROUNDS)));
     return items.filter((_, at) => at % step === 0).map(path);
@@ -53,10 +61,9 @@ async function firstRequests(session: Session, { name, paths }: Kind): Promise<R
   const rounds: number[] = [];
   await using gateway = await session.gateway();
   // Templates are compiled at their first use.
-  for (const path of paths.slice(0, 5))
-    await fetchWhole(gateway.port, { path: `${path}${path.includes('?') ? '&' : '?'}warm`, headers: BROTLI });
+  for (const path of paths.slice(0, FIRST_USES)) await fetchWhole(gateway.port, { path, headers: BROTLI });
   for (let round = 0; round < ROUNDS; round++) {
-    const asked = paths.filter((_, at) => at % ROUNDS === round);
+    const asked = paths.slice(FIRST_USES).filter((_, at) => at % ROUNDS === round);
     const before = (await gateway.cpu()) ?? Number.NaN;
     for (const path of asked) {
       const { status } = await fetchWhole(gateway.port, { path, headers: BROTLI });

@@ -10,6 +10,10 @@ const MEMORY_EVERY_MS = 50;
 const READY_EVERY_MS = 5;
 const READY_AT_MOST_MS = 120_000;
 const ENDING_AT_MOST_MS = 10_000;
+const IDLE_FOR_MS = 1_000;
+/** Timers, and the look at the pointer. */
+const IDLE_CPU_MS = 20;
+const IDLE_LOOKS_MAX = 60;
 
 export interface Gateway extends AsyncDisposable {
   port: number;
@@ -21,6 +25,8 @@ export interface Gateway extends AsyncDisposable {
   memory(): Promise<number | null>;
   /** CPU time of all its processes in ms; null without /proc. */
   cpu(): Promise<number | null>;
+  /** Waits until it has rendered its featured pages: until it used hardly any CPU time for a second. */
+  idle(): Promise<void>;
   /** Open file handles of all its processes; null without /proc. */
   handles(): Promise<number | null>;
   /** Sends a signal and waits for the exit. @returns the exit code, null when the signal ended it */
@@ -100,6 +106,7 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
         ready_ms: performance.now() - started,
         memory: () => residentMemory(child.pid),
         cpu: () => cpuTime(child.pid),
+        idle: () => untilIdle(child.pid),
         handles: () => openHandles(child.pid),
         end: async (signal) => {
           isWanted = false;
@@ -116,6 +123,17 @@ export async function startGateway(settings: Environment): Promise<Gateway> {
     }
     await delay(READY_EVERY_MS);
   }
+}
+
+async function untilIdle(pid: number | undefined): Promise<void> {
+  let before = await cpuTime(pid);
+  for (let looks = 0; looks < IDLE_LOOKS_MAX && before !== null; looks++) {
+    await delay(IDLE_FOR_MS);
+    const now = await cpuTime(pid);
+    if (now === null || now - before <= IDLE_CPU_MS) return;
+    before = now;
+  }
+  if (before !== null) throw new Error('the gateway does not come to rest');
 }
 
 async function residentMemory(pid: number | undefined): Promise<number | null> {

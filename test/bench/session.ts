@@ -105,10 +105,12 @@ export class Session implements AsyncDisposable {
     return (await runNode('gateway/accounts/cli/main.ts', [...words, '--json'], this.settings)).stdout;
   }
 
-  /** Starts a gateway on the snapshot and Redis of this run. */
+  /** Starts a gateway on the snapshot and Redis of this run, which has nothing to do any more. */
   async gateway(changes: Environment = {}): Promise<Gateway> {
     await this.snapshot();
-    return startGateway({ ...this.settings, ...changes });
+    const gateway = await startGateway({ ...this.settings, ...changes });
+    await gateway.idle();
+    return gateway;
   }
 
   /** Runs a comparison. A failure skips only its own rows. */
