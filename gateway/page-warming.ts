@@ -30,8 +30,8 @@ export const WARMING_CLOCK: WarmingClock = {
   rest: (ms, signal) => delay(ms, undefined, { ref: false, signal }).catch(() => undefined),
 };
 
-/** A start has other work, and after a switch those come first who wait for it. */
-const FIRST_REST_MS = 500;
+/** A start has other work to do first. */
+const START_REST_MS = 1_000;
 /** A rest is so many times as long as the page before took. */
 const REST_FACTOR = 3;
 
@@ -58,10 +58,10 @@ export class PageWarming {
     this.#dependencies = dependencies;
   }
 
-  /** Begins a round now and after each switch. */
+  /** Begins a round soon and after each switch. */
   start(): void {
-    this.#begin();
-    this.#dependencies.snapshots.onSwitch(() => this.#begin());
+    this.#begin(START_REST_MS);
+    this.#dependencies.snapshots.onSwitch(() => this.#begin(0));
   }
 
   /** Waits for the page that is being rendered. */
@@ -71,17 +71,19 @@ export class PageWarming {
   }
 
   /** Ends the round before. Two never render at the same time. */
-  #begin(): void {
+  #begin(rest_ms: number): void {
     this.#round.abort();
     this.#round = new AbortController();
     const snapshot = this.#dependencies.snapshots.current();
     const signal = AbortSignal.any([this.#round.signal, this.#stopping.signal]);
-    if (snapshot !== null) this.#running = this.#running.then(() => this.#warm(snapshot, signal));
+    if (snapshot === null) return;
+    this.#running = this.#running
+      .then(() => this.#dependencies.clock.rest(rest_ms, signal))
+      .then(() => this.#warm(snapshot, signal));
   }
 
   async #warm(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
     const { pagesOf, clock, log } = this.#dependencies;
-    await clock.rest(FIRST_REST_MS, signal);
     if (signal.aborted) return;
     const pages = await pagesOf(snapshot).catch((err: unknown) => {
       log.warn({ err, snapshot: snapshot.id }, 'featured pages are unknown');

@@ -10,9 +10,10 @@ const MEMORY_EVERY_MS = 50;
 const READY_EVERY_MS = 5;
 const READY_AT_MOST_MS = 120_000;
 const ENDING_AT_MOST_MS = 10_000;
-const IDLE_FOR_MS = 1_000;
+/** Longer than a gateway waits before it renders them. */
+const IDLE_FOR_MS = 1_500;
 /** Timers, and the look at the pointer. */
-const IDLE_CPU_MS = 20;
+const IDLE_CPU_MS = 30;
 const IDLE_LOOKS_MAX = 60;
 
 export interface Gateway extends AsyncDisposable {
@@ -25,7 +26,7 @@ export interface Gateway extends AsyncDisposable {
   memory(): Promise<number | null>;
   /** CPU time of all its processes in ms; null without /proc. */
   cpu(): Promise<number | null>;
-  /** Waits until it has rendered its featured pages: until it used hardly any CPU time for a second. */
+  /** Waits until it has rendered its featured pages: until it used hardly any CPU time for a while. */
   idle(): Promise<void>;
   /** Open file handles of all its processes; null without /proc. */
   handles(): Promise<number | null>;
