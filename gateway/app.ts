@@ -13,7 +13,7 @@ import { LOAD_LIMITS, LoadShedder } from './http/load-shedding.ts';
 import type { Metrics } from './http/metrics.ts';
 import { apiReference, installOpenApi, OPENAPI_PATHS } from './http/openapi-routes.ts';
 import { answersHead, PREFIXES, PublicApi, type PublicApiDependencies } from './http/public-api.ts';
-import { installPublishedLog } from './http/published-log.ts';
+import { installPublishedLog, LOG_PATHS } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
@@ -96,6 +96,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     ...prefixed(OPERATIONS),
     ...pages.map(({ path }) => path),
     ...OPENAPI_PATHS,
+    ...LOG_PATHS,
     '/healthz',
     '/readyz',
     '/status.json',

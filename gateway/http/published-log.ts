@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Snapshots } from '../snapshot/store.ts';
 import { PREFIXES } from './public-api.ts';
 
-export const KEYS_PATH = '/.well-known/almanac-keys.json';
-const CHECKPOINT_PATH = '/log/checkpoint';
+const KEYS_PATH = '/.well-known/almanac-keys.json';
+const CHECKPOINT_PATHS = PREFIXES.map((prefix) => `${prefix}/log/checkpoint`);
+export const LOG_PATHS = [KEYS_PATH, ...CHECKPOINT_PATHS];
 
 export function installPublishedLog(app: FastifyInstance, snapshots: Snapshots): void {
   const send = async (
@@ -22,8 +23,8 @@ export function installPublishedLog(app: FastifyInstance, snapshots: Snapshots):
   app.get(KEYS_PATH, (_request, reply) =>
     send(reply, 'application/json; charset=utf-8', () => log()?.keys()),
   );
-  for (const prefix of PREFIXES) {
-    app.get(prefix + CHECKPOINT_PATH, (_request, reply) =>
+  for (const path of CHECKPOINT_PATHS) {
+    app.get(path, (_request, reply) =>
       send(reply, 'text/plain; charset=utf-8', () =>
         log()
           ?.head()

@@ -48,6 +48,18 @@ describe.each(PUBLIC_ROUTES)('a preflight of $template', ({ path, isFile }) => {
   });
 });
 
+test.each(['/.well-known/almanac-keys.json', '/v1/log/checkpoint', '/openapi.json', '/status.json'])(
+  '%s may be fetched with a key',
+  async (path) => {
+    const { status, headers } = await options(path, {
+      ...PREFLIGHT,
+      'access-control-request-headers': 'authorization',
+    });
+    expect(status).toBe(204);
+    expect(listOf(headers['access-control-allow-headers'])).toContain('authorization');
+  },
+);
+
 test('a preflight counts against no window, and elsewhere there is none', async () => {
   for (let time = 0; time < 10; time += 1) expect((await options('/v1/topics', PREFLIGHT)).status).toBe(204);
   expect((await service.get('/v1/topics')).status).toBe(200);
