@@ -53,27 +53,24 @@ export class AdmitArguments {
     const { account_id, key_id } = key;
     const { names, month } = this.#keysOf(account_id, now_ms);
     const failed = status >= 400;
-    return [
-      ...names,
-      idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key),
-      ...(file === undefined ? NONE : fileKeys(account_id, file)),
-      now_ms,
-      key_id,
-      debit_id,
-      price,
-      failed ? 0 : rows,
+    const values: (string | number)[] = [...names];
+    if (idempotency !== undefined) values.push(redisKeys.repeatable(account_id, idempotency.key));
+    else if (file !== undefined) values.push(names[0]);
+    if (file !== undefined) values.push(...fileKeys(account_id, file));
+    values.push(now_ms, key_id, debit_id, price, failed ? 0 : rows);
+    values.push(
       peek ? 'peek' : failed ? 'failed' : '',
       route,
       request_id,
-      idempotency?.fingerprint ?? '',
-      idempotency?.edition ?? file?.lease?.edition ?? '',
       ...this.#limits,
       month,
       indicators,
-      source?.address ?? '',
-      source?.origin ?? '',
-      ...(file?.lease === undefined ? NONE : leaseArguments(file.lease)),
-    ];
+    );
+    if (source === null && idempotency === undefined && file === undefined) return values;
+    values.push(source?.address ?? '', source?.origin ?? '');
+    values.push(idempotency?.fingerprint ?? '', idempotency?.edition ?? file?.lease?.edition ?? '');
+    if (file?.lease !== undefined) values.push(...leaseArguments(file.lease));
+    return values;
   }
 
   #keysOf(account_id: string, now_ms: number): MinuteKeys {
@@ -107,8 +104,6 @@ export function comparableSource(source: CallSource): ComparableSource {
   const isPlain = origin.length <= MAX_ORIGIN_LENGTH && !origin.includes(' ');
   return { address: comparableAddress(source.address()), origin: isPlain ? origin : '' };
 }
-
-const NONE: readonly never[] = [];
 
 /** Of a call for a file, after the keys of every call. */
 function fileKeys(account_id: string, { pin, lease }: FileAdmission): [lease: string, pin: string] {

@@ -39,7 +39,9 @@ import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
 import { UsedIndicators } from './used-indicators.ts';
 
-const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 8);
+const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
+/** The same script for a call with an Idempotency-Key, whose record is a key. */
+const ADMIT_REPEATABLE = { ...ADMIT, keys: 8 };
 /** The same script for a file, whose lease and pin are keys. */
 const ADMIT_FILE = { ...ADMIT, keys: 10 };
 const CACHED_ACCOUNTS = 50_000;
@@ -184,7 +186,8 @@ export class RedisMetering implements Metering {
   #send(admission: Admission, facts: AdmitFacts): Promise<unknown> {
     const source = this.#bound.get(admission.key.key_id) ? comparableSource(admission.source) : null;
     const values = this.#arguments.of(admission, facts, source);
-    const script = admission.file === undefined ? ADMIT : ADMIT_FILE;
+    const plain = admission.idempotency === undefined ? ADMIT : ADMIT_REPEATABLE;
+    const script = admission.file === undefined ? plain : ADMIT_FILE;
     const { debit } = facts;
     return this.#runner.runIdempotent(script, values, debit !== null).catch((cause: unknown) => {
       if (debit !== null && outcomeOf(cause) === 'unknown') this.#reversals.add(debit);

@@ -85,7 +85,7 @@ function bareFile({ path, status, headers, file, from, to }: FileAnswer): Promis
 
 async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promise<number> {
   const redis = new Redis({ path: question.socket, enableAutoPipelining: true });
-  redis.defineCommand('admit', { numberOfKeys: 8, lua: readFileSync(ADMIT, 'utf8') });
+  redis.defineCommand('admit', { numberOfKeys: 7, lua: readFileSync(ADMIT, 'utf8') });
   const admit = (redis as unknown as { admit(...words: (string | number)[]): Promise<unknown[]> }).admit.bind(
     redis,
   );
@@ -106,7 +106,6 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
         redisKeys.ledger(account),
         redisKeys.usage(account, day),
         redisKeys.debits(account, minute),
-        redisKeys.account(account),
         ...[
           now,
           key,
@@ -116,10 +115,9 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
           '0',
           '/floor',
           'floor',
-          ...['', ''],
           ...limits,
           monthOf(now),
-          ...['', '', ''],
+          '',
         ],
       );
       if (outcome[0] !== 'admitted') return reply.code(500).send();

@@ -10,7 +10,8 @@
 --   5 ledger    stream
 --   6 usage     hash of the current UTC day: <route>|<key id>|requests, errors, rows, credits
 --   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
---   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; the account where none was sent
+--   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; absent where none was sent, for a
+--               file then the account
 --   9 lease     only for a file: hash of its content: left (bytes), debit (its id), uses (after the first); for a peek the account
 --  10 pin       only for a file: string, the edition that its URL is answered from; the account for a URL that names one
 -- ARGV
@@ -23,13 +24,14 @@
 --                 'peek': only a rejection is counted; a second call for the same request follows and is counted
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
---   9 fingerprint of a call with an Idempotency-Key, otherwise ''
---  10 edition     that the call is answered from
---  11.. limits    per minute and per day of: anonymous, free, paid
---  17 month       UTC, '2026-11'
---  18 indicators  for the ledger, or ''
---  19 address     of the caller, in the form of the key's ranges; '' where the gateway knows of no rules of the key
---  20 origin      that the caller's browser sent, or ''
+--   9.. limits    per minute and per day of: anonymous, free, paid
+--  15 month       UTC, '2026-11'
+--  16 indicators  for the ledger, or ''
+--  absent from here on where the rest is empty, as for most calls: each argument costs a hundredth of the script
+--  17 address     of the caller, in the form of the key's ranges; '' where the gateway knows of no rules of the key
+--  18 origin      that the caller's browser sent, or ''
+--  19 fingerprint of a call with an Idempotency-Key, otherwise ''
+--  20 edition     that the call is answered from
 --  only for a file that is not peeked at:
 --  21 bytes       that will be sent
 --  22 allowance   bytes that a lease covers
@@ -58,8 +60,8 @@ local account, keys, minute, day, ledger, usage, debits, record, lease, pin = un
 local now_ms, key_id, debit_id = ARGV[1], ARGV[2], ARGV[3]
 local price, rows, mode = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local route, request_id = ARGV[7], ARGV[8]
-local fingerprint, edition = ARGV[9], ARGV[10]
-local month, indicators, address, origin = ARGV[17], ARGV[18], ARGV[19], ARGV[20]
+local month, indicators, address, origin = ARGV[15], ARGV[16], ARGV[17] or '', ARGV[18] or ''
+local fingerprint, edition = ARGV[19] or '', ARGV[20]
 local bytes, allowance = tonumber(ARGV[21]), tonumber(ARGV[22])
 local follows, looks, max_credits = ARGV[23] == '1', ARGV[24] == '1', tonumber(ARGV[25])
 
@@ -124,25 +126,24 @@ if key[4] then
   end
 end
 
-local tier, first_limit = 'anonymous', 11
+local tier, first_limit = 'anonymous', 9
 if fields[2] == '1' then
   if fields[3] and fields[3] ~= '0' then
-    tier, first_limit = 'paid', 15
+    tier, first_limit = 'paid', 13
   else
-    tier, first_limit = 'free', 13
+    tier, first_limit = 'free', 11
   end
 end
 local minute_limit, day_limit = tonumber(ARGV[first_limit]), tonumber(ARGV[first_limit + 1])
 local balance = tonumber(fields[4])
-
-local used = redis.call('MGET', minute, day)
-local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
 
 if price > 0 then
   local first = redis.call('HGET', debits, debit_id)
   if first == 'void' then
     return { 'reversed' }
   elseif first then
+    local used = redis.call('MGET', minute, day)
+    local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
     return { 'admitted', price, tonumber(first), tier, minute_limit, minute_used, day_limit, day_used, '' }
   end
 end
@@ -156,7 +157,21 @@ if fingerprint ~= '' then
   end
 end
 
+-- Before this call. Most calls are counted at once, without a look before; where a window is full, that is taken back.
+local minute_used, day_used
+local counts_at_once = mode ~= 'peek' and not lease
+if counts_at_once then
+  minute_used, day_used = redis.call('INCR', minute) - 1, redis.call('INCR', day) - 1
+else
+  local used = redis.call('MGET', minute, day)
+  minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
+end
 if minute_used >= minute_limit or day_used >= day_limit then
+  if counts_at_once then
+    -- A counter that is new has no expiry yet.
+    redis.call(minute_used == 0 and 'DEL' or 'DECR', minute)
+    redis.call(day_used == 0 and 'DEL' or 'DECR', day)
+  end
   count('requests', 1)
   count('errors', 1)
   return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
@@ -185,8 +200,11 @@ local function hold_edition(for_ms)
   end
 end
 
-minute_used = redis.call('INCR', minute)
-day_used = redis.call('INCR', day)
+if not counts_at_once then
+  redis.call('INCR', minute)
+  redis.call('INCR', day)
+end
+minute_used, day_used = minute_used + 1, day_used + 1
 if minute_used == 1 then
   redis.call('PEXPIRE', minute, MINUTE_KEPT_MS)
 end

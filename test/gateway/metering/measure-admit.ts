@@ -31,16 +31,15 @@ const names = [
   redisKeys.ledger(account_id),
   redisKeys.usage(account_id, day),
   redisKeys.debits(account_id, minute),
-  redisKeys.account(account_id),
 ];
 const { route, request_id } = admissionOf(apiKey);
 let debits = 0;
 const bare = (redis: Redis) => () => {
-  const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id, '', ''];
+  const values = [world.clock.ms, apiKey.key_id, `bare${debits++}`, 1, 0, '0', route, request_id];
   const limits = Object.entries(UNLIMITED).flatMap(([name, limit]) =>
     name.startsWith('PAGES') ? [] : [limit],
   );
-  return redis.evalsha(sha, 8, ...names, ...values, ...limits, monthOf(world.clock.ms), '', '', '');
+  return redis.evalsha(sha, 7, ...names, ...values, ...limits, monthOf(world.clock.ms), '');
 };
 
 const plain = new Redis({ path });
