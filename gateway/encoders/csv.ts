@@ -15,6 +15,7 @@ const NAME = 'csv';
 /** Ids, codes and numbers never need quotes. */
 const ROWS: RowFormat = {
   name: NAME,
+  head: HEADER,
   separator: '',
   row({ year, value, ciLo, ciHi, rank: ranks, projected }, country, at, indicator) {
     const rank = ranks[at] ?? NO_RANK;
@@ -24,8 +25,6 @@ const ROWS: RowFormat = {
     );
   },
 };
-
-const START = Buffer.from(HEADER);
 
 const NEEDS_QUOTES = /[",\r\n]/;
 
@@ -61,7 +60,5 @@ export const csv: CachedEncoder = {
     'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
   namesIndicator: true,
   stream: csvRows,
-  async encodeCached({ rows }) {
-    return [START, ...(await rows.text(ROWS))];
-  },
+  encodeCached: ({ rows }) => rows.text(ROWS),
 };

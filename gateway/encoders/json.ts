@@ -10,8 +10,11 @@ const orNull = (value: number | undefined): string =>
 
 const NAME = 'json';
 
+const HEAD = '{"data":[';
+
 const ROWS: RowFormat = {
   name: NAME,
+  head: HEAD,
   separator: ',',
   row({ year, value, ciLo, ciHi, rank: ranks, projected }, country, at) {
     const rank = ranks[at] ?? NO_RANK;
@@ -23,7 +26,7 @@ const ROWS: RowFormat = {
   },
 };
 
-const START = Buffer.from('{"data":[');
+const START = Buffer.from(HEAD);
 const end = (meta: Readonly<Record<string, unknown>>): Buffer =>
   Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
 
@@ -51,6 +54,6 @@ export const json: CachedEncoder = {
     yield end(table.meta);
   },
   async encodeCached({ rows, meta }) {
-    return [START, ...(await rows.text(ROWS)), end(meta)];
+    return [...(await rows.text(ROWS)), end(meta)];
   },
 };

@@ -28,12 +28,14 @@ import type { SnapshotFiles } from './snapshot-files.ts';
 /** How an encoder writes a row. Text is cached by the format's name and must be ASCII. */
 export interface RowFormat {
   name: string;
+  /** Before the first row. */
+  head: string;
   /** Between two rows. */
   separator: string;
   row(columns: ColumnArrays, country: string, at: number, indicator: string): string;
 }
 
-/** All rows of an indicator as text, with the offset of each row. */
+/** The head and all rows of an indicator as text, with the offset of each row. */
 interface RowText {
   buffer: Buffer;
   /** Byte offset of each row, and the total as one more entry. */
@@ -59,16 +61,20 @@ export class ObservationTable {
     this.#text = text;
   }
 
-  /** The rows as text, separated, in a few views of cached text. */
+  /** The head and the rows, separated, in a few views of cached text: one where all rows are wanted. */
   async text(format: RowFormat): Promise<Buffer[]> {
     const made = this.#text(format);
     const { buffer, offsets } = made instanceof Promise ? await made : made;
+    const [first] = this.#ranges;
+    const head = buffer.subarray(0, format.head.length);
+    if (first === undefined || this.count === 0) return [head];
     const last = this.#ranges.length - 1;
-    return this.#ranges.map(({ start, end }, at) => {
+    const views = this.#ranges.map(({ start, end }, at) => {
       // Every row is followed by a separator; the last one is cut off.
       const stop = (offsets[end] ?? 0) - (at === last ? format.separator.length : 0);
-      return buffer.subarray(offsets[start], stop);
+      return buffer.subarray(at === 0 && start === 0 ? 0 : offsets[start], stop);
     });
+    return first.start === 0 ? views : [head, ...views];
   }
 }
 
@@ -310,11 +316,11 @@ const ROWS_PER_TURN = 4096;
 export async function formatRows(
   { rows, columns, countries, starts }: IndicatorColumns,
   indicator: string,
-  { row, separator }: RowFormat,
+  { head, row, separator }: RowFormat,
 ): Promise<RowText> {
   const offsets = new Uint32Array(rows + 1);
-  const pieces: Buffer[] = [];
-  let length = 0;
+  const pieces: Buffer[] = [Buffer.from(head, 'latin1')];
+  let length = head.length;
   let sinceTurn = 0;
   for (const [position, country] of countries.entries()) {
     const start = starts[position] ?? 0;

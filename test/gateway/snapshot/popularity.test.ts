@@ -58,6 +58,7 @@ describe('the cache of hot indicators', () => {
   };
   const ROWS: RowFormat = {
     name: 'test',
+    head: '',
     separator: ',',
     // About the size of a JSON row.
     row: ({ year, value }, country, at) => `${country} ${year[at]} ${value[at]}`.padEnd(100),
