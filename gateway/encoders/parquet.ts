@@ -1,9 +1,10 @@
 /** Parquet: a row group a batch, so that neither memory nor the time between two turns of the event loop grows. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { ParquetWriter } from 'hyparquet-writer';
 import type { Encoder } from './encoder.ts';
 import { fileMetadata } from './file-metadata.ts';
 import { TYPES, writeRowGroup } from './parquet-columns.ts';
+import { PieceWriter } from './piece-writer.ts';
 import type { Column } from './table.ts';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';
@@ -27,7 +28,7 @@ export const parquet: Encoder = {
     });
     yield writer.taken();
     for await (const batch of table.batches()) {
-      writeRowGroup(file, table.columns, batch);
+      writeRowGroup(file, writer, table.columns, batch);
       yield writer.taken();
       await nextTurn();
     }
@@ -35,15 +36,6 @@ export const parquet: Encoder = {
     yield writer.taken();
   },
 };
-
-/** Hands over what was written so far. Offsets count on. */
-class PieceWriter extends ByteWriter {
-  taken(): Buffer {
-    const taken = Buffer.from(this.getBytes());
-    this.index = 0;
-    return taken;
-  }
-}
 
 const elementOf = ({ name, type }: Column) => ({
   name,

@@ -61,7 +61,7 @@ export interface Table {
   columns: readonly Column[];
   /** Of all batches together. */
   rows: number;
-  /** In order, none empty; a vector belongs to the encoder until it asks for the next batch. May be called again. */
+  /** In order, none empty; an encoder only reads a vector, and only until it asks for the next batch. May be called again. */
   batches(): AsyncIterable<Batch>;
   /** Whose figures they are: licence, credit line and unit of each. Empty for a table without figures. */
   indicators: readonly IndicatorRecord[];

@@ -1,6 +1,7 @@
 /** The columns that rows of observations may have, and how each is filled. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import {
+  BATCH_ROWS,
   type ColumnType,
   type IntegerVector,
   NO_FLAG,
@@ -53,11 +54,17 @@ interface FieldColumn {
   vector(refs: RowRefs, dictionaries: Dictionaries): Vector;
 }
 
+/** Vectors that never change, so that none is made for each answer: memory outside the heap is costly to collect. */
+const ONE_WORD = new Int32Array(BATCH_ROWS);
+const NO_NUMBERS = new Float64Array(BATCH_ROWS).fill(Number.NaN);
+
 /** Text of each row's indicator. */
 const ofIndicator = (pick: (record: IndicatorRecord) => string | null): FieldColumn => ({
   type: 'text',
   vector({ runs, rows }, { records }) {
     const { words, codes: wordOf } = textVector(records.map(pick));
+    if (records.length === 1 && words.length === 1)
+      return { type: 'text', words, codes: ONE_WORD.subarray(0, rows) };
     const codes = new Int32Array(rows);
     for (const { which, start, end } of runs) codes.fill(wordOf[which] ?? NO_WORD, start, end);
     return { type: 'text', words, codes };
@@ -69,6 +76,8 @@ const ofCountry = (pick: (record: CountryRecord) => string | null): FieldColumn 
   type: 'text',
   vector({ country, rows }, { countries }) {
     const { words, codes: wordOf } = textVector(countries.map(pick));
+    // Where each country has a word of its own, its number is that of its word.
+    if (words.length === countries.length) return { type: 'text', words, codes: country.subarray(0, rows) };
     const codes = new Int32Array(rows);
     for (let row = 0; row < rows; row += 1) codes[row] = wordOf[country[row] ?? NO_WORD] ?? NO_WORD;
     return { type: 'text', words, codes };
@@ -93,10 +102,25 @@ function gather(
   }
 }
 
+/** Where all rows lie next to each other in one series, whose columns are then read in place; otherwise null. */
+function adjoining({ runs, rows }: RowRefs): { columns: ColumnArrays; start: number } | null {
+  const [run, another] = runs;
+  if (run === undefined || another !== undefined) return null;
+  const { held, at } = run.series.selected;
+  const start = at[run.first] ?? 0;
+  return at[run.first + rows - 1] === start + rows - 1 ? { columns: held.columns, start } : null;
+}
+
 const double = (pick: (columns: ColumnArrays) => Float64Array | null): FieldColumn => ({
   type: 'double',
   vector(refs) {
-    const values = new Float64Array(refs.rows);
+    const { rows, runs } = refs;
+    const place = adjoining(refs);
+    const column = place && pick(place.columns);
+    if (place && column) return { type: 'double', values: column.subarray(place.start, place.start + rows) };
+    if (runs.every(({ series }) => pick(series.selected.held.columns) === null))
+      return { type: 'double', values: NO_NUMBERS.subarray(0, rows) };
+    const values = new Float64Array(rows);
     gather(refs, values, pick, Number.NaN);
     return { type: 'double', values };
   },
@@ -108,7 +132,12 @@ const integer = (
 ): FieldColumn => ({
   type: 'integer',
   vector(refs) {
-    const values = new Int32Array(refs.rows);
+    const { rows } = refs;
+    const place = adjoining(refs);
+    const column = place && pick(place.columns);
+    if (place && column instanceof Int32Array)
+      return { type: 'integer', values: column.subarray(place.start, place.start + rows), nullAs };
+    const values = new Int32Array(rows);
     gather(refs, values, pick, 0);
     return { type: 'integer', values, nullAs };
   },

@@ -48,7 +48,11 @@ interface GrowingRefs extends RowRefs {
   runs: Run[];
 }
 
-const noRows = (): GrowingRefs => ({ rows: 0, runs: [], country: new Int32Array(BATCH_ROWS) });
+const noRows = (left: number): GrowingRefs => ({
+  rows: 0,
+  runs: [],
+  country: new Int32Array(Math.min(left, BATCH_ROWS)),
+});
 
 /** All rows in order, as many at a time as a batch takes. */
 async function* rowRefs(
@@ -57,7 +61,8 @@ async function* rowRefs(
   load: (series: SelectedSeries) => Promise<Series>,
 ): AsyncGenerator<RowRefs> {
   const codes = new Map(countries.map(({ iso3 }, code) => [iso3, code]));
-  let refs = noRows();
+  let left = selected.reduce((sum, { rows }) => sum + rows, 0);
+  let refs = noRows(left);
   for (const [which, one] of selected.entries()) {
     if (one.rows === 0) continue;
     const series = await load(one);
@@ -66,7 +71,8 @@ async function* rowRefs(
     for (let first = 0; first < country.length; ) {
       if (refs.rows === BATCH_ROWS) {
         yield refs;
-        refs = noRows();
+        left -= refs.rows;
+        refs = noRows(left);
       }
       const start = refs.rows;
       const end = Math.min(BATCH_ROWS, start + country.length - first);
