@@ -7,18 +7,22 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { observationsFile } from '../../../../data/schema/snapshot.ts';
 import type { WarmingClock } from '../../../../gateway/page-warming.ts';
+import { featuredIndicators } from '../../../../gateway/pages/site/featured.ts';
+import { Catalogue } from '../../../../gateway/snapshot/catalogue.ts';
 import type { Snapshot } from '../../../../gateway/snapshot/snapshot.ts';
 import { INDICATORS } from '../../fixture-data.ts';
 import { FIXTURE_ID, fixturePath, publishFixture } from '../../fixture-snapshot.ts';
 import { Service, type ServiceOptions } from '../../service.ts';
 
 const NEXT_ID = '20261121T020000Z-00000002';
-/** In the order of rendering. */
-const FEATURED = INDICATORS.filter(({ featured, preferred }) => featured || preferred).map(({ id }) => id);
-const PATHS = ['/', ...FEATURED.map((id) => `/indicators/${id}`)];
-const NOT_FEATURED = '/indicators/beta.life_expectancy';
+/** Fewer than are rendered at most. */
+const IDS = INDICATORS.map(({ id }) => id);
+const PATHS = ['/', ...IDS.map((id) => `/indicators/${id}`)];
+const NOT_RENDERED = '/indicators/alpha.child_mortality?year=2015';
+const RENDERED_MAX = 60;
 const PAGE_MS = 7;
 const START_REST_MS = 1_000;
 
@@ -92,9 +96,30 @@ test('they are cached as browsers ask for them, and count in no rate window and 
   const rendering = watchRendering(started);
   for (const path of PATHS) expect(await visit(started, path)).toEqual([path, 200, 'br', FIXTURE_ID]);
   expect(rendering).not.toHaveBeenCalled();
-  await visit(started, NOT_FEATURED);
+  await visit(started, NOT_RENDERED);
   expect(rendering).toHaveBeenCalled();
   expect(await started.client.keys('*ip*')).not.toEqual([]);
+});
+
+test('featured and preferred indicators come first, and there are not too many', async () => {
+  const started = await start();
+  const { catalogue } = started.snapshots.current() as Snapshot;
+  const entries = [...catalogue.indicators.values()].flatMap((entry) =>
+    Array.from({ length: RENDERED_MAX }, (_, copy) => {
+      const { record } = entry;
+      return {
+        ...entry,
+        record: { ...record, id: `${record.id}.${copy}`, preferred: false, featured: copy === 7 },
+      };
+    }),
+  );
+  const many = featuredIndicators(new Catalogue('', [], entries));
+  expect(many).toHaveLength(RENDERED_MAX);
+  expect(many.findIndex(({ featured }) => !featured)).toBe(INDICATORS.length);
+  const isChosen = ({ featured, preferred }: IndicatorRecord) => featured || preferred;
+  const few = featuredIndicators(catalogue).map(isChosen);
+  expect(few).toEqual(few.toSorted((a, b) => Number(b) - Number(a)));
+  expect(few).toHaveLength(INDICATORS.length);
 });
 
 test('a switch ends the round, and the pages of the new snapshot follow', async () => {
@@ -111,7 +136,7 @@ test('a switch ends the round, and the pages of the new snapshot follow', async 
 
 test('a page that fails is logged, and the others are rendered', async () => {
   const lines = new PassThrough();
-  const [lost = '', ...kept] = FEATURED;
+  const [lost = '', ...kept] = IDS;
   await truncate(await fixturePath(directory, observationsFile(lost)), 10);
   const started = await start({ log: pino({ level: 'warn' }, lines) });
   await clock.pass(1 + PATHS.length);
