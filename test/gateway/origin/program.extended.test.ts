@@ -58,6 +58,8 @@ describe('a gateway with workers', () => {
       SNAPSHOT_ORIGIN_KEY: published.key.publicKey,
       SNAPSHOT_ORIGIN_POLL_S: '1',
     },
+    // The test asks without a key until the edition is served.
+    ...{ ANONYMOUS_PER_MINUTE: '1000000', ANONYMOUS_PER_DAY: '1000000000' },
   });
   async function servedAt(port: number): Promise<string> {
     const answer = await request(`http://127.0.0.1:${port}/v1/topics`).catch(() => null);
