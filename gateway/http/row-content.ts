@@ -1,4 +1,5 @@
 /** Content that an encoder turns into a body. */
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Content } from '../operations/operation.ts';
 import { headerAddress, headerText } from './header-text.ts';
 
@@ -29,7 +30,22 @@ export function downloadHeaders(content: RowContent): string[] {
     content.kind === 'table'
       ? content.table
       : { name: content.table.indicator.id, indicators: [content.table.indicator] };
-  const headers = disposition(`${name}.${extension}`);
+  const [only, another] = indicators;
+  const credits = only && another === undefined ? creditOf(only) : creditHeaders(indicators);
+  return [...disposition(`${name}.${extension}`), ...credits];
+}
+
+/** Of single indicators: writing them takes as long as all else of a download's headers. */
+const known = new WeakMap<IndicatorRecord, readonly string[]>();
+
+function creditOf(indicator: IndicatorRecord): readonly string[] {
+  const headers = known.get(indicator) ?? creditHeaders([indicator]);
+  known.set(indicator, headers);
+  return headers;
+}
+
+function creditHeaders(indicators: readonly IndicatorRecord[]): string[] {
+  const headers: string[] = [];
   const credits = new Set(indicators.map(({ attribution }) => attribution));
   if (credits.size > 0) headers.push('X-Attribution', headerText([...credits].join('; ')));
   for (const url of new Set(indicators.map(({ licence_url }) => licence_url)))

@@ -2,6 +2,7 @@
 import { dayOf, minuteOf, monthOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { BoundedCache } from '../bounded-cache.ts';
 import { comparableAddress } from './address-ranges.ts';
+import type { LimitsByTier } from './admit-reply.ts';
 import type { Admission, CallSource, Debit, FileAdmission, LeaseTerms } from './metering.ts';
 
 const CACHED_ACCOUNTS = 50_000;
@@ -38,9 +39,8 @@ export class AdmitArguments {
   readonly #keys = new BoundedCache<MinuteKeys>(CACHED_ACCOUNTS);
   readonly #limits: readonly number[];
 
-  /** @param limits per minute and per day of the tiers anonymous, free and paid */
-  constructor(limits: readonly number[]) {
-    this.#limits = limits;
+  constructor({ anonymous, free, paid }: LimitsByTier) {
+    this.#limits = [anonymous, free, paid].flatMap(({ per_minute, per_day }) => [per_minute, per_day]);
   }
 
   /** @param source of a key that is bound to address ranges or origins; null for others */

@@ -11,6 +11,9 @@ import {
   type Verdict,
 } from './metering.ts';
 
+/** Calls that an account of a tier may make. */
+export type LimitsByTier = Readonly<Record<Tier, { per_minute: number; per_day: number }>>;
+
 /** What `admit.lua` returns. */
 type Reply = [
   outcome:
@@ -24,12 +27,10 @@ type Reply = [
   charged: number,
   balance: number,
   tier: Tier,
-  minute_limit: number,
   minute_used: number,
-  day_limit: number,
   day_used: number,
   /** The edition of the first call; for `key_limit_reached` the key's limit. */
-  repeated: string | number,
+  repeated?: string | number,
   /** For a peek the edition of the pin, otherwise 1 when a lease covers the call; for `key_limit_reached` what was used. */
   of_file?: string | number,
 ];
@@ -43,11 +44,12 @@ type BareReply =
 /** The key is bound to address ranges or origins, and the gateway did not say where the call comes from. */
 export const isSourceNeeded = (raw: unknown): boolean => (raw as BareReply)[0] === 'source_needed';
 
-function windowsOf(reply: Reply, now_ms: number): RateWindows {
-  const [, , , , minute_limit, minute_used, day_limit, day_used] = reply;
+function windowsOf(reply: Reply, limits: LimitsByTier, now_ms: number): RateWindows {
+  const [, , , tier, minute_used, day_used] = reply;
+  const { per_minute, per_day } = limits[tier];
   return {
-    minute: windowOf(minute_limit, minute_used, endOf(minuteOf(now_ms), MINUTE_MS), now_ms),
-    day: windowOf(day_limit, day_used, endOf(dayOf(now_ms), DAY_MS), now_ms),
+    minute: windowOf(per_minute, minute_used, endOf(minuteOf(now_ms), MINUTE_MS), now_ms),
+    day: windowOf(per_day, day_used, endOf(dayOf(now_ms), DAY_MS), now_ms),
   };
 }
 
@@ -60,8 +62,16 @@ const windowOf = (limit: number, used: number, end_ms: number, now_ms: number): 
 
 const endOf = (index: number, length_ms: number): number => (index + 1) * length_ms;
 
+/** What the reply answers. */
+export interface Asked {
+  limits: LimitsByTier;
+  now_ms: number;
+  debit: Debit | null;
+  isPeek: boolean;
+}
+
 /** @throws {MeteringUnavailable} when the debit was reversed before it arrived. */
-export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null, isPeek: boolean): Verdict {
+export function decodeVerdict(raw: unknown, { limits, now_ms, debit, isPeek }: Asked): Verdict {
   const bare = raw as BareReply;
   const [kind] = bare;
   if (bare[0] === 'invalid_key') return { kind: bare[0], isSuspended: bare[1] === 'suspended' };
@@ -70,13 +80,13 @@ export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null,
   if (kind === 'source_needed') throw new Error('the script was told where the call comes from');
   const reply = raw as Reply;
   const [outcome, charged, balance, tier] = reply;
-  const windows = windowsOf(reply, now_ms);
+  const windows = windowsOf(reply, limits, now_ms);
   const window = windows.minute.remaining < windows.day.remaining ? windows.minute : windows.day;
   switch (outcome) {
     case 'admitted': {
       const due = charged === 0 ? null : debit;
       const verdict: Verdict = { kind: outcome, charged, balance, tier, window, windows, debit: due };
-      const [repeatOf, ofFile] = [reply[8], reply[9]];
+      const [repeatOf = '', ofFile] = [reply[6], reply[7]];
       if (repeatOf !== '') verdict.repeatOf = String(repeatOf);
       if (ofFile === undefined) return verdict;
       return isPeek ? { ...verdict, pinned: String(ofFile) } : { ...verdict, isLeased: true };
@@ -84,8 +94,8 @@ export function decodeVerdict(raw: unknown, now_ms: number, debit: Debit | null,
     case 'key_limit_reached':
       return {
         kind: outcome,
-        limit: Number(reply[8]),
-        used: Number(reply[9]),
+        limit: Number(reply[6]),
+        used: Number(reply[7]),
         balance,
         tier,
         window,

@@ -18,7 +18,7 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { BoundedCache } from '../bounded-cache.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
 import { AdmitArguments, type AdmitFacts, comparableSource } from './admit-arguments.ts';
-import { decodeVerdict, isSourceNeeded } from './admit-reply.ts';
+import { decodeVerdict, isSourceNeeded, type LimitsByTier } from './admit-reply.ts';
 import { DebitReversals } from './debit-reversals.ts';
 import { KeyStandings } from './key-standings.ts';
 import { KeyResolver } from './keys.ts';
@@ -97,6 +97,7 @@ export class RedisMetering implements Metering {
   readonly #reversals: DebitReversals;
   readonly #totals: UsageTotals;
   readonly #used: UsedIndicators;
+  readonly #limits: LimitsByTier;
   readonly #arguments: AdmitArguments;
   /** Ids of keys that are bound to address ranges or origins, as far as this process knows: their calls say where they come from. */
   readonly #bound = new BoundedCache<true>(CACHED_KEYS);
@@ -127,14 +128,12 @@ export class RedisMetering implements Metering {
     this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new UsageTotals(redis);
     this.#used = new UsedIndicators(this.#runner);
-    this.#arguments = new AdmitArguments([
-      settings.ANONYMOUS_PER_MINUTE,
-      settings.ANONYMOUS_PER_DAY,
-      settings.FREE_PER_MINUTE,
-      settings.FREE_PER_DAY,
-      settings.PAID_PER_MINUTE,
-      settings.PAID_PER_DAY,
-    ]);
+    this.#limits = {
+      anonymous: { per_minute: ANONYMOUS_PER_MINUTE, per_day: ANONYMOUS_PER_DAY },
+      free: { per_minute: settings.FREE_PER_MINUTE, per_day: settings.FREE_PER_DAY },
+      paid: { per_minute: settings.PAID_PER_MINUTE, per_day: settings.PAID_PER_DAY },
+    };
+    this.#arguments = new AdmitArguments(this.#limits);
   }
 
   resolveKey(authorization: string): Promise<ApiKey | null> {
@@ -164,7 +163,8 @@ export class RedisMetering implements Metering {
       this.#bound.set(key.key_id, true);
       reply = await this.#send(admission, facts);
     }
-    const verdict = decodeVerdict(reply, now_ms, facts.debit, admission.peek === true);
+    const isPeek = admission.peek === true;
+    const verdict = decodeVerdict(reply, { limits: this.#limits, now_ms, debit: facts.debit, isPeek });
     this.#standings.note(this.#userOf(key, source), verdict, now_ms);
     this.#noteOverLimit(key.account_id, verdict);
     this.#count(admission, verdict, now_ms);

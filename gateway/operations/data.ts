@@ -3,7 +3,7 @@ import type { IndicatorAlias } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { type CachedEncoder, type Encoder, isCached } from '../encoders/encoder.ts';
 import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../encoders/registry.ts';
-import type { Table } from '../encoders/table.ts';
+import type { IndicatorRows, Table } from '../encoders/table.ts';
 import type { Edition } from '../snapshot/edition.ts';
 import type { RowFilter } from '../snapshot/indicator-columns.ts';
 import type { SelectedRows } from '../snapshot/selected-rows.ts';
@@ -114,13 +114,20 @@ async function planUsual(
   filter: RowFilter,
 ): Promise<Planned> {
   const rows = await snapshot.observations.select(indicator.id, filter);
-  const meta = metaOf(snapshot, rows.count, creditOf(indicator), query);
+  const table: IndicatorRows = {
+    indicator,
+    rows,
+    // Not every format has a place for it.
+    get meta() {
+      return metaOf(snapshot, rows.count, creditOf(indicator), query);
+    },
+  };
   return {
     kind: 'plan',
     price: priceOfRows(rows.count),
     rows: rows.count,
     indicators: [indicator.id],
-    produce: () => ({ kind: 'observations', table: { indicator, rows, meta }, encoder }),
+    produce: () => ({ kind: 'observations', table, encoder }),
   };
 }
 

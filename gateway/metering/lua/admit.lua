@@ -38,12 +38,12 @@
 --  23 follows     '1': the edition is that of the pin; where no lease covers the bytes, only the pin is deleted (lease_over)
 --  24 looks       '1': no lease is begun or used; for a call of price 0
 --  25 max_credits or ''
--- Returns { outcome, charged, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, of_file }
+-- Returns { outcome, charged, balance, tier, minute_used, day_used, repeated, of_file }; the gateway knows the limits of the tier
 --   outcome: admitted | rate_limited | insufficient_credits | max_credits_exceeded | idempotency_conflict | lease_over;
 --            key_limit_reached: repeated is the key's monthly limit, of_file what was used of it;
 --            restricted comes with 'address' or 'origin' alone; invalid_key comes with 'suspended' alone where that is
 --            why; source_needed and reversed come without the rest
---   repeated: the edition of the first call when this one repeats it and is free, otherwise ''
+--   repeated: the edition of the first call when this one repeats it and is free, otherwise '' or absent
 --   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes; absent where there is none
 --
 -- A lease is begun by a debit, covers `allowance` bytes of one content within LEASE_KEPT_MS, and is free from then on. Its pin
@@ -144,7 +144,7 @@ if price > 0 then
   elseif first then
     local used = redis.call('MGET', minute, day)
     local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
-    return { 'admitted', price, tonumber(first), tier, minute_limit, minute_used, day_limit, day_used, '' }
+    return { 'admitted', price, tonumber(first), tier, minute_used, day_used }
   end
 end
 
@@ -174,12 +174,12 @@ if minute_used >= minute_limit or day_used >= day_limit then
   end
   count('requests', 1)
   count('errors', 1)
-  return { 'rate_limited', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+  return { 'rate_limited', 0, balance, tier, minute_used, day_used }
 end
 
 if mode == 'peek' then
   local pinned = lease and pin ~= account and redis.call('GET', pin) or nil
-  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, pinned }
+  return { 'admitted', 0, balance, tier, minute_used, day_used, repeated, pinned }
 end
 
 local covered
@@ -187,7 +187,7 @@ if lease then
   covered = tonumber(redis.call('HGET', lease, 'left') or 0) >= bytes
   if follows and not covered then
     redis.call('DEL', pin)
-    return { 'lease_over', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+    return { 'lease_over', 0, balance, tier, minute_used, day_used }
   end
   if not covered then
     repeated = ''
@@ -219,11 +219,11 @@ end
 
 if lease and not covered and max_credits and price > max_credits then
   count('errors', 1)
-  return { 'max_credits_exceeded', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+  return { 'max_credits_exceeded', 0, balance, tier, minute_used, day_used }
 end
 if mode ~= 'failed' and conflicts then
   count('errors', 1)
-  return { 'idempotency_conflict', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+  return { 'idempotency_conflict', 0, balance, tier, minute_used, day_used }
 end
 if covered and not looks then
   price, rows = 0, 0
@@ -234,7 +234,7 @@ end
 if mode ~= 'failed' and repeated ~= '' then
   redis.call('HINCRBY', record, 'repeats', 1)
   count('rows', rows)
-  return { 'admitted', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, repeated, covered and 1 or nil }
+  return { 'admitted', 0, balance, tier, minute_used, day_used, repeated, covered and 1 or nil }
 end
 
 local used_credits = 0
@@ -244,13 +244,13 @@ if price > 0 then
   end
   if limit and used_credits + price > limit then
     count('errors', 1)
-    return { 'key_limit_reached', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, limit, used_credits }
+    return { 'key_limit_reached', 0, balance, tier, minute_used, day_used, limit, used_credits }
   end
 end
 
 if balance < price then
   count('errors', 1)
-  return { 'insufficient_credits', 0, balance, tier, minute_limit, minute_used, day_limit, day_used, '' }
+  return { 'insufficient_credits', 0, balance, tier, minute_used, day_used }
 end
 
 if price > 0 then
@@ -282,4 +282,4 @@ count('rows', rows)
 if mode == 'failed' then
   count('errors', 1)
 end
-return { 'admitted', price, balance, tier, minute_limit, minute_used, day_limit, day_used, '', covered and 1 or nil }
+return { 'admitted', price, balance, tier, minute_used, day_used, covered and '' or nil, covered and 1 or nil }
