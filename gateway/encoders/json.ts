@@ -54,6 +54,6 @@ export const json: CachedEncoder = {
     yield end(table.meta);
   },
   async encodeCached({ rows, meta }) {
-    return [...(await rows.text(ROWS)), end(meta)];
+    return [...(await rows.text(ROWS)), end(meta())];
   },
 };

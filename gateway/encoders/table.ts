@@ -65,7 +65,7 @@ export interface Table {
   batches(): AsyncIterable<Batch>;
   /** Whose figures they are: licence, credit line and unit of each. Empty for a table without figures. */
   indicators: readonly IndicatorRecord[];
-  /** The `meta` member of the JSON form. */
+  /** The `meta` member of the JSON form, which leaves out what is undefined. */
   meta: Readonly<Record<string, unknown>>;
   /** Id of the snapshot that answers. */
   edition: string;
@@ -77,8 +77,8 @@ export interface Table {
 export interface IndicatorRows {
   indicator: IndicatorRecord;
   rows: ObservationTable;
-  /** The `meta` member of the JSON form. */
-  meta: Readonly<Record<string, unknown>>;
+  /** Makes the `meta` member of the JSON form: other forms have no place for it. */
+  meta(): Readonly<Record<string, unknown>>;
 }
 
 /** Each distinct text becomes a word. */

@@ -20,7 +20,6 @@ import {
   type Planned,
   type Refused,
   refused,
-  sentOnly,
   underAlias,
 } from './operation.ts';
 import { rowBound } from './row-bound.ts';
@@ -117,10 +116,7 @@ async function planUsual(
   const table: IndicatorRows = {
     indicator,
     rows,
-    // Not every format has a place for it.
-    get meta() {
-      return metaOf(snapshot, rows.count, creditOf(indicator), query);
-    },
+    meta: () => metaOf(snapshot, rows.count, creditOf(indicator), query),
   };
   return {
     kind: 'plan',
@@ -179,6 +175,7 @@ const listedCredit = ({ id, name, unit, licence, licence_url, attribution }: Ind
   ...{ id, name, unit, licence, licence_url, attribution },
 });
 
+/** What was not sent is undefined, and absent in JSON. */
 const metaOf = (
   { generatedAt }: Edition,
   count: number,
@@ -188,5 +185,5 @@ const metaOf = (
   generated_at: generatedAt,
   count,
   ...about,
-  ...sentOnly({ countries, from, to, fields, layout, latest, missing, format, as_of: as_of?.sent }),
+  ...{ countries, from, to, fields, layout, latest, missing, format, as_of: as_of?.sent },
 });

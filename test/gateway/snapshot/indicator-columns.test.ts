@@ -61,7 +61,7 @@ test('select gives exactly the rows that pass, as JSON and as CSV', async () => 
       const expected = rows.filter(passes(filter));
       expect(countRows(ranges)).toBe(expected.length);
       const selected = new ObservationTable(ranges, (format) => formatRows(held, 'x.y', format));
-      const table = { indicator: {} as IndicatorRecord, rows: selected, meta: {} };
+      const table = { indicator: {} as IndicatorRecord, rows: selected, meta: () => ({}) };
       const { data } = JSON.parse(Buffer.concat(await json.encodeCached(table)).toString());
       expect(data.map(({ iso3, year }: Row) => ({ iso3, year }))).toEqual(expected);
       const pieces = await csv.encodeCached(table);
