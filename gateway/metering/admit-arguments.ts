@@ -53,20 +53,24 @@ export class AdmitArguments {
     const { account_id, key_id } = key;
     const { names, month } = this.#keysOf(account_id, now_ms);
     const failed = status >= 400;
-    const values: (string | number)[] = [...names];
-    if (idempotency !== undefined) values.push(redisKeys.repeatable(account_id, idempotency.key));
-    else if (file !== undefined) values.push(names[0]);
-    if (file !== undefined) values.push(...fileKeys(account_id, file));
-    values.push(now_ms, key_id, debit_id, price, failed ? 0 : rows);
-    values.push(
+    const values = [
+      ...names,
+      now_ms,
+      key_id,
+      debit_id,
+      price,
+      failed ? 0 : rows,
       peek ? 'peek' : failed ? 'failed' : '',
       route,
       request_id,
       ...this.#limits,
       month,
       indicators,
-    );
+    ];
     if (source === null && idempotency === undefined && file === undefined) return values;
+    const record = idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key);
+    const ofFile = file === undefined ? [] : fileKeys(account_id, file);
+    if (idempotency !== undefined || file !== undefined) values.splice(names.length, 0, record, ...ofFile);
     values.push(source?.address ?? '', source?.origin ?? '');
     values.push(idempotency?.fingerprint ?? '', idempotency?.edition ?? file?.lease?.edition ?? '');
     if (file?.lease !== undefined) values.push(...leaseArguments(file.lease));
