@@ -2,8 +2,9 @@
 import nunjucks from 'nunjucks';
 
 const SIGNIFICANT_DIGITS = 4;
-/** From here to a thousand, digits need no formatter, which is ten times slower. */
+/** From here on, digits need no formatter, which is ten times slower: a page of an indicator has some hundred figures. */
 const PLAIN_FROM = 1e-4;
+const MILLION = 1e6;
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: SIGNIFICANT_DIGITS });
 const BIG = [
@@ -20,11 +21,23 @@ export function figureText(value: number | null, decimals = 0): string {
   if (value === null) return '–';
   const size = Math.abs(value);
   const big = BIG.find(([unit]) => size >= unit);
-  if (big) return `${significant.format(value / big[0])} ${big[1]}`;
-  if (size >= 1_000) return grouped.format(value);
+  if (big) return `${bigText(value, big[0])} ${big[1]}`;
+  if (size >= 1_000) return thousandsText(value);
   if (size < PLAIN_FROM && !Object.is(value, 0)) return significant.format(value);
   const plain = String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
   return decimalsOf(plain) < decimals ? Number(plain).toFixed(decimals) : plain;
+}
+
+function bigText(value: number, unit: number): string {
+  const units = Number(value.toPrecision(SIGNIFICANT_DIGITS)) / unit;
+  return Math.abs(units) < 1_000 ? String(units) : significant.format(value / unit);
+}
+
+/** @param value from a thousand to a million, or from minus a million to minus a thousand */
+function thousandsText(value: number): string {
+  const digits = String(Math.round(Math.abs(value)));
+  if (Number(digits) >= MILLION) return grouped.format(value);
+  return `${value < 0 ? '-' : ''}${digits.slice(0, -3)},${digits.slice(-3)}`;
 }
 
 function decimalsOf(plain: string): number {

@@ -21,6 +21,29 @@ test('below a thousand are rounded as the formatter of the language does', () =>
   );
 });
 
+test('from a thousand on are rounded as the formatter of the language does', () => {
+  const formatter = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
+  const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+  const units = { million: 1e6, billion: 1e9, trillion: 1e12 };
+  const any = fc.tuple(fc.double({ min: 1, max: 10, noNaN: true }), fc.integer({ min: 3, max: 16 }));
+  const figures = fc.oneof(
+    any.map(([digits, power]) => digits * 10 ** power),
+    fc.integer({ min: 1_000, max: 1e9 }),
+    fc.integer({ min: 1_000, max: 999_999 }).map((number) => number + 0.5),
+    fc.integer({ min: 1_000, max: 9_999 }).map((number) => number * 1_000 + 500),
+    fc.constantFrom(999_999.4, 999_999.5, 999_949_999, 999_950_000, 999_950_000_000, 999_999_999_999),
+  );
+  fc.assert(
+    fc.property(figures, fc.boolean(), (size, isNegative) => {
+      const value = isNegative ? -size : size;
+      const [name, unit] = Object.entries(units).findLast(([, each]) => size >= each) ?? [];
+      const expected = unit ? `${formatter.format(value / unit)} ${name}` : whole.format(value);
+      expect(figureText(value)).toBe(expected);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 test('stand beside their exact value', () => {
   expect(figureHtml(0.1 + 0.2)).toBe('<data value="0.30000000000000004">0.3</data>');
 });
