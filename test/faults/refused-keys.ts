@@ -30,6 +30,8 @@ export async function refusedKeysFaults(
   await using deployment = await Deployment.open();
   const metricsPort = await freePort();
   const gateway = await deployment.gateway({ METRICS_PORT: String(metricsPort), WORKERS: '1' });
+  // It reads figures for its featured pages.
+  await gateway.idle();
   const redis = await deployment.connect();
   const dead = await createDeadKeys(redis);
   const [customer] = await createCustomers(storeOn(redis), 1);
