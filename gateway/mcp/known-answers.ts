@@ -1,7 +1,8 @@
 /**
- * Answers of tools by edition and question: models ask for the same things, and an answer cannot change within its edition.
+ * Answers of tools by edition and question: models ask for the same things, and an answer changes only with its edition and with the log of editions.
  * Calls that are asked again cost half as much with it (`mcp` rows of the bench).
  */
+import type { LogEntry } from '../../data/schema/snapshot.ts';
 import type { Plan, Planned } from '../operations/operation.ts';
 import { ByteCache } from '../snapshot/byte-cache.ts';
 import type { Edition } from '../snapshot/edition.ts';
@@ -32,11 +33,17 @@ export const answerPlan = (
   produce: () => ({ kind: 'object', value: answer }),
 });
 
-const answers = new WeakMap<Edition, ByteCache<AnswerPlan>>();
+interface Known {
+  /** Which editions there are: an answer may say whether its own is the newest. */
+  log: readonly LogEntry[];
+  plans: ByteCache<AnswerPlan>;
+}
+
+const known = new WeakMap<Edition, Known>();
 
 const bytesOf = ({ answer }: AnswerPlan): number => answerText(answer).length * BYTES_PER_CHARACTER;
 
-const isKnown = (planned: Planned): planned is AnswerPlan => 'answer' in planned;
+const isAnswer = (planned: Planned): planned is AnswerPlan => 'answer' in planned;
 
 /** @param question all that the plan depends on, beside the edition. @param plan of a question that is not known */
 export function planOnce(
@@ -44,12 +51,20 @@ export function planOnce(
   question: string,
   plan: () => Promise<Planned>,
 ): Planned | Promise<Planned> {
-  const own = answers.get(edition) ?? new ByteCache<AnswerPlan>(MAX_BYTES, bytesOf);
-  answers.set(edition, own);
-  return own.get(question) ?? plan().then((planned) => kept(planned, question, own));
+  const plans = plansOf(edition);
+  return plans.get(question) ?? plan().then((planned) => kept(planned, question, plans));
 }
 
-function kept(planned: Planned, question: string, own: ByteCache<AnswerPlan>): Planned {
-  if (isKnown(planned) && question.length <= QUESTION_MAX_LENGTH) own.set(question, planned);
+function plansOf(edition: Edition): ByteCache<AnswerPlan> {
+  const log = edition.editions.all;
+  const held = known.get(edition);
+  if (held?.log === log) return held.plans;
+  const plans = new ByteCache<AnswerPlan>(MAX_BYTES, bytesOf);
+  known.set(edition, { log, plans });
+  return plans;
+}
+
+function kept(planned: Planned, question: string, plans: ByteCache<AnswerPlan>): Planned {
+  if (isAnswer(planned) && question.length <= QUESTION_MAX_LENGTH) plans.set(question, planned);
   return planned;
 }

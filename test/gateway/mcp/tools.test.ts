@@ -75,6 +75,9 @@ describe('answers', () => {
     expect(await planOver(edition, args)).toBe(planned);
     expect(await planOver(edition, { ...args, to: 2003 })).not.toBe(planned);
     expect(await planOver(otherEdition, args)).not.toBe(planned);
+    const { editions } = edition;
+    editions.update([...editions.all]);
+    expect(await planOver(edition, args), 'after the log was extended').not.toBe(planned);
   });
 
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
