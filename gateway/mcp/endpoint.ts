@@ -9,6 +9,7 @@ import {
   createMcpHandler,
   hostHeaderValidationResponse,
   localhostAllowedHostnames,
+  type McpHttpHandler,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -68,8 +69,7 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
     },
   );
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const message = parsed(request);
-    const asked = webRequest(request, message === null);
+    const asked = webRequest(request);
     const refused =
       hostHeaderValidationResponse(asked, hostnames) ?? originValidationResponse(asked, hostnames);
     if (refused !== undefined) return send(refused, reply);
@@ -79,7 +79,7 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
     const context = contextOf(request, reply, dependencies);
     loadShedder.enter();
     try {
-      return await send(await contexts.run(context, () => handler.fetch(asked, message ?? {})), reply);
+      return await send(await contexts.run(context, () => answer(request, asked, handler)), reply);
     } finally {
       loadShedder.leave();
     }
@@ -115,21 +115,24 @@ function contextOf(
   };
 }
 
-/** Read once: what is no JSON is left to the protocol's library, which says so. */
-function parsed({ body }: FastifyRequest): { parsedBody: unknown } | null {
+/** A body is read once: what is no JSON is left to the protocol's library, which says so. */
+function answer({ body }: FastifyRequest, asked: Request, handler: McpHttpHandler): Promise<Response> {
+  if (typeof body !== 'string') return handler.fetch(asked);
+  let parsedBody: unknown;
   try {
-    return typeof body === 'string' ? { parsedBody: JSON.parse(body) } : null;
+    parsedBody = JSON.parse(body);
   } catch {
-    return null;
+    return handler.fetch(new Request(asked, { body }));
   }
+  return handler.fetch(asked, { parsedBody });
 }
 
-function webRequest({ method, url, headers, body }: FastifyRequest, needsBody: boolean): Request {
+/** Without its body, which is no part of what is checked first. */
+function webRequest({ method, url, headers }: FastifyRequest): Request {
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) sent.set(name, Array.isArray(value) ? value.join(', ') : value);
-  const hasBody = needsBody && method === 'POST' && typeof body === 'string';
-  return new Request(`http://almanac.invalid${url}`, { method, headers: sent, ...(hasBody && { body }) });
+  return new Request(`http://almanac.invalid${url}`, { method, headers: sent });
 }
 
 /** A whole body as text: a stream of one costs a seventh of a call. */
