@@ -1,5 +1,5 @@
 /** Which cells of a column are missing, as Parquet holds it: a level a row. */
-import { runBytesMax, writeRuns } from './parquet-runs.ts';
+import { runBytesMax, writeRun, writeRuns } from './parquet-runs.ts';
 import { Scratch } from './scratch.ts';
 import { NO_FLAG, NO_WORD, type Vector } from './table.ts';
 
@@ -51,6 +51,9 @@ function markCodes(vector: Exclude<Vector, { type: 'double' }>, levels: Uint8Arr
 /** In the hybrid of runs and packed bits; most columns are one run. */
 export function definitionLevels({ rows, present, levels }: Presence): Uint8Array {
   const into = LEVEL_RUNS.of(runBytesMax(rows, 1));
-  const all = levels ?? LEVELS.of(rows).fill(present === 0 ? 0 : 1);
-  return into.subarray(0, writeRuns(all, 1, into));
+  const written =
+    levels === null
+      ? writeRun({ value: present === 0 ? 0 : 1, count: rows }, 1, into, 0)
+      : writeRuns(levels, 1, into);
+  return into.subarray(0, written);
 }

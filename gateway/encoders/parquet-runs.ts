@@ -27,17 +27,28 @@ export function writeRuns(values: Small, bitWidth: number, into: Uint8Array): nu
       continue;
     }
     if (packedFrom < at) written = writePacked(values.subarray(packedFrom, at), bitWidth, into, written);
-    written = writeHeader((end - at) << 1, into, written);
-    for (let bits = 0; bits < bitWidth; bits += 8) {
-      into[written] = value >> bits;
-      written += 1;
-    }
+    written = writeRun({ value, count: end - at }, bitWidth, into, written);
     at = end;
     packedFrom = end;
   }
   return packedFrom < values.length
     ? writePacked(values.subarray(packedFrom), bitWidth, into, written)
     : written;
+}
+
+/** One value, so many times. @returns the end of what was written */
+export function writeRun(
+  { value, count }: { value: number; count: number },
+  bitWidth: number,
+  into: Uint8Array,
+  from: number,
+): number {
+  let written = writeHeader(count << 1, into, from);
+  for (let bits = 0; bits < bitWidth; bits += 8) {
+    into[written] = value >> bits;
+    written += 1;
+  }
+  return written;
 }
 
 /** Groups of packed bits; the last is filled with zeros. @returns the end of what was written */
