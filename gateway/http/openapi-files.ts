@@ -49,7 +49,7 @@ interface Described {
   responses: Record<string, Json>;
 }
 
-/** @param get described as any other operation. */
+/** @param get described like other operations. */
 export function describeFile(get: Json): Json {
   const { parameters, responses } = get as unknown as Described;
   const { '200': whole = {} } = responses;
@@ -71,7 +71,7 @@ export function describeFile(get: Json): Json {
   };
 }
 
-/** @param get described as any other operation. */
+/** @param get described like other operations. */
 export function describeHead(get: Json, { needsKey }: Operation): Json {
   const { operationId, parameters, responses } = get as unknown as Described;
   const { '416': _, ...others } = responses;

@@ -47,7 +47,7 @@ it.each([
   ['guide-webhooks', '/docs/webhooks'],
   ['reference', '/docs/reference/getData'],
   ['terms', '/terms'],
-  ['missing', '/countries/XXX'],
+  ['missing', '/countries/ZZZ'],
 ])(
   '%s is accessible, fits every width in both schemes and breaks no rule of its policy',
   async (name, path) => {

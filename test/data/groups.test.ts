@@ -49,7 +49,7 @@ test('members that do not exist, rules that match nothing and double ids are pro
   const file = join(directory, 'groups.csv');
   const rows = [
     'id,name,members,rule,source,as_of',
-    'a,A,PER XXX PER,,https://a.example,2020-01-01',
+    'a,A,PER ZZZ PER,,https://a.example,2020-01-01',
     'a,A,PER,region: South Asia,https://a.example,2020-01-01',
     'b,B,,region: Nowhere,https://a.example,2020-01-01',
     'c,C,,colour: red,https://a.example,yesterday',
@@ -63,7 +63,7 @@ test('members that do not exist, rules that match nothing and double ids are pro
     message = String(error);
   }
   for (const part of [
-    ':2: XXX',
+    ':2: ZZZ',
     ':2: PER is named twice',
     ':3: a occurs twice',
     ':3: give either',

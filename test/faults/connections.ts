@@ -200,7 +200,7 @@ async function readAll(socket: Socket): Promise<string> {
 }
 
 async function oddCallers(report: Reporter, target: Target): Promise<void> {
-  const paths = ['/v1/countries/KEN', '/v1/topics', LARGE, '/v1/ping', '/v1/countries/XXX'];
+  const paths = ['/v1/countries/KEN', '/v1/topics', LARGE, '/v1/ping', '/v1/countries/ZZZ'];
   const requests = Array.from(
     { length: PIPELINED },
     (_, at) => `${head(target, paths[at % paths.length] ?? '', `in-turn-${at}`)}\r\n`,

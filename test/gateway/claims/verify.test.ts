@@ -71,7 +71,7 @@ const judged = async (claim: string) => (await ask(claim)).json.data[0];
 describe('verdicts', () => {
   test.each([
     ['atlas.none,KEN,2020,1', { verdict: 'unknown', unknown: 'indicator', value: null, unit: null }],
-    ['atlas.use,XXX,2020,1', { verdict: 'unknown', unknown: 'iso3', value: null, projected: null }],
+    ['atlas.use,ZZZ,2020,1', { verdict: 'unknown', unknown: 'iso3', value: null, projected: null }],
     // Known to Almanac, and not served: it is not told apart from one that does not exist.
     ['hidden.use,KEN,2020,166.5', { verdict: 'unknown', unknown: 'indicator' }],
     ['atlas.use,KEN,1900,1', { verdict: 'no_data', value: null, unit: 'kWh', projected: null }],
