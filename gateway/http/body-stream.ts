@@ -85,8 +85,9 @@ export async function sendStream(
   slowClients.watch(raw, bytes, HELD_BYTES);
   const { socket } = raw;
   try {
-    const source = Readable.from(watched(), { objectMode: false });
-    await (encoding === 'identity' ? pipeline(source, raw) : pipeline(source, compressor(encoding), raw));
+    if (isExact) await sendPieces(raw, watched());
+    else if (encoding === 'identity') await pipeline(bytesOf(watched()), raw);
+    else await pipeline(bytesOf(watched()), compressor(encoding), raw);
   } catch {
     socket?.resetAndDestroy();
     if (fault !== undefined) onFault(fault.reason);
@@ -94,3 +95,30 @@ export async function sendStream(
     open.delete(raw);
   }
 }
+
+const bytesOf = (pieces: AsyncIterable<Buffer>): Readable => Readable.from(pieces, { objectMode: false });
+
+/** One piece is read while the one before is sent; none is asked for while two are unsent, since their memory is used again. */
+async function sendPieces(raw: ServerResponse, pieces: AsyncIterable<Buffer>): Promise<void> {
+  const { socket } = raw.req;
+  let sent: Promise<void> = Promise.resolve();
+  for await (const piece of pieces) {
+    await sent;
+    if (socket.destroyed) throw new Error('the client went away');
+    sent = write(raw, piece);
+  }
+  await sent;
+  raw.end();
+}
+
+/** Settles when the system has taken the piece, or the connection has ended: an answer that waits behind another is not told of it. */
+const write = (raw: ServerResponse, piece: Buffer): Promise<void> =>
+  new Promise((resolve) => {
+    const { socket } = raw.req;
+    const settle = () => {
+      socket.off('close', settle);
+      resolve();
+    };
+    socket.once('close', settle);
+    raw.write(piece, settle);
+  });

@@ -2,7 +2,6 @@
  * Files as they are, whole or in part. They are read as fast as the client takes them: memory does not grow with
  * their size.
  */
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { QueueFull } from '../errors.ts';
 import type { Content, WholeFile } from '../operations/operation.ts';
@@ -39,7 +38,7 @@ export function sentBytes(
 
 /** A part that is sent in one piece. */
 const PIECE_BYTES = 256 * 1024;
-/** Each holds about three pieces. */
+/** Each holds two pieces. */
 export const READS_MAX = 128;
 let reads = 0;
 
@@ -48,7 +47,7 @@ const KEPT_BYTES = 8 * 1024 * 1024;
 const KEPT_FILE_MAX = 1024 * 1024;
 const kept = new ByteCache<Buffer>(KEPT_BYTES, ({ length }) => length);
 
-/** A small file or a piece at once, more as a stream. @throws {QueueFull} {SnapshotUnreadable} */
+/** Of a small file a view of all of it, a piece at once, more as a stream. @throws {QueueFull} {SnapshotUnreadable} */
 export async function readPart(
   file: WholeFile,
   { from, to }: Part,
@@ -56,9 +55,8 @@ export async function readPart(
   if ('held' in file) return file.held.subarray(from, to);
   if (file.bytes <= KEPT_FILE_MAX) {
     const read = async () => readPiece(await file.path(), 0, file.bytes);
-    const whole = await kept.getOrMake(file.sha256, read);
-    // A copy: a slow client that waits for a few bytes must not hold a whole file that the cache has dropped.
-    return to - from === file.bytes ? whole : Buffer.from(whole.subarray(from, to));
+    // Copying a part would cost more than all else that is done for it: its memory lies outside the heap, and is collected.
+    return (await kept.getOrMake(file.sha256, read)).subarray(from, to);
   }
   if (reads >= READS_MAX) throw new QueueFull(`${READS_MAX} files are being sent`);
   const path = await file.path();
@@ -76,23 +74,30 @@ async function readPiece(path: string, from: number, length: number): Promise<Bu
   }
 }
 
-/** Opened when the first piece is wanted, so that an answer that is never sent leaves nothing open. */
+/**
+ * Opened when the first piece is wanted, so that an answer that is never sent leaves nothing open. Pieces take turns in
+ * two buffers, since memory for each would have V8 collect every few answers: a piece is valid until the next but one
+ * is asked for.
+ */
 async function* readPieces(path: string, from: number, to: number): AsyncGenerator<Buffer> {
   reads += 1;
-  let left = to - from;
   try {
-    for await (const piece of createReadStream(path, {
-      start: from,
-      end: to - 1,
-      highWaterMark: PIECE_BYTES,
-    })) {
-      left -= piece.length;
-      yield piece;
+    const handle = await open(path);
+    try {
+      let [piece, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)];
+      for (let at = from; at < to; at += PIECE_BYTES) {
+        const length = Math.min(PIECE_BYTES, to - at);
+        const { bytesRead } = await handle.read(piece, 0, length, at);
+        if (bytesRead < length) throw new Error(`${path} ends early`);
+        yield piece.subarray(0, length);
+        [piece, other] = [other, piece];
+      }
+    } finally {
+      await handle.close();
     }
   } finally {
     reads -= 1;
   }
-  if (left > 0) throw new Error(`${path} ends early`);
 }
 
 /** What clients tell credit lines apart by, and some of them bound. */

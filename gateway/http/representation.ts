@@ -42,6 +42,8 @@ export interface Representation {
   edition: string | null;
   /** A small body as Latin-1 text, a character per byte; a larger one in pieces; one too long to be held, as a stream. */
   body: WholeBody | BodyStream;
+  /** Memory that the body holds until it is read, where that is more than its own length: a part of a file holds all of it. */
+  held_bytes?: number;
   /** All headers of an anonymous answer, except for the request id; null until first sent. */
   anonymousHeaders: string[] | null;
 }
@@ -151,9 +153,10 @@ async function representWhole(
   const { from, to } = part ?? { from: 0, to: size };
   const read = await readPart(stored, { from, to });
   const body = Buffer.isBuffer(read) ? bodyOf([read]) : streamOf(read, to - from);
+  const held = Buffer.isBuffer(read) && typeof body !== 'string' && { held_bytes: read.buffer.byteLength };
   if (part === null) return { ...ok(form, []), body };
   const ranged = ['Content-Range', `bytes ${from}-${to - 1}/${size}`];
-  return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body };
+  return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body, ...held };
 }
 
 const streamOf = (pieces: AsyncIterable<Buffer>, bytes: number): BodyStream => ({

@@ -109,9 +109,9 @@ export function sendRepresentation(
   const headersFor = context.quota === null ? anonymousHeaders : successHeaders;
   const headers = headersFor(representation, context);
   writeHead(context, representation.status, more.length === 0 ? headers : [...headers, ...more]);
-  const { body, encoding } = representation;
+  const { body, encoding, held_bytes } = representation;
   if (isStream(body)) void sendStream(context.raw, body, encoding, onFault);
-  else sendBody(context.raw, body);
+  else sendBody(context.raw, body, held_bytes);
 }
 
 const NO_HEADERS: readonly string[] = [];
@@ -120,7 +120,7 @@ const NO_HEADERS: readonly string[] = [];
 const JOIN_MAX_BYTES = 64 * 1024;
 
 /** Pieces of a large body are views shared with other answers: they are handed over, never copied. */
-function sendBody(raw: ServerResponse, body: WholeBody): void {
+function sendBody(raw: ServerResponse, body: WholeBody, held_bytes?: number): void {
   const bytes = lengthOf(body);
   if (typeof body === 'string') raw.end(body, 'latin1');
   else if (body.length === 1 || bytes <= JOIN_MAX_BYTES) raw.end(joined(body));
@@ -129,7 +129,7 @@ function sendBody(raw: ServerResponse, body: WholeBody): void {
     for (const chunk of body) raw.write(chunk);
     raw.end();
   }
-  slowClients.watch(raw, bytes);
+  slowClients.watch(raw, bytes, held_bytes);
 }
 
 function sendFailure(context: ResponseContext, status: number, headers: string[], text: string): void {

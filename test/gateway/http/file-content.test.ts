@@ -25,7 +25,7 @@ async function read(file: WholeFile, from: number, to: number): Promise<Buffer> 
   const part = await readPart(file, { from, to });
   if (Buffer.isBuffer(part)) return part;
   const pieces: Buffer[] = [];
-  for await (const piece of part) pieces.push(piece);
+  for await (const piece of part) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
 }
 

@@ -2,9 +2,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { type Preferences, represent, TEXT_MAX_BYTES } from '../../../gateway/http/representation.ts';
 import { type ResponseContext, sendRepresentation } from '../../../gateway/http/response.ts';
+import { slowClients } from '../../../gateway/http/slow-clients.ts';
 import type { Snapshot } from '../../../gateway/snapshot/snapshot.ts';
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));
@@ -14,6 +16,8 @@ const FILES: Record<string, Buffer> = {
   'beyond it': Buffer.alloc(TEXT_MAX_BYTES + 1, EVERY_BYTE),
   large: Buffer.alloc(300_000, EVERY_BYTE),
 };
+/** More than any system takes for a connection that nobody reads. */
+const ASKED_MOST = 20_000;
 const WINDOW = { limit: 10, remaining: 9, reset_s: 1_700_000_000, ends_in_s: 5 };
 
 /** As much of a snapshot as files need; two of them may hold the same bytes. */
@@ -110,3 +114,31 @@ async function rawAnswer(request: Asked): Promise<{ head: string; body: Buffer }
   const end = whole.indexOf('\r\n\r\n') + 4;
   return { head: whole.toString('latin1', 0, end), body: whole.subarray(end) };
 }
+
+test('a part of a kept file counts as all of it until its reader has read it', async () => {
+  const [size, to] = [900_001, 70_001];
+  const file = { sha256: 'of-a-file', bytes: size, held: Buffer.alloc(size) };
+  const parts = createServer(async (_request, raw) => {
+    const preferences: Preferences = {
+      url: '',
+      acceptEncoding: undefined,
+      ifNoneMatch: undefined,
+      isTagged: true,
+      file: { isHead: false, range: `bytes=0-${to - 1}`, ifRange: undefined },
+    };
+    const content = { kind: 'whole', file, name: 'a.parquet', mediaType: 'a/b', credits: [] } as const;
+    const representation = await represent(content, preferences, snapshotOf('A'));
+    sendRepresentation(representation, { raw, requestId: '1', quota: null, snapshotId: 'A' });
+  }).listen(0, '127.0.0.1');
+  await once(parts, 'listening');
+  const socket = connect((parts.address() as AddressInfo).port, '127.0.0.1').pause();
+  for (let asked = 0; slowClients.bytes === 0 && asked < ASKED_MOST; asked += 10) {
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(10));
+    await nextTurn();
+  }
+  expect(slowClients.bytes).toBeGreaterThan(0);
+  expect(slowClients.bytes % size).toBe(0);
+  socket.destroy();
+  while (slowClients.bytes > 0) await nextTurn();
+  parts.close();
+});

@@ -93,11 +93,11 @@ def whole_file(to: str | os.PathLike[str] | None) -> Callable[[Answer], tuple[Me
     target = None if to is None else Path(to)
 
     def read(answer: Answer) -> tuple[Message, Content]:
-        if target is None:
-            body = answer.whole()
-            _check_hash(answer, hashlib.sha256(body).hexdigest())
-            return answer.headers, body
         digest = hashlib.sha256()
+        if target is None:
+            body = answer.body.whole(digest.update)
+            _check_hash(answer, digest.hexdigest())
+            return answer.headers, body
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as draft:
             try:
                 for piece in answer.body.pieces():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from email.message import Message
 from typing import Protocol
 
@@ -14,6 +14,9 @@ from almanac.progress import Progress
 PIECE_BYTES = 256 * 1024
 
 BROKEN = (OSError, http.client.HTTPException, zlib.error)
+
+
+See = Callable[["bytes | memoryview"], object]
 
 
 class Readable(Protocol):
@@ -53,15 +56,21 @@ class Body:
         if is_short or (inflate is not None and not inflate.eof):
             raise ConnectionFailed(f"The answer broke off after {received} bytes.")
 
-    def whole(self) -> bytes | bytearray:
+    def whole(self, see: See | None = None) -> bytes | bytearray:
+        """see: is given each piece as it arrives, while the service sends the next."""
         if self._length is None or self._is_packed:
-            return b"".join(self.pieces())
+            body = b"".join(self.pieces())
+            if see is not None:
+                see(body)
+            return body
         # Into one buffer: joining pieces takes as long again as receiving them.
         buffer = bytearray(self._length)
         free = memoryview(buffer)
         try:
             while free and (size := self._response.readinto(free[: 4 * PIECE_BYTES])):
                 self._progress.add(size)
+                if see is not None:
+                    see(free[:size])
                 free = free[size:]
         except BROKEN as error:
             raise ConnectionFailed(f"The answer broke off: {error!r}") from error
