@@ -82,10 +82,11 @@ export async function sendStream(
   }
   // What has a length is read from a file, and bounded there.
   if (!isExact) open.add(raw);
-  slowClients.watch(raw, bytes, HELD_BYTES);
+  const { promise: ended, resolve: onEnd } = Promise.withResolvers<void>();
+  slowClients.watch(raw, bytes, HELD_BYTES, onEnd);
   const { socket } = raw;
   try {
-    if (isExact) await sendPieces(raw, watched());
+    if (isExact) await sendPieces(raw, watched(), ended);
     else if (encoding === 'identity') await pipeline(bytesOf(watched()), raw);
     else await pipeline(bytesOf(watched()), compressor(encoding), raw);
   } catch {
@@ -98,27 +99,22 @@ export async function sendStream(
 
 const bytesOf = (pieces: AsyncIterable<Buffer>): Readable => Readable.from(pieces, { objectMode: false });
 
-/** One piece is read while the one before is sent; none is asked for while two are unsent, since their memory is used again. */
-async function sendPieces(raw: ServerResponse, pieces: AsyncIterable<Buffer>): Promise<void> {
-  const { socket } = raw.req;
-  let sent: Promise<void> = Promise.resolve();
+/**
+ * One piece is read while the one before is sent; none is asked for while two are unsent, since their memory is used again.
+ * @param ended resolves when the connection has, also for an answer that waits behind another: its writes do not tell.
+ */
+async function sendPieces(
+  raw: ServerResponse,
+  pieces: AsyncIterable<Buffer>,
+  ended: Promise<void>,
+): Promise<void> {
+  let sent: Promise<unknown> = Promise.resolve();
   for await (const piece of pieces) {
     await sent;
-    if (socket.destroyed) throw new Error('the client went away');
-    sent = write(raw, piece);
+    if (raw.req.socket.destroyed) throw new Error('the client went away');
+    const written = new Promise((resolve) => raw.write(piece, resolve));
+    sent = Promise.race([written, ended]);
   }
   await sent;
   raw.end();
 }
-
-/** Settles when the system has taken the piece, or the connection has ended: an answer that waits behind another is not told of it. */
-const write = (raw: ServerResponse, piece: Buffer): Promise<void> =>
-  new Promise((resolve) => {
-    const { socket } = raw.req;
-    const settle = () => {
-      socket.off('close', settle);
-      resolve();
-    };
-    socket.once('close', settle);
-    raw.write(piece, settle);
-  });

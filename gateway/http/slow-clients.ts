@@ -31,6 +31,7 @@ const LIMITS: SlowClientLimits = {
 interface Unfinished {
   bytes: number;
   since_ms: number;
+  onEnd: () => void;
   timer: NodeJS.Timeout;
 }
 
@@ -53,14 +54,17 @@ export class SlowClients {
     return this.#bytes;
   }
 
-  /** Watches an answer until it is finished. @param bytes to be read. @param held what is in memory until then. */
-  watch(raw: ServerResponse, bytes: number, held = bytes): void {
+  /**
+   * Watches an answer until it is finished. @param bytes to be read. @param held what is in memory until then.
+   * @param onEnd called when it is finished or its connection has ended.
+   */
+  watch(raw: ServerResponse, bytes: number, held = bytes, onEnd: () => void = () => {}): void {
     const { socket } = raw.req;
     if (socket.destroyed || (raw.writableEnded && raw.writableLength === 0)) return;
     const { grace_ms, min_bytes_per_s, idle_ms } = this.#limits;
     const timer = setTimeout(() => socket.destroy(), grace_ms + (bytes / min_bytes_per_s) * 1000).unref();
     this.#bytes += held;
-    this.#unfinished.set(raw, { bytes: held, since_ms: this.#now(), timer });
+    this.#unfinished.set(raw, { bytes: held, since_ms: this.#now(), timer, onEnd });
     this.#answersOf(socket).add(raw);
     raw.setTimeout(idle_ms);
     raw.once('close', () => this.#forget(raw));
@@ -86,6 +90,7 @@ export class SlowClients {
     this.#unfinished.delete(raw);
     this.#bySocket.get(raw.req.socket)?.delete(raw);
     this.#bytes -= unfinished.bytes;
+    unfinished.onEnd();
   }
 
   #cutOldest(): void {
