@@ -43,8 +43,8 @@ export default defineConfig({
     ],
     globalSetup: ['test/scratch.ts', 'test/shared-redis.ts'],
     pool: 'forks',
-    // On two cores: of each core, a fifth to a third of the time goes by in waiting for servers, disks and browsers. Extended
-    // tests keep both busy with two.
+    // Two workers leave 10 to 35 % of two cores idle, waiting for servers, disks and browsers. Extended tests hardly gain
+    // from a third, and one was flaky with it: they have two.
     maxWorkers: 3,
     // Limits only end what hangs. No test depends on its own duration.
     testTimeout: 180_000,

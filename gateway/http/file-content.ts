@@ -47,7 +47,7 @@ const KEPT_BYTES = 8 * 1024 * 1024;
 const KEPT_FILE_MAX = 1024 * 1024;
 const kept = new ByteCache<Buffer>(KEPT_BYTES, ({ length }) => length);
 
-/** Of a small file a view of all of it, a piece at once, more as a stream. @throws {QueueFull} {SnapshotUnreadable} */
+/** A view of a small file, a piece at once, more as a stream. @throws {QueueFull} {SnapshotUnreadable} */
 export async function readPart(
   file: WholeFile,
   { from, to }: Part,

@@ -1,5 +1,6 @@
 /**
- * Answers of tools by edition and question: models ask for the same things, and an answer changes only with its edition and with the log of editions.
+ * Answers of tools by edition and question: models ask for the same things, and an answer changes only with its edition and
+ * with the log of editions.
  * Calls that are asked again cost half as much with it (`mcp` rows of the bench).
  */
 import type { LogEntry } from '../../data/schema/snapshot.ts';

@@ -19,7 +19,7 @@ type Stamp = string;
 const BLOCK_BYTES = 256 * 1024;
 /**
  * Smaller files are read in place: 8 µs from the cache of the system, where handing each step to a thread and back takes
- * 145 µs of processor time. From a disk it delays other calls as long as one page does that is rendered.
+ * 145 µs of processor time. What is not in that cache holds up other calls until the disk answers, which was not measured.
  */
 const IN_PLACE_MAX_BYTES = 16 * 1024;
 

@@ -18,7 +18,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   describe('usage', () => {
     it('shows the numbers of GET /v1/usage by day and by route, and the rate windows', async () => {
       const { key } = await harness.makeKey(ann);
-      for (const path of ['/v1/countries/KEN', '/v1/countries/XXX', '/v1/topics'])
+      for (const path of ['/v1/countries/KEN', '/v1/countries/ZZZ', '/v1/topics'])
         await harness.call(key, path);
       const { json } = await harness.call(key, '/v1/usage?days=7');
       const { data } = json as {

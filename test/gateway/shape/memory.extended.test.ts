@@ -13,7 +13,9 @@ const SHORT_ROWS = 100_000;
 const LONG_ROWS = 1_000_000;
 const INDICATORS_MAX = 50;
 /** Measured: 3 to 25; with whole answers held, 44 (CSV) to 88 (NDJSON). Parquet of so many rows has 6 MB and tells nothing. */
-const GROWTH_MAX_MB = 34;
+const HELD_MAX_MB = 34;
+/** Twice what was measured. Arrow has its pieces outside the heap, where V8 collects them late: 37 to 65 MB of a 62-MB answer. */
+const GROWTH_MAX_MB = 48;
 /** A limit for what hangs. */
 const STREAMED_WITHIN_MS = 300_000;
 /** Garbage is collected before it makes up most of the memory. */
@@ -130,8 +132,10 @@ test.each(['ndjson', 'csv', 'parquet', 'arrow'])(
     const before = await peakOf(child.pid);
     const late = await readLate(long, child.pid);
     expect(late.bytes).toBeGreaterThan(5 * bytes);
+    const growth = (await peakOf(child.pid)) - before;
     child.kill('SIGTERM');
     await once(child, 'exit');
-    expect(late.peak_mb - before).toBeLessThan(GROWTH_MAX_MB);
+    expect(late.peak_mb - before).toBeLessThan(HELD_MAX_MB);
+    if (format !== 'arrow') expect(growth).toBeLessThan(GROWTH_MAX_MB);
   },
 );

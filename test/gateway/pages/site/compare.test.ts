@@ -41,9 +41,9 @@ describe('/compare', () => {
   });
 
   test('names what is not there and shows the rest', async () => {
-    const { status, text } = await service.get('/compare?countries=KEN,XXX&indicators=none.such%3Cb%3E');
+    const { status, text } = await service.get('/compare?countries=KEN,ZZZ&indicators=none.such%3Cb%3E');
     expect(status).toBe(200);
-    expect(text).toContain('There is no country “XXX”.');
+    expect(text).toContain('There is no country “ZZZ”.');
     expect(text).toContain('There is no indicator “none.such&lt;b&gt;”.');
     expect(text).toContain('/countries/KEN');
   });
