@@ -25,7 +25,8 @@ function linkTo(country: CountryRecord): string {
   return link;
 }
 
-const figureCell = (content: string): string => `<td class="figure">${content}</td>`;
+/** Of a table of the class `figures`, which aligns its cells: hundreds of class attributes would be a sixth of a page. */
+const cell = (content: string): string => `<td>${content}</td>`;
 
 export interface RankingColumns {
   hasRanks: boolean;
@@ -43,13 +44,11 @@ export const rankingRows = ({ figures }: YearFigures, columns: RankingColumns): 
 function rankingRow(figure: CountryFigure, columns: RankingColumns): string {
   const { hasRanks, hasBounds, decimals } = columns;
   const { country, value, ciLo, ciHi, rank, rankDelta } = figure;
-  const rankCell = hasRanks ? figureCell(rank === null ? '–' : String(rank)) : '';
+  const rankCell = hasRanks ? cell(rank === null ? '–' : String(rank)) : '';
   const name = `<th scope="row">${linkTo(country)}${marksOf(figure, columns)}</th>`;
-  const bounds = hasBounds
-    ? figureCell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`)
-    : '';
-  const change = hasRanks ? figureCell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '';
-  return `<tr>${rankCell}${name}${figureCell(figureHtml(value, decimals))}${bounds}${change}</tr>`;
+  const bounds = hasBounds ? cell(`${figureHtml(ciLo, decimals)} to ${figureHtml(ciHi, decimals)}`) : '';
+  const change = hasRanks ? cell(rankDelta === null ? '–' : TEMPLATE_FILTERS.signed(rankDelta)) : '';
+  return `<tr>${rankCell}${name}${cell(figureHtml(value, decimals))}${bounds}${change}</tr>`;
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */
