@@ -1,0 +1,5 @@
+/** Preloaded into the processes that `ChildEventLoops` watches. */
+import { appendFileSync } from 'node:fs';
+import { noteTurns } from './event-loop-watchdog.ts';
+
+noteTurns(appendFileSync);
