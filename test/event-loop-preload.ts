@@ -2,4 +2,4 @@
 import { appendFileSync } from 'node:fs';
 import { noteTurns } from './event-loop-watchdog.ts';
 
-noteTurns(appendFileSync);
+noteTurns(import.meta.url, appendFileSync);

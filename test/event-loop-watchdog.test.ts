@@ -54,10 +54,9 @@ const BLOCKED_CHILD = `
 test('the watchdog of children names the process that was blocked, also one that was killed', async () => {
   await using loops = await ChildEventLoops.watch();
   expect(await loops.longest()).toBeNull();
-  const child = spawn(process.execPath, ['--input-type=module', '-e', BLOCKED_CHILD], {
-    env: { ...process.env, ...loops.environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const settings = Object.entries(loops.environment).map(([name, value]) => `${name}=${value}`);
+  const command = [...settings, process.execPath, '--input-type=module', '-e', BLOCKED_CHILD];
+  const child = spawn('env', command, { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
   await once(child, 'exit');

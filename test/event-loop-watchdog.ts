@@ -10,7 +10,7 @@ import { clearInterval, setInterval } from 'node:timers';
 
 /** A turn that takes longer blocks the process. */
 export const TURN_MAX_MS = 100;
-/** A measured turn contains at most this much of the turns before it. */
+/** A measured turn contains at most this much of the turns before it. The clock advances in ticks, of 4 ms where it is coarse. */
 const SAMPLED_EVERY_MS = 5;
 /** Shorter turns of children are not written down. */
 const NOTED_FROM_MS = 10;
@@ -65,8 +65,8 @@ export class EventLoopWatchdog implements Disposable {
   }
 }
 
-const TURNS_FILE = 'EVENT_LOOP_TURNS_FILE';
-const PRELOADED = new URL('event-loop-preload.ts', import.meta.url).href;
+const TURNS_FILE = 'turns';
+const PRELOADED = new URL('event-loop-preload.ts', import.meta.url);
 
 /** Watches the event loop of every Node process that is started with its environment, also of those that are killed. */
 export class ChildEventLoops implements AsyncDisposable {
@@ -83,8 +83,10 @@ export class ChildEventLoops implements AsyncDisposable {
   }
 
   /** Environment variables of the processes to watch. */
-  get environment(): Record<string, string> {
-    return { NODE_OPTIONS: `--import=${PRELOADED}`, [TURNS_FILE]: this.#file };
+  get environment(): { NODE_OPTIONS: string } {
+    const preloaded = new URL(PRELOADED);
+    preloaded.searchParams.set(TURNS_FILE, this.#file);
+    return { NODE_OPTIONS: `--import=${preloaded}` };
   }
 
   /**
@@ -105,10 +107,10 @@ export class ChildEventLoops implements AsyncDisposable {
   }
 }
 
-/** Called in a watched child: writes down its turns, each at once. */
-export function noteTurns(append: (file: string, line: string) => void): void {
-  const file = process.env[TURNS_FILE];
-  if (file === undefined) throw new Error(`${TURNS_FILE} names the file for the turns`);
+/** Called in a watched child: writes down its turns, each at once. @param url with which the module was preloaded */
+export function noteTurns(url: string, append: (file: string, line: string) => void): void {
+  const file = new URL(url).searchParams.get(TURNS_FILE);
+  if (file === null) throw new Error('no file for the turns');
   new EventLoopWatchdog((turn) => {
     if (turn.cpu_ms >= NOTED_FROM_MS) append(file, `${JSON.stringify(turn)}\n`);
   });
