@@ -1,14 +1,9 @@
-/**
- * Handlers for 404, 405, framework errors and HTTP that could not be parsed. No answer shows a stack, a file path or
- * the framework's own message.
- */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+/** Handlers for 404, 405 and framework errors. No answer shows a stack, a file path or the framework's own message. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type ApiError, ERRORS, type ErrorCode } from '../errors.ts';
+import type { ApiError, ErrorCode } from '../errors.ts';
 import { type ErrorPage, sendErrorPage } from './error-page.ts';
-import { errorBody, type ResponseContext, sendError, sendPreflight } from './response.ts';
+import { type ResponseContext, sendError, sendPreflight } from './response.ts';
 
 const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
   raw: reply.raw,
@@ -110,75 +105,4 @@ export function frameworkErrors(error: FastifyError, request: FastifyRequest, re
     return;
   }
   refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
-}
-
-/** How long a refused client has to read the answer. */
-const LINGER_MS = 1_000;
-
-const REQUEST_LINE = /^[A-Z]+ \S+ HTTP\/1\.[01]\r?\n/;
-
-/** An error of Node's HTTP parser; `rawPacket` holds the bytes at which it stopped. */
-interface ParserError {
-  code: string;
-  rawPacket: unknown;
-}
-
-/** Errors in a body: its request has been answered already. */
-const BODY_ERRORS: ReadonlySet<string> = new Set([
-  'HPE_STRICT',
-  'HPE_INVALID_CHUNK_SIZE',
-  'HPE_INVALID_EOF_STATE',
-]);
-
-/** The pending answer of a connection, where Node's own handler of client errors looks for it too. */
-interface SocketWithAnswer extends Socket {
-  _httpMessage?: ServerResponse | null;
-}
-
-/**
- * Answers requests that the HTTP parser rejects. While earlier requests of the connection wait for their answers, the
- * connection only ends after those: an error sent now would be taken for the answer to one of them.
- */
-export function clientErrors(randomId: () => string) {
-  const refused = new WeakSet<Socket>();
-  return (error: ParserError, socket: SocketWithAnswer): void => {
-    if (refused.has(socket) && error.code !== 'ECONNRESET') return;
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    if (socket._httpMessage) {
-      socket._httpMessage.once('close', () => socket.destroySoon());
-      return;
-    }
-    if (socket.bytesWritten > 0 && BODY_ERRORS.has(error.code)) {
-      socket.destroySoon();
-      return;
-    }
-    const code = clientErrorCode(error);
-    const { status } = ERRORS[code];
-    const body = errorBody({ code });
-    const lines = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      'Cache-Control: no-store',
-      'X-Content-Type-Options: nosniff',
-      `X-Request-Id: ${randomId()}`,
-      ...(code === 'method_not_allowed' ? ['Allow: GET'] : []),
-      'Connection: close',
-    ];
-    socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
-    // Discard what still arrives: closing at once would reset the connection before the client has read the error.
-    refused.add(socket);
-    setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  };
-}
-
-function clientErrorCode(error: ParserError): ErrorCode {
-  if (error.code === 'HPE_HEADER_OVERFLOW') return 'header_too_large';
-  // A method that HTTP does not know is still a method other than GET.
-  const text = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.toString('latin1', 0, 16_384) : '';
-  if (error.code === 'HPE_INVALID_METHOD' && REQUEST_LINE.test(text)) return 'method_not_allowed';
-  return 'bad_request';
 }

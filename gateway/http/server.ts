@@ -9,8 +9,9 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { parseQueryString } from '../operations/parameters.ts';
+import { BrokenBody, boundPieces, clientErrors, isBodyBroken } from './client-errors.ts';
 import { limitConnections } from './connections.ts';
-import { clientErrors, frameworkErrors } from './error-handlers.ts';
+import { frameworkErrors } from './error-handlers.ts';
 import { clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
 import { serveChecked } from './request-checks.ts';
 import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
@@ -84,9 +85,15 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
     frameworkErrors,
     clientErrorHandler: clientErrors(randomId),
   });
-  // The stream of a request without a body has ended before anybody listens; readers of a body get one that ends on read.
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    done(null, request.method !== 'GET' && payload.readableEnded ? Readable.from([]) : payload);
+  // Routes that read a body add a parser for its type: those of the framework would read JSON of a megabyte on any path.
+  app.removeAllContentTypeParsers();
+  app.addHook('preParsing', ({ raw, method }, _reply, payload, done) => {
+    if (isBodyBroken(raw)) return done(new BrokenBody());
+    if (method === 'GET') return done(null, payload);
+    // The stream of a request without a body has ended before anybody listens; readers of a body get one that ends on read.
+    if (payload.readableEnded) return done(null, Readable.from([]));
+    boundPieces(raw);
+    return done(null, payload);
   });
   limitConnections(app.server, log);
   app.decorateReply('facts', null);

@@ -74,8 +74,8 @@ describe('documentation', () => {
     expect(links.filter(({ target }) => !existsSync(join(ROOT, target)))).toEqual([]);
   });
 
-  it('names tests that exist for each fault of publication', () => {
-    const [, , ...rows] = block('publication-faults').content.split('\n');
+  it.each(['publication-faults', 'attack-promises'])('names tests that exist for each row of %s', (name) => {
+    const [, , ...rows] = block(name).content.split('\n');
     const missing = rows.flatMap((row) => {
       const named = [...row.matchAll(/\]\(\.\.\/(test\/[^)]+)\): "([^"]+)"/g)];
       const absent = named.filter(([, path = '', title = '']) => !read(path).includes(title));

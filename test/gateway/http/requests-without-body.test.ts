@@ -35,9 +35,9 @@ it('a missing form is an empty form', async () => {
   expect(await answerTo(['POST /echo HTTP/1.1', FORM])).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"body":\{\}\}$/);
 });
 
-it('missing JSON is a client error', async () => {
+it('a missing body of a type that no route reads is a client error', async () => {
   expect(await answerTo(['POST /echo HTTP/1.1', 'Content-Type: application/json'])).toContain(
-    'HTTP/1.1 400 ',
+    'HTTP/1.1 415 ',
   );
 });
 
