@@ -8,6 +8,7 @@ import { ENCODERS } from '../encoders/registry.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 import { controls, dryRunAnswer } from '../operations/controls.ts';
 import { isPriced, type Operation, type QuerySchema } from '../operations/operation.ts';
+import { PAIRS_MAX } from '../operations/parameters.ts';
 import { OPERATIONS } from '../operations/registry.ts';
 import {
   bareType,
@@ -38,7 +39,7 @@ and cost what each one says. A refused request costs nothing.
 **Rate.** Every request counts: per key's account, or per address without a key. At the limit: 429 \`rate_limited\`.
 
 **Parameters.** A boolean is \`true\` or \`false\`; \`1\`, \`yes\`, \`on\`, \`0\`, \`no\` and \`off\` are understood, too. Lists are
-separated by commas, but for \`claim\`, which is repeated.
+separated by commas, but for \`claim\`, which is repeated. A query has at most ${PAIRS_MAX} parameters.
 
 **What cannot be read** as HTTP is 400 \`bad_request\`, 417 or 431, with the body of a failure.
 

@@ -1,11 +1,12 @@
 /**
- * What a request must satisfy before it is routed: one valid Host, a body whose end is certain, and an expectation that
- * can be met. Any other request is answered with an error, and its connection closes: what follows on it, pipelined
- * requests included, may be part of something else.
+ * What a request must satisfy before it is routed: one valid Host, a body whose end is certain, an expectation that can be
+ * met, and a query with a bounded number of parameters. Any other request is answered with an error, and its connection
+ * closes: what follows on it, pipelined requests included, may be part of something else.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiError } from '../errors.ts';
+import { hasTooManyPairs, PAIRS_MAX } from '../operations/parameters.ts';
 import { sendError } from './response.ts';
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{0,5}))?$/;
@@ -19,6 +20,10 @@ const BAD_HOST: ApiError = {
 const BAD_CODING: ApiError = {
   code: 'bad_request',
   message: 'The only supported Transfer-Encoding is chunked.',
+};
+const TOO_MANY_PARAMETERS: ApiError = {
+  code: 'bad_request',
+  message: `A query may have at most ${PAIRS_MAX} parameters, each repetition counted.`,
 };
 const BAD_EXPECTATION: ApiError = { code: 'expectation_failed' };
 
@@ -58,7 +63,7 @@ export function serveChecked(server: Server, listener: RequestListener, newId: (
 /** Null for a request that can be served. The valid Host seen last is remembered, because most requests repeat it. */
 function faultFinder(): (request: IncomingMessage) => ApiError | null {
   let validHost = '';
-  return ({ headers, rawHeaders, httpVersionMinor }) => {
+  return ({ headers, rawHeaders, httpVersionMinor, url = '' }) => {
     const isOld = httpVersionMinor === 0;
     const { host } = headers;
     const coding = headers['transfer-encoding'];
@@ -67,9 +72,13 @@ function faultFinder(): (request: IncomingMessage) => ApiError | null {
       if (!isValidHost(host)) return BAD_HOST;
       validHost = host;
     }
-    return coding === undefined || (!isOld && coding.toLowerCase() === 'chunked') ? null : BAD_CODING;
+    if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) return BAD_CODING;
+    return hasTooManyPairs(queryOf(url)) ? TOO_MANY_PARAMETERS : null;
   };
 }
+
+/** The router takes what follows a `#` for a query, too. */
+const queryOf = (url: string): string => url.slice(url.search(/[?#]/) + 1);
 
 function isValidHost(host: string): boolean {
   const match = HOST.exec(host);

@@ -41,10 +41,11 @@ export function effectiveUrl(url: string, known: ParameterReader<unknown>['known
   if (mark < 0) return url;
   const pairs = url.slice(mark + 1).split('&');
   const names = pairs.map(parameterName);
+  const lastAt = new Map(names.map((name, at) => [name, at]));
   const kept = pairs.filter((_, at) => {
     const name = names[at] ?? '';
     const parameter = known.get(name);
-    return parameter !== undefined && (parameter.isRepeatable || names.lastIndexOf(name) === at);
+    return parameter !== undefined && (parameter.isRepeatable || lastAt.get(name) === at);
   });
   return kept.length === 0 ? url.slice(0, mark) : `${url.slice(0, mark)}?${kept.join('&')}`;
 }

@@ -21,6 +21,16 @@ export const NO_PARAMETERS: RawParameters = Object.freeze(Object.create(null));
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** Most pairs of a query string or form. */
+export const PAIRS_MAX = 1_000;
+
+/** Whether a query string or form has more than `PAIRS_MAX` pairs. */
+export function hasTooManyPairs(text: string): boolean {
+  // A pair and its `&` are two characters or more.
+  if (text.length < 2 * PAIRS_MAX) return false;
+  return text.split('&').filter((pair) => pair !== '').length > PAIRS_MAX;
+}
+
 /**
  * Parses a query string: the last of a repeated parameter counts, `+` is a space, bytes are UTF-8. Libraries replace or
  * pass through what is not valid UTF-8; here such a value is `UNREADABLE`, so that the caller is told.
@@ -35,7 +45,9 @@ export function parseQueryString(text: string): RawParameters {
     const name = parameterName(pair);
     const value = equals < 0 ? '' : decode(pair.slice(equals + 1));
     const before = parameters[name];
-    if (before !== undefined) repeated.set(name, [...(repeated.get(name) ?? [before]), value]);
+    const all = repeated.get(name);
+    if (all !== undefined) all.push(value);
+    else if (before !== undefined) repeated.set(name, [before, value]);
     parameters[name] = value;
   }
   // Not enumerable, so that a copy of the parameters is one of their last values.

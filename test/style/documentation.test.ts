@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PREFIXES } from '../../gateway/http/public-api.ts';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import { PARSER_INPUTS } from '../attack/parser-inputs.ts';
 import { block, documentation, documentationText } from './documentation.ts';
 import { DOCUMENTATION_TABLES } from './documentation-tables.ts';
 import { ROOT, read } from './repository.ts';
@@ -82,6 +83,17 @@ describe('documentation', () => {
       return named.length === 0 ? [row] : absent.map(([test]) => test);
     });
     expect(missing).toEqual([]);
+  });
+
+  it('has the worst input of every parser, and of nothing else', () => {
+    const [, , ...rows] = block('parsers').content.split('\n');
+    const listed = rows.map((row) => row.split(' | ').slice(0, 2).join(': ').slice(2));
+    const inputs = PARSER_INPUTS.map(({ parser, input }) => `${parser}: ${input}`);
+    expect(listed.filter((one) => !inputs.includes(one))).toEqual([]);
+    const parsers = new Set(PARSER_INPUTS.map(({ parser }) => parser));
+    expect(rows).toHaveLength(parsers.size);
+    for (const parser of parsers)
+      expect(listed.filter((one) => one.startsWith(`${parser}: `))).toHaveLength(1);
   });
 
   it('links to headings that exist', () => {

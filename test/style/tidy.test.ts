@@ -58,11 +58,16 @@ describe('marks', () => {
 });
 
 describe('boundaries', () => {
-  it('reads the environment only in the settings module, the set-up script and the lease of a test Redis', () => {
+  it('reads the environment only in the settings module, the set-up script and two modules of tests', () => {
     const readers = typescript.filter((path) =>
       /\bprocess\.env\b/.test(read(path).replace(/\/\*[\s\S]*?\*\//g, '')),
     );
-    const allowed = ['build/setup.mjs', 'data/runtime/settings.ts', 'test/shared-redis.ts'];
+    const allowed = [
+      'build/setup.mjs',
+      'data/runtime/settings.ts',
+      'test/environment.ts',
+      'test/shared-redis.ts',
+    ];
     expect(readers.filter((path) => !path.startsWith('test/style/'))).toEqual(allowed);
   });
 

@@ -29,7 +29,7 @@ import {
   type SessionStore,
   type SignedInUser,
 } from '../../accounts/sign-in/sessions.ts';
-import { parseQueryString } from '../../operations/parameters.ts';
+import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../operations/parameters.ts';
 import { ASSET_PATHS } from '../site/assets.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import { PageError } from './forms.ts';
@@ -106,7 +106,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
   await scope.register(cookie);
   await scope.register(formbody, {
     bodyLimit: MAX_FORM_BYTES,
-    parser: (text) => ({ ...parseQueryString(text) }),
+    parser: parseForm,
   });
   await scope.register(csrf, {
     sessionPlugin: '@fastify/session',
@@ -156,6 +156,12 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
   scope.all('/*', async () => {
     throw new PageError(404, 'This page does not exist.');
   });
+}
+
+/** @throws {PageError} 400 for too many fields */
+function parseForm(text: string): Record<string, unknown> {
+  if (hasTooManyPairs(text)) throw new PageError(400, `A form may have at most ${PAIRS_MAX} fields.`);
+  return { ...parseQueryString(text) };
 }
 
 function csrfTokenOf(body: unknown): string | undefined {

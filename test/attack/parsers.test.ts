@@ -1,0 +1,137 @@
+/**
+ * Whatever is parsed before a rate limit takes time in proportion to its size. Measured as CPU time of the thread that
+ * serves and asks, the least of several runs, so that a busy machine fails nothing.
+ */
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { effectiveUrl } from '../../gateway/http/url-routing.ts';
+import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
+import { parseQueryString } from '../../gateway/operations/parameters.ts';
+import { hiddenTokens } from '../admin/harness.ts';
+import { parserTable } from '../environment.ts';
+import { EventLoopWatchdog, TURN_MAX_MS, threadCpuMs } from '../event-loop-watchdog.ts';
+import { FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
+import { type AccountPagesHarness, startAccountPages } from '../gateway/pages/harness.ts';
+import { type Access, PARSER_INPUTS, type ParserInput } from './parser-inputs.ts';
+import { exchange } from './smuggling.ts';
+
+const MAX_MS_PER_KB = 1;
+/** Between an input and one of a quarter of its size: 4 for linear parsers, 16 for quadratic ones. */
+const MAX_RATIO = 8;
+/** What a request takes whatever its size, and how exact the clock is. */
+const FLOOR_MS = 0.5;
+const RUNS = 3;
+const REQUESTS_A_RUN = 2;
+
+let stripe: FakeStripe;
+let harness: AccountPagesHarness;
+let access: Access;
+let port: number;
+const measured = new Map<ParserInput, number>();
+
+beforeAll(async () => {
+  stripe = await FakeStripe.start();
+  const wide = { ANONYMOUS_PER_MINUTE: '100000', PAGES_PER_MINUTE: '100000' };
+  harness = await startAccountPages({ settings: { ...stripeSettings(stripe), ...wide } });
+  port = Number(new URL(harness.url).port);
+  const { key } = await harness.makeKey(await harness.customer());
+  const visitor = harness.visitor();
+  const { _csrf: csrf = '' } = hiddenTokens(await visitor.get('/account/sign-up'));
+  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  access = { key, cookie, csrf };
+});
+afterAll(async () => {
+  if (parserTable !== null) await writeFile(parserTable, tableOf(measured));
+  await harness.stop();
+  await stripe.stop();
+});
+
+/** The clock of the thread is exact once the thread has waited; while it runs, it advances in ticks of the system. */
+async function exactCpuMs(): Promise<number> {
+  await pause(1);
+  return threadCpuMs();
+}
+
+/** Least CPU time of one request in milliseconds. */
+async function costOf({ request, status }: ParserInput, size: number): Promise<number> {
+  const bytes = request(size, access);
+  let least_ms = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS; run++) {
+    const before_ms = await exactCpuMs();
+    for (let sent = 0; sent < REQUESTS_A_RUN; sent++)
+      expect((await exchange(port, bytes)).slice(0, 12)).toBe(`HTTP/1.1 ${status}`);
+    least_ms = Math.min(least_ms, ((await exactCpuMs()) - before_ms) / REQUESTS_A_RUN);
+  }
+  return least_ms;
+}
+
+test.each(PARSER_INPUTS)('$parser: $input', async (input) => {
+  const { size } = input;
+  // Compiles what is measured.
+  await exchange(port, input.request(size / 4, access));
+  using watchdog = new EventLoopWatchdog();
+  const quarter_ms = await costOf(input, size / 4);
+  const whole_ms = await costOf(input, size);
+  measured.set(input, whole_ms);
+  expect(whole_ms / (size / 1_024), 'milliseconds a KB').toBeLessThan(MAX_MS_PER_KB);
+  expect(whole_ms / Math.max(quarter_ms, FLOOR_MS), 'ratio').toBeLessThan(MAX_RATIO);
+  expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
+});
+
+test('a form with more than a thousand fields is 400, which says so', async () => {
+  const visitor = harness.visitor();
+  const fields = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`f${at}`, '']));
+  expect((await visitor.post('/account/sign-in', fields)).status).toBe(403);
+  const refused = await visitor.post('/account/sign-in', { ...fields, one: 'more' });
+  expect(refused.status).toBe(400);
+  expect(refused.html).toContain('A form may have at most 1000 fields.');
+});
+
+/** Least CPU time of a function in milliseconds. */
+async function cpuOf(call: () => unknown): Promise<number> {
+  let least_ms = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < RUNS; run++) {
+    const before_ms = await exactCpuMs();
+    for (let calls = 0; calls < 5; calls++) call();
+    least_ms = Math.min(least_ms, (await exactCpuMs()) - before_ms);
+  }
+  return least_ms;
+}
+
+const LONG_QUERIES: [string, (pairs: number) => string][] = [
+  ['one unknown name', (pairs) => 'a&'.repeat(pairs)],
+  ['one name of which the last counts', (pairs) => 'limit&'.repeat(pairs)],
+  ['the same before others', (pairs) => 'limit&'.repeat(pairs / 2) + 'a&'.repeat(pairs / 2)],
+  ['one name of which all count', (pairs) => 'claim&'.repeat(pairs)],
+];
+
+test.each(LONG_QUERIES)('%s is parsed in linear time beyond what is allowed, too', async (_name, queryOf) => {
+  const { known } = parameterReader(z.object({ limit: z.string(), claim: z.array(z.string()) }));
+  const parse = (pairs: number) => {
+    const query = queryOf(pairs);
+    return () => [parseQueryString(query), effectiveUrl(`/v1/x?${query}`, known)];
+  };
+  await cpuOf(parse(2_000));
+  const quarter_ms = await cpuOf(parse(2_000));
+  expect((await cpuOf(parse(8_000))) / Math.max(quarter_ms, FLOOR_MS)).toBeLessThan(MAX_RATIO);
+});
+
+const TEST = '[parsers](../test/attack/parsers.test.ts)';
+
+/** The worst input of each parser. */
+function tableOf(costs: ReadonlyMap<ParserInput, number>): string {
+  const worst = [...Map.groupBy(costs, ([{ parser }]) => parser).values()].map((inputs) =>
+    inputs.reduce((a, b) => (perKb(b) > perKb(a) ? b : a)),
+  );
+  const lines = worst.map(
+    ([{ parser, input, size }, cost_ms]) =>
+      `| ${parser} | ${input} | ${Math.round(size / 1_024)} KB | ${perKb([{ size }, cost_ms]).toFixed(2)} | ${TEST} |`,
+  );
+  return ['| parser | worst input | size | ms per KB |', '| --- | --- | --- | --- |', ...lines, ''].join(
+    '\n',
+  );
+}
+
+const perKb = ([{ size }, cost_ms]: [Pick<ParserInput, 'size'>, number]): number => cost_ms / (size / 1_024);
