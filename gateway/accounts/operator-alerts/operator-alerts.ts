@@ -38,7 +38,7 @@ export class OperatorAlerts {
   readonly #now: () => number;
   readonly #random: (bytes: number) => Buffer;
   /** The operators' own receiver may be on their network. */
-  readonly #sender = new WebhookSender({ allowsPrivate: true });
+  readonly #sender = new WebhookSender({ allowsPrivate: true, allowsAnyPort: true });
 
   constructor({ redis, settings, mailer, now, random }: OperatorAlertDependencies) {
     const { OPERATOR_WEBHOOK_URL: url, OPERATOR_WEBHOOK_SECRET: secret } = settings;

@@ -13,7 +13,7 @@ import type { Hash } from '../redis-mappers.ts';
 import { throwUnknownAccount } from '../validation.ts';
 import { endpointsFrom, MAX_ENDPOINTS, secretsFrom, type WebhookEndpoint } from './endpoint-records.ts';
 import { type EventType, SUBSCRIBABLE } from './event-types.ts';
-import { isPrivateHost } from './public-addresses.ts';
+import { isPrivateHost, isWebhookPort, PORTS_EXPECTED } from './public-addresses.ts';
 import { newSecret } from './signature.ts';
 
 const CREATE = readScript(import.meta.url, 'create-endpoint.lua', 2);
@@ -143,6 +143,8 @@ export class EndpointStore {
       throw badInput('The URL contains neither user nor password nor a fragment (#).');
     if (!allowsPrivate && isPrivateHost(url.hostname))
       throw badInput(`The URL names ${url.hostname}, which is no address of the public internet.`);
+    if (!isWebhookPort(url.port))
+      throw badInput(`The URL has port ${url.port}; it may be ${PORTS_EXPECTED}.`);
     return url.href;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Keeps webhooks off networks that only this machine reaches: connections go to addresses of the public internet alone.
- * The address is checked when the connection is made, after the name was resolved, so a name that changes gains nothing.
+ * Keeps webhooks off networks that only this machine reaches, and off services that speak no HTTP: connections go to
+ * addresses of the public internet alone, and to no port that is reserved for anything but the web. The address is checked
+ * when the connection is made, after the name was resolved, so a name that changes gains nothing.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
@@ -21,6 +22,16 @@ export function isPublicAddress(address: string): boolean {
   if (parsed.range() !== 'unicast') return false;
   if (parsed instanceof ipaddr.IPv6) return parsed.match(GLOBAL_UNICAST);
   return !otherRanges.check(parsed.toString(), 'ipv4');
+}
+
+/** What ports of URLs may be, in words. */
+export const PORTS_EXPECTED = '80, 443, or 1024 and above';
+
+const RESERVED_PORTS_END = 1_024;
+
+/** @param port of a URL; empty for that of its scheme. */
+export function isWebhookPort(port: string): boolean {
+  return ['', '80', '443'].includes(port) || Number(port) >= RESERVED_PORTS_END;
 }
 
 const bareHost = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
@@ -57,11 +68,29 @@ export function publicLookup(resolve: Lookup) {
   };
 }
 
-/** Connects to public addresses only. Node resolves no address that stands in the URL itself, so it is checked apart. */
-export function publicConnector(timeout_ms: number, resolve: Lookup = lookup): buildConnector.connector {
-  const connect = buildConnector({ lookup: publicLookup(resolve), timeout: timeout_ms });
+export interface ConnectorOptions {
+  /** Connects to private addresses, too. */
+  allowsPrivate: boolean;
+  /** Connects to every port. Default false. */
+  allowsAnyPort?: boolean;
+  timeout_ms: number;
+}
+
+/** Node resolves no address that stands in the URL itself, so it is checked apart. */
+export function webhookConnector({
+  allowsPrivate,
+  allowsAnyPort = false,
+  timeout_ms,
+}: ConnectorOptions): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: timeout_ms,
+    ...(!allowsPrivate && { lookup: publicLookup(lookup) }),
+  });
   return (options, callback) => {
-    if (isPrivateHost(options.hostname)) callback(new PrivateAddressError(options.hostname), null);
+    const { hostname, port } = options;
+    if (!allowsPrivate && isPrivateHost(hostname)) callback(new PrivateAddressError(hostname), null);
+    else if (!allowsAnyPort && !isWebhookPort(port))
+      callback(new Error(`port ${port} is not ${PORTS_EXPECTED}`), null);
     else connect(options, callback);
   };
 }

@@ -1,6 +1,6 @@
-/** Sends a webhook: one POST without redirects, to public addresses alone, within a time limit. */
+/** Sends a webhook: one POST without redirects, to public addresses and ports of the web alone, within a time limit. */
 import { Agent, request } from 'undici';
-import { publicConnector } from './public-addresses.ts';
+import { type ConnectorOptions, webhookConnector } from './public-addresses.ts';
 
 export const SEND_TIMEOUT_MS = 15_000;
 /** How much of a response is kept. */
@@ -13,20 +13,16 @@ export interface SentWebhook {
   answer: string;
 }
 
-export interface SenderOptions {
-  /** Connects to private addresses too. */
-  allowsPrivate: boolean;
-  /** Of the whole exchange. */
-  timeout_ms?: number;
-}
+/** `timeout_ms` is of the whole exchange. */
+export type SenderOptions = Omit<ConnectorOptions, 'timeout_ms'> & { timeout_ms?: number };
 
 export class WebhookSender {
   readonly #agent: Agent;
   readonly #timeout_ms: number;
 
-  constructor({ allowsPrivate, timeout_ms = SEND_TIMEOUT_MS }: SenderOptions) {
+  constructor({ timeout_ms = SEND_TIMEOUT_MS, ...reach }: SenderOptions) {
     this.#timeout_ms = timeout_ms;
-    this.#agent = new Agent(allowsPrivate ? {} : { connect: publicConnector(timeout_ms) });
+    this.#agent = new Agent({ connect: webhookConnector({ ...reach, timeout_ms }) });
   }
 
   /** Never rejects. */

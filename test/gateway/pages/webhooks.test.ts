@@ -83,6 +83,7 @@ it.each([
   ['ftp://example.org/', 'key.created', 'https:// address'],
   ['example.org', 'key.created', 'https:// address'],
   ['https://ann:secret@example.org/', 'key.created', 'neither user nor password'],
+  ['https://example.org:25/', 'key.created', 'The URL has port 25'],
   ['https://example.org/#part', 'key.created', 'a fragment (#)'],
   ['https://example.org/', 'key.stolen', 'at least one event type'],
   ['https://example.org/', 'test', 'at least one event type'],

@@ -92,6 +92,19 @@ it('an endpoint at a private address is refused, unless the settings allow it', 
   expect(await create('https://example.org/')).toMatchObject({ secret: expect.stringMatching(/^whsec_/) });
 });
 
+it('an endpoint at a port below 1024 but those of the web is refused, made or changed, whatever the settings', async () => {
+  const account_id = await harness.account();
+  const { endpoints } = harness.webhooks;
+  const at = (port: number) => ({ url: `http://example.org:${port}/`, types: ['key.created'], by: '' });
+  const { endpoint_id } = await endpoints.create(account_id, at(1_024));
+  for (const port of [80, 443, 8_080]) await endpoints.change(account_id, endpoint_id, at(port));
+  for (const port of [0, 25, 1_023]) {
+    const refusal = `The URL has port ${port}; it may be 80, 443, or 1024 and above.`;
+    await expect(endpoints.create(account_id, at(port))).rejects.toThrow(refusal);
+    await expect(endpoints.change(account_id, endpoint_id, at(port))).rejects.toThrow(refusal);
+  }
+});
+
 describe('a failing endpoint', () => {
   it('is tried ten times with growing delays, with one id, and can be asked again from the log', async () => {
     const { receiver, webhooks, queue } = harness;

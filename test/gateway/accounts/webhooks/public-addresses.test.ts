@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   isPrivateHost,
   isPublicAddress,
+  isWebhookPort,
   type Lookup,
   publicLookup,
 } from '../../../../gateway/accounts/webhooks/public-addresses.ts';
@@ -68,6 +69,26 @@ describe('a name', () => {
     expect(await look(resolveTo('1.1.1.1', '10.0.0.1'))).toBe('PrivateAddressError');
     expect(await look(resolveTo('::ffff:7f00:1'))).toBe('PrivateAddressError');
     expect(await look(lookup)).not.toBe('127.0.0.1');
+  });
+
+  it.each(['0', '1', '22', '25', '79', '81', '442', '444', '1023'])(
+    'is not connected to at port %s, also where it may be private',
+    async (port) => {
+      for (const allowsPrivate of [true, false]) {
+        const sender = new WebhookSender({ allowsPrivate });
+        const { status, answer } = await sender.send(
+          `http://${allowsPrivate ? '127.0.0.1' : '1.1.1.1'}:${port}/`,
+          {},
+          '{}',
+        );
+        expect([status, answer]).toEqual([null, `port ${port} is not 80, 443, or 1024 and above`]);
+        await sender.close();
+      }
+    },
+  );
+
+  it.each(['', '80', '443', '1024', '8443', '65535'])('may have port "%s"', (port) => {
+    expect(isWebhookPort(port)).toBe(true);
   });
 
   it('of this machine is refused at the connection, as its address is', async () => {
