@@ -61,6 +61,8 @@ export interface Night {
   decisions: readonly QualityDecision[];
   /** Ids of all series in the lake, withheld ones included. */
   series: ReadonlySet<string>;
+  /** Providers of which all series are in the lake. Of one that was never read, or from starter data only, some are. */
+  wholeProviders: ReadonlySet<string>;
   /** The findings of the newest night before; null for the first. */
   before: readonly QualityFinding[] | null;
   /** What an earlier build of this night found. */
@@ -73,7 +75,10 @@ export interface NightlyFindings {
   /** Worst first, then by kind, indicator and extent. */
   findings: QualityFinding[];
   counts: QualityCounts;
-  /** Decisions without a finding; `fix` and `withhold` of a known series are meant to have none. */
+  /**
+   * Decisions on whole providers without a finding; `fix` and `withhold` of a known series are meant to have none. What
+   * a decision is about may be missing from any other provider.
+   */
   unused: QualityDecision[];
 }
 
@@ -105,12 +110,17 @@ export function decideFindings(night: Night): NightlyFindings {
   return {
     findings: sorted,
     counts: countFindings(sorted, night.before ?? []),
-    unused: night.decisions.filter((one) => !used.has(one) && !isDone(one, night.series)),
+    unused: night.decisions.filter(
+      (one) => !used.has(one) && !isDone(one, night.series) && isOnWhole(one, night.wholeProviders),
+    ),
   };
 }
 
 const isDone = ({ decision, subject }: QualityDecision, series: ReadonlySet<string>): boolean =>
   (decision === 'fix' || decision === 'withhold') && (series.has(subject) || !subject.includes('.'));
+
+const isOnWhole = ({ subject, other }: QualityDecision, providers: ReadonlySet<string>): boolean =>
+  [subject, other ?? subject].every((id) => providers.has(id.split('.', 1)[0] ?? ''));
 
 const subjectOf = ({ indicator, provider }: FoundDoubt): string => indicator ?? provider;
 

@@ -100,6 +100,11 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     doubts: [...found, ...lasting],
     decisions: curated.decisions,
     series: new Set([...context.series.keys(), ...plan.withheld]),
+    wholeProviders: new Set(
+      plan.providers
+        .filter(({ run }) => run !== null && !run.record.starter)
+        .map(({ definition }) => definition.id),
+    ),
     before,
     earlier,
     now: formatTimestamp(startedAt),

@@ -86,6 +86,7 @@ describe('the quality page', () => {
       doubts: [OPEN, LAPSED, UNPUBLISHED],
       decisions,
       series: new Set(),
+      wholeProviders: new Set(),
       before: null,
       earlier: [],
       now: OPEN.first_seen,
