@@ -16,41 +16,52 @@ const ENTRY = join(import.meta.dirname, 'run-part.ts');
 const GRACE_MS = 10_000;
 const LOOK_EVERY_MS = 100;
 
-interface Told {
-  promise: string;
-  figure: string;
-  ok: boolean;
+/** What the child process tells: a finding, or what it threw. */
+export type Told = { promise: string; figure: string; ok: boolean } | { thrown: string };
+
+export interface PartRun {
+  /** Called for every finding as it is made. */
+  found: (finding: Finding) => void;
+  /** Ends the part. */
+  signal: AbortSignal;
+  entry?: string;
+  grace_ms?: number;
 }
 
-/** @returns the findings of the part, plus a broken promise when it crashed, timed out or left something behind */
+/** Tells the findings of the part, plus a broken promise when it crashed, timed out or left something behind. */
 export async function runPart(
-  part: Pick<Part, 'name' | 'fault'>,
-  limit_ms: number,
-  signal: AbortSignal,
-  { entry = ENTRY, grace_ms = GRACE_MS }: { entry?: string; grace_ms?: number } = {},
-): Promise<Finding[]> {
-  const { name, fault } = part;
-  const findings: Finding[] = [];
+  { name, fault, limit_s }: Omit<Part, 'load'>,
+  { found, signal, entry = ENTRY, grace_ms = GRACE_MS }: PartRun,
+): Promise<void> {
+  let findings = 0;
   const tell = (promise: string, figure: string, kept: boolean): void => {
-    findings.push({ part: name, fault, promise, figure, kept });
+    findings += 1;
+    found({ part: name, fault, promise, figure, kept });
   };
   const dir = await mkdtemp(join(tmpdir(), 'almanac-faults-'));
   const mark = `ALMANAC_FAULTS_PART=${dir}`;
+  const child = spawn('env', [`TMPDIR=${dir}`, mark, process.execPath, entry, name], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const end = (): void => {
+    child.kill('SIGKILL');
+  };
   try {
-    const child = spawn('env', [`TMPDIR=${dir}`, mark, process.execPath, entry, name], {
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    let thrown: string | undefined;
+    child.on('message', (told: Told) => {
+      if ('thrown' in told) thrown = told.thrown;
+      else tell(told.promise, told.figure, told.ok);
     });
-    child.on('message', ({ promise, figure, ok }: Told) => tell(promise, figure, ok));
-    const isOver = AbortSignal.any([signal, AbortSignal.timeout(limit_ms)]);
-    const end = (): void => {
-      child.kill('SIGKILL');
-    };
+    // A timer takes whole milliseconds.
+    const timeout = AbortSignal.timeout(Math.ceil(limit_s * 1000));
+    const isOver = AbortSignal.any([signal, timeout]);
     isOver.addEventListener('abort', end, { once: true });
     if (isOver.aborted) end();
-    const [code] = await once(child, 'close');
-    if (isOver.aborted) tell('ends by itself', `ended after ${Math.round(limit_ms / 1000)} s`, false);
-    else if (code !== 0) tell('runs to its end', `exit code ${code}`, false);
-    else if (findings.length === 0) tell('puts a promise to the test', 'none', false);
+    const [code, killedBy] = await once(child, 'close');
+    if (signal.aborted) tell('ends by itself', 'interrupted', false);
+    else if (timeout.aborted) tell('ends by itself', `ended after ${limit_s} s`, false);
+    else if (code !== 0) tell('runs to its end', thrown ?? `exit code ${code ?? killedBy}`, false);
+    else if (findings === 0) tell('puts a promise to the test', 'none', false);
     const files = await readdir(dir);
     const processes = await endLeftovers(mark, grace_ms);
     const left = [
@@ -59,9 +70,9 @@ export async function runPart(
     ];
     if (left.length > 0) tell('leaves nothing behind', left.join(', '), false);
   } finally {
+    end();
     await rm(dir, { recursive: true, force: true });
   }
-  return findings;
 }
 
 /** Kills every process that carries the mark after a grace period. @returns the commands of the killed */
@@ -72,9 +83,15 @@ async function endLeftovers(mark: string, grace_ms: number): Promise<string[]> {
     await pause(LOOK_EVERY_MS);
     left = await marked(mark);
   }
-  for (const pid of left.keys()) process.kill(pid, 'SIGKILL');
+  for (const pid of left.keys()) kill(pid);
   while ((await marked(mark)).size > 0) await pause(LOOK_EVERY_MS);
   return [...left.values()];
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {} // already ended
 }
 
 /** Commands of marked processes by id; empty without /proc. */
