@@ -53,20 +53,13 @@ export function boundPieces(request: IncomingMessage): void {
  *   ends after those: an error sent now would be taken for the answer to one of them.
  */
 export function clientErrors(randomId: () => string) {
-  const refused = new WeakSet<Socket>();
   return (error: ParserError, socket: HttpSocket): void => {
-    if (refused.has(socket) && error.code !== 'ECONNRESET') return;
+    if (lingering.has(socket) && error.code !== 'ECONNRESET') return;
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    refused.add(socket);
-    // Node closes a connection after its last answer by this. Discard what still arrives: closing at once would reset the
-    // connection before the client has read the answer.
-    socket.destroySoon = () => {
-      socket.end();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    };
+    lingerAtClose(socket);
     const { _httpMessage: pending, parser } = socket;
     const request = parser?.incoming;
     if (request && !request.complete) {
@@ -77,9 +70,24 @@ export function clientErrors(randomId: () => string) {
   };
 }
 
+const lingering = new WeakSet<Socket>();
+
+/**
+ * Node closes a connection after its last answer by `destroySoon`. What still arrives is discarded for a while: closing at
+ * once would reset the connection before the client has read the answer.
+ */
+function lingerAtClose(socket: Socket): void {
+  lingering.add(socket);
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
+}
+
 /** Tells whoever reads the body, now or later. */
 function breakBody(request: IncomingMessage): void {
   brokenBodies.add(request);
+  lingerAtClose(request.socket);
   if (request.listenerCount('error') > 0) request.emit('error', new BrokenBody());
 }
 

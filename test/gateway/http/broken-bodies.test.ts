@@ -135,6 +135,22 @@ describe('a body whose framing breaks', () => {
     },
   );
 
+  test('does not reset a client that still sends: it gets the whole answer', async () => {
+    const body = `${'1\r\na\r\n'.repeat(10_000)}zz\r\n${'x'.repeat(1_000_000)}`;
+    for (const line of ['GET /v1/topics', 'POST /none', 'POST /account/sign-in', 'POST /mcp']) {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+      const errors: Error[] = [];
+      let text = '';
+      socket.setEncoding('latin1').on('data', (piece: string) => {
+        text += piece;
+      });
+      socket.on('error', (error) => errors.push(error));
+      socket.end(`${line} HTTP/1.1\r\n${HEAD}${FORM}\r\n${body}`);
+      await once(socket, 'close');
+      expect([line, errors, statusesOf(text).length]).toEqual([line, [], 1]);
+    }
+  });
+
   test('behind a request that waits for its answer: both are answered, in their sequence', async () => {
     const paid = `GET /v1/countries/KEN HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
     for (const [route, head] of reading())
