@@ -17,6 +17,7 @@ import { installPublishedLog, LOG_PATHS } from './http/published-log.ts';
 import { addressReader } from './http/request.ts';
 import { requestObserver } from './http/request-log.ts';
 import { createHttpServer, type ServerOptions } from './http/server.ts';
+import { slowClients } from './http/slow-clients.ts';
 import { installStatus } from './http/status.ts';
 import { installMcp } from './mcp/endpoint.ts';
 import type { Metering } from './metering/metering.ts';
@@ -109,7 +110,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installOpenApi(app, described);
   installAssets(app);
   const { baseUrl: publicUrl } = facts;
-  installMcp(app, { executor, loadShedder, newRequestId: randomId, addressOf, publicUrl, settings, log });
+  const newRequestId = randomId;
+  installMcp(app, { executor, loadShedder, slowClients, newRequestId, addressOf, publicUrl, settings, log });
   if (dependencies.admin) registerAdmin(app, dependencies.admin);
   if (dependencies.account) registerAccountPages(app, dependencies.account);
   api.install(app);

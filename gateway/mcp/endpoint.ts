@@ -1,33 +1,51 @@
 /**
- * The Model Context Protocol over streamable HTTP at `/mcp`, without sessions: each request is answered by a server of its
- * own. A page that a browser loaded from elsewhere cannot reach it: Host and Origin have to be names of this service.
+ * The Model Context Protocol over streamable HTTP at `/mcp`, without sessions: each message is answered by a server of its
+ * own, also in a batch, so that no message cancels another or takes its id. Whatever is not answered in time is refused and
+ * not charged. A page that a browser loaded from elsewhere cannot reach it: Host and Origin have to be names of this service.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
+import type { ServerResponse } from 'node:http';
 import {
   createMcpHandler,
-  hostHeaderValidationResponse,
   localhostAllowedHostnames,
-  type McpHttpHandler,
-  originValidationResponse,
+  validateHostHeader,
+  validateOriginHeader,
 } from '@modelcontextprotocol/server';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { Executor } from '../execute.ts';
-import type { RequestContext } from './mcp-call.ts';
+import type { ApiError } from '../errors.ts';
+import { type Executor, UNAVAILABLE } from '../execute.ts';
+import { AddressConnections } from './address-connections.ts';
+import type { Called, RequestContext } from './mcp-call.ts';
+import {
+  type Answer,
+  BATCH_REVISION,
+  countMessage,
+  invalidRequest,
+  isCalling,
+  JSON_TYPE,
+  readMessages,
+  refusal,
+} from './message-limits.ts';
 import { createServer } from './server.ts';
 
 export const MCP_PATH = '/mcp';
 
 /** The longest call has 50 claims. */
-const BODY_MAX_BYTES = 256 * 1024;
-/** A client may listen for changes of lists, which never come: each stream is a connection. */
-const SUBSCRIPTIONS_MAX = 64;
-const UNAVAILABLE = 503;
-const RETRY_AFTER_S = 5;
-const JSON_TYPE = 'application/json';
+const BODY_MAX_KB = 256;
+/** Longer than any query and any command of Redis may take. */
+const DEADLINE_MS = 60_000;
+/** A gateway of many users, such as a university's, is one address. */
+const CONNECTIONS_MAX = 256;
+const TOO_MANY_CONNECTIONS: ApiError = {
+  code: 'rate_limited',
+  message: `An address has at most ${CONNECTIONS_MAX} open connections here.`,
+  retryAfter_s: 5,
+};
+const TOO_LATE = 'The answer took too long; nothing was charged.';
+const FORBIDDEN = 403;
+const TOO_LARGE = 413;
 
 export interface McpDependencies {
   executor: Pick<Executor, 'execute'>;
@@ -37,12 +55,16 @@ export interface McpDependencies {
     enter(): void;
     leave(): void;
   };
+  /** Bounds how long a client may take to read an answer. */
+  slowClients: { watch(raw: ServerResponse, bytes: number): void };
   newRequestId: () => string;
   addressOf: (request: FastifyRequest['raw']) => string;
   /** Where callers reach the service. */
   publicUrl: string;
   settings: Pick<Settings, 'HOST' | 'PUBLIC_URL'>;
   log: Logger;
+  /** How long an answer may take. */
+  deadline_ms?: number;
 }
 
 /** Names under which this service may be reached, as URLs write them. */
@@ -53,8 +75,11 @@ function ownHostnames({ HOST, PUBLIC_URL }: McpDependencies['settings']): string
 }
 
 export function installMcp(app: FastifyInstance, dependencies: McpDependencies): void {
-  const { loadShedder, settings, log } = dependencies;
+  const { executor, loadShedder, slowClients, newRequestId, addressOf, publicUrl, settings, log } =
+    dependencies;
+  const { deadline_ms = DEADLINE_MS } = dependencies;
   const hostnames = ownHostnames(settings);
+  const connections = new AddressConnections(CONNECTIONS_MAX);
   // The protocol's library makes requests anew on its way to a server.
   const contexts = new AsyncLocalStorage<RequestContext>();
   const handler = createMcpHandler(
@@ -63,82 +88,139 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
       if (context === undefined) throw new Error('a request without its context');
       return createServer(context);
     },
-    {
-      maxSubscriptions: SUBSCRIPTIONS_MAX,
-      onerror: (err) => log.debug({ err }, 'an MCP request was refused'),
-    },
+    { onerror: (err) => log.debug({ err }, 'an MCP request was refused') },
   );
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const asked = webRequest(request);
-    const refused =
-      hostHeaderValidationResponse(asked, hostnames) ?? originValidationResponse(asked, hostnames);
-    if (refused !== undefined) return send(refused, reply);
-    const isKeyed = request.headers.authorization !== undefined;
-    if (isKeyed ? loadShedder.shouldRefuseKeyed() : loadShedder.shouldRefuseAnonymous())
-      return reply.code(UNAVAILABLE).header('Retry-After', RETRY_AFTER_S).send();
-    const context = contextOf(request, reply, dependencies);
-    loadShedder.enter();
-    try {
-      return await send(await contexts.run(context, () => answer(request, asked, handler)), reply);
-    } finally {
-      loadShedder.leave();
-    }
+
+  const answerMessage = async (
+    message: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Answer> => {
+    const deadline = new AbortController();
+    const calls: Called[] = [];
+    const lists: [placeholder: string, list: string][] = [];
+    const context: RequestContext = {
+      executor,
+      newRequestId,
+      authorization: request.headers.authorization,
+      address: () => addressOf(request.raw),
+      origin: () => request.headers.origin,
+      publicUrl,
+      onCall(call) {
+        const { route, keyId, charged, onFault } = call;
+        calls.push(call);
+        const creditsCharged = (reply.facts?.creditsCharged ?? 0) + charged;
+        reply.facts = { route, keyId, ...reply.facts, creditsCharged };
+        if (deadline.signal.aborted) void onFault?.(new Error(TOO_LATE));
+      },
+      prepared<Name extends string>(list: Name, json: string) {
+        lists.push([`"${list}":[]`, `"${list}":${json}`]);
+        return { [list]: [] as never[] } as Record<Name, never[]>;
+      },
+    };
+    const counted = async (): Promise<Answer | null> => {
+      if (deadline.signal.aborted || calls.some(({ isCounted }) => isCounted)) return null;
+      const error = await countMessage(context);
+      return error && refusal(error, message);
+    };
+    const answer = async (): Promise<Answer> => {
+      const refused = isCalling(message) ? null : await counted();
+      if (refused !== null) return refused;
+      const asked = webRequest(request, deadline.signal);
+      const made = await answerOf(
+        await contexts.run(context, () => handler.fetch(asked, { parsedBody: message })),
+      );
+      // A text in JSON has no quotation mark that is not escaped: only the list's name is found.
+      const text = lists.reduce(
+        (whole, [placeholder, list]) => whole.replace(placeholder, () => list),
+        made.text,
+      );
+      return (await counted()) ?? { ...made, text };
+    };
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<Answer>((resolve) => {
+      timer = setTimeout(() => {
+        resolve(refusal({ ...UNAVAILABLE, message: TOO_LATE }, message));
+        deadline.abort();
+        for (const { onFault } of calls) void onFault?.(new Error(TOO_LATE));
+      }, deadline_ms);
+    });
+    return Promise.race([answer(), late]).finally(() => clearTimeout(timer));
   };
+
+  const answerBody = async (body: string, request: FastifyRequest, reply: FastifyReply): Promise<Answer> => {
+    const revision = request.headers['mcp-protocol-version'];
+    const read = readMessages(body, String(revision ?? BATCH_REVISION));
+    if ('refused' in read) return read.refused;
+    const answers = await Promise.all(read.messages.map((one) => answerMessage(one, request, reply)));
+    return joined(answers, read.isBatch);
+  };
+
+  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { host, origin, authorization } = request.headers;
+    for (const checked of [validateHostHeader(host, hostnames), validateOriginHeader(origin, hostnames)])
+      if (!checked.ok) return send(invalidRequest(checked.message, FORBIDDEN), reply);
+    const isShed =
+      authorization === undefined ? loadShedder.shouldRefuseAnonymous() : loadShedder.shouldRefuseKeyed();
+    if (isShed) return send(refusal(UNAVAILABLE, null), reply);
+    const { body } = request;
+    loadShedder.enter();
+    const answer = await (typeof body === 'string'
+      ? answerBody(body, request, reply)
+      : handler.fetch(webRequest(request)).then(answerOf)
+    ).finally(() => loadShedder.leave());
+    // From here on it waits for the client, and is no load.
+    return send(answer, reply);
+  };
+
+  const send = ({ status, headers, text }: Answer, reply: FastifyReply): FastifyReply => {
+    slowClients.watch(reply.raw, Buffer.byteLength(text));
+    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+    return reply.send(text === '' ? undefined : text);
+  };
+
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       '*',
-      { parseAs: 'string', bodyLimit: BODY_MAX_BYTES },
+      { parseAs: 'string', bodyLimit: BODY_MAX_KB * 1024 },
       (_request, body, done) => done(null, body),
     );
+    scope.setErrorHandler((error: FastifyError, _request, reply) => {
+      if (error.statusCode !== TOO_LARGE) throw error;
+      return send(invalidRequest(`A body has at most ${BODY_MAX_KB} KB.`, TOO_LARGE), reply);
+    });
+    scope.addHook('onRequest', async ({ raw }, reply) => {
+      if (!connections.admit(addressOf(raw), reply.raw))
+        return send(refusal(TOO_MANY_CONNECTIONS, null), reply);
+    });
     scope.route({ method: ['GET', 'POST', 'DELETE'], url: MCP_PATH, handler: serve });
   });
-  app.addHook('preClose', () => handler.close());
 }
 
-function contextOf(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: McpDependencies,
-): RequestContext {
-  const { executor, newRequestId, addressOf, publicUrl } = dependencies;
-  return {
-    executor,
-    newRequestId,
-    authorization: request.headers.authorization,
-    address: () => addressOf(request.raw),
-    origin: () => request.headers.origin,
-    publicUrl,
-    onCall({ route, keyId, charged }) {
-      reply.facts = { route, keyId, creditsCharged: (reply.facts?.creditsCharged ?? 0) + charged };
-    },
-  };
+/** With the answers to a batch as events, as the revision that has batches sends them; one refusal where all are refused. */
+function joined(answers: readonly Answer[], isBatch: boolean): Answer {
+  const [first] = answers;
+  if (first !== undefined && (!isBatch || answers.every(({ status }) => status >= 400))) return first;
+  const text = answers.map(eventOf).join('');
+  if (text === '') return { status: 202, headers: {}, text };
+  return { status: 200, headers: { 'content-type': 'text/event-stream' }, text };
 }
 
-/** A body is read once: what is no JSON is left to the protocol's library, which says so. */
-function answer({ body }: FastifyRequest, asked: Request, handler: McpHttpHandler): Promise<Response> {
-  if (typeof body !== 'string') return handler.fetch(asked);
-  let parsedBody: unknown;
-  try {
-    parsedBody = JSON.parse(body);
-  } catch {
-    return handler.fetch(new Request(asked, { body }));
-  }
-  return handler.fetch(asked, { parsedBody });
-}
+const eventOf = ({ headers, text }: Answer): string =>
+  text === '' || !headers['content-type']?.startsWith(JSON_TYPE) ? text : `event: message\ndata: ${text}\n\n`;
 
-/** Without its body, which is no part of what is checked first. */
-function webRequest({ method, url, headers }: FastifyRequest): Request {
+/** Without its body, which is read once. */
+function webRequest({ method, url, headers }: FastifyRequest, signal?: AbortSignal): Request {
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) sent.set(name, Array.isArray(value) ? value.join(', ') : value);
-  return new Request(`http://almanac.invalid${url}`, { method, headers: sent });
+  return new Request(`http://almanac.invalid${url}`, { method, headers: sent, ...(signal && { signal }) });
 }
 
-/** A whole body as text: a stream of one costs a seventh of a call. */
-async function send(response: Response, reply: FastifyReply): Promise<FastifyReply> {
-  reply.code(response.status).headers(Object.fromEntries(response.headers));
-  if (!response.headers.has('cache-control')) reply.header('Cache-Control', 'no-store');
-  if (response.headers.get('content-type')?.startsWith(JSON_TYPE)) return reply.send(await response.text());
-  return reply.send(response.body && Readable.fromWeb(response.body as ReadableStream));
-}
+/** Whole, as text: a stream costs a seventh of a call. */
+const answerOf = async (response: Response): Promise<Answer> => ({
+  status: response.status,
+  headers: Object.fromEntries(response.headers),
+  text: await response.text(),
+});

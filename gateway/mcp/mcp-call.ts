@@ -8,7 +8,7 @@ import type { ValidationDetail } from '../operations/validation.ts';
 import type { QuotaStatus, Result } from '../result.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 
-/** One HTTP request, which may make several calls. */
+/** One message, which may make several calls. */
 export interface RequestContext {
   executor: Pick<Executor, 'execute'>;
   /** Unique for each call. */
@@ -17,8 +17,23 @@ export interface RequestContext {
   address: () => string;
   origin: () => string | undefined;
   publicUrl: string;
-  /** Told of each call, for log and metrics. */
-  onCall: (called: { route: string; keyId: string | null; charged: number }) => void;
+  /** Told of each call. */
+  onCall: (called: Called) => void;
+  /**
+   * Answers with a list that is JSON text already. @param list its name in the result
+   * @returns what the protocol's library is given in its place
+   */
+  prepared: <Name extends string>(list: Name, json: string) => Record<Name, never[]>;
+}
+
+export interface Called {
+  route: string;
+  keyId: string | null;
+  charged: number;
+  /** In a rate window. */
+  isCounted: boolean;
+  /** Takes back the charge, where there may be one. */
+  onFault: ((fault: unknown) => Promise<void>) | undefined;
 }
 
 export interface AskedCall {
@@ -55,9 +70,25 @@ export async function carryOut<Made>(
     render: async (content, snapshot) => render(content, snapshot),
   };
   const result = await executor.execute(call);
-  onCall({ route, keyId: result.key_id, charged: result.quota?.charged ?? 0 });
-  return outcomeOf(result);
+  const outcome = outcomeOf(result);
+  onCall({
+    route,
+    keyId: result.key_id,
+    charged: result.quota?.charged ?? 0,
+    isCounted: !('error' in outcome && isUncounted(outcome.error)),
+    onFault: result.kind === 'success' ? result.onFault : undefined,
+  });
+  return outcome;
 }
+
+const KEY_REFUSED: ReadonlySet<CallError['code']> = new Set([
+  'unauthorized',
+  'invalid_key',
+  'key_restricted',
+]);
+
+/** A key that is missing or refused has no rate window. */
+export const isUncounted = ({ code }: CallError): boolean => KEY_REFUSED.has(code);
 
 function outcomeOf<Made>(result: Result<Made>): Outcome<Made> {
   const { quota } = result;

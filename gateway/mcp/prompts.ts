@@ -61,7 +61,7 @@ const PROMPTS: readonly Prompt[] = [
   },
 ];
 
-export const PROMPT_LIST = PROMPTS.map(({ text: _text, ...prompt }) => prompt);
+export const PROMPT_LIST = JSON.stringify(PROMPTS.map(({ text: _text, ...prompt }) => prompt));
 
 /** @throws {ProtocolError} for an unknown prompt, or without a required argument */
 export function getPrompt(name: string, values: Readonly<Record<string, string>> = {}): GetPromptResult {

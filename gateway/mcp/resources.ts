@@ -6,6 +6,7 @@ import { indicators } from '../operations/indicators.ts';
 import type { Operation } from '../operations/operation.ts';
 import { receipts } from '../operations/receipts.ts';
 import { topics } from '../operations/topics.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { carryOut, errorText, type RequestContext, textOf } from './mcp-call.ts';
 import { readQuery } from './query-reading.ts';
 
@@ -64,13 +65,15 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-export const RESOURCE_TEMPLATES = KINDS.map(({ name, title, uriTemplate, description }) => ({
-  name,
-  title,
-  uriTemplate,
-  description,
-  mimeType: MIME_TYPE,
-}));
+export const RESOURCE_TEMPLATES = JSON.stringify(
+  KINDS.map(({ name, title, uriTemplate, description }) => ({
+    name,
+    title,
+    uriTemplate,
+    description,
+    mimeType: MIME_TYPE,
+  })),
+);
 
 interface Topic {
   slug: string;
@@ -78,22 +81,35 @@ interface Topic {
   description: string;
 }
 
-/** The topics, each as a resource: indicators and receipts are too many to list. */
-export async function listResources(context: RequestContext) {
+/** By what they are read from. */
+const resourceLists = new WeakMap<Snapshot, string>();
+
+/** The topics, each as a resource: indicators and receipts are too many to list. JSON text. */
+export async function listResources(context: RequestContext): Promise<string> {
   const outcome = await carryOut(
     { operation: topics, route: 'mcp:topics', reading: readQuery(topics, '') },
     context,
-    textOf,
+    async (content, snapshot) => {
+      const list = resourceLists.get(snapshot) ?? resourceList(await textOf(content, snapshot));
+      resourceLists.set(snapshot, list);
+      return list;
+    },
   );
   if ('error' in outcome) throw new Error(errorText(outcome.error));
-  const { data }: { data: Topic[] } = JSON.parse(outcome.made);
-  return data.map(({ slug, name, description }) => ({
-    uri: `almanac://topics/${slug}`,
-    name: slug,
-    title: name,
-    description,
-    mimeType: MIME_TYPE,
-  }));
+  return outcome.made;
+}
+
+function resourceList(topicList: string): string {
+  const { data }: { data: Topic[] } = JSON.parse(topicList);
+  return JSON.stringify(
+    data.map(({ slug, name, description }) => ({
+      uri: `almanac://topics/${slug}`,
+      name: slug,
+      title: name,
+      description,
+      mimeType: MIME_TYPE,
+    })),
+  );
 }
 
 /** @throws {ResourceNotFoundError} for an address under which there is nothing */

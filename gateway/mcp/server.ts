@@ -18,14 +18,18 @@ const ANNOTATIONS = {
   openWorldHint: false,
 };
 
-const TOOL_LIST = TOOLS.map(({ name, title, description, inputSchema, outputSchema }) => ({
-  name,
-  title,
-  description,
-  inputSchema: { type: 'object' as const, ...inputSchema },
-  outputSchema: { type: 'object' as const, ...outputSchema },
-  annotations: { title, ...ANNOTATIONS },
-}));
+const TOOL_LIST = JSON.stringify(
+  TOOLS.map(({ name, title, description, inputSchema, outputSchema }) => ({
+    name,
+    title,
+    description,
+    inputSchema: { type: 'object', ...inputSchema },
+    outputSchema: { type: 'object', ...outputSchema },
+    annotations: { title, ...ANNOTATIONS },
+  })),
+);
+
+const INSTRUCTIONS = MODEL_INSTRUCTIONS.join('\n');
 
 /** Lists change with a release only; what is read may change with the next snapshot. */
 const LIST_TTL_MS = 3_600_000;
@@ -34,9 +38,9 @@ const LISTED = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
 /** Log levels are accepted from clients that set one; what is worth knowing stands in the answers. */
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
 
-/** A server for one request: it keeps nothing. */
+/** A server for one message: it keeps nothing. */
 export function createServer(context: RequestContext): Server {
-  const { publicUrl } = context;
+  const { publicUrl, prepared } = context;
   const server = new Server(
     {
       name: 'almanac',
@@ -46,7 +50,7 @@ export function createServer(context: RequestContext): Server {
     },
     {
       capabilities: CAPABILITIES,
-      instructions: MODEL_INSTRUCTIONS.join('\n'),
+      instructions: INSTRUCTIONS,
       cacheHints: {
         'tools/list': LISTED,
         'prompts/list': LISTED,
@@ -56,7 +60,7 @@ export function createServer(context: RequestContext): Server {
       },
     },
   );
-  server.setRequestHandler('tools/list', () => ({ tools: TOOL_LIST }));
+  server.setRequestHandler('tools/list', () => prepared('tools', TOOL_LIST));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = TOOLS.find(({ name }) => name === params.name);
     if (tool === undefined)
@@ -67,10 +71,12 @@ export function createServer(context: RequestContext): Server {
     const result = await callTool(tool, params.arguments ?? {}, context);
     return server.projectCallToolResult(result, tool.outputSchema);
   });
-  server.setRequestHandler('resources/list', async () => ({ resources: await listResources(context) }));
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
+  server.setRequestHandler('resources/list', async () => prepared('resources', await listResources(context)));
+  server.setRequestHandler('resources/templates/list', () =>
+    prepared('resourceTemplates', RESOURCE_TEMPLATES),
+  );
   server.setRequestHandler('resources/read', ({ params }) => readResource(params.uri, context));
-  server.setRequestHandler('prompts/list', () => ({ prompts: PROMPT_LIST }));
+  server.setRequestHandler('prompts/list', () => prepared('prompts', PROMPT_LIST));
   server.setRequestHandler('prompts/get', ({ params }) => getPrompt(params.name, params.arguments));
   server.setRequestHandler('completion/complete', ({ params }) => complete(params.argument, context));
   return server;

@@ -7,6 +7,7 @@ const KB = 1_024;
 const HEAD = 15 * KB;
 const FORM = 64_000;
 const STRIPE_EVENT = 1_000_000;
+const MCP_BODY = 256_000;
 
 /** What the requests need of the service. */
 export interface Access {
@@ -90,6 +91,20 @@ const form = (input: string, body: (size: number) => string, status = 403): Row 
   status,
   (size) => post('/account/sign-in', body(size), FORM_TYPE),
 ];
+
+const message = (input: string, status: number, body: (size: number) => string): Row => [
+  input,
+  status,
+  (size) => post('/mcp', body(size), JSON_TYPE, 'Accept: application/json, text/event-stream'),
+];
+
+/** As many members as MCP takes, that fill the size. */
+const members = (size: number, start: string): string =>
+  `{${Array.from({ length: size / 26 }, (_, at) => `"${start}${1_000_000_000 + at}":1234567890`)}}`;
+
+/** A call of a tool with such arguments. */
+const toolCall = (json: string): string =>
+  `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_indicators","arguments":${json}}}`;
 
 /** A form that passes the checks of its tokens. */
 const sent = (input: string, body: (size: number) => string): Row => [
@@ -282,6 +297,30 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
       400,
       (size) => post('/account/stripe/webhook', filled('[', size), JSON_TYPE, 'Stripe-Signature: t=1,v1=a'),
     ],
+  ]),
+  ...rows('JSON-RPC', MCP_BODY, [
+    message('opening brackets', 400, (size) => filled('[', size)),
+    message('brackets in pairs', 400, (size) => `[${filled('[],', size)}0]`),
+    message('quotation marks', 400, (size) => filled('"', size)),
+    message('escaped quotation marks', 400, (size) => `"${filled('\\"', size)}`),
+    message('a long text', 200, (size) => toolCall(`{"query":"${filled('life ', size)}"}`)),
+    message('unknown arguments', 200, (size) => toolCall(members(size, 'a'))),
+    message('arguments that are numbers', 200, (size) => toolCall(members(size, ''))),
+    message('`__proto__`', 200, (size) =>
+      toolCall(`{"query":[${filled('{"__proto__":"1234567890"},', size)}1]}`),
+    ),
+    message(
+      'a batch of long identifiers',
+      200,
+      (size) =>
+        `[${Array.from({ length: 20 }, () => `{"jsonrpc":"2.0","method":"ping","id":"${filled('a', size / 20)}"}`)}]`,
+    ),
+    message('a long method', 200, (size) => `{"jsonrpc":"2.0","id":1,"method":"${filled('a', size)}"}`),
+    message(
+      'members of an envelope',
+      200,
+      (size) => `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":${members(size, 'a')}}}`,
+    ),
   ]),
   ...rows('chunks', 6 * FORM, [
     [
