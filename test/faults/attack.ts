@@ -1,4 +1,7 @@
-/** Attacks: thousands of malformed requests and forms, request smuggling, and timing attacks on keys and passwords. */
+/**
+ * Attacks: thousands of malformed requests and forms, request smuggling, timing attacks on keys and passwords, and one attacker
+ * beside customers who pay.
+ */
 
 import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
@@ -7,6 +10,7 @@ import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
+import { oneAttackerFaults } from './one-attacker.ts';
 import type { Reporter } from './table.ts';
 
 const REQUESTS = 20_000;
@@ -34,6 +38,7 @@ export async function attackFaults(report: Reporter): Promise<void> {
   } finally {
     await harness.stop();
   }
+  await oneAttackerFaults(report);
 }
 
 async function oddRequests(service: Service, owner: TestKey, report: Reporter): Promise<void> {

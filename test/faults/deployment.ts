@@ -25,6 +25,11 @@ const UNLIMITED: Environment = Object.fromEntries(
   ]),
 );
 
+/** For parts that need the limits of the settings. */
+export const DEFAULT_LIMITS: Environment = Object.fromEntries(
+  Object.keys(UNLIMITED).map((name) => [name, '']),
+);
+
 export interface Customer {
   account_id: string;
   key: string;
@@ -44,15 +49,21 @@ export class Deployment implements AsyncDisposable {
     this.#redis = redis;
   }
 
-  /** @param redis `REDIS_URL` and `REDIS_CLUSTER`. Default: a private Redis, started by the gateway. */
-  static async open(redis: Environment = { REDIS_URL: '' }): Promise<Deployment> {
+  /**
+   * @param redis `REDIS_URL` and `REDIS_CLUSTER`. Default: a private Redis, started by the gateway.
+   * @param publish publishes into a directory. Default: the fixture.
+   */
+  static async open(
+    redis: Environment = { REDIS_URL: '' },
+    publish: (snapshots: string) => Promise<unknown> = publishFixture,
+  ): Promise<Deployment> {
     const dir = await mkdtemp(join(tmpdir(), 'alm-dep-'));
     const stack = new AsyncDisposableStack();
     stack.defer(() => rm(dir, { recursive: true, force: true }));
     const deployment = new Deployment(dir, stack, redis);
     // A killed gateway leaves its Redis running.
     stack.defer(() => deployment.#endRedis());
-    await publishFixture(deployment.snapshots);
+    await publish(deployment.snapshots);
     return deployment;
   }
 
@@ -114,12 +125,16 @@ export const storeOn = (redis: RedisClient): AccountStore =>
 /** Makes email addresses unique in this process. */
 let people = 0;
 
-/** Verified accounts, each with one key and more credits than any part spends. */
-export async function createCustomers(store: AccountStore, count: number): Promise<Customer[]> {
+/** Verified accounts, each with one key and, by default, more credits than any part spends. */
+export async function createCustomers(
+  store: AccountStore,
+  count: number,
+  credits = CREDITS,
+): Promise<Customer[]> {
   const customers: Customer[] = [];
   for (let number = 0; number < count; number++) {
     const email = `faults-${people++}@example.org`;
-    const { account_id } = await store.create({ email, verified: true, credits: CREDITS, by: 'faults' });
+    const { account_id } = await store.create({ email, verified: true, credits, by: 'faults' });
     const { key } = await store.keys.mint(account_id);
     customers.push({ account_id, key });
   }

@@ -9,6 +9,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { block } from '../style/documentation.ts';
+import { PROMISES } from './one-attacker.ts';
 import { runPart } from './part-process.ts';
 import { type Finding, markdown } from './table.ts';
 
@@ -158,4 +160,9 @@ test('the table has one row for each promise and counts the broken ones', () => 
   expect(table).toContain('| all is well | part: nothing | 1 | yes |\n');
   expect(table).toContain('| a \\| b | ″ | 1 | **no** |\n');
   expect(table).toContain('2 promises, 1 broken, in 61 s.');
+});
+
+test('the documentation has each promise that is tested beside one attacker, and no other', () => {
+  const [, , ...rows] = block('one-attacker').content.split('\n');
+  expect(rows).toEqual(PROMISES.map((promise) => `| ${promise} |`));
 });

@@ -63,8 +63,9 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'attack',
-    fault: 'thousands of malformed requests and forms, request smuggling, timing attacks',
-    limit_s: 240,
+    fault:
+      'thousands of malformed requests and forms, request smuggling, timing attacks, and one attacker with 32 connections beside customers who pay',
+    limit_s: 1_200,
     load: async () => (await import('./attack.ts')).attackFaults,
   },
   {
