@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { createLog } from '../data/runtime/log.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
 import { AccountStore } from '../gateway/accounts/account-store.ts';
 import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
 import { salesTermsOf } from '../gateway/accounts/invoices/sales-terms.ts';
@@ -23,13 +24,7 @@ import { requestObserver } from '../gateway/http/request-log.ts';
 import { createHttpServer } from '../gateway/http/server.ts';
 import { redisFault } from '../gateway/metering/redis-health.ts';
 import { installAssets } from '../gateway/pages/site/assets.ts';
-import {
-  resolveRedisUrl,
-  runShutdownHooks,
-  type ShutdownHook,
-  shutDownOnSignal,
-  startFailureReason,
-} from '../gateway/process/lifecycle.ts';
+import { resolveRedisUrl, startFailureReason } from '../gateway/process/lifecycle.ts';
 import { StartTasks } from '../gateway/process/start-tasks.ts';
 import { SnapshotStore } from '../gateway/snapshot/store.ts';
 import { ensureFirstOperator } from './first-operator.ts';
@@ -39,10 +34,15 @@ import { ADMIN_ROOT, registerAdmin } from './plugin.ts';
 const REDIS_WAIT_MS = 3_000;
 
 /** Starts the server and returns the message for the terminal. */
-async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+async function start(
+  settings: Settings,
+  log: Logger,
+  shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
+): Promise<string> {
   if (settings.ADMIN_PORT === undefined)
     throw new SettingsError('ADMIN_PORT: set the port of the operator area');
-  const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
+  const redisUrl = await resolveRedisUrl(settings, shutdownHooks, stopping);
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'admin');
   shutdownHooks.push(async () => redis.disconnect());
   const [snapshots] = await Promise.all([
@@ -112,14 +112,11 @@ async function start(settings: Settings, log: Logger, shutdownHooks: ShutdownHoo
 try {
   const settings = readSettings();
   const log = createLog(settings);
-  const shutdownHooks: ShutdownHook[] = [];
-  shutDownOnSignal(shutdownHooks, log);
-  try {
-    process.stdout.write(await start(settings, log, shutdownHooks));
-  } catch (error) {
-    await runShutdownHooks(shutdownHooks, log);
-    throw error;
-  }
+  await runUntilStopped(log, async (shutdownHooks, stopping) => {
+    const message = await start(settings, log, shutdownHooks, stopping);
+    stopping.throwIfAborted();
+    process.stdout.write(message);
+  });
 } catch (error) {
   const reason = startFailureReason(error);
   if (reason === null) console.error(error);

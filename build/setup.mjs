@@ -4,9 +4,11 @@
  * Plain JavaScript without dependencies: it runs before anything is installed, under any Node. Each step does nothing
  * when nothing is missing, and announces what it installs. Without permission to install, it exits 1 with the command.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const OLDEST_NODE = 20;
@@ -20,18 +22,42 @@ const task = process.argv[2];
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 process.env.PATH = resolve('node_modules/.bin') + delimiter + process.env.PATH;
-process.on('SIGINT', () => process.exit(130)); // after the step has cleaned up
+
+/** The running command. */
+let child = null;
+let isStopping = false;
+const shell = process.ppid;
+
+/** Ends the running command; the set-up exits after it. */
+function stop() {
+  if (isStopping) return;
+  isStopping = true;
+  if (!child) process.exit(130);
+  child.kill();
+}
+process.on('SIGINT', stop);
+process.on('SIGTERM', stop);
+// A shell that is told to end does not tell its children.
+setInterval(() => process.ppid !== shell && stop(), 100).unref();
 
 const say = (line) => console.error(`setup: ${line}`);
 
 function fail(line) {
+  if (isStopping) process.exit(130);
   say(line);
   process.exit(1);
 }
 
-function run(...command) {
-  const { status } = spawnSync(command[0], command.slice(1), { stdio: 'inherit' });
-  if (status !== 0) fail(`failed: ${command.join(' ')}`);
+/** Exit code of a command; null when it cannot be run, or is ended. */
+async function statusOf(...command) {
+  child = spawn(command[0], command.slice(1), { stdio: 'inherit' });
+  const [status] = await once(child, 'exit').catch(() => [null]);
+  child = null;
+  return isStopping ? null : status;
+}
+
+async function run(...command) {
+  if ((await statusOf(...command)) !== 0) fail(`failed: ${command.join(' ')}`);
 }
 
 function onPath(program) {
@@ -61,13 +87,13 @@ function packagesInstalled() {
 }
 
 /** Installs system packages (`{ debian, brew }`), or prints the command to run. */
-function install(missing) {
+async function install(missing) {
   const debian = missing.map((program) => program.debian).join(' ');
   if (!onPath('apt-get')) {
     const brew = missing.map((program) => program.brew).join(' ');
     if (!onPath('brew')) fail(`missing: ${debian}. Install with your package manager, then try again`);
     say(`installing with Homebrew: ${brew}`);
-    return run('brew', 'install', ...brew.split(' '));
+    return await run('brew', 'install', ...brew.split(' '));
   }
   const command = `apt-get install -y --no-install-recommends ${debian}`;
   if (process.getuid() !== 0) fail(`missing: ${debian}. Run: sudo ${command}`);
@@ -76,8 +102,8 @@ function install(missing) {
   // Keeps Debian from starting Redis on port 6379. The private Redis uses a socket under var/.
   const forbidServices = !existsSync(POLICY);
   if (forbidServices) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  let status = spawnSync('apt-get', ['update', '-qq'], { stdio: 'inherit' }).status;
-  if (status === 0) status = spawnSync('sh', ['-c', command], { stdio: 'inherit' }).status;
+  let status = await statusOf('apt-get', 'update', '-qq');
+  if (status === 0) status = await statusOf('sh', '-c', command);
   if (forbidServices) rmSync(POLICY);
   if (status !== 0) fail(`failed: ${command}`);
 }
@@ -91,7 +117,7 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
 
 if (!packagesInstalled()) {
   say('installing Node packages (npm ci)');
-  run('npm', 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error');
+  await run('npm', 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error');
 }
 const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim();
 if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)
@@ -103,13 +129,16 @@ if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
 if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
   missing.push({ debian: 'chromium', brew: 'chromium' });
 if (task === 'test' && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
-if (missing.length > 0) install(missing);
+if (missing.length > 0) await install(missing);
 
 const pointer = join(snapshots, 'current');
 if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(pointer)) {
   say('publishing the starter data');
-  run('node', 'build/main.ts', 'starter');
+  process.env.LOG_LEVEL ||= 'warn';
+  await run('node', 'build/main.ts', 'starter');
 } else if (task === 'start' && !SNAPSHOT_ORIGIN && isOfEarlierVersion(readFileSync(pointer, 'utf8').trim())) {
   say('migrating the snapshots of an earlier version');
-  run('node', 'build/main.ts', 'migrate');
+  await run('node', 'build/main.ts', 'migrate');
 }
+// Lets a signal in that came meanwhile: the shell would go on.
+await setImmediate();

@@ -87,7 +87,12 @@ const starter: RunStep = async (context) => {
     const records = await new ProviderLake(context.settings.LAKE_DIR, id).records();
     if (lastGood(records) === null) providers.push(id);
   }
-  return nightlyResult(await nightly(context, { providers, withoutArchive: true, starter: true }));
+  const summary = await nightly(context, { providers, withoutArchive: true, starter: true });
+  const result = nightlyResult(summary);
+  // A first start has little to say when all is well.
+  return result.exitCode === 0 && summary.build
+    ? { ...result, lines: [describeBuild(summary.build)] }
+    : result;
 };
 
 const archive: RunStep = async ({ archive: run }) => {

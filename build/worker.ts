@@ -13,6 +13,7 @@ import { createLog, flushLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { withDecisions } from './editions/with-decisions.ts';
@@ -28,14 +29,22 @@ import { loadDecisions, loadOverrides, openRedis } from './runtime/redis-connect
 /** A nightly run occupies a slot while it waits for its own ingestions. */
 const NIGHTLY_SLOTS = 1;
 
-/** Starts the worker and returns a function that stops it. */
-async function start(settings: Settings, runsNightlyNow: boolean): Promise<() => Promise<void>> {
+async function start(
+  settings: Settings,
+  runsNightlyNow: boolean,
+  shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
+): Promise<void> {
   const connection = await openRedis(settings, createLog(settings), 'tool');
+  shutdownHooks.push(() => connection.close());
   const { redis } = connection;
   const reporter = new RunReporter(redis, Date.now);
+  shutdownHooks.push(() => reporter.close());
   const log = createLog(settings, reporter);
   const jobConnection = connectRedis(connection.settings, log, 'jobs');
+  shutdownHooks.push(async () => jobConnection.disconnect());
   const jobs = new JobService(redis, Date.now);
+  shutdownHooks.push(() => jobs.close());
   const decisions = () => loadDecisions(redis, settings, log);
   const createContext = async (signal: AbortSignal) => ({
     settings,
@@ -52,9 +61,10 @@ async function start(settings: Settings, runsNightlyNow: boolean): Promise<() =>
   });
   const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
   await recover();
-  await migrateStore(await createContext(new AbortController().signal)).catch((error: unknown) =>
+  await migrateStore(await createContext(stopping)).catch((error: unknown) =>
     log.error({ err: error }, 'snapshots of an earlier version are not migrated yet'),
   );
+  stopping.throwIfAborted();
   const worker = startJobWorker({
     redis: jobConnection,
     handlers: createHandlers({ createContext, jobs }),
@@ -62,19 +72,18 @@ async function start(settings: Settings, runsNightlyNow: boolean): Promise<() =>
     concurrency: settings.INGEST_PARALLEL + NIGHTLY_SLOTS,
     onLost: recover,
   });
+  shutdownHooks.push(() => worker.stop());
   await jobs.schedule(settings.NIGHTLY_CRON === 'off' ? null : settings.NIGHTLY_CRON);
   if (runsNightlyNow) await jobs.nightly();
   const { HEALTH_PORT: port, HOST: host } = settings;
-  const stopHealth = port === undefined ? () => {} : await serveWorkerHealth(redis, { port, host });
+  if (port !== undefined) {
+    const stopHealth = await serveWorkerHealth(redis, { port, host });
+    shutdownHooks.push(async () => stopHealth());
+  }
   log.info({ nightly: settings.NIGHTLY_CRON }, 'worker ready');
-  return async () => {
-    stopHealth();
-    await worker.stop();
-    await jobs.close();
-    await reporter.close();
-    jobConnection.disconnect();
-    await connection.close();
-  };
+  await flushLog();
+  // The parent may be gone by now.
+  process.send?.('ready', undefined, {}, () => {});
 }
 
 /** Errors whose message is written for the person at the terminal. All others show their stack. */
@@ -94,21 +103,15 @@ function lowerPriority(): void {
   }
 }
 
-/** Resolves when this process is told to end, which may happen while it starts. */
-const stopRequested = new Promise<void>((resolve) => {
-  for (const event of ['SIGINT', 'SIGTERM', 'disconnect']) process.once(event, () => resolve());
-});
-
 try {
   lowerPriority();
   const { nightly = false } = parseArgs({ options: { nightly: { type: 'boolean' } } }).values;
-  const stop = await start(readSettings(), nightly);
-  await flushLog();
-  // The parent may be gone by now.
-  process.send?.('ready', undefined, {}, () => {});
-  await stopRequested;
-  await stop();
-  process.exit();
+  const settings = readSettings();
+  await runUntilStopped(
+    createLog(settings),
+    (shutdownHooks, stopping) => start(settings, nightly, shutdownHooks, stopping),
+    ['SIGINT', 'SIGTERM', 'disconnect'],
+  );
 } catch (error) {
   printError(error);
   process.exit(1);

@@ -9,14 +9,9 @@ import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
 import { createLog, flushLog } from '../data/runtime/log.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
+import { runUntilStopped, type ShutdownHook, unlessStopped } from '../data/runtime/stop-signals.ts';
 import { startChildProcess } from './process/child-process.ts';
-import {
-  resolveRedisUrl,
-  runShutdownHooks,
-  type ShutdownHook,
-  shutDownOnSignal,
-  startFailureReason,
-} from './process/lifecycle.ts';
+import { resolveRedisUrl, startFailureReason } from './process/lifecycle.ts';
 import { findPort } from './process/ports.ts';
 import { keepTickObject } from './process/tick-object.ts';
 
@@ -25,12 +20,14 @@ async function startSingleProcess(
   settings: Settings,
   log: Logger,
   shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
 ): Promise<string> {
   const port = await findPort(settings.PORT, settings.HOST);
-  const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
+  const redisUrl = await resolveRedisUrl(settings, shutdownHooks, stopping);
   const { startServerProcess } = await import('./process/server-process.ts');
   const options = { redisUrl, port, reusePort: false, processCount: 1 };
   const server = await startServerProcess(settings, options, log, shutdownHooks);
+  stopping.throwIfAborted();
   if (server.metrics && settings.METRICS_PORT !== undefined) {
     const { serveMetrics } = await import('./http/metrics.ts');
     shutdownHooks.push(await serveMetrics(server.metrics, settings.METRICS_PORT, settings.HOST));
@@ -38,34 +35,41 @@ async function startSingleProcess(
   return server.startLeaderTasks();
 }
 
-async function startPrimary(settings: Settings, log: Logger, shutdownHooks: ShutdownHook[]): Promise<string> {
+async function startPrimary(
+  settings: Settings,
+  log: Logger,
+  shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
+): Promise<string> {
   const { startWorkers } = await import('./process/primary.ts');
-  return startWorkers(import.meta.filename, settings, log, shutdownHooks);
+  return startWorkers(import.meta.filename, settings, log, shutdownHooks, stopping);
 }
 
 /** Resolves when the program is ready, so that the banner comes after its messages. */
-async function startBeside(program: string, log: Logger, shutdownHooks: ShutdownHook[]): Promise<void> {
+async function startBeside(
+  program: string,
+  log: Logger,
+  shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
+): Promise<void> {
   const child = startChildProcess(program, log);
   shutdownHooks.push(() => child.stop());
-  await child.ready;
+  await unlessStopped(child.ready, stopping);
 }
 
 async function main(): Promise<void> {
   const settings = readSettings();
   const log = createLog(settings);
-  const shutdownHooks: ShutdownHook[] = [];
-  shutDownOnSignal(shutdownHooks, log);
-  try {
+  await runUntilStopped(log, async (shutdownHooks, stopping) => {
     const start = settings.WORKERS > 1 ? startPrimary : startSingleProcess;
-    const startupBanner = await start(settings, log, shutdownHooks);
+    const startupBanner = await start(settings, log, shutdownHooks, stopping);
+    stopping.throwIfAborted();
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
-    if (beside !== undefined) await startBeside(beside, log, shutdownHooks);
+    if (beside !== undefined) await startBeside(beside, log, shutdownHooks, stopping);
     await flushLog();
+    stopping.throwIfAborted();
     process.stdout.write(startupBanner);
-  } catch (error) {
-    await runShutdownHooks(shutdownHooks, log);
-    throw error;
-  }
+  });
 }
 
 async function startWorker(): Promise<void> {

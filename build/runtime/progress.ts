@@ -47,6 +47,7 @@ export function combineObservers(...observers: readonly BuildObserver[]): BuildO
 const BAR_WIDTH = 24;
 const REDRAW_MS = 80;
 const CLEAR_LINE = '\u001b[2K';
+const CLEAR_BELOW = '\u001b[J';
 const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A` : '');
 
 /** `#####.....  210/478 indicators  1,234,567 rows  34 MB` */
@@ -72,7 +73,7 @@ export interface Terminal {
 
 export interface ProgressDisplay extends BuildObserver {
   onProgress(event: ProgressEvent): void;
-  /** Draws the last state and leaves the cursor below it. */
+  /** Erases what is drawn: the result says how it ended. */
   close(): void;
 }
 
@@ -95,8 +96,9 @@ export function terminalProgress(terminal: Terminal, now: () => number): Progres
       if (now() - drawnAt >= REDRAW_MS || event.done === event.total) draw();
     },
     close() {
-      if (lines.size > 0) draw();
+      if (drawn > 0) terminal.write(`${up(drawn)}\r${CLEAR_BELOW}`);
       lines.clear();
+      drawn = 0;
     },
   };
 }

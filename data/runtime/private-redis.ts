@@ -3,7 +3,8 @@
  *
  * - Processes share it by reference counting. The first one starts the server, later ones join, the last one shuts it
  *   down. A file lock serialises these steps, so nobody joins a server that is shutting down.
- * - It runs in its own process group: Ctrl-C reaches the gateway only, which releases it after finishing its work.
+ * - It runs in its own process group: Ctrl-C reaches the gateway only, which releases it after finishing its work. A
+ *   process that exits without releasing it ends the server that it started.
  * - If the server dies while it is in use, a holder restarts it on the same files.
  *
  * `appendfsync always`: a command is on disk before it is acknowledged, so neither a kill nor a power cut loses a grant,
@@ -44,6 +45,13 @@ const START_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 30_000;
 const POLL_MS = 20;
 const REGAIN_EVERY_MS = 500;
+
+/** Servers that this process started and has not released, by socket. */
+const started = new Map<string, ChildProcess>();
+process.on('exit', () => {
+  for (const server of started.values()) server.kill();
+});
+
 /** Linux allows 107 bytes for a socket path, macOS 103. */
 const SOCKET_PATH_BYTES = 100;
 
@@ -212,6 +220,7 @@ async function joinOrStart(place: Place): Promise<Redis> {
 /** Null when the binary does not exist. */
 async function spawnServer(binary: string, place: Place): Promise<ChildProcess | null> {
   const child = spawn(binary, serverArguments(place), { cwd: place.dir, detached: true, stdio: 'ignore' });
+  started.set(place.socket, child);
   const spawned = await new Promise<boolean>((settle) => {
     child.once('spawn', () => settle(true));
     child.once('error', () => settle(false));
@@ -250,6 +259,7 @@ async function releaseServer(place: Place, control: Redis): Promise<void> {
     await withLock(place, () => shutDownIfLast(control));
   } finally {
     disconnect(control);
+    started.delete(place.socket);
   }
 }
 

@@ -8,7 +8,8 @@
  */
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { resolveRedisUrl, type ShutdownHook } from './lifecycle.ts';
+import { type ShutdownHook, unlessStopped } from '../../data/runtime/stop-signals.ts';
+import { resolveRedisUrl } from './lifecycle.ts';
 import { canReusePort, findPort } from './ports.ts';
 import { WorkerGroup } from './worker-group.ts';
 
@@ -18,14 +19,15 @@ export async function startWorkers(
   settings: Settings,
   log: Logger,
   shutdownHooks: ShutdownHook[],
+  stopping: AbortSignal,
 ): Promise<string> {
   const port = await findPort(settings.PORT, settings.HOST);
   const reusePort = await canReusePort(port, settings.HOST);
   // The processes load while Redis starts.
   const group = new WorkerGroup(program, settings.WORKERS, log);
-  const redisUrl = await resolveRedisUrl(settings, shutdownHooks);
   shutdownHooks.push(() => group.stop());
-  const startupBanner = await group.start({ port, reusePort, redisUrl });
+  const redisUrl = await resolveRedisUrl(settings, shutdownHooks, stopping);
+  const startupBanner = await unlessStopped(group.start({ port, reusePort, redisUrl }), stopping);
   if (settings.METRICS_PORT !== undefined) {
     const { groupMetrics, serveMetrics } = await import('../http/metrics.ts');
     const metrics = groupMetrics(() => group.readyCount);

@@ -11,6 +11,7 @@ import { OperatorStore, type SignIn } from '../../admin/operators.ts';
 import { ADMIN_ROOT } from '../../admin/plugin.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
+import type { ShutdownHook } from '../../data/runtime/stop-signals.ts';
 import { AccountStore } from '../accounts/account-store.ts';
 import { AuditLog } from '../accounts/audit/audit-log.ts';
 import { salesTermsOf } from '../accounts/invoices/sales-terms.ts';
@@ -29,7 +30,6 @@ import { Scrub } from '../snapshot/scrub.ts';
 import { SnapshotStore } from '../snapshot/store.ts';
 import { AvailabilityLog } from '../status/availability.ts';
 import { monitorReadiness } from '../status/monitor.ts';
-import type { ShutdownHook } from './lifecycle.ts';
 import { StartTasks } from './start-tasks.ts';
 import { startupBanner } from './startup-banner.ts';
 

@@ -5,7 +5,8 @@
 import { inspect } from 'node:util';
 import { createLog, flushLog } from '../../data/runtime/log.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import { runShutdownHooks, type ShutdownHook, startFailureReason } from './lifecycle.ts';
+import { runShutdownHooks, type ShutdownHook } from '../../data/runtime/stop-signals.ts';
+import { startFailureReason } from './lifecycle.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 import { type StartMessage, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
 
@@ -23,6 +24,7 @@ export function runWorker(): void {
   const settings = readSettings();
   let log = createLog(settings);
   let server: ServerProcess | null = null;
+  let starting: Promise<void> = Promise.resolve();
   const start = async ({ worker, workerCount, ...listenOptions }: StartMessage): Promise<void> => {
     log = log.child({ worker });
     const options = {
@@ -41,7 +43,11 @@ export function runWorker(): void {
   const handle = async (message: ToWorker): Promise<void> => {
     if (message.kind === 'check_pointer') return server?.checkPointer();
     if (message.kind === 'verify_file') return server?.verifyFile(message.file);
-    if (message.kind === 'start') return start(message);
+    if (message.kind === 'start') {
+      starting = start(message);
+      return starting;
+    }
+    await starting;
     await runShutdownHooks(shutdownHooks, log);
     process.exit(0);
   };

@@ -183,7 +183,9 @@ export class SnapshotStore implements Snapshots {
     this.#current = next;
     before?.retire();
     this.#shared.observations.popularity.indicators = next.catalogue.indicators.size;
-    this.#options.log.info({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');
+    // The start-up banner says what a start opened.
+    const level = this.#timer ? 'info' : 'debug';
+    this.#options.log[level]({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');
     for (const listener of this.#listeners) listener();
   }
 }

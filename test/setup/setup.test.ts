@@ -1,10 +1,12 @@
 /** The set-up script is silent when nothing is missing, and prints the command to run when it may not install. */
-import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { oldWorld } from '../build/publish/old-layout.ts';
+import { pidFrom } from '../signals.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
 
@@ -85,5 +87,17 @@ describe('build/setup.mjs', () => {
       status: 1,
       said: 'setup: installing with Homebrew: redis\nsetup: failed: brew install redis\n',
     });
+  });
+
+  it('ends its running command with the shell that started it', async () => {
+    await program('slow', 'brew', 'echo $$; exec /bin/sleep 600');
+    const shell = spawn('/bin/sh', ['-c', `"${process.execPath}" "${SETUP}" bench && true`], {
+      env: { PATH: [bare, join(dir, 'slow')].join(delimiter) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = await once(shell.stdout, 'data');
+    const brew = pidFrom(String(line).trim());
+    shell.kill('SIGTERM');
+    await expect.poll(() => readFile(`/proc/${brew}/cmdline`, 'utf8').catch(() => '')).toBe('');
   });
 });

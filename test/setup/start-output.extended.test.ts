@@ -1,0 +1,26 @@
+/** What `npm start` prints from an empty directory: at most 25 lines when all is well. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startRedis, type TestRedis } from '../redis.ts';
+import { lineCount, StartDirectory } from './npm-start.ts';
+
+const MOST_LINES = 25;
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.stop());
+
+test.each([
+  ['a terminal', 'its private Redis'],
+  ['a terminal', 'a given Redis'],
+  ['a pipe', 'its private Redis'],
+  ['a pipe', 'a given Redis'],
+])('to %s, with %s', async (target, server) => {
+  await using directory = await StartDirectory.create();
+  const settings = { REDIS_URL: server === 'a given Redis' ? redis.url : '' };
+  const start = directory.start(settings, target === 'a terminal');
+  expect(await start.servesWithin(150_000), start.output()).toBe(true);
+  expect(start.output()).toContain('publishing the starter data');
+  expect(lineCount(start.output()), start.output()).toBeLessThanOrEqual(MOST_LINES);
+});
