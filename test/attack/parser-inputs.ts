@@ -8,6 +8,7 @@ const HEAD = 15 * KB;
 const FORM = 64_000;
 const STRIPE_EVENT = 1_000_000;
 const MCP_BODY = 256_000;
+const LEASED_FILE = '/v1/files/alpha.life_expectancy.parquet?dry_run=true';
 
 /** What the requests need of the service. */
 export interface Access {
@@ -63,6 +64,7 @@ const chunked = (target: string, body: string, ...headers: string[]): string =>
 
 const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded';
 const JSON_TYPE = 'Content-Type: application/json';
+const MULTIPART_TYPE = 'Content-Type: multipart/form-data; boundary=a';
 const bearer = ({ key }: Access): string => `Authorization: Bearer ${key}`;
 
 type Row = [input: string, status: number, request: ParserInput['request']];
@@ -85,6 +87,18 @@ const keyed = (name: string, target: string, value: (size: number) => string, in
   rows(`parameter \`${name}\``, HEAD, [
     [input, 422, (size, access) => get(`${target}${name}=${value(size)}`, bearer(access))],
   ]);
+
+/** A header of a call that reads a file, and pays nothing. */
+const ofFile = (name: string, status: number, inputs: [string, (size: number) => string][]): ParserInput[] =>
+  rows(
+    `header \`${name}\``,
+    HEAD,
+    inputs.map(([input, value]) => [
+      input,
+      status,
+      (size, access) => get(LEASED_FILE, bearer(access), `${name}: ${value(size)}`),
+    ]),
+  );
 
 const form = (input: string, body: (size: number) => string, status = 403): Row => [
   input,
@@ -152,6 +166,7 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ['`%2f…`', 404, (size) => get(`/v1/indicators/${filled('%2f', size)}`)],
     ['`%C3%A9…`', 404, (size) => get(`/v1/indicators/${filled('%C3%A9', size)}`)],
     ['`/…`', 404, (size) => get(filled('/', size))],
+    ['a long token', 410, (size) => get(`/account/confirm/${filled('a', size)}`)],
     ['`a/…` below an area', 401, (size) => get(`/account/${filled('a/', size)}`)],
     ['one long segment, by another method', 405, (size) => post(`/v1/indicators/${filled('a', size)}`, '')],
     ['many segments, by another method', 404, (size) => post(`/v1/${filled('a/', size)}`, '')],
@@ -175,6 +190,9 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
   ),
   ...keyed('as_of', '/v1/data?indicator=x&', (size) => `${filled('+', size)}01:00x`, 'blanks'),
   ...keyed('limit', '/v1/indicators?', (size) => filled('9', size), 'digits'),
+  ...rows('parameter `next`', HEAD, [
+    ['a long path', 422, (size) => get(`/account/sign-in?next=/account/${filled('a/', size)}`)],
+  ]),
   ...rows('parameter `q`', HEAD, [
     ['different words', 422, (size) => get(`/v1/indicators?q=${words(size)}`)],
     [
@@ -211,12 +229,15 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ['nothing but commas', (size) => filled(',', size)],
     ['one tag in many headers', (size) => filled('"a"\r\nIf-None-Match:', size)],
   ]),
+  ...ofFile('If-None-Match', 200, [['weak tags, to a file', (size) => filled('W/"a",', size)]]),
   ...header('If-Match', '/v1/topics', 200, [['weak tags', (size) => filled('W/"a",', size)]]),
-  ...header('Range', '/v1/topics', 200, [
+  ...ofFile('Range', 200, [
     ['digits', (size) => `bytes=${filled('0', size)}-x`],
-    ['blanks', (size) => `bytes=${spaces(size)}x`],
+    ['blanks', (size) => `bytes=0-${spaces(size)}x`],
     ['many ranges', (size) => `bytes=${filled('0-0,', size)}`],
+    ['a long number', (size) => `bytes=0-${filled('9', size)}`],
   ]),
+  ...ofFile('If-Range', 200, [['a long tag', (size) => `"${filled('a', size)}"\r\nRange: bytes=0-1`]]),
   ...header('Accept', '/nothing', 404, [['`text/…`', (size) => filled('text/', size)]]),
   ...header('Accept-Encoding', '/v1/topics', 200, [
     ['different codings', (size) => numbered((number) => `a${number};q=0.5,`, size)],
@@ -269,6 +290,16 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
   ...rows('headers', HEAD, [
     ['one name', 200, (size) => get('/v1/topics', ...manyHeaders(size, () => 'a'))],
     ['different names', 200, (size) => get('/v1/topics', ...manyHeaders(size, (number) => `a${number}`))],
+    [
+      'different names, to a page',
+      200,
+      (size) => get('/account/sign-up', ...manyHeaders(size, (number) => `a${number}`)),
+    ],
+    [
+      'different names, to MCP',
+      403,
+      (size) => get('/mcp', 'Origin: https://other.example', ...manyHeaders(size, (number) => `a${number}`)),
+    ],
   ]),
   ...rows('form', FORM, [
     form('one name beyond the thousand allowed, `a&…`', (size) => filled('a&', size), 400),
@@ -280,7 +311,25 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     form('names that are numbers', (size) => namesOf(Math.min(size, 12_000), '7')),
     sent('different names, with its tokens', (size) => namesOf(size - 500, 'x', 990)),
     sent('a long address, with its tokens', (size) => `name=a&email=${filled('a@', size - 500)}`),
+    [
+      'a long token',
+      403,
+      (size, { cookie }) =>
+        post('/account/sign-up', `_csrf=${filled('a-', size)}`, FORM_TYPE, `Cookie: ${cookie}`),
+    ],
     ['to a path that does not exist', 404, (size) => post('/none', filled('a&', size), FORM_TYPE)],
+  ]),
+  ...rows('multipart, which is refused', FORM, [
+    [
+      'boundaries, to a form',
+      403,
+      (size) => post('/account/sign-in', filled('--a\r\n', size), MULTIPART_TYPE),
+    ],
+    [
+      'boundaries, to an operation',
+      405,
+      (size) => post('/v1/topics', filled('--a\r\n', size), MULTIPART_TYPE),
+    ],
   ]),
   ...rows('JSON on a path that reads none', FORM, [
     ['opening brackets, to a form', 403, (size) => post('/account/sign-in', filled('[', size), JSON_TYPE)],
