@@ -7,6 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clearInterval, setInterval } from 'node:timers';
+import { isMainThread } from 'node:worker_threads';
 
 /** A turn that takes longer blocks the process. */
 export const TURN_MAX_MS = 100;
@@ -107,8 +108,12 @@ export class ChildEventLoops implements AsyncDisposable {
   }
 }
 
-/** Called in a watched child: writes down its turns, each at once. @param url with which the module was preloaded */
+/**
+ * Called in a watched child: writes down its turns, each at once. Threads beside the main one keep nobody waiting.
+ * @param url with which the module was preloaded
+ */
 export function noteTurns(url: string, append: (file: string, line: string) => void): void {
+  if (!isMainThread) return;
   const file = new URL(url).searchParams.get(TURNS_FILE);
   if (file === null) throw new Error('no file for the turns');
   new EventLoopWatchdog((turn) => {

@@ -1,6 +1,7 @@
 /** Fuzzes every page and form of the operator area and of the account pages. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
 import { fuzzSite, walk } from './site-fuzz.ts';
 
@@ -29,12 +30,14 @@ describe('the operator area', () => {
       const visitor = await service.signedIn();
       const site = await walk(visitor, '/admin/');
       expect(site.forms.length).toBeGreaterThan(5);
+      using watchdog = new EventLoopWatchdog();
       const statuses = await fuzzSite({
         visitor,
         site,
         runs: RUNS,
         signIn: () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD),
       });
+      expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
       expect(statuses.get(200)).toBeGreaterThan(100);
       expect((statuses.get(422) ?? 0) + (statuses.get(400) ?? 0)).toBeGreaterThan(10);
     },
@@ -56,12 +59,14 @@ describe('the account pages', () => {
       await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
       const site = await walk(visitor, '/account/');
       expect(site.forms.length).toBeGreaterThan(5);
+      using watchdog = new EventLoopWatchdog();
       const statuses = await fuzzSite({
         visitor,
         site,
         runs: RUNS,
         signIn: () => harness.signIn(visitor, email, PASSWORD),
       });
+      expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
       expect(statuses.get(200)).toBeGreaterThan(100);
     },
     MANY_SECONDS,

@@ -1,6 +1,7 @@
 /** Fuzzes the public routes from the OpenAPI description: never a 500, internal detail or a wrong charge. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { OPERATIONS as DESCRIBED } from './cases.ts';
 import { expectValidRequestsAnswered, fuzzPublicRoutes } from './public-fuzz.ts';
@@ -24,7 +25,9 @@ test(
   'any request gets an answer of the description and is charged what X-Credits-Charged says',
   async () => {
     const before = await service.balance(owner);
+    using watchdog = new EventLoopWatchdog();
     const { statuses, charged } = await fuzzPublicRoutes(service, owner, { runs: 8_000 });
+    expect(watchdog.longest_ms).toBeLessThan(TURN_MAX_MS);
     expect(before - (await service.balance(owner))).toBe(charged);
     // The cases must reach every kind of answer.
     for (const status of [200, 400, 401, 404, 422])

@@ -56,7 +56,8 @@ export async function walk(visitor: Visitor, root: string): Promise<FoundSite> {
 /** Must appear as text or not at all. */
 const MARK = '<i id=mark>"\'{{7191*13}}';
 
-const NASTY = fc.oneof(
+/** Values of fields that are known to break pages. */
+export const NASTY_FIELDS = fc.oneof(
   fc.constantFrom(
     MARK,
     '',
@@ -132,13 +133,13 @@ function actsOn(site: FoundSite): fc.Arbitrary<Act> {
   const forms = form.chain((chosen) =>
     fc.record({
       form: fc.constant(chosen),
-      fields: fc.array(fc.tuple(fc.constantFrom('extra', ...chosen.fields), NASTY), {
+      fields: fc.array(fc.tuple(fc.constantFrom('extra', ...chosen.fields), NASTY_FIELDS), {
         maxLength: chosen.fields.length + 1,
       }),
     }),
   );
   const paths = [...new Set(site.pages.map((page) => page.split('?', 1)[0] ?? ''))];
-  const values = fc.oneof(NASTY.map(encodeURIComponent), fc.constantFrom('%ff', '%', '%00'));
+  const values = fc.oneof(NASTY_FIELDS.map(encodeURIComponent), fc.constantFrom('%ff', '%', '%00'));
   const queries = fc
     .tuple(fc.constantFrom(...paths), fc.constantFrom(...QUERY_NAMES), values)
     .map(([page, name, value]) => ({ path: `${page}?${name}=${value.slice(0, 3_000)}` }));

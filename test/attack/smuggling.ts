@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export const SMUGGLED_ID = 'smuggled-1';
 const INNER = `GET /v1/ping HTTP/1.1\r\nHost: a\r\nX-Request-Id: ${SMUGGLED_ID}\r\n\r\n`;
@@ -60,11 +61,14 @@ export const SMUGGLING_SHAPES: readonly (readonly [name: string, bytes: string])
   ['a future protocol version', `GET /v1/topics HTTP/2.0\r\nHost: a\r\n\r\n${INNER}`],
 ];
 
+/** Ends what hangs. */
+const SILENT_MAX_MS = 60_000;
+
 /**
- * Sends bytes and half-closes the connection.
+ * Sends bytes, as a whole or in pieces, and half-closes the connection.
  * @returns everything received until the server closed it.
  */
-export async function exchange(port: number, bytes: string): Promise<string> {
+export async function exchange(port: number, bytes: string | readonly string[]): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   await once(socket, 'connect');
   let text = '';
@@ -73,8 +77,14 @@ export async function exchange(port: number, bytes: string): Promise<string> {
     text += piece;
   });
   socket.on('error', () => socket.destroy());
-  socket.end(bytes, 'latin1');
-  await once(socket, 'close');
+  socket.setTimeout(SILENT_MAX_MS, () => socket.destroy());
+  const closed = once(socket, 'close');
+  for (const piece of [bytes].flat()) {
+    socket.write(piece, 'latin1');
+    await nextTurn();
+  }
+  socket.end();
+  await closed;
   return text;
 }
 

@@ -1,4 +1,7 @@
-/** Schemathesis generates requests from the served description, sound and unsound ones, and checks every answer. */
+/**
+ * Schemathesis generates requests from the served description, sound and unsound ones, and checks every answer, while the
+ * event loop of the service is watched.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -7,8 +10,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OPERATIONS } from '../../../gateway/operations/registry.ts';
+import { FuzzedService } from '../../attack/fuzzed-service.ts';
+import { TURN_MAX_MS } from '../../event-loop-watchdog.ts';
 import { installPackages, pythonPath } from '../../python-packages.ts';
-import { Service } from '../service.ts';
 
 const PACKAGES = ['schemathesis==4.32.5'];
 /** Generated for each operation and phase, besides those that cover its description. */
@@ -18,17 +22,17 @@ const SEED = 2026;
 const INSTALLED_WITHIN_MS = 900_000;
 const RUN_WITHIN_MS = 1_800_000;
 
-let service: Service;
+let service: FuzzedService;
 let folder: string;
 
 beforeAll(async () => {
   await installPackages(PACKAGES);
   folder = await mkdtemp(join(tmpdir(), 'alm-schemathesis-'));
   await cp(join(import.meta.dirname, 'schemathesis'), folder, { recursive: true });
-  service = await Service.start();
+  service = await FuzzedService.start();
 }, INSTALLED_WITHIN_MS);
 afterAll(async () => {
-  await service?.stop();
+  await service?.[Symbol.asyncDispose]();
   if (folder !== undefined) await rm(folder, { recursive: true });
 });
 
@@ -41,15 +45,15 @@ interface Report {
 }
 
 test('finds nothing', { timeout: RUN_WITHIN_MS }, async () => {
-  const { key } = await service.account({ credits: 100_000_000 });
-  const { data }: { data: { id: string }[] } = (await service.get('/v1/indicators')).json;
+  const indicators = await fetch(`${service.url}/v1/indicators`);
+  const { data } = (await indicators.json()) as { data: { id: string }[] };
   const child = spawn(
     'env',
     [
       `PYTHONPATH=${pythonPath(PACKAGES)}`,
       `INDICATORS=${data.map(({ id }) => id).join(',')}`,
       ...['python3', '-m', 'schemathesis.cli', '--no-color', '--config-file', 'schemathesis.toml'],
-      ...['run', `${service.url}/v1/openapi.json`, '--header', `Authorization: Bearer ${key}`],
+      ...['run', `${service.url}/v1/openapi.json`, '--header', `Authorization: Bearer ${service.access.key}`],
       ...['--checks', 'all', '--max-examples', String(EXAMPLES), '--seed', String(SEED)],
       ...['--continue-on-failure', '--report', 'json', '--report-json-path', 'report.json'],
     ],
@@ -61,4 +65,6 @@ test('finds nothing', { timeout: RUN_WITHIN_MS }, async () => {
   expect([report.failures, report.errors]).toEqual([[], []]);
   expect(report.operations.tested).toBeGreaterThanOrEqual(OPERATIONS.length);
   expect(report.test_cases.generated).toBeGreaterThan(EXAMPLES * OPERATIONS.length * 0.5);
+  const turn = await service.longestTurn();
+  expect(turn?.cpu_ms ?? 0, JSON.stringify(turn)).toBeLessThan(TURN_MAX_MS);
 });

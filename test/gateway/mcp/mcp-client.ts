@@ -23,7 +23,7 @@ let id = 0;
 const namedBy = (params: Record<string, unknown>): string | undefined =>
   (params.name ?? params.uri) as string | undefined;
 
-function envelope(method: string, params: Record<string, unknown>, revision: Revision) {
+export function envelope(method: string, params: Record<string, unknown>, revision: Revision) {
   const accept = 'application/json, text/event-stream';
   const common = { 'content-type': 'application/json', accept, 'mcp-protocol-version': revision };
   if (revision !== '2026-07-28') return { headers: common, params };
