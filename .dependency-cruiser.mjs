@@ -24,6 +24,7 @@ const ENTRY_POINTS = `^(${[
   'gateway/http/openapi.ts',
   'gateway/main.ts',
   'gateway/accounts/invoices/invoice-thread.ts',
+  'gateway/accounts/sign-in/password-thread.ts',
   'gateway/pages/site/charts/png-thread.ts',
   'gateway/pages/site/island.js', // loaded by the browser
   'gateway/snapshot/verify-thread.ts',

@@ -13,7 +13,7 @@ import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
 import { AccountError } from '../gateway/accounts/records.ts';
 import { passwordProblem } from '../gateway/accounts/sign-in/password-policy.ts';
-import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
+import { PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
 import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
 import type { Session, SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
 import type { LoginRecord } from '../gateway/accounts/sign-in/sign-in.ts';
@@ -50,11 +50,7 @@ export class OperatorStore {
   readonly #passwords: PasswordHasher;
   readonly #secondFactor: SecondFactorStore;
 
-  constructor(
-    redis: RedisClient,
-    now: () => number,
-    passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator }),
-  ) {
+  constructor(redis: RedisClient, now: () => number, passwords = new PasswordHasher()) {
     this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
     this.#now = now;

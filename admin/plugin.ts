@@ -13,7 +13,7 @@ import { JobQueue } from '../gateway/accounts/jobs/queue.ts';
 import { SignedLinks } from '../gateway/accounts/mail/signed-links.ts';
 import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
 import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
-import { HASHES_AT_A_TIME, PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
+import { PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
 import { PendingSignIns } from '../gateway/accounts/sign-in/pending-sign-ins.ts';
 import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
 import { SessionStore, type SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
@@ -91,7 +91,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const store = { redis, now, random: randomBytes };
   const sessions = new SessionStore(redis, now, 'operator');
-  const passwords = new PasswordHasher({ concurrency: HASHES_AT_A_TIME.operator });
+  const passwords = new PasswordHasher();
   const operators = new OperatorStore(redis, now, passwords);
   const links = new SignedLinks({ redis, now, random: randomBytes });
   const secondFactor = new SecondFactorStore(store, 'operator');

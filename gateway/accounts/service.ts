@@ -36,7 +36,7 @@ import { PersonStore } from './people/person-store.ts';
 import { ExportFiles } from './privacy/export-files.ts';
 import { PrivacyService } from './privacy/privacy-service.ts';
 import { PrivacyRequestStore } from './privacy/request-store.ts';
-import { HASHES_AT_A_TIME, PasswordHasher } from './sign-in/passwords.ts';
+import { PasswordHasher } from './sign-in/passwords.ts';
 import { openWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 
 /** Longest wait for an unreachable Redis while stopping. */
@@ -175,7 +175,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
       handlers,
       givenUpJobs,
     },
-    passwords: dependencies.passwords ?? new PasswordHasher({ concurrency: HASHES_AT_A_TIME.account }),
+    passwords: dependencies.passwords ?? new PasswordHasher(),
     startWorker() {
       const blocking = connectRedis(settings, log, 'jobs');
       stops.push(async () => blocking.disconnect());

@@ -12,7 +12,8 @@ import { parseQueryString } from '../operations/parameters.ts';
 import { BrokenBody, boundPieces, clientErrors, isBodyBroken } from './client-errors.ts';
 import { limitConnections } from './connections.ts';
 import { frameworkErrors } from './error-handlers.ts';
-import { clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
+import { takeFairTurns } from './fair-turns.ts';
+import { addressReader, clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
 import { serveChecked } from './request-checks.ts';
 import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
 import { IDLE_MS } from './slow-clients.ts';
@@ -71,7 +72,8 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
     genReqId: () => randomId(),
     serverFactory: (framework) => {
       const server = createListening();
-      serveChecked(server, listener ? listener(framework) : framework, randomId);
+      const served = listener ? listener(framework) : framework;
+      serveChecked(server, takeFairTurns(served, addressReader(settings)), randomId);
       return server;
     },
     forceCloseConnections: 'idle',

@@ -64,7 +64,7 @@ export interface AnyAdminService {
 }
 
 /** Its hashes have the stored form, with parameters that cost a test no time. */
-const QUICK_HASHER = new PasswordHasher({ concurrency: 1, cost: 16 });
+const QUICK_HASHER = new PasswordHasher(16);
 
 interface AdminOptions {
   /** Default: from the settings. */

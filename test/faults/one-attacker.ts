@@ -25,7 +25,7 @@ export interface OneAttackerScale {
   held: number;
 }
 
-const FULL: OneAttackerScale = { alone_ms: 3_000, beside_ms: 8_000, held: 2_000 };
+const FULL: OneAttackerScale = { alone_ms: 6_000, beside_ms: 6_000, held: 2_000 };
 const CONNECTIONS = 32;
 const EDITIONS = 30;
 /** Different requests of an attack. */

@@ -63,7 +63,7 @@ async function createPeople(deployment: Deployment, count: number): Promise<stri
   const redis = await deployment.connect();
   const persons = new PersonStore({ redis, now: Date.now, random: randomBytes });
   const store = storeOn(redis);
-  const hashed = await new PasswordHasher({ concurrency: 1 }).hash(PASSWORD);
+  const hashed = await new PasswordHasher().hash(PASSWORD);
   const emails = Array.from({ length: count }, () => `${randomBytes(8).toString('hex')}@example.org`);
   for (const email of emails) {
     const { account_id } = await store.create({ email, verified: true, by: 'faults' });

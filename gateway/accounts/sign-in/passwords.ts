@@ -2,13 +2,16 @@
  * Passwords, hashed with scrypt. The stored text contains the parameters, so they can be raised without locking
  * anybody out.
  *
- * Hashing needs memory and a thread of the pool that also reads files. Each hasher runs few hashes at a time and lets at
- * most 100 wait, so a flood of sign-ins cannot slow down the public routes; further ones fail with `busy`. Operators and
- * account holders have a hasher each, so that they never wait in one queue.
+ * A hash takes some 60 ms of a processor and 32 MB. Each hasher has one thread of low priority and lets at most 100 wait, so
+ * that a flood of sign-ins cannot slow down the public routes; further ones fail with `busy`. Operators and account holders
+ * have a hasher each, so that they never wait in one queue.
  */
-import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { randomBytes, type ScryptOptions, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import { AccountError } from '../records.ts';
+import type { HashJob } from './password-thread.ts';
 
 const COST = 2 ** 15;
 const BLOCK_SIZE = 8;
@@ -17,26 +20,16 @@ const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 const MAX_WAITING = 100;
 
-/** How many hashes of each run at a time. The thread pool has four threads; one stays free for reading files. */
-export const HASHES_AT_A_TIME = { account: 2, operator: 1 } as const;
-
-export interface HashingOptions {
-  concurrency: number;
-  /** Default: that of a service. Tests take a low one. */
-  cost?: number;
-}
-
 export class PasswordHasher {
-  readonly #concurrency: number;
   readonly #cost: number;
-  readonly #limit: LimitFunction;
+  readonly #oneByOne = pLimit(1);
+  #thread: Worker | null = null;
   /** Checked for unknown addresses, so that they take the same time. */
   readonly #dummy: string;
 
-  constructor({ concurrency, cost = COST }: HashingOptions) {
-    this.#concurrency = concurrency;
+  /** @param cost tests take a low one */
+  constructor(cost = COST) {
     this.#cost = cost;
-    this.#limit = pLimit(concurrency);
     this.#dummy = ['scrypt', cost, BLOCK_SIZE, PARALLEL, 'A'.repeat(22), 'A'.repeat(43)].join('$');
   }
 
@@ -64,18 +57,29 @@ export class PasswordHasher {
   }
 
   async #derive(password: string, salt: Buffer, bytes: number, options: ScryptOptions): Promise<Buffer> {
-    if (this.#limit.activeCount + this.#limit.pendingCount >= this.#concurrency + MAX_WAITING)
+    if (this.#oneByOne.activeCount + this.#oneByOne.pendingCount > MAX_WAITING)
       throw new AccountError('busy', 'Too many people are signing in right now; try again shortly.');
     const { N = COST, r = BLOCK_SIZE } = options;
     // Twice what the algorithm needs; Node's default of 32 MiB is just too little for these parameters.
     const maxmem = 256 * N * r;
-    return this.#limit(
-      () =>
-        new Promise<Buffer>((resolve, reject) => {
-          scrypt(password.normalize('NFC'), salt, bytes, { ...options, maxmem }, (error, hash) =>
-            error ? reject(error) : resolve(hash),
-          );
-        }),
-    );
+    const job = { password: password.normalize('NFC'), salt, bytes, options: { ...options, maxmem } };
+    return this.#oneByOne(() => this.#inThread(job));
+  }
+
+  /** The thread keeps the process alive only while it works. */
+  async #inThread(job: HashJob): Promise<Buffer> {
+    this.#thread ??= new Worker(new URL('./password-thread.ts', import.meta.url));
+    const thread = this.#thread;
+    thread.ref();
+    try {
+      thread.postMessage(job);
+      const [hash]: Uint8Array[] = await once(thread, 'message');
+      return Buffer.from(hash ?? []);
+    } catch (error) {
+      this.#thread = null;
+      throw error;
+    } finally {
+      thread.unref();
+    }
   }
 }

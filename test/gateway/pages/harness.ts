@@ -37,7 +37,7 @@ export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
 
 /** Hashes at the lowest cost. `accounts/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
-const cheapPasswords = () => new PasswordHasher({ concurrency: 4, cost: 16 });
+const cheapPasswords = () => new PasswordHasher(16);
 
 interface SomeRedis {
   url: string;

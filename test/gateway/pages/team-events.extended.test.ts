@@ -26,7 +26,7 @@ let hashed: string;
 let teams = 0;
 beforeAll(async () => {
   harness = await startAccountPages();
-  hashed = await new PasswordHasher({ concurrency: 1, cost: 16 }).hash(PASSWORD);
+  hashed = await new PasswordHasher(16).hash(PASSWORD);
 });
 afterAll(() => harness.stop());
 
