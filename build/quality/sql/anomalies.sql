@@ -71,7 +71,7 @@ WITH published AS MATERIALIZED (
     *,
     round(abs(d)) IN (1, 2, 3, 4, 5, 6, 9) AND value * previous > 0
       AND abs(abs(d) - round(abs(d))) <= least(0.1, greatest(0.02, 1.5 * noise))
-      AND abs(log10(abs(value / previous))) > 0.8 AS is_power,
+      AND abs(log10(abs(value)) - log10(abs(previous))) > 0.8 AS is_power,
     d_next IS NOT NULL AND sign(d_next) <> sign(d) AND abs(d + d_next) <= greatest(0.15, 3 * noise) AS returns
   FROM histories
   WHERE n >= 5 AND abs(d) > 0.1 AND abs(d) > 5 * noise AND value <> 0 AND previous <> 0

@@ -6,6 +6,7 @@ import { coverage } from '../../../build/quality/checks/coverage.ts';
 import { duplicates } from '../../../build/quality/checks/duplicates.ts';
 import { histories } from '../../../build/quality/checks/histories.ts';
 import { ranges } from '../../../build/quality/checks/ranges.ts';
+import { sameFigures } from '../../../build/quality/checks/same-figures.ts';
 import { sinceYesterday } from '../../../build/quality/checks/since-yesterday.ts';
 import { twinFigures } from '../../../build/quality/checks/twin-figures.ts';
 import {
@@ -77,6 +78,33 @@ describe('plausible series', () => {
       }),
     ).toEqual([]);
   });
+});
+
+it.each(
+  Object.entries({
+    ranges,
+    histories,
+    countries,
+    coverage,
+    duplicates,
+    twinFigures,
+    sameFigures,
+    sinceYesterday,
+  }),
+)('%s reads figures as small and as large as a double holds', async (_name, check) => {
+  const extremes = [5e-324, 1e300, 1e-310, 1, -5e-324, 0];
+  const from = (start: number): ConstructedSeries => ({
+    ...tonnes,
+    figures: plausible(1, 1).map(([iso3, year], index) => [
+      iso3,
+      year,
+      extremes[(index + start) % 6] ?? null,
+    ]),
+  });
+  const series = { 'a.one': from(0), 'b.one': from(1) };
+  await expect(
+    find(check, series, { before: { 'a.one': from(1), 'b.one': from(2) }, twins: [['a.one', 'b.one']] }),
+  ).resolves.toBeDefined();
 });
 
 describe('ranges', () => {

@@ -19,7 +19,7 @@ WITH today AS MATERIALIZED (
   SELECT
     id, iso3, year, yesterday.value AS old, today.value AS new,
     abs(new - old) > $tolerance * greatest(abs(new), abs(old)) AS is_changed,
-    CASE WHEN old > 0 AND new > 0 THEN log10(new / old) END AS size
+    CASE WHEN old > 0 AND new > 0 THEN log10(new) - log10(old) END AS size
   FROM yesterday
   JOIN today USING (id, iso3, year)
 ), by_country AS (

@@ -13,8 +13,8 @@ WITH figures AS MATERIALIZED (
   WHERE us.id = $us AND international.id = $international
 ), logarithms AS (
   SELECT
-    id, year, ln(value / us) AS by_us, ln(value / international) AS by_international,
-    ln(value / people / us) AS total_by_us, ln(value / people / international) AS total_by_international
+    id, year, ln(value) - ln(us) AS by_us, ln(value) - ln(international) AS by_international,
+    ln(value) - ln(people) - ln(us) AS total_by_us, ln(value) - ln(people) - ln(international) AS total_by_international
   FROM figures
   JOIN reference USING (iso3, year)
 ), spreads AS (

@@ -7,12 +7,12 @@ WITH figures AS MATERIALIZED (
 ), rates AS (
   SELECT * FROM figures WHERE list_contains($rates, id)
 ), totals AS (
-  SELECT total.id, total.iso3, total.year, total.value / people.value AS per_head
+  SELECT total.id, total.iso3, total.year, ln(total.value) - ln(people.value) AS per_head
   FROM figures AS total
   JOIN figures AS people ON people.id = $population AND people.iso3 = total.iso3 AND people.year = total.year
   WHERE list_contains($totals, total.id)
 ), ratios AS (
-  SELECT rates.id AS rate, totals.id AS total, ln(rates.value / totals.per_head) AS ratio
+  SELECT rates.id AS rate, totals.id AS total, ln(rates.value) - totals.per_head AS ratio
   FROM rates
   JOIN totals ON totals.iso3 = rates.iso3 AND totals.year = rates.year
   WHERE split_part(totals.id, '.', 1) = split_part(rates.id, '.', 1)

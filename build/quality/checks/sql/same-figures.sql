@@ -8,7 +8,7 @@ WITH digits AS MATERIALIZED (
     floor(log10(abs(value)))::INTEGER AS exponent,
     (sign(value) * round(abs(value) / pow(10, floor(log10(abs(value)))) * 1000))::INTEGER AS mantissa
   FROM read_parquet($files, filename = true)
-  WHERE year IN (2000, 2007, 2014) AND value <> 0 AND isfinite(value) AND mantissa % 1000 <> 0
+  WHERE year IN (2000, 2007, 2014) AND abs(value) > 1e-300 AND isfinite(value) AND mantissa % 1000 <> 0
 ), telling AS MATERIALIZED (
   SELECT * FROM digits
   QUALIFY count(*) OVER (PARTITION BY iso3, year, mantissa) BETWEEN 2 AND 12

@@ -33,7 +33,7 @@ WITH pairs AS (
 ), neighbours AS (
   SELECT
     a, b, iso3, here,
-    CASE WHEN value_a > 0 AND value_b > 0 THEN log10(value_a / value_b) END AS size,
+    CASE WHEN value_a > 0 AND value_b > 0 THEN log10(value_a) - log10(value_b) END AS size,
     CASE WHEN lag(year) OVER country = year - 1 THEN abs(value_a - lag(value_b) OVER country) / scale END AS before,
     CASE WHEN lead(year) OVER country = year + 1 THEN abs(value_a - lead(value_b) OVER country) / scale END AS after
   FROM common
