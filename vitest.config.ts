@@ -1,11 +1,12 @@
 /**
- * Two projects: `standard` is what `npm test` runs, `extended` what needs longer (`*.extended.test.ts`). CI counts the
- * JSON reports.
+ * Three projects: `standard` is what `npm test` runs; what needs longer (`*.extended.test.ts`) is in `sample`, which
+ * `.ci/run` runs too, or in `extended`. CI counts the JSON reports.
  */
 import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { EXTENDED_SAMPLE } from './test/extended-sample.ts';
 
 const EXTENDED = 'test/**/*.extended.test.ts';
 const MEMORY_FILES = '/dev/shm';
@@ -39,9 +40,11 @@ export default defineConfig({
           restoreMocks: true,
         },
       },
-      { extends: true, test: { name: 'extended', include: [EXTENDED] } },
+      { extends: true, test: { name: 'sample', include: [...EXTENDED_SAMPLE] } },
+      { extends: true, test: { name: 'extended', include: [EXTENDED], exclude: [...EXTENDED_SAMPLE] } },
     ],
     globalSetup: ['test/scratch.ts', 'test/shared-redis.ts'],
+    setupFiles: ['test/seeded-properties.ts'],
     pool: 'forks',
     // Two workers leave 10 to 35 % of two cores idle, waiting for servers, disks and browsers. Extended tests hardly gain
     // from a third, and one was flaky with it: they have two.

@@ -1,12 +1,12 @@
 /** Thirty nights over the starter data: what `as_of` answers of each is what was served on it, byte for byte. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SEED } from '../environment.ts';
 import { THIRTY_NIGHTS } from './events.ts';
 import { figuresOf, replay } from './replay.ts';
 import { Simulation } from './simulation.ts';
 import { starterSite } from './sites.ts';
 
 const NIGHTS = 30;
-const SEED = 2026;
 const EXTENT = { files: 6, figures: 25, oneFolder: true };
 /** Limits only end what hangs. */
 const WITHIN_MS = 7_200_000;
@@ -17,7 +17,11 @@ const EVERY_ROW = { kinds: ['date'], othersOneIn: 8 } as const;
 describe('thirty nights over the starter data', { timeout: WITHIN_MS }, () => {
   let simulation: Simulation;
   beforeAll(async () => {
-    simulation = new Simulation(await starterSite(), { seed: SEED, extent: EXTENT, events: THIRTY_NIGHTS });
+    simulation = new Simulation(await starterSite(), {
+      seed: SEED ?? 2026,
+      extent: EXTENT,
+      events: THIRTY_NIGHTS,
+    });
     await simulation.run(NIGHTS);
   }, WITHIN_MS);
   afterAll(() => simulation.remove());

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { backfill } from '../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { SEED } from '../environment.ts';
 import { ELEVEN_NIGHTS } from './events.ts';
 import { figuresOf, replay } from './replay.ts';
 import { Simulation } from './simulation.ts';
@@ -13,7 +14,11 @@ const EXTENT = { files: 3, figures: 6 };
 describe('eleven nights of three providers', () => {
   let simulation: Simulation;
   beforeAll(async () => {
-    simulation = new Simulation(await smallSite(), { seed: 17, extent: EXTENT, events: ELEVEN_NIGHTS });
+    simulation = new Simulation(await smallSite(), {
+      seed: SEED ?? 17,
+      extent: EXTENT,
+      events: ELEVEN_NIGHTS,
+    });
     await simulation.run(11);
   });
   afterAll(() => simulation.remove());
@@ -73,7 +78,7 @@ describe('nights before the first publication', () => {
   let simulation: Simulation;
   beforeAll(async () => {
     const events = { 3: 'quiet', 5: 'withdraw' } as const;
-    simulation = new Simulation(await smallSite(), { seed: 3, extent: EXTENT, events });
+    simulation = new Simulation(await smallSite(), { seed: SEED ?? 3, extent: EXTENT, events });
     // All runs stay whole: nothing else describes a series that was withdrawn.
     Object.assign(simulation.site.settings, { LAKE_KEEP: 100 });
     await simulation.run(5);

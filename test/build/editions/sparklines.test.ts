@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SPARKLINES, type Sparklines } from '../../../data/schema/snapshot.ts';
+import { SEED } from '../../environment.ts';
 import { type Cell, cells, World } from '../world.ts';
 
 const YEARS = 25;
@@ -12,7 +13,7 @@ const [figures = []] = fc.sample(
     minLength: 10 * YEARS,
     maxLength: 10 * YEARS,
   }),
-  { seed: 19, numRuns: 1 },
+  { seed: SEED ?? 19, numRuns: 1 },
 );
 /** A few missing figures, and one place without a change. `cells` counts years from 0. */
 const published: Cell[] = cells(YEARS, (place, year) =>
@@ -55,7 +56,7 @@ describe('sparklines', () => {
       const heights = Array.from({ length: to - from + 1 }, (_, at) => {
         const value = values.get(from + at);
         if (value === undefined) return null;
-        return span === 0 ? 50 : Math.round((99 * (value - least)) / span);
+        return span === 0 ? 50 : Math.round(99 * ((value - least) / span));
       });
       expect([place, sparklines[place]?.['atlas.use']]).toEqual([place, { from, heights }]);
     }

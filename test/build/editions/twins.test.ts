@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { additionFile } from '../../../data/schema/additions.ts';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
+import { SEED } from '../../environment.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';
 
@@ -11,11 +12,10 @@ type Provider = (typeof PROVIDERS)[number];
 /** In thousands at the beacon. */
 const FACTOR: Record<Provider, number> = { atlas: 1, beacon: 1000, gazette: 1 };
 const FIRST_FORECAST = 2018;
-const SEED = 16;
 
 const [factors = []] = fc.sample(
   fc.array(fc.constantFrom(-1, 0, 0.5, 0.9, 1, 1, 1.02, 3), { minLength: 200, maxLength: 200 }),
-  { seed: SEED, numRuns: 1 },
+  { seed: SEED ?? 16, numRuns: 1 },
 );
 const published: Record<Provider, Cell[]> = {
   atlas: cells(20, (place, year) => 1000 * (place + year)),

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { RunRecord } from '../../../data/schema/lake.ts';
+import { SEED } from '../../environment.ts';
 import {
   figure,
   kindsOf,
@@ -131,6 +132,6 @@ async function expectHistory(steps: readonly Step[]): Promise<void> {
 /** Checks the histories of so many random sequences of runs. */
 export async function expectHistories(sequences: number): Promise<void> {
   const steps = fc.array(step, { minLength: 6, maxLength: 12 });
-  const options = { seed: 15, numRuns: sequences, endOnFailure: true };
+  const options = { seed: SEED ?? 15, numRuns: sequences, endOnFailure: true };
   await fc.assert(fc.asyncProperty(steps, expectHistory), options);
 }

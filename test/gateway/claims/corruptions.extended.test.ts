@@ -7,6 +7,7 @@ import { nightly } from '../../../build/nightly.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { seededRandom } from '../../build/quality/faults/random.ts';
+import { SEED } from '../../environment.ts';
 import { type Site, starterSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';
 import { silentLog } from '../../redis-server.ts';
@@ -16,7 +17,6 @@ import { type Judged, judgeAll, report } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';
 import { expectRightVerdicts } from './verdict-suite.ts';
 
-const SEED = 17;
 const CLAIMS = 10_000;
 const WITHIN_MS = 1_800_000;
 const DAY_MS = 86_400_000;
@@ -39,7 +39,7 @@ async function publish(): Promise<EditionTruth> {
 
 beforeAll(async () => {
   ({ site } = await starterSite());
-  const changes = new UpstreamChanges(String(site.settings.PROVIDER_MIRROR), SEED);
+  const changes = new UpstreamChanges(String(site.settings.PROVIDER_MIRROR), SEED ?? 17);
   const editions = [await publish()];
   for (let night = 0; night < 3; night += 1) {
     await changes.revise(REVISIONS, site.clock);
@@ -56,7 +56,7 @@ beforeAll(async () => {
     queryTimeoutMs: 60_000,
     log: silentLog,
   });
-  const corruptions = new Corruptions(world, seededRandom(SEED));
+  const corruptions = new Corruptions(world, seededRandom(SEED ?? 17));
   judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
   const text = report(judged);
   process.stdout.write(text);

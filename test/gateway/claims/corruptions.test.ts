@@ -8,13 +8,13 @@ import { loadCurated } from '../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
 import { seededRandom } from '../../build/quality/faults/random.ts';
 import { cells, World } from '../../build/world.ts';
+import { SEED } from '../../environment.ts';
 import { silentLog } from '../../redis-server.ts';
 import { Corruptions, revisedFigures } from './corruptions.ts';
 import { type Judged, judgeAll } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';
 import { expectRightVerdicts } from './verdict-suite.ts';
 
-const SEED = 17;
 const CLAIMS = 700;
 
 let world: World;
@@ -24,7 +24,7 @@ let judged: Judged[];
 
 /** Figures of a night: a part of them is revised each time. */
 async function night(number: number): Promise<void> {
-  const random = seededRandom(SEED);
+  const random = seededRandom(SEED ?? 17);
   const figure = (scale: number, digits: number, offset = 0) =>
     cells(15, (place, year) => {
       const level = scale * (1 + place) * 1.03 ** year * (1 + offset + random.next() / 5);
@@ -72,7 +72,7 @@ beforeAll(async () => {
   const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
   const { concepts } = await loadCurated(world.settings.CURATED_DIR);
   const revised = revisedFigures(now, [earlier]);
-  const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED));
+  const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED ?? 17));
   judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
 });
 afterAll(async () => {
@@ -85,7 +85,7 @@ expectRightVerdicts(() => judged, CLAIMS, 20);
 test('figures of an edition that was rolled back are not superseded', async () => {
   const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
   const revised = revisedFigures(now, [rolledBack]);
-  const corruptions = new Corruptions({ now, twins: new Map(), revised }, seededRandom(SEED));
+  const corruptions = new Corruptions({ now, twins: new Map(), revised }, seededRandom(SEED ?? 17));
   const claims = revised.slice(0, 100).map((one) => ({
     kind: 'superseded' as const,
     ...one,

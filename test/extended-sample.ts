@@ -1,0 +1,27 @@
+/**
+ * The extended tests that `.ci/run` runs, for some minutes of two cores: a provider of the mirror, a kill of each kind, a
+ * walk of each area in the browser, and each foreign reader once.
+ */
+export const EXTENDED_SAMPLE: readonly string[] = [
+  // The mirror
+  'test/build/connectors/who-gho-mirror.extended.test.ts',
+  // Kills: of a build, of changes to the store, of the worker, of Redis and the gateway
+  'test/build/killed-build.extended.test.ts',
+  'test/build/publish/killed-storage.extended.test.ts',
+  'test/build/jobs/worker-process.extended.test.ts',
+  'test/gateway/idempotency-kills.extended.test.ts',
+  'test/gateway/lease-kills.extended.test.ts',
+  // Areas: operators, accounts, site
+  'test/browser/admin-decisions.extended.test.ts',
+  'test/browser/keys.extended.test.ts',
+  'test/browser/keyboard.extended.test.ts',
+  // Foreign readers: of receipts, of whole files, of every format, of citations; clients of both languages, of others, MCP
+  'test/data/proofs/python.extended.test.ts',
+  'test/gateway/files/remote.extended.test.ts',
+  'test/gateway/formats/parity.extended.test.ts',
+  'test/gateway/citations.extended.test.ts',
+  'test/clients/python.extended.test.ts',
+  'test/clients/typescript.extended.test.ts',
+  'test/gateway/clients/generated-clients.extended.test.ts',
+  'test/gateway/mcp/clients.extended.test.ts',
+];
