@@ -5,8 +5,8 @@
  * It shares the record schemas with the build and no code, so the gateway is tested against the layout alone.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cpSync, existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
@@ -57,7 +57,7 @@ export const FIXTURE_TIME = '2026-11-20T02:00:00+00:00';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SCHEMA = join(ROOT, 'data/schema');
-/** Copying takes a fifth of the time that writing does. */
+/** Copying takes a fraction of the time that writing does; `cpSync` a tenth of what `cp` takes. */
 const CACHE = join(ROOT, 'var/test/fixtures');
 
 /** Fast: tests need valid encodings, not small ones. */
@@ -82,7 +82,7 @@ export async function writeFixture(root: string, options: FixtureOptions = {}): 
   const { id = FIXTURE_ID, base, ...content } = options;
   const cached = join(CACHE, await cacheKey({ id, ...content }));
   if (!existsSync(cached)) await fillCache(cached, options);
-  await cp(cached, root, { recursive: true });
+  cpSync(cached, root, { recursive: true });
   await enterInLog(root, id, base);
   return id;
 }
