@@ -71,6 +71,8 @@ interface AdminOptions {
   mailer?: Mailer;
   lakeDir?: string;
   watchEvery_ms?: number;
+  /** For what the test makes without the pages. */
+  random?: (bytes: number) => Buffer;
 }
 
 /** The area on one Redis. */
@@ -95,6 +97,7 @@ export async function startAdminOn(
   const adminClient = await redis.connect();
   const clock = { ms: NOON };
   const now = (): number => clock.ms;
+  const { random = randomBytes } = options;
   const known = readSettings({ LOG_LEVEL: 'silent', VAR_DIR: directory, ...settings });
   const snapshots = await SnapshotStore.open({
     directory: snapshotDir,
@@ -108,7 +111,7 @@ export async function startAdminOn(
   const accounts = new AccountStore({
     redis: client,
     now,
-    random: randomBytes,
+    random,
     packs: PACKS,
     archive,
   });
@@ -161,7 +164,7 @@ export async function startAdminOn(
     accounts,
     snapshots,
     operators,
-    requests: new PrivacyRequestStore({ redis: client, now, random: randomBytes }),
+    requests: new PrivacyRequestStore({ redis: client, now, random }),
     metering,
     clock,
     routes,

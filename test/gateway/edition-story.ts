@@ -1,6 +1,7 @@
 /** Some nights of two small providers: figures revised, series that come, go and get other ids, a night taken back. */
 import { rollback } from '../../build/publish/snapshot-storage.ts';
 import { type Cell, type Series, World } from '../build/world.ts';
+import { FIXTURE_KEY_TEXT } from './fixture-log.ts';
 
 /** Like enough to others that no run is held. */
 export const herd = (...values: number[]): Series => ({
@@ -24,6 +25,7 @@ export interface Story {
 
 export async function tellStory(): Promise<Story> {
   const world = await World.create({ atlas: GATES, globe: { access_tier: 'display' } });
+  world.settings.SIGNING_KEY = FIXTURE_KEY_TEXT;
   await world.publish('globe', { shown: herd(51) });
   await world.ingest('globe');
   const night = async (series: Record<string, Series>): Promise<string> => {

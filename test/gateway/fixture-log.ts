@@ -20,9 +20,8 @@ import {
 } from '../../data/schema/snapshot.ts';
 import type { FixtureRow } from './fixture-data.ts';
 
-export const FIXTURE_KEY = parseSigningKey(
-  generateSigningKey('almanac.example/log', new Uint8Array(32).fill(9)),
-);
+export const FIXTURE_KEY_TEXT = generateSigningKey('almanac.example/log', new Uint8Array(32).fill(9));
+export const FIXTURE_KEY = parseSigningKey(FIXTURE_KEY_TEXT);
 
 const SOURCE: SourceLeaf = {
   ...{ url: 'https://upstream.example/figures.csv', sha256: 'f'.repeat(64), bytes: 4321 },

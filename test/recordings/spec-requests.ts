@@ -1,9 +1,4 @@
-/**
- * The requests of the interface specification: each route under both prefixes, each parameter, each documented error.
- * Their answers are recorded, so that a change of the interface cannot alter one unnoticed.
- */
-import { createHash } from 'node:crypto';
-import type { Answer, Service, TestKey } from '../service.ts';
+/** The requests of the interface specification: each route under both prefixes, each parameter, each documented error. */
 
 /** What the requests are about. */
 export interface Subject {
@@ -26,20 +21,6 @@ export interface Subject {
 export interface RecordedRequest {
   path: string;
   caller: 'anonymous' | 'owner' | 'penniless' | 'rejected';
-}
-
-/** Headers that the specification fixes, and those that say what a body is. */
-const HEADERS = [
-  ...['content-type', 'content-encoding', 'content-disposition', 'cache-control', 'vary', 'etag', 'allow'],
-  ...['x-ratelimit-limit', 'x-credits-charged', 'x-snapshot', 'x-attribution', 'link', 'retry-after'],
-  'access-control-allow-origin',
-];
-
-export interface RecordedAnswer extends RecordedRequest {
-  status: number;
-  headers: Record<string, string>;
-  bytes: number;
-  sha256: string;
 }
 
 const FREE_LISTS = ['/countries', '/indicators', '/topics', '/meta/freshness', '/meta/coverage'];
@@ -128,44 +109,6 @@ export function specRequests(subject: Subject): RecordedRequest[] {
     ...under('/v1', needKey, 'penniless'),
     ...under('/data/api/v1', [...free.slice(0, 8), ...needKey.slice(2)], 'owner'),
   ];
-}
-
-/** Sends all requests in their order. */
-export async function recordAnswers(
-  service: Service,
-  requests: readonly RecordedRequest[],
-): Promise<RecordedAnswer[]> {
-  const owner = await service.account({ credits: 1_000_000 });
-  const penniless = await service.account({ credits: 0 });
-  const keys: Record<RecordedRequest['caller'], string | undefined> = {
-    anonymous: undefined,
-    owner: owner.key,
-    penniless: penniless.key,
-    rejected: 'nonsense',
-  };
-  const recorded: RecordedAnswer[] = [];
-  for (const request of requests) {
-    const key = keys[request.caller];
-    const answer = await service.get(request.path, key === undefined ? {} : { key });
-    recorded.push({ ...request, ...digestOf(answer, [owner, penniless]) });
-  }
-  return recorded;
-}
-
-/** Key ids are random: a body that names one is compared without it. */
-function digestOf(
-  { status, headers, bytes }: Answer,
-  accounts: TestKey[],
-): Omit<RecordedAnswer, keyof RecordedRequest> {
-  const fixed = HEADERS.flatMap((name) =>
-    headers[name] === undefined ? [] : [[name, String(headers[name])] as const],
-  );
-  const body = accounts.reduce(
-    (text, { key_id }) => text.replaceAll(key_id, '<key id>'),
-    bytes.toString('latin1'),
-  );
-  const sha256 = createHash('sha256').update(body, 'latin1').digest('hex');
-  return { status, headers: Object.fromEntries(fixed), bytes: bytes.length, sha256 };
 }
 
 /** Of the fixture. */
