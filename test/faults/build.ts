@@ -2,19 +2,16 @@
  * The build killed at fifty random moments, on a full disk, and with a faulty provider. A real gateway serves meanwhile,
  * and every response must match a published snapshot.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { machineFault } from '../../build/runtime/machine-fault.ts';
+import { runBuild } from '../build/build-child.ts';
 import { mountSmallDisk, type SmallDisk } from '../build/small-disk.ts';
 import { checkStoredState } from '../build/stored-state.ts';
 import { published, SHORT, startFaultyUpstream, upstreamFaults } from '../build/upstream/faulty-upstream.ts';
 import { type Cell, World } from '../build/world.ts';
-import { expireLock } from '../expire-lock.ts';
 import { Service } from '../gateway/service.ts';
 import type { Reporter } from './table.ts';
 
-const CHILD = new URL('../build/build-process.ts', import.meta.url).pathname;
 const KILLS = 50;
 /** Some kills come after the build has ended and do not count. */
 const MOST_ROUNDS = 80;
@@ -126,15 +123,13 @@ function editionOf(rows: Served): number | null {
   return rows.length === base.size && editions.size === 1 ? edition : null;
 }
 
-/** Ingests and builds in a child process. */
-async function runChild(world: World, killAfter_ms: number | null): Promise<{ ms: number; killed: boolean }> {
+/** Ingests and builds in a child process. @throws where that fails by itself */
+async function runChild(world: World, after_ms?: number): Promise<{ ms: number; killed: boolean }> {
   const begun = performance.now();
-  const child = spawn(process.execPath, [CHILD, world.directory, String(world.clock)], { stdio: 'ignore' });
-  const timer = killAfter_ms === null ? null : setTimeout(() => child.kill('SIGKILL'), killAfter_ms);
-  const [, signal] = await once(child, 'exit');
-  if (timer) clearTimeout(timer);
-  for (const lock of [world.lake('atlas').lockFile, world.snapshots.lockFile]) await expireLock(lock);
-  return { ms: performance.now() - begun, killed: signal === 'SIGKILL' };
+  const { code, signal, lines } = await runBuild(world, 'build', after_ms === undefined ? {} : { after_ms });
+  const killed = signal === 'SIGKILL';
+  if (!killed && code !== 0) throw new Error(`the build failed: ${lines.at(-1)}`);
+  return { ms: performance.now() - begun, killed };
 }
 
 async function killedBuilds(report: Reporter): Promise<void> {
@@ -146,7 +141,7 @@ async function killedBuilds(report: Reporter): Promise<void> {
     await world.publish('atlas', published(edition));
   };
   await publishNext(2);
-  let { ms: whole_ms } = await runChild(world, null);
+  let { ms: whole_ms } = await runChild(world);
   await service.snapshots.check();
   const prober = await Prober.start(service);
   let kills = 0;
@@ -166,7 +161,7 @@ async function killedBuilds(report: Reporter): Promise<void> {
     await prober.between(() => service.snapshots.check());
   }
   await publishNext(edition + 1);
-  const last = await runChild(world, null);
+  const last = await runChild(world);
   await prober.between(() => service.snapshots.check());
   const { json } = await service.get('/v1/data?indicator=atlas.one', { key });
   const answers = await prober.stop();
