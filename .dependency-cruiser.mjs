@@ -20,13 +20,13 @@ const ENTRY_POINTS = `^(${[
   'build/starter/write-starter.ts',
   'build/worker.ts',
   'data/proofs/verify-receipt.ts',
-  'gateway/accounts/cli/main.ts',
-  'gateway/http/openapi.ts',
+  'gateway/commerce/cli/main.ts',
+  'gateway/api/http/openapi/openapi.ts',
   'gateway/main.ts',
-  'gateway/accounts/invoices/invoice-thread.ts',
-  'gateway/accounts/sign-in/password-thread.ts',
-  'gateway/pages/site/charts/png-thread.ts',
-  'gateway/pages/site/island.js', // loaded by the browser
+  'gateway/commerce/invoices/invoice-thread.ts',
+  'gateway/commerce/sign-in/password-thread.ts',
+  'gateway/site/charts/png-thread.ts',
+  'gateway/site/island.js', // loaded by the browser
   'gateway/snapshot/verify-thread.ts',
 ].join('|')})$`;
 
@@ -37,15 +37,27 @@ export default {
     forbid('no-cycles', 'Modules form no cycle.', {}, { circular: true }),
     forbid(
       'operations-know-no-adapter',
-      'Operations and encoders know neither transport nor accounts nor metering.',
-      { path: '^gateway/(operations|encoders)/' },
-      { path: '^gateway/(http|mcp|pages|accounts|metering)/' },
+      'Operations, encoders and snapshots know neither transport nor metering.',
+      { path: '^gateway/api/(operations|encoders|snapshot)/' },
+      { path: '^gateway/api/(http|mcp|metering)/' },
     ),
     forbid(
       'adapters-are-apart',
-      'An adapter never imports another adapter.',
-      { path: '^gateway/(http|mcp|pages)/' },
-      { path: '^gateway/(http|mcp|pages)/', pathNot: '^gateway/$1/' },
+      'HTTP and MCP never import each other.',
+      { path: '^gateway/api/(http|mcp)/' },
+      { path: '^gateway/api/(http|mcp)/', pathNot: '^gateway/api/$1/' },
+    ),
+    forbid(
+      'api-is-alone',
+      'The metering gateway knows neither the site nor the commerce around it.',
+      { path: '^gateway/api/' },
+      { path: '^(admin|gateway/(site|commerce|web|process|app|main))' },
+    ),
+    forbid(
+      'web-knows-no-room',
+      'What all HTML shares knows none of the rooms that use it.',
+      { path: '^gateway/web/' },
+      { path: '^(admin|gateway/(site|commerce|process|app|main))' },
     ),
     forbid(
       'build-is-apart',

@@ -11,7 +11,7 @@ import {
   providerDecision,
 } from '../data/schema/operator-decisions.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
-import { PageError } from '../gateway/pages/shared/forms.ts';
+import { PageError } from '../gateway/web/forms.ts';
 
 const REPLACE = readScript(import.meta.url, 'lua/replace-entry.lua', 1);
 

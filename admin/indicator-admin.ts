@@ -18,7 +18,7 @@ import {
 } from '../data/schema/overrides.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
-import { PageError } from '../gateway/pages/shared/forms.ts';
+import { PageError } from '../gateway/web/forms.ts';
 import { isSame, type Merge, mergeForm, type SentFacts, versionOf } from './edit-version.ts';
 import { type OverrideEntry, OverrideStore } from './override-store.ts';
 import type { ServedSnapshot } from './snapshots.ts';

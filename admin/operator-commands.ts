@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
+import { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
 import {
   auditedChange,
   BY,
@@ -14,8 +14,8 @@ import {
   type OptionValues,
   requiredText,
   UsageError,
-} from '../gateway/accounts/cli/command.ts';
-import { AccountError } from '../gateway/accounts/records.ts';
+} from '../gateway/commerce/cli/command.ts';
+import { AccountError } from '../gateway/commerce/records.ts';
 import { ensureOwner } from './first-operator.ts';
 import { isRole, OperatorStore, type Role } from './operators.ts';
 

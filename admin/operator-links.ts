@@ -2,10 +2,10 @@
  * Single-use links by which an operator chooses a password: an invitation, or a reset. A link ends when it is used or too
  * old, with the operator's sessions, and an invitation also when another is made.
  */
-import type { Mailer } from '../gateway/accounts/mail/mailer.ts';
-import type { SignedLinks } from '../gateway/accounts/mail/signed-links.ts';
-import * as templates from '../gateway/accounts/mail/templates.ts';
-import { AccountError } from '../gateway/accounts/records.ts';
+import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
+import type { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
+import * as templates from '../gateway/commerce/notifications/mail/templates.ts';
+import { AccountError } from '../gateway/commerce/records.ts';
 import type { OperatorRecord, OperatorStore } from './operators.ts';
 
 const DAY_MS = 86_400_000;

@@ -7,25 +7,25 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
-import { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
-import { GivenUpJobs } from '../gateway/accounts/jobs/given-up.ts';
-import { JobQueue } from '../gateway/accounts/jobs/queue.ts';
-import { SignedLinks } from '../gateway/accounts/mail/signed-links.ts';
-import { PrivacyRequestStore } from '../gateway/accounts/privacy/request-store.ts';
-import { KnownBrowsers } from '../gateway/accounts/sign-in/known-browsers.ts';
-import { PasswordHasher } from '../gateway/accounts/sign-in/passwords.ts';
-import { PendingSignIns } from '../gateway/accounts/sign-in/pending-sign-ins.ts';
-import { SecondFactorStore } from '../gateway/accounts/sign-in/second-factor.ts';
-import { SessionStore, type SignedInUser } from '../gateway/accounts/sign-in/sessions.ts';
-import { Throttle } from '../gateway/accounts/sign-in/throttle.ts';
-import { FormSubmissions } from '../gateway/pages/shared/form-submissions.ts';
-import { PageError } from '../gateway/pages/shared/forms.ts';
+import { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
+import { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
+import { JobQueue } from '../gateway/commerce/notifications/jobs/queue.ts';
+import { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
+import { PrivacyRequestStore } from '../gateway/commerce/privacy/request-store.ts';
+import { FormSubmissions } from '../gateway/commerce/sign-in/form-submissions.ts';
+import { KnownBrowsers } from '../gateway/commerce/sign-in/known-browsers.ts';
+import { PasswordHasher } from '../gateway/commerce/sign-in/passwords.ts';
+import { PendingSignIns } from '../gateway/commerce/sign-in/pending-sign-ins.ts';
 import {
   createPageViews,
   installProtectedArea,
   type ProtectedArea,
-} from '../gateway/pages/shared/protected-area.ts';
-import { signInRoutes } from '../gateway/pages/shared/sign-in-routes.ts';
+} from '../gateway/commerce/sign-in/protected-area.ts';
+import { SecondFactorStore } from '../gateway/commerce/sign-in/second-factor.ts';
+import { SessionStore, type SignedInUser } from '../gateway/commerce/sign-in/sessions.ts';
+import { signInRoutes } from '../gateway/commerce/sign-in/sign-in-routes.ts';
+import { Throttle } from '../gateway/commerce/sign-in/throttle.ts';
+import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';
 import { ConditionWatch } from './alerts/condition-watch.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
@@ -86,7 +86,7 @@ const WITHOUT_SECOND_FACTOR = {
   restrictedBecause: 'Set up your second factor first.',
 } as const;
 
-/** Mounts the area. The caller serves what its pages load; see `gateway/pages/site/assets.ts`. */
+/** Mounts the area. The caller serves what its pages load; see `gateway/site/assets.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, reconcileDir } = dependencies;
   const store = { redis, now, random: randomBytes };

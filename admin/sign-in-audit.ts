@@ -5,9 +5,10 @@
  * addresses, and throttled ones, are one entry an hour and network, so that nobody can fill the log. What was typed as an
  * unknown address is not kept, because it may be somebody's address or password.
  */
-import type { AuditLog } from '../gateway/accounts/audit/audit-log.ts';
-import { addressUnit } from '../gateway/metering/address-meter.ts';
-import type { SignInAttempt } from '../gateway/pages/shared/sign-in-routes.ts';
+
+import { addressUnit } from '../gateway/api/metering/address-meter.ts';
+import type { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
+import type { SignInAttempt } from '../gateway/commerce/sign-in/sign-in-routes.ts';
 import type { OperatorStore } from './operators.ts';
 
 const HOUR_MS = 3_600_000;

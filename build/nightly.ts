@@ -17,10 +17,10 @@ import {
   NothingToPublish,
   WAIT_FOR_BUILD_MS,
 } from './editions/build-snapshot.ts';
+import { scrub } from './editions/scrub.ts';
+import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
-import { scrub } from './publish/scrub.ts';
-import { SnapshotStorage } from './publish/snapshot-storage.ts';
 import { describeError } from './runtime/machine-fault.ts';
 
 const DAY_MS = 86_400_000;

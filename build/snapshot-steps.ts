@@ -2,15 +2,15 @@
 import { resolve } from 'node:path';
 import { backfill } from './editions/backfill.ts';
 import { buildSnapshot, WAIT_FOR_BUILD_MS } from './editions/build-snapshot.ts';
-import { LogSigner } from './publish/log-signer.ts';
-import { migrateStore } from './publish/migrate.ts';
-import { push } from './publish/push.ts';
-import { DirectoryTarget } from './publish/push-directory.ts';
-import type { PushTarget } from './publish/push-target.ts';
-import { collectGarbage } from './publish/retention.ts';
-import { rollback, SnapshotStorage } from './publish/snapshot-storage.ts';
-import { verifyPublished } from './publish/verify.ts';
-import { decideToWithhold, deleteWithheld } from './publish/withhold.ts';
+import { LogSigner } from './editions/log-signer.ts';
+import { migrateStore } from './editions/migrate.ts';
+import { push } from './editions/push.ts';
+import { DirectoryTarget } from './editions/push-directory.ts';
+import type { PushTarget } from './editions/push-target.ts';
+import { collectGarbage } from './editions/retention.ts';
+import { rollback, SnapshotStorage } from './editions/snapshot-storage.ts';
+import { verifyPublished } from './editions/verify.ts';
+import { decideToWithhold, deleteWithheld } from './editions/withhold.ts';
 import { type RunStep, type Step, UsageError } from './step.ts';
 
 const verify: RunStep = async ({ settings, curated, now }) => {
@@ -29,7 +29,7 @@ const rollbackStep: RunStep = async ({ settings }, { to }) => {
 async function openTarget(to: string, signal: AbortSignal | undefined): Promise<PushTarget> {
   if (!/^(s3|https?):\/\//.test(to)) return new DirectoryTarget(resolve(to));
   // The client of S3 takes a moment to load, which no other step needs.
-  const { S3Target } = await import('./publish/push-s3.ts');
+  const { S3Target } = await import('./editions/push-s3.ts');
   return new S3Target(to, signal);
 }
 

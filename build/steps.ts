@@ -2,14 +2,14 @@
 import type { Curated } from '../data/curated/curated.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot, describeBuild } from './editions/build-snapshot.ts';
+import { publishedConcepts } from './editions/concept-links.ts';
+import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
 import { heldAdvice, lostPlaces, runReport } from './ingest/run-report.ts';
 import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
-import { publishedConcepts } from './publish/concept-links.ts';
-import { SnapshotStorage } from './publish/snapshot-storage.ts';
 import { qualityLine } from './quality/report.ts';
 import { CommandError } from './runtime/command-error.ts';
 import { SNAPSHOT_STEPS } from './snapshot-steps.ts';

@@ -29,7 +29,7 @@ async function startSingleProcess(
   const server = await startServerProcess(settings, options, log, shutdownHooks);
   stopping.throwIfAborted();
   if (server.metrics && settings.METRICS_PORT !== undefined) {
-    const { serveMetrics } = await import('./http/metrics.ts');
+    const { serveMetrics } = await import('./api/http/server/metrics.ts');
     shutdownHooks.push(await serveMetrics(server.metrics, settings.METRICS_PORT, settings.HOST));
   }
   return server.startLeaderTasks();

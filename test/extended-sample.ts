@@ -7,7 +7,7 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/build/connectors/who-gho-mirror.extended.test.ts',
   // Kills: of a build, of changes to the store, of the worker, of Redis and the gateway
   'test/build/killed-build.extended.test.ts',
-  'test/build/publish/killed-storage.extended.test.ts',
+  'test/build/editions/killed-storage.extended.test.ts',
   'test/build/jobs/worker-process.extended.test.ts',
   'test/gateway/idempotency-kills.extended.test.ts',
   'test/gateway/lease-kills.extended.test.ts',
@@ -17,11 +17,11 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/browser/keyboard.extended.test.ts',
   // Foreign readers: of receipts, of whole files, of every format, of citations; clients of both languages, of others, MCP
   'test/data/proofs/python.extended.test.ts',
-  'test/gateway/files/remote.extended.test.ts',
-  'test/gateway/formats/parity.extended.test.ts',
+  'test/gateway/api/files/remote.extended.test.ts',
+  'test/gateway/api/formats/parity.extended.test.ts',
   'test/gateway/citations.extended.test.ts',
   'test/clients/python.extended.test.ts',
   'test/clients/typescript.extended.test.ts',
   'test/gateway/clients/generated-clients.extended.test.ts',
-  'test/gateway/mcp/clients.extended.test.ts',
+  'test/gateway/api/mcp/clients.extended.test.ts',
 ];

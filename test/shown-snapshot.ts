@@ -1,7 +1,7 @@
 /** A published snapshot for tests that read its files: the stored files under their names. */
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Published, SnapshotStorage } from '../build/publish/snapshot-storage.ts';
+import { type Published, SnapshotStorage } from '../build/editions/snapshot-storage.ts';
 import { unpackJson } from '../data/runtime/kept-json.ts';
 import {
   type CatalogueIndex,

@@ -1,6 +1,6 @@
 /** Looks at the list "Needs attention" every minute, in one process of all, and alerts operators to what changed. */
-import type { JobProducer } from '../../gateway/accounts/jobs/queue.ts';
-import type { OperatorAlerts } from '../../gateway/accounts/operator-alerts/operator-alerts.ts';
+import type { JobProducer } from '../../gateway/commerce/notifications/jobs/queue.ts';
+import type { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
 import { observeConditions } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';
 import type { AdminArea } from '../context.ts';

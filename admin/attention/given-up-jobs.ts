@@ -1,5 +1,5 @@
 /** Account jobs that failed five times: mails, exports and erasures. */
-import type { GivenUpJob } from '../../gateway/accounts/jobs/given-up.ts';
+import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
 import { whatOf } from '../routes/given-up-jobs.ts';
 import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 

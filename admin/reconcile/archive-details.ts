@@ -5,7 +5,7 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { dayOf } from '../../data/schema/redis-keys.ts';
-import type { ArchiveEngine, SqlRow } from '../../gateway/archive/engine.ts';
+import type { ArchiveEngine, SqlRow } from '../../gateway/commerce/archive/engine.ts';
 import {
   compareStreamIds,
   formatStreamId,
@@ -13,7 +13,7 @@ import {
   LAST_STREAM_ID,
   parseStreamId,
   type StreamId,
-} from '../../gateway/archive/entries.ts';
+} from '../../gateway/commerce/archive/entries.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay, type LedgerFacts, ledgerFactsFrom } from './archive-totals.ts';
 import {

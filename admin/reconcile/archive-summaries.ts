@@ -15,9 +15,9 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { auditArchivedThrough } from '../../data/schema/archive.ts';
 import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { ArchiveEngine } from '../../gateway/archive/engine.ts';
-import { integerOf, parseStreamId } from '../../gateway/archive/entries.ts';
-import { listParts, listUsage } from '../../gateway/archive/parts.ts';
+import type { ArchiveEngine } from '../../gateway/commerce/archive/engine.ts';
+import { integerOf, parseStreamId } from '../../gateway/commerce/archive/entries.ts';
+import { listParts, listUsage } from '../../gateway/commerce/archive/parts.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');

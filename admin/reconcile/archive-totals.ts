@@ -9,14 +9,14 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import type { ArchiveEngine, SqlRow } from '../../gateway/archive/engine.ts';
+import type { ArchiveEngine, SqlRow } from '../../gateway/commerce/archive/engine.ts';
 import {
   compareStreamIds,
   formatStreamId,
   integerOf,
   parseStreamId,
   type StreamId,
-} from '../../gateway/archive/entries.ts';
+} from '../../gateway/commerce/archive/entries.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 

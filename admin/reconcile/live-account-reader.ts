@@ -9,8 +9,8 @@ import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-sc
 
 import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry, OrderRecord } from '../../gateway/accounts/records.ts';
-import { ledgerEntryFrom, orderFrom } from '../../gateway/accounts/redis-mappers.ts';
+import type { LedgerEntry, OrderRecord } from '../../gateway/commerce/records.ts';
+import { ledgerEntryFrom, orderFrom } from '../../gateway/commerce/redis-mappers.ts';
 import type { LiveAccount } from './compare.ts';
 
 /** Few, because the script blocks Redis while it runs. */

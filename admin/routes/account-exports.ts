@@ -1,13 +1,13 @@
 /** CSV exports of one account: keys, ledger, orders, audit entries and usage. */
 
 import type { FastifyReply } from 'fastify';
-import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import { readWholeLedger } from '../../gateway/accounts/ledger-history.ts';
-import type { AccountRecord, LedgerEntry } from '../../gateway/accounts/records.ts';
-import { isGap } from '../../gateway/archive/entries.ts';
-import { readUsage } from '../../gateway/metering/usage.ts';
-import { type Cell, type Rows, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { PageError } from '../../gateway/pages/shared/forms.ts';
+import { readUsage } from '../../gateway/api/metering/usage.ts';
+import { readWholeLedger } from '../../gateway/commerce/accounts/ledger-history.ts';
+import { isGap } from '../../gateway/commerce/archive/entries.ts';
+import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/records.ts';
+import { type Cell, type Rows, sendCsv } from '../../gateway/web/csv-export.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';

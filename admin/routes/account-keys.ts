@@ -1,15 +1,15 @@
 /** Revokes one key of a customer, who is told by mail. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import type { AccountRecord, KeyRecord } from '../../gateway/accounts/records.ts';
+import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import type { AccountRecord, KeyRecord } from '../../gateway/commerce/records.ts';
 import {
   type Confirmation,
   confirmedAction,
   REASON,
   type ReasonField,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { PageError } from '../../gateway/pages/shared/forms.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const TOLD: ReasonField = {

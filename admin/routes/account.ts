@@ -3,18 +3,16 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type AuditEntry, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
+import type { UsageReport } from '../../gateway/api/metering/metering.ts';
+import { readUsage } from '../../gateway/api/metering/usage.ts';
+import { type AuditEntry, accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
 import {
   AccountError,
   type AccountRecord,
   type KeyRecord,
   type LedgerEntry,
   type OrderRecord,
-} from '../../gateway/accounts/records.ts';
-import { MAX_CREDITS } from '../../gateway/accounts/validation.ts';
-import type { UsageReport } from '../../gateway/metering/metering.ts';
-import { readUsage } from '../../gateway/metering/usage.ts';
-import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
+} from '../../gateway/commerce/records.ts';
 import {
   type Confirmation,
   type ConfirmationPage,
@@ -23,9 +21,11 @@ import {
   counted,
   formatChange,
   OPTIONAL_REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { MAX_CREDITS } from '../../gateway/commerce/validation.ts';
+import { barChart, type Chart } from '../../gateway/web/chart.ts';
+import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 

@@ -2,23 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
+import { isGap } from '../../gateway/commerce/archive/entries.ts';
 import {
   type AuditEntry,
   type AuditLog,
   accountSubject,
   personSubject,
-} from '../../gateway/accounts/audit/audit-log.ts';
-import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
-import { founderOf } from '../../gateway/accounts/people/person-store.ts';
-import { isGap } from '../../gateway/archive/entries.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import {
-  formatField,
-  integerField,
-  parseFields,
-  textField,
-  withQuery,
-} from '../../gateway/pages/shared/forms.ts';
+} from '../../gateway/commerce/audit/audit-log.ts';
+import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
+import { founderOf } from '../../gateway/commerce/people/person-store.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, integerField, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';

@@ -1,9 +1,9 @@
 /** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
-import { PageError } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { barChart, type Chart } from '../../gateway/web/chart.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import type { AttentionItem } from '../attention/item.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';

@@ -1,10 +1,10 @@
 /** Account jobs that failed five times: shown on the page of runs, retried or dismissed here. */
 import type { FastifyInstance } from 'fastify';
-import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import type { GivenUpJob } from '../../gateway/accounts/jobs/given-up.ts';
-import type { JobName } from '../../gateway/accounts/jobs/job-data.ts';
-import { PageError } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
+import type { JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const PAGE = '/admin/runs';

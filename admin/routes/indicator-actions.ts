@@ -1,6 +1,6 @@
 /**
  * Publishes and unpublishes an indicator, and takes its edits back. Unpublishing and resetting ask first; see
- * `gateway/pages/shared/confirmation.ts`.
+ * `gateway/commerce/sign-in/confirmation.ts`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import {
   OPTIONAL_REASON,
   type Outcome,
   REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
 import { type AdminArea, auditedChange } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { changedFacts, changesBetween, indicatorPath, indicatorSubject, queueRebuild } from './indicator.ts';

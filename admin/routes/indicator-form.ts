@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { EditableFacts, EditableField } from '../../data/schema/overrides.ts';
-import { textField } from '../../gateway/pages/shared/forms.ts';
+import { textField } from '../../gateway/web/forms.ts';
 import { type SentFacts, versionOf } from '../edit-version.ts';
 
 /** Fields that are absent stay as they are. */

@@ -1,10 +1,10 @@
 /** One indicator: its values, its history, and edits with a preview. Every change queues a rebuild. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/overrides.ts';
-import type { AuditEntry, AuditFacts } from '../../gateway/accounts/audit/audit-log.ts';
-import { barChart, type Chart } from '../../gateway/pages/shared/chart.ts';
-import { parseFields } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+import type { AuditEntry, AuditFacts } from '../../gateway/commerce/audit/audit-log.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { barChart, type Chart } from '../../gateway/web/chart.ts';
+import { parseFields } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type Merge, mergeForm } from '../edit-version.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
@@ -12,8 +12,8 @@ import {
   parseFields,
   textField,
   withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+} from '../../gateway/web/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';

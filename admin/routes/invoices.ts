@@ -1,13 +1,13 @@
 /** Invoices and credit notes of a year, for bookkeeping, and each as PDF. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { InvoiceDocument } from '../../gateway/accounts/invoices/document.ts';
+import type { InvoiceDocument } from '../../gateway/commerce/invoices/document.ts';
 
-import { dateText, rateText } from '../../gateway/accounts/invoices/invoice-text.ts';
-import { createInvoicePrinter } from '../../gateway/accounts/invoices/print-invoice.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
-import { sendPdf } from '../../gateway/pages/shared/send-pdf.ts';
+import { dateText, rateText } from '../../gateway/commerce/invoices/invoice-text.ts';
+import { createInvoicePrinter } from '../../gateway/commerce/invoices/print-invoice.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, integerField, parseFields, withQuery } from '../../gateway/web/forms.ts';
+import { sendPdf } from '../../gateway/web/send-pdf.ts';
 import { type AdminArea, userPath } from '../context.ts';
 
 const PATH = '/admin/invoices';

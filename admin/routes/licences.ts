@@ -2,8 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-decisions.ts';
-import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
@@ -13,8 +14,7 @@ import {
   parseFields,
   textField,
   withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import {

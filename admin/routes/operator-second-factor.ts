@@ -1,10 +1,10 @@
 /** The second factor of an operator: the shared pages, with audit and a mail where there is a mail server. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import * as templates from '../../gateway/accounts/mail/templates.ts';
-import type { ThrottlePolicy } from '../../gateway/accounts/sign-in/throttle.ts';
-import type { ProtectedArea } from '../../gateway/pages/shared/protected-area.ts';
-import { secondFactorRoutes } from '../../gateway/pages/shared/second-factor-routes.ts';
-import { tooManyAttempts } from '../../gateway/pages/shared/sign-in-routes.ts';
+import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
+import type { ProtectedArea } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { secondFactorRoutes } from '../../gateway/commerce/sign-in/second-factor-routes.ts';
+import { tooManyAttempts } from '../../gateway/commerce/sign-in/sign-in-routes.ts';
+import type { ThrottlePolicy } from '../../gateway/commerce/sign-in/throttle.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { operatorSubject } from './operators.ts';
 

@@ -1,16 +1,16 @@
 /** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
-import { AccountError } from '../../gateway/accounts/records.ts';
+import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
+import { AccountError } from '../../gateway/commerce/records.ts';
 import {
   type Confirmation,
   confirmedAction,
   OPTIONAL_REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, PageError, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 

@@ -2,9 +2,9 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import { dateText } from '../../gateway/accounts/invoices/invoice-text.ts';
-import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/accounts/records.ts';
+import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import { dateText } from '../../gateway/commerce/invoices/invoice-text.ts';
+import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/records.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -12,17 +12,11 @@ import {
   formatChange,
   formatCount,
   REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import {
-  formatField,
-  integerField,
-  parseFields,
-  textField,
-  withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import type { SortLink } from '../../gateway/pages/shared/tables.ts';
-import { TEMPLATE_FILTERS } from '../../gateway/pages/shared/template-filters.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, integerField, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
+import type { SortLink } from '../../gateway/web/tables.ts';
+import { TEMPLATE_FILTERS } from '../../gateway/web/template-filters.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 import { findOrders, ORDER_SORT } from '../order-search.ts';
 import { invoicePdfPath } from './invoices.ts';

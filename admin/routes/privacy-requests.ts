@@ -3,20 +3,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import { describeRemoved } from '../../gateway/accounts/privacy/erasures.ts';
-import type { ErasureCounts, PrivacyRequest } from '../../gateway/accounts/privacy/request-store.ts';
-import type { AccountRecord } from '../../gateway/accounts/records.ts';
+import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import { describeRemoved } from '../../gateway/commerce/privacy/erasures.ts';
+import type { ErasureCounts, PrivacyRequest } from '../../gateway/commerce/privacy/request-store.ts';
+import type { AccountRecord } from '../../gateway/commerce/records.ts';
 import {
   type Confirmation,
   confirmedAction,
   counted,
   type Figure,
   type ReasonField,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, parseFields, textField } from '../../gateway/web/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';

@@ -2,23 +2,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ProviderDecision } from '../../data/schema/operator-decisions.ts';
-import type { AuditEntry } from '../../gateway/accounts/audit/audit-log.ts';
+import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
 import {
   type Confirmation,
   confirmedAction,
   counted,
   formatCount,
   REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import {
-  formatField,
-  PageError,
-  parseFields,
-  textField,
-  withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, PageError, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';

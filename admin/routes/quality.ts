@@ -7,7 +7,7 @@ import {
   qualityDecisionWord,
   qualitySeverity,
 } from '../../data/schema/quality.ts';
-import { type Cell, csvLine, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { type Cell, csvLine, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
@@ -16,7 +16,7 @@ import {
   parseFields,
   textField,
   withQuery,
-} from '../../gateway/pages/shared/forms.ts';
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
 import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';

@@ -1,8 +1,8 @@
 /** Starts a reconciliation and shows its progress and the result of the last one. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, parseFields } from '../../gateway/pages/shared/forms.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, parseFields } from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 import type { Discrepancy } from '../reconcile/compare.ts';
 import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';

@@ -1,4 +1,4 @@
-/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/pages/shared/confirmation.ts`. */
+/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/commerce/sign-in/confirmation.ts`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { EnqueueResult } from '../../data/runtime/jobs.ts';
@@ -12,9 +12,9 @@ import {
   formatCount,
   OPTIONAL_REASON,
   REASON,
-} from '../../gateway/pages/shared/confirmation.ts';
-import { PageError } from '../../gateway/pages/shared/forms.ts';
-import { redirectWithFlash } from '../../gateway/pages/shared/protected-area.ts';
+} from '../../gateway/commerce/sign-in/confirmation.ts';
+import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';

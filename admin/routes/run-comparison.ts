@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { PageError, parseFields, textField } from '../../gateway/pages/shared/forms.ts';
+import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { type RunSeries, readRunSeries } from '../lake-series.ts';
 import {

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { RunLogLine, RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
@@ -13,8 +13,8 @@ import {
   parseFields,
   textField,
   withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+} from '../../gateway/web/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';

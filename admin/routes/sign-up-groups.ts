@@ -1,8 +1,12 @@
 /** Accounts that signed up alike: from one address range, or with one mailbox or mail domain. */
 import type { FastifyInstance } from 'fastify';
-import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/accounts/free-grants.ts';
-import type { AccountRecord } from '../../gateway/accounts/records.ts';
-import { nullIfUnknown } from '../../gateway/accounts/validation.ts';
+import {
+  type AccountGroup,
+  type GroupKind,
+  signUpGroups,
+} from '../../gateway/commerce/accounts/free-grants.ts';
+import type { AccountRecord } from '../../gateway/commerce/records.ts';
+import { nullIfUnknown } from '../../gateway/commerce/validation.ts';
 import type { AdminArea } from '../context.ts';
 
 const MOST_GROUPS = 50;

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { UsageCounts, UsageReport } from '../../gateway/metering/metering.ts';
-import { foldUsage } from '../../gateway/metering/usage.ts';
-import { barChart, type Chart, type Point } from '../../gateway/pages/shared/chart.ts';
-import { type Cell, sendCsv } from '../../gateway/pages/shared/csv-export.ts';
-import { formatField, integerField, parseFields, withQuery } from '../../gateway/pages/shared/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/pages/shared/tables.ts';
+import type { UsageCounts, UsageReport } from '../../gateway/api/metering/metering.ts';
+import { foldUsage } from '../../gateway/api/metering/usage.ts';
+import { barChart, type Chart, type Point } from '../../gateway/web/chart.ts';
+import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
+import { formatField, integerField, parseFields, withQuery } from '../../gateway/web/forms.ts';
+import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import type { AdminArea } from '../context.ts';
 
 type RouteUsage = { route: string } & UsageCounts;
@@ -78,7 +78,7 @@ export const usageRow = ({ date, requests, errors, rows, credits }: UsageReport[
 const lastDays = (now_ms: number, days: number): number[] =>
   Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);
 
-/** Usage of the last `days` UTC days including today, oldest first; see `gateway/metering/usage.ts`. */
+/** Usage of the last `days` UTC days including today, oldest first; see `gateway/api/metering/usage.ts`. */
 export async function readTotalUsage(
   redis: RedisClient,
   now_ms: number,

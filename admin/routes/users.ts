@@ -1,8 +1,8 @@
 /** Searches accounts. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AccountRecord } from '../../gateway/accounts/records.ts';
-import { sendCsv } from '../../gateway/pages/shared/csv-export.ts';
+import type { AccountRecord } from '../../gateway/commerce/records.ts';
+import { sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
@@ -11,8 +11,8 @@ import {
   parseFields,
   textField,
   withQuery,
-} from '../../gateway/pages/shared/forms.ts';
-import type { SortLink } from '../../gateway/pages/shared/tables.ts';
+} from '../../gateway/web/forms.ts';
+import type { SortLink } from '../../gateway/web/tables.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
 

@@ -11,7 +11,7 @@ import { syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import { SIGNED_HEAD } from '../publish/log-signer.ts';
+import { SIGNED_HEAD } from '../editions/log-signer.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';

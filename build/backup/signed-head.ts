@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG, publicationLog } from '../../data/schema/snapshot.ts';
-import { contradiction, readSignedHead } from '../publish/log-signer.ts';
+import { contradiction, readSignedHead } from '../editions/log-signer.ts';
 import { CommandError } from '../runtime/command-error.ts';
 
 /**

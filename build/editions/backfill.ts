@@ -17,13 +17,13 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { PastLake, type PastNight } from '../lake/past-lake.ts';
 import { LostRunError } from '../lake/rebuild-run.ts';
-import { LogSigner } from '../publish/log-signer.ts';
-import { SnapshotStorage } from '../publish/snapshot-storage.ts';
-import { withoutWithheld } from '../publish/withhold.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';
 import { storeChanges } from './edition-changes.ts';
+import { LogSigner } from './log-signer.ts';
+import { SnapshotStorage } from './snapshot-storage.ts';
+import { withoutWithheld } from './withhold.ts';
 
 /** Removed by the next build when a crash leaves it. */
 const SCRATCH = '.building-backfill';

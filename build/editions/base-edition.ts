@@ -9,8 +9,8 @@ import {
   type IndexedIndicator,
   providerCatalogue,
 } from '../../data/schema/snapshot.ts';
-import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 const BEFORE = '.before';
 

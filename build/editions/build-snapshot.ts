@@ -22,12 +22,6 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
 import { yearOf } from '../lake/projection-rule.ts';
-import { LogSigner, type SigningSettings } from '../publish/log-signer.ts';
-import { migrateSnapshots } from '../publish/migrate.ts';
-import { prune } from '../publish/retention.ts';
-import { type Draft, SnapshotStorage } from '../publish/snapshot-storage.ts';
-import { verifyFigures, verifyWithheld } from '../publish/verify.ts';
-import { withoutWithheld } from '../publish/withhold.ts';
 import { operatorReportOf } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
@@ -42,14 +36,20 @@ import { writeExcerpts } from './excerpts.ts';
 import { FileWriter } from './file-writer.ts';
 import { renderKept } from './kept-files.ts';
 import { latestParts } from './latest-files.ts';
+import { LogSigner, type SigningSettings } from './log-signer.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
+import { migrateSnapshots } from './migrate.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { contentHash, renderRoutes, routeCount } from './prerender.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
 import { type CollectedData, collectPublicData, type Written } from './public-data.ts';
+import { prune } from './retention.ts';
+import { type Draft, SnapshotStorage } from './snapshot-storage.ts';
 import { type IndicatorCoverage, providersOf, TABLE_FILES } from './summary-tables.ts';
 import { publicAliases, vanishedIndicators } from './vanished.ts';
+import { verifyFigures, verifyWithheld } from './verify.ts';
 import { withDecisions } from './with-decisions.ts';
+import { withoutWithheld } from './withhold.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */

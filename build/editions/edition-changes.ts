@@ -12,7 +12,6 @@ import {
   observationsFile,
   providerOf,
 } from '../../data/schema/snapshot.ts';
-import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import {
   compareEditions,
@@ -21,6 +20,7 @@ import {
   type ObservationFile,
   revisionsFile,
 } from './compare-editions.ts';
+import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 export interface FinishedBuild {
   /** Holds its files. */

@@ -12,9 +12,9 @@ import {
   type VanishedIndicator,
   vanishedIndicator,
 } from '../../data/schema/snapshot.ts';
-import type { Published, SnapshotStorage } from '../publish/snapshot-storage.ts';
 import type { ServedHistory } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
+import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 /** What a snapshot publishes, and what must not be published. */
 type Planned = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };

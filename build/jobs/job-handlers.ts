@@ -12,10 +12,10 @@ import {
   NothingToPublish,
   WAIT_FOR_BUILD_MS,
 } from '../editions/build-snapshot.ts';
+import { rollback, SnapshotStorage } from '../editions/snapshot-storage.ts';
 import { acceptRun } from '../ingest/accept-run.ts';
 import { ingestProvider } from '../ingest/ingest-provider.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../nightly.ts';
-import { rollback, SnapshotStorage } from '../publish/snapshot-storage.ts';
 
 /** An operator may accept a run as soon as it is shown as held, shortly before its job ends. */
 const WAIT_FOR_RUN_MS = 10_000;

@@ -24,7 +24,7 @@ import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.t
 import { type BaseEdition, baseCatalogue } from '../editions/base-edition.ts';
 import type { SnapshotPlan } from '../editions/plan-snapshot.ts';
 import { TABLE_FILES } from '../editions/summary-tables.ts';
-import { firstNamed } from '../publish/verify.ts';
+import { firstNamed } from '../editions/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';
 import { decideFindings, findingId, lastingDoubts, type NightlyFindings } from './decide.ts';

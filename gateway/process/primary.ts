@@ -29,7 +29,7 @@ export async function startWorkers(
   const redisUrl = await resolveRedisUrl(settings, shutdownHooks, stopping);
   const startupBanner = await unlessStopped(group.start({ port, reusePort, redisUrl }), stopping);
   if (settings.METRICS_PORT !== undefined) {
-    const { groupMetrics, serveMetrics } = await import('../http/metrics.ts');
+    const { groupMetrics, serveMetrics } = await import('../api/http/server/metrics.ts');
     const metrics = groupMetrics(() => group.readyCount);
     shutdownHooks.push(await serveMetrics(metrics, settings.METRICS_PORT, settings.HOST));
   }

@@ -1,6 +1,6 @@
 /** The start-up banner: addresses, sign-ins, what is served, and calls that work when pasted. The last thing printed. */
-import { exampleSeries, wellKnownFirst } from '../snapshot/example-values.ts';
-import type { Snapshot } from '../snapshot/snapshot.ts';
+import { exampleSeries, wellKnownFirst } from '../api/snapshot/editions/example-values.ts';
+import type { Snapshot } from '../api/snapshot/editions/snapshot.ts';
 
 /** What can be tried without set-up; null where there is none. */
 export interface TrialAccess {

@@ -3,13 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type AdminService, hiddenTokens, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 

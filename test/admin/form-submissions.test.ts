@@ -1,4 +1,4 @@
-/** Operators' forms that are sent more than once; see `test/gateway/pages/form-submissions.test.ts`. */
+/** Operators' forms that are sent more than once; see `test/gateway/commerce/pages/form-submissions.test.ts`. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type AdminService, hiddenTokens, startAdmin } from './harness.ts';
 

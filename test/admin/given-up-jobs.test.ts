@@ -4,8 +4,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { connectRedis } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { JobData, JobName } from '../../gateway/accounts/jobs/job-data.ts';
-import { type JobHandlers, JobQueue, startJobWorker } from '../../gateway/accounts/jobs/queue.ts';
+import type { JobData, JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
+import {
+  type JobHandlers,
+  JobQueue,
+  startJobWorker,
+} from '../../gateway/commerce/notifications/jobs/queue.ts';
 import { keysMatching, silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, wordsOf } from './harness.ts';
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { csvLine } from '../../gateway/pages/shared/csv-export.ts';
-import { SOURCE } from '../gateway/metering/harness.ts';
+import { csvLine } from '../../gateway/web/csv-export.ts';
+import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;

@@ -1,6 +1,6 @@
 /** A customer's key revoked by an operator: refused from the next request on, audited, and told by mail. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startAccountPages } from '../gateway/pages/harness.ts';
+import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { startRedis } from '../redis.ts';
 import { type AdminService, startAdmin, startAdminOn, type Visitor, wordsOf } from './harness.ts';
 

@@ -2,9 +2,9 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/accounts/audit/audit-log.ts';
-import { type AuditFilter, searchAudit } from '../../gateway/accounts/audit/audit-search.ts';
-import { TableSort } from '../../gateway/pages/shared/tables.ts';
+import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import { type AuditFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
+import { TableSort } from '../../gateway/web/tables.ts';
 import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
 
 let service: AdminService;

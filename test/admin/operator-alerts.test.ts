@@ -8,15 +8,15 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { Condition } from '../../gateway/accounts/operator-alerts/operator-alert.ts';
-import { type AccountService, openAccountService } from '../../gateway/accounts/service.ts';
+import type { Condition } from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import { type AccountService, openAccountService } from '../../gateway/commerce/service.ts';
+import { type SmtpSink, startSmtpSink } from '../gateway/commerce/pages/smtp-sink.ts';
 import {
   answers,
   isSignedWith,
   type Receiver,
   startReceiver,
-} from '../gateway/accounts/webhooks/receiver.ts';
-import { type SmtpSink, startSmtpSink } from '../gateway/pages/smtp-sink.ts';
+} from '../gateway/commerce/webhooks/receiver.ts';
 import { silentLog, startRedis, type TestRedis } from '../redis.ts';
 import { type AnyAdminService, NOON, startAdminOn, wordsOf } from './harness.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureOwner } from '../../admin/first-operator.ts';
 import { OperatorStore, ROLES, type Role } from '../../admin/operators.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/accounts/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
 import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, startAdmin, tokenOf, type Visitor } from './harness.ts';
 

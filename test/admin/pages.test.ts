@@ -1,7 +1,7 @@
 /** Every route of the operator area: what its page shows and which forms it accepts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import { SOURCE } from '../gateway/metering/harness.ts';
+import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
 describe('operator routes', () => {

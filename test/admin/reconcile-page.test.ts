@@ -1,7 +1,7 @@
 /** GET /admin/reconcile: names no account without a discrepancy and the corrupted one in every other case. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { SOURCE } from '../gateway/metering/harness.ts';
+import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
 describe('reconcile', () => {

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { FreeGrants } from '../../gateway/accounts/free-grants.ts';
-import { SOURCE } from '../gateway/metering/harness.ts';
+import { FreeGrants } from '../../gateway/commerce/accounts/free-grants.ts';
+import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON } from './harness.ts';
 import { ACCEPTED, LAPSED, OPEN, UNPUBLISHED } from './quality-findings.ts';
 

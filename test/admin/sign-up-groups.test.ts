@@ -1,7 +1,7 @@
 /** Accounts that signed up alike, as operators see them. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FreeGrants } from '../../gateway/accounts/free-grants.ts';
+import { FreeGrants } from '../../gateway/commerce/accounts/free-grants.ts';
 import { type AdminService, startAdmin } from './harness.ts';
 
 let service: AdminService;

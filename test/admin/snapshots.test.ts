@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type AdminService, startAdmin, type Visitor } from './harness.ts';
 

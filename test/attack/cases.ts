@@ -3,7 +3,7 @@
  * cases follow the description.
  */
 import fc from 'fast-check';
-import { buildOpenApi } from '../../gateway/http/openapi.ts';
+import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
 
 interface Schema {
   type?: string;

@@ -3,7 +3,7 @@
  * both alike.
  */
 import { randomBytes } from 'node:crypto';
-import { mintKeyText } from '../../gateway/metering/keys.ts';
+import { mintKeyText } from '../../gateway/api/metering/keys.ts';
 
 /**
  * The share of pairs in which the value of `a` is larger (Mann–Whitney U over the number of pairs): 0.5 when the two

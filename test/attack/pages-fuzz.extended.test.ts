@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AdminService, PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { fuzzSite, walk } from './site-fuzz.ts';
 
 const RUNS = 400;

@@ -3,8 +3,8 @@
  * be bad, in any size, and has pieces of it replaced.
  */
 import fc from 'fast-check';
-import { TOOLS } from '../../gateway/mcp/tools/registry.ts';
-import { envelope, REVISIONS } from '../gateway/mcp/mcp-client.ts';
+import { TOOLS } from '../../gateway/api/mcp/tools/registry.ts';
+import { envelope, REVISIONS } from '../gateway/api/mcp/mcp-client.ts';
 import { attackCases } from './cases.ts';
 import { type Access, PARSER_INPUTS } from './parser-inputs.ts';
 import { KNOWN } from './public-fuzz.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
-import { mintKeyText } from '../../gateway/metering/keys.ts';
+import { mintKeyText } from '../../gateway/api/metering/keys.ts';
 import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
 import type { FixedAnswer, FloorQuestion } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';

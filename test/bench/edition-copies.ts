@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { compactTime } from '../../build/lake/lake.ts';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { EDITIONS, manifestPath, OBJECTS } from '../../data/schema/snapshot.ts';

@@ -1,5 +1,5 @@
 /** What editions cost a build: time for trees and signature, and bytes that stay. */
-import type { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import type { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { type EditionChanges, editionChanges, type FileRef } from '../../data/schema/snapshot.ts';
 import type { Built } from './edition-nights.ts';
 import type { Row } from './report.ts';

@@ -1,7 +1,7 @@
 /** What the bench of editions measures: all of Gapminder, and nights that revise one per cent of its indicators. */
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { UpstreamChanges } from '../nights/upstream-changes.ts';
 import { readCatalogue, showSnapshot } from '../shown-snapshot.ts';
 import { type Environment, runNode } from './processes.ts';

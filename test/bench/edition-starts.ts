@@ -1,7 +1,7 @@
 /** A start on many editions, and what it reads. */
 import { readFile, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import type { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { copyEditions } from './edition-copies.ts';
 import type { Built } from './edition-nights.ts';
 import { type Environment, startGateway } from './processes.ts';

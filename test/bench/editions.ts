@@ -1,5 +1,5 @@
 /** Part of the bench: what editions cost. */
-import type { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
+import type { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { freePort } from '../free-ports.ts';
 import { mirrorDirectory } from '../mirror.ts';

@@ -49,7 +49,7 @@ export type FloorQuestion =
   | { kind: 'duckdb'; queries: ParquetQuery[] }
   | { kind: 'mcp'; result: CallToolResult };
 
-const ADMIT = join(import.meta.dirname, '../../gateway/metering/lua/admit.lua');
+const ADMIT = join(import.meta.dirname, '../../gateway/api/metering/lua/admit.lua');
 const SLICE_SQL = `
   SELECT iso3, year, value, ci_lo, ci_hi, rank, projected FROM read_parquet($file)
   WHERE list_contains($countries, iso3) AND year BETWEEN $from AND $to ORDER BY iso3, year`;

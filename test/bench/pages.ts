@@ -4,8 +4,9 @@
  * out. A page that was asked for twice comes out of the response cache: beside bare node:http with the same bytes. And how
  * many bytes a visitor's browser loads for it.
  */
-import { featuredIndicators } from '../../gateway/pages/site/featured.ts';
-import { Catalogue, toEntry } from '../../gateway/snapshot/catalogue.ts';
+
+import { Catalogue, toEntry } from '../../gateway/api/snapshot/editions/catalogue.ts';
+import { featuredIndicators } from '../../gateway/site/featured.ts';
 import { compareWithBare } from './comparisons.ts';
 import { fetchWhole } from './http-client.ts';
 import type { Gateway } from './processes.ts';

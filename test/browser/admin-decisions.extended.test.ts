@@ -9,10 +9,10 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { SecondFactorStore } from '../../gateway/accounts/sign-in/second-factor.ts';
+import { SecondFactorStore } from '../../gateway/commerce/sign-in/second-factor.ts';
 import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
-import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
-import { Mailbox } from '../gateway/pages/mailbox.ts';
+import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
+import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
 

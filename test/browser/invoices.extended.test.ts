@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { extractText } from 'unpdf';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
+import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
 import {
   type AccountPagesHarness,
   type Customer,
   PASSWORD,
   startAccountPages,
-} from '../gateway/pages/harness.ts';
+} from '../gateway/commerce/pages/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountPagesHarness, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
 
 const EMAIL = 'keyboard@example.org';

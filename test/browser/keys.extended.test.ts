@@ -3,7 +3,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type AccountPagesHarness, type Customer, startAccountPages } from '../gateway/pages/harness.ts';
+import {
+  type AccountPagesHarness,
+  type Customer,
+  startAccountPages,
+} from '../gateway/commerce/pages/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 

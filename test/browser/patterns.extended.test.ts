@@ -4,7 +4,7 @@ import {
   PATTERN_PATHS,
   type PatternPages,
   startPatternPages,
-} from '../gateway/pages/patterns/pattern-pages.ts';
+} from '../gateway/web/patterns/pattern-pages.ts';
 import { type Browser, openBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 

@@ -1,6 +1,6 @@
 /** Pages of real indicators and countries, whose names, units and texts are as long as they come, fit a narrow window. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RealEdition } from '../gateway/pages/site/real-edition.ts';
+import { RealEdition } from '../gateway/site/real-edition.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { BUILD_WITHIN_MS } from '../shared-builds.ts';
 import { type Browser, openBrowser } from './browser.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
 
 const runProgram = promisify(execFile);

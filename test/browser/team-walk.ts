@@ -1,6 +1,6 @@
 /** The walk through the pages of members: invited by mail, given roles, made the owner, and removed. */
 import type { Page } from 'playwright-core';
-import { type AccountPagesHarness, PASSWORD } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD } from '../gateway/commerce/pages/harness.ts';
 import { inspect } from './page-checks.ts';
 
 export async function walkTeam(harness: AccountPagesHarness, page: Page): Promise<void> {

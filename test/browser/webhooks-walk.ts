@@ -1,8 +1,8 @@
 /** The walk through the pages of webhooks: added, tested, failing, sent again, rotated, gone, enabled and removed. */
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { answers, startReceiver } from '../gateway/accounts/webhooks/receiver.ts';
-import type { AccountPagesHarness } from '../gateway/pages/harness.ts';
+import type { AccountPagesHarness } from '../gateway/commerce/pages/harness.ts';
+import { answers, startReceiver } from '../gateway/commerce/webhooks/receiver.ts';
 import { inspect } from './page-checks.ts';
 
 /** The signed-in person owns an account without webhooks, which may be at private addresses. */

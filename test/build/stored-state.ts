@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
+import { verifyFiles } from '../../build/editions/verify.ts';
 import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
-import { verifyFiles } from '../../build/publish/verify.ts';
 import { hashFile } from '../../build/runtime/hash-file.ts';
 import { contradictedEntry } from '../../data/schema/editions.ts';
 import { editionChanges, type FileRef, type Manifest, manifestPath } from '../../data/schema/snapshot.ts';

@@ -9,7 +9,7 @@ import { type ArchiveSummary, runArchive } from '../../build/archive/run-archive
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { ArchiveOracle } from '../build/archive/archive-oracle.ts';
 import { KilledArchiveRuns, moments } from '../build/archive/killed-runs.ts';
-import { type Customer, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
+import { type Customer, createWorld, UNLIMITED } from '../gateway/api/metering/harness.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import { fillDay, liveEntries } from './ledger-days.ts';
 import { measureRedisLatency } from './redis-latency.ts';

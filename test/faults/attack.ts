@@ -8,7 +8,7 @@ import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
 import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
 import { fuzzSite, walk } from '../attack/site-fuzz.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/pages/harness.ts';
+import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { oneAttackerFaults } from './one-attacker.ts';
 import type { Reporter } from './table.ts';

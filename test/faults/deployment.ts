@@ -7,10 +7,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
-import { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { type Environment, type Gateway, startGateway } from '../bench/processes.ts';
+import { PACKS } from '../gateway/api/metering/harness.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { PACKS } from '../gateway/metering/harness.ts';
 import { silentLog } from '../redis.ts';
 import { pidFrom } from '../signals.ts';
 

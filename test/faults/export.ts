@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import * as yauzl from 'yauzl';
 import { runArchive } from '../../build/archive/run-archive.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import { addDebits, openLedger, prepareExport, requestExport } from '../gateway/accounts/long-ledger.ts';
+import { addDebits, openLedger, prepareExport, requestExport } from '../gateway/commerce/long-ledger.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import type { Reporter } from './table.ts';
 

@@ -12,13 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-describe('metering/address-meter', () => import('../gateway/metering/address-meter.test.ts').then(() => {}));
-describe('metering/admit', () => import('../gateway/metering/admit.test.ts').then(() => {}));
-describe('metering/redis-keys', () => import('../gateway/metering/redis-keys.test.ts').then(() => {}));
-describe('metering/key-resolver', () => import('../gateway/metering/key-resolver.test.ts').then(() => {}));
-describe('metering/usage', () => import('../gateway/metering/usage.test.ts').then(() => {}));
-describe('metering/windows', () => import('../gateway/metering/windows.test.ts').then(() => {}));
-describe('account/demo', () => import('../gateway/accounts/demo-key.test.ts').then(() => {}));
+describe('metering/address-meter', () =>
+  import('../gateway/api/metering/address-meter.test.ts').then(() => {}));
+describe('metering/admit', () => import('../gateway/api/metering/admit.test.ts').then(() => {}));
+describe('metering/redis-keys', () => import('../gateway/api/metering/redis-keys.test.ts').then(() => {}));
+describe('metering/key-resolver', () =>
+  import('../gateway/api/metering/key-resolver.test.ts').then(() => {}));
+describe('metering/usage', () => import('../gateway/api/metering/usage.test.ts').then(() => {}));
+describe('metering/windows', () => import('../gateway/api/metering/windows.test.ts').then(() => {}));
+describe('account/demo', () => import('../gateway/commerce/demo-key.test.ts').then(() => {}));
 describe('account/keys-and-orders', () =>
-  import('../gateway/accounts/keys-and-orders.test.ts').then(() => {}));
-describe('account/store', () => import('../gateway/accounts/account-store.test.ts').then(() => {}));
+  import('../gateway/commerce/keys-and-orders.test.ts').then(() => {}));
+describe('account/store', () => import('../gateway/commerce/account-store.test.ts').then(() => {}));

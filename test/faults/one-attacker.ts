@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
-import type { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
+import type { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { hiddenTokens, Visitor } from '../admin/harness.ts';
 import { copyEditions } from '../bench/edition-copies.ts';
 import { type Call, requestText } from '../bench/http-client.ts';

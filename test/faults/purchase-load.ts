@@ -1,8 +1,8 @@
 /** Continuous grants and purchases, and a comparison of the acknowledged ones with the ledger. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import type { AccountStore } from '../../gateway/accounts/account-store.ts';
-import { AccountError } from '../../gateway/accounts/records.ts';
+import type { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
+import { AccountError } from '../../gateway/commerce/records.ts';
 import { readLedger } from './clients.ts';
 import type { Customer } from './deployment.ts';
 

@@ -6,8 +6,8 @@ import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { MeteringUnavailable } from '../../gateway/metering/metering.ts';
-import { admissionOf, createWorld, UNLIMITED } from '../gateway/metering/harness.ts';
+import { MeteringUnavailable } from '../../gateway/api/metering/metering.ts';
+import { admissionOf, createWorld, UNLIMITED } from '../gateway/api/metering/harness.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
 import { startRedis, startRedisCluster } from '../redis.ts';
 

@@ -1,7 +1,7 @@
 /** "Authentication": each numbered rule that a request can show, and what costs nothing. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { mintKeyText } from '../../gateway/metering/keys.ts';
+import { mintKeyText } from '../../gateway/api/metering/keys.ts';
 import { FREE_ROUTES, KEYED_ROUTES, PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, NOON, Service, type TestKey } from './service.ts';
 

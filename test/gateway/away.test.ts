@@ -1,6 +1,6 @@
 /** When Redis or a query fails: who gets what, and that nothing is charged. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { QueryTimeout } from '../../gateway/snapshot/query-runner.ts';
+import { QueryTimeout } from '../../gateway/api/snapshot/rows/query-runner.ts';
 import { startRedis } from '../redis.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';

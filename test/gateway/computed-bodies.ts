@@ -2,12 +2,12 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { countryFile, indicatorFile } from '../../data/schema/snapshot.ts';
-import { ClosedEdition } from '../../gateway/snapshot/closed-edition.ts';
-import { ObservationCache } from '../../gateway/snapshot/observations.ts';
-import { QueryRunner } from '../../gateway/snapshot/query-runner.ts';
-import { SignedLog } from '../../gateway/snapshot/signed-log.ts';
-import { Snapshot } from '../../gateway/snapshot/snapshot.ts';
-import { TodaysTerms } from '../../gateway/snapshot/todays-terms.ts';
+import { ClosedEdition } from '../../gateway/api/snapshot/editions/closed-edition.ts';
+import { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
+import { TodaysTerms } from '../../gateway/api/snapshot/editions/todays-terms.ts';
+import { SignedLog } from '../../gateway/api/snapshot/files/signed-log.ts';
+import { ObservationCache } from '../../gateway/api/snapshot/rows/observations.ts';
+import { QueryRunner } from '../../gateway/api/snapshot/rows/query-runner.ts';
 import { readLog } from './fixture-log.ts';
 import { objectSource } from './object-source.ts';
 

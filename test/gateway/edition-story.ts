@@ -1,5 +1,5 @@
 /** Some nights of two small providers: figures revised, series that come, go and get other ids, a night taken back. */
-import { rollback } from '../../build/publish/snapshot-storage.ts';
+import { rollback } from '../../build/editions/snapshot-storage.ts';
 import { type Cell, type Series, World } from '../build/world.ts';
 import { FIXTURE_KEY_TEXT } from './fixture-log.ts';
 

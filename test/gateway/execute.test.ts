@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Call } from '../../gateway/call.ts';
-import { Executor } from '../../gateway/execute.ts';
-import type { Content, Operation } from '../../gateway/operations/operation.ts';
-import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
-import { parseQueryString } from '../../gateway/operations/parameters.ts';
-import { OPERATIONS } from '../../gateway/operations/registry.ts';
-import type { Result } from '../../gateway/result.ts';
-import type { Snapshot } from '../../gateway/snapshot/snapshot.ts';
+import type { Call } from '../../gateway/api/core/call.ts';
+import { Executor } from '../../gateway/api/core/execute.ts';
+import type { Result } from '../../gateway/api/core/result.ts';
+import type { Content, Operation } from '../../gateway/api/operations/operation.ts';
+import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
+import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
+import { OPERATIONS } from '../../gateway/api/operations/registry.ts';
+import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import { NOON, PUBLIC_URL, Service, type TestKey } from './service.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ADDITION_WORDS } from '../../data/schema/additions.ts';
 import { indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { INCLUDE_WORDS } from '../../gateway/operations/include.ts';
+import { INCLUDE_WORDS } from '../../gateway/api/operations/catalogue/include.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
 import { fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';

@@ -1,8 +1,8 @@
 /** Rules of a key over HTTP: monthly limit, address ranges, origins. What a rule refuses is free, and says why. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { KeyRules } from '../../gateway/accounts/records.ts';
-import { foldUsageByKey, readUsageDays } from '../../gateway/metering/usage.ts';
+import { foldUsageByKey, readUsageDays } from '../../gateway/api/metering/usage.ts';
+import type { KeyRules } from '../../gateway/commerce/records.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 const SITE = 'https://maps.example';

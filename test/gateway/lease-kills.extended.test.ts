@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AccountStore } from '../../gateway/accounts/account-store.ts';
+import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { sendSignal } from '../signals.ts';
 import { call, childrenOf } from './process/worker-harness.ts';

@@ -1,8 +1,8 @@
 /** What the gateway of an earlier version answered, the migrated store answers, too: for the served snapshot and by `as_of`. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { migrateStore } from '../../build/publish/migrate.ts';
-import { OLD_IDS, oldWorld } from '../build/publish/old-layout.ts';
-import { type StoredAnswers, withoutEcho } from '../build/publish/stored-world.ts';
+import { migrateStore } from '../../build/editions/migrate.ts';
+import { OLD_IDS, oldWorld } from '../build/editions/old-layout.ts';
+import { type StoredAnswers, withoutEcho } from '../build/editions/stored-world.ts';
 import type { World } from '../build/world.ts';
 import { Service } from './service.ts';
 

@@ -1,7 +1,7 @@
 /** What `SnapshotFiles` reads from, for tests without a store. */
-import { Objects } from '../../gateway/snapshot/objects.ts';
-import { ParsedObjects } from '../../gateway/snapshot/parsed-objects.ts';
-import type { ObjectSource } from '../../gateway/snapshot/snapshot-files.ts';
+import { Objects } from '../../gateway/api/snapshot/files/objects.ts';
+import { ParsedObjects } from '../../gateway/api/snapshot/files/parsed-objects.ts';
+import type { ObjectSource } from '../../gateway/api/snapshot/files/snapshot-files.ts';
 
 export const objectSource = (directory: string): ObjectSource => ({
   directory,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { metricsServer } from '../../gateway/http/metrics.ts';
+import { metricsServer } from '../../gateway/api/http/server/metrics.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { Service, type TestKey } from './service.ts';
 

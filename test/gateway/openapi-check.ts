@@ -1,7 +1,7 @@
 /** Holds one answer against the OpenAPI document: its status is described, and its body and headers are as described. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { buildOpenApi } from '../../gateway/http/openapi.ts';
+import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
 
 interface Described {
   responses: Record<

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { ERRORS, type ErrorCode } from '../../gateway/errors.ts';
-import { buildOpenApi } from '../../gateway/http/openapi.ts';
+import { ERRORS, type ErrorCode } from '../../gateway/api/core/errors.ts';
+import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
 import { documentationText } from '../style/documentation.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 

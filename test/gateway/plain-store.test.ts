@@ -3,7 +3,7 @@ import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { OBSERVATION_COLUMNS } from '../../data/schema/snapshot.ts';
-import { type StoredAnswers, storedWorld, withoutEcho } from '../build/publish/stored-world.ts';
+import { type StoredAnswers, storedWorld, withoutEcho } from '../build/editions/stored-world.ts';
 import { cells, type World } from '../build/world.ts';
 import { codeOf, Service } from './service.ts';
 

@@ -1,9 +1,9 @@
 /** Keys that no longer work: refused before any work is done for them, and without Redis once they come in a flood. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { mintKeyText, parseKey } from '../../gateway/metering/keys.ts';
+import { mintKeyText, parseKey } from '../../gateway/api/metering/keys.ts';
 import { countCommands } from '../redis.ts';
-import { call } from './mcp/mcp-client.ts';
+import { call } from './api/mcp/mcp-client.ts';
 import { codeOf, NOON, Service, type TestKey } from './service.ts';
 
 /** Refusals within a second that Redis still confirms. */

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
-import { fail, parseQueryString, text } from '../../gateway/operations/parameters.ts';
+import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
+import { fail, parseQueryString, text } from '../../gateway/api/operations/parameters/parameters.ts';
 
 const upper = z
   .array(z.string())

@@ -5,10 +5,10 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import type { ChangeEntry } from '../../gateway/operations/change-entry.ts';
+import type { ChangeEntry } from '../../gateway/api/operations/history/change-entry.ts';
 import { tellStory } from './edition-story.ts';
-import { sectionOf, textOf } from './pages/site/page-text.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { sectionOf, textOf } from './site/page-text.ts';
 
 let story: Awaited<ReturnType<typeof tellStory>>;
 let service: Service;

@@ -1,7 +1,7 @@
 /** The address that the service gives for itself. */
 import { expect, test } from 'vitest';
 import { readSettings } from '../../data/runtime/settings.ts';
-import { serviceAddress } from '../../gateway/service-address.ts';
+import { serviceAddress } from '../../gateway/api/http/server/service-address.ts';
 
 test.each([
   [{ PUBLIC_URL: 'https://data.example/almanac//' }, 'https://data.example/almanac'],

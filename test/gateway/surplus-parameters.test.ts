@@ -1,11 +1,11 @@
 /** Parameters that an operation does not know, or that are sent twice: refused where a call costs something, else named. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prefersStrict, strictnessHeaders } from '../../gateway/http/preferences.ts';
-import { isPriced } from '../../gateway/operations/operation.ts';
-import { parameterReader } from '../../gateway/operations/parameter-reader.ts';
-import { parseQueryString } from '../../gateway/operations/parameters.ts';
-import { OPERATIONS } from '../../gateway/operations/registry.ts';
+import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/preferences.ts';
+import { isPriced } from '../../gateway/api/operations/operation.ts';
+import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
+import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
+import { OPERATIONS } from '../../gateway/api/operations/registry.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, Service, type TestKey } from './service.ts';
 

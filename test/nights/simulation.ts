@@ -4,10 +4,10 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { collectGarbage } from '../../build/editions/retention.ts';
+import { rollback, SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { acceptRun } from '../../build/ingest/accept-run.ts';
 import { type NightlySummary, nightly } from '../../build/nightly.ts';
-import { collectGarbage } from '../../build/publish/retention.ts';
-import { rollback, SnapshotStorage } from '../../build/publish/snapshot-storage.ts';
 import { DdfSeries } from './ddf-series.ts';
 import type { Event, Events } from './events.ts';
 import { CalledGateway, startFollowing, startRestored } from './gateways.ts';

@@ -1,16 +1,16 @@
 /** The account area: sign-up, keys, orders, webhooks, members, privacy and closing, every form sent, and every mail. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { extractText } from 'unpdf';
-import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
-import { startReceiver } from '../gateway/accounts/webhooks/receiver.ts';
-import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/pages/fake-stripe.ts';
+import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
+import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
 import {
   type AccountPagesHarness,
   type Customer,
   PASSWORD,
   startAccountPages,
-} from '../gateway/pages/harness.ts';
-import { readExport } from '../gateway/pages/read-export.ts';
+} from '../gateway/commerce/pages/harness.ts';
+import { readExport } from '../gateway/commerce/pages/read-export.ts';
+import { startReceiver } from '../gateway/commerce/webhooks/receiver.ts';
 import { keysMatching } from '../redis.ts';
 import { MAILS } from '../style/mails.ts';
 import { type Area, explore } from './pages.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AdminService, PASSWORD, startAdmin, type Visitor } from '../admin/harness.ts';
 import { seedAlike, seedRuns, seedUsage } from '../admin/seeds.ts';
-import { codeAt, STEP_MS } from '../gateway/accounts/authenticator.ts';
-import { Mailbox } from '../gateway/pages/mailbox.ts';
+import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
+import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { type Area, explore } from './pages.ts';
 import type { Recorder } from './recorder.ts';
 

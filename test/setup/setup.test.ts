@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { oldWorld } from '../build/publish/old-layout.ts';
+import { oldWorld } from '../build/editions/old-layout.ts';
 import { pidFrom } from '../signals.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');

@@ -2,9 +2,9 @@
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality.ts';
-import { COMMANDS } from '../../gateway/accounts/cli/main.ts';
-import { ERRORS } from '../../gateway/errors.ts';
-import { INCLUDE_WORDS, INCLUDED } from '../../gateway/operations/include.ts';
+import { ERRORS } from '../../gateway/api/core/errors.ts';
+import { INCLUDE_WORDS, INCLUDED } from '../../gateway/api/operations/catalogue/include.ts';
+import { COMMANDS } from '../../gateway/commerce/cli/main.ts';
 import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
 import { MAILS } from './mails.ts';
 

@@ -1,9 +1,9 @@
 /** Every mail that the service sends, made once by its template: the table of mails in `docs/accounts.md`. */
-import * as alerts from '../../gateway/accounts/mail/alert-templates.ts';
-import type { Mail } from '../../gateway/accounts/mail/mailer.ts';
-import * as notices from '../../gateway/accounts/mail/notice-mails.ts';
-import * as templates from '../../gateway/accounts/mail/templates.ts';
-import type { OrderRecord } from '../../gateway/accounts/records.ts';
+import * as alerts from '../../gateway/commerce/notifications/mail/alert-templates.ts';
+import type { Mail } from '../../gateway/commerce/notifications/mail/mailer.ts';
+import * as notices from '../../gateway/commerce/notifications/mail/notice-mails.ts';
+import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
+import type { OrderRecord } from '../../gateway/commerce/records.ts';
 
 /** A mail, when it is sent and to whom. */
 export interface KnownMail {

@@ -35,7 +35,7 @@ describe('files', () => {
 
   it('commits neither run output nor provider data, except the starter data and the snapshots of an earlier version', () => {
     const output = files.filter((path) => /^(var|node_modules)\/|\.(parquet|zip|zst|gz|rdb|aof)$/.test(path));
-    const expected = /^(data\/starter\/|test\/build\/publish\/(old-layout|plain-store)\.zip$)/;
+    const expected = /^(data\/starter\/|test\/build\/editions\/(old-layout|plain-store)\.zip$)/;
     expect(output.filter((path) => !expected.test(path))).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { parse } from 'csv-parse/sync';
 import { geoCentroid, geoEqualEarth, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
 import { presimplify, simplify, sphericalTriangleArea } from 'topojson-simplify';
-import type { World } from '../../gateway/pages/site/charts/world.ts';
+import type { World } from '../../gateway/site/charts/world.ts';
 
 type Ring = [longitude: number, latitude: number][];
 /** Its outline, then its holes. */
@@ -104,7 +104,7 @@ interface Country {
 
 const require = createRequire(import.meta.url);
 const TABLE = new URL('../../data/countries.csv', import.meta.url);
-export const WORLD_FILE = new URL('../../gateway/pages/site/charts/world.json', import.meta.url);
+export const WORLD_FILE = new URL('../../gateway/site/charts/world.json', import.meta.url);
 
 const countries: Country[] = parse(readFileSync(TABLE), { columns: true });
 

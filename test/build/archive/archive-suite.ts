@@ -12,8 +12,8 @@ import {
   LEDGER_COLUMNS,
   USAGE_COLUMNS,
 } from '../../../data/schema/archive.ts';
-import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
-import { createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
+import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 import {
   archivedAudit,

@@ -11,9 +11,9 @@ import type { Reconciliation } from '../../../admin/reconcile/reconciler.ts';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
-import { Archive } from '../../../gateway/archive/archive.ts';
+import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
+import { Archive } from '../../../gateway/commerce/archive/archive.ts';
+import type { LedgerEntry } from '../../../gateway/commerce/records.ts';
 import {
   type Customer,
   createWorld,
@@ -21,7 +21,7 @@ import {
   seededRandom,
   UNLIMITED,
   type World,
-} from '../../gateway/metering/harness.ts';
+} from '../../gateway/api/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 
 export const DAY_MS = 86_400_000;

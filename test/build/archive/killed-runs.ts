@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
+import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
 import { expireLock } from '../../expire-lock.ts';
 import {
   type Customer,
@@ -12,7 +12,7 @@ import {
   seededRandom,
   UNLIMITED,
   type World,
-} from '../../gateway/metering/harness.ts';
+} from '../../gateway/api/metering/harness.ts';
 import type { TestRedis } from '../../redis.ts';
 import type { ChildTask } from './archive-child-process.ts';
 import { ArchiveOracle } from './archive-oracle.ts';

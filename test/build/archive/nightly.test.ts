@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { run } from '../../../build/cli.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../build/nightly.ts';
-import { createWorld, UNLIMITED } from '../../gateway/metering/harness.ts';
+import { createWorld, UNLIMITED } from '../../gateway/api/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { World } from '../world.ts';
 import { archivedLedgers } from './ledger-assertions.ts';

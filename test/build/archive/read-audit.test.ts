@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { AuditEntry, AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
-import { listAccountData } from '../../../gateway/accounts/privacy/data-export.ts';
-import { Archive } from '../../../gateway/archive/archive.ts';
-import { compareStreamIds, parseStreamId } from '../../../gateway/archive/entries.ts';
+import { Archive } from '../../../gateway/commerce/archive/archive.ts';
+import { compareStreamIds, parseStreamId } from '../../../gateway/commerce/archive/entries.ts';
+import type { AuditEntry, AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { listAccountData } from '../../../gateway/commerce/privacy/data-export.ts';
 import {
   type AccountPagesHarness,
   type Customer,
   NOON,
   startAccountPages,
-} from '../../gateway/pages/harness.ts';
+} from '../../gateway/commerce/pages/harness.ts';
 import { silentLog } from '../../redis.ts';
 import { query } from './ledger-assertions.ts';
 

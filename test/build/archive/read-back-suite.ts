@@ -12,11 +12,11 @@ import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import { AuditLog } from '../../../gateway/accounts/audit/audit-log.ts';
-import { Archive } from '../../../gateway/archive/archive.ts';
-import { DebitReversals } from '../../../gateway/metering/debit-reversals.ts';
-import { RedisMetering } from '../../../gateway/metering/redis-metering.ts';
+import { DebitReversals } from '../../../gateway/api/metering/debit-reversals.ts';
+import { RedisMetering } from '../../../gateway/api/metering/redis-metering.ts';
+import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
+import { Archive } from '../../../gateway/commerce/archive/archive.ts';
+import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
 import {
   admissionOf,
   type Customer,
@@ -25,7 +25,7 @@ import {
   seededRandom,
   UNLIMITED,
   type World,
-} from '../../gateway/metering/harness.ts';
+} from '../../gateway/api/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { archivedLedgers, usageRows } from './archive-contents.ts';
 import { ArchiveOracle } from './archive-oracle.ts';

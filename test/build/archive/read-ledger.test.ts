@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountStore } from '../../../gateway/accounts/account-store.ts';
-import { readWholeLedger } from '../../../gateway/accounts/ledger-history.ts';
-import type { LedgerEntry } from '../../../gateway/accounts/records.ts';
-import { Archive } from '../../../gateway/archive/archive.ts';
-import { isGap } from '../../../gateway/archive/entries.ts';
-import { PACKS, seededRandom } from '../../gateway/metering/harness.ts';
+import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
+import { readWholeLedger } from '../../../gateway/commerce/accounts/ledger-history.ts';
+import { Archive } from '../../../gateway/commerce/archive/archive.ts';
+import { isGap } from '../../../gateway/commerce/archive/entries.ts';
+import type { LedgerEntry } from '../../../gateway/commerce/records.ts';
+import { PACKS, seededRandom } from '../../gateway/api/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { type ArchivedWeek, createArchivedWeek } from './archived-week.ts';
 

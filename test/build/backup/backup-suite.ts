@@ -13,11 +13,11 @@ import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/load-shedding.ts';
+import { createMetrics } from '../../../gateway/api/http/server/metrics.ts';
+import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../../gateway/app.ts';
-import { LOAD_LIMITS, LoadShedder } from '../../../gateway/http/load-shedding.ts';
-import { createMetrics } from '../../../gateway/http/metrics.ts';
-import { SnapshotStore } from '../../../gateway/snapshot/store.ts';
-import { createWorld, UNLIMITED, type World } from '../../gateway/metering/harness.ts';
+import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { flushRedis, keysMatching, silentLog } from '../../redis.ts';
 import {
   archivedAudit,

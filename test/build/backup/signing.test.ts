@@ -6,7 +6,7 @@ import { createBackup } from '../../../build/backup/backup.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import type { TreeSettings } from '../../../build/backup/trees.ts';
-import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
+import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';

@@ -16,7 +16,7 @@ import {
   prepareTables,
   writeBatch,
 } from '../../../build/editions/materialise.ts';
-import { verifyFigures } from '../../../build/publish/verify.ts';
+import { verifyFigures } from '../../../build/editions/verify.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { query, readObservations } from '../parquet-readers.ts';

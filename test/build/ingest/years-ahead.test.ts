@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../../build/editions/plan-snapshot.ts';
+import { verifyPublished } from '../../../build/editions/verify.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
-import { verifyPublished } from '../../../build/publish/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';

@@ -6,8 +6,8 @@ import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LogSigner } from '../../../build/publish/log-signer.ts';
-import { SnapshotStorage } from '../../../build/publish/snapshot-storage.ts';
+import { LogSigner } from '../../../build/editions/log-signer.ts';
+import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { descriptorOf, editionTreeOf } from '../../../data/proofs/edition-tree.ts';
 import {
   descriptorLeaf,

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { pidFrom } from '../../signals.ts';
 import { Program, type Started } from '../program.ts';

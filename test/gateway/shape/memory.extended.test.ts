@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { AccountStore } from '../../../gateway/accounts/account-store.ts';
+import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { cpuTime, memoryLine } from '../../bench/process-stats.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';

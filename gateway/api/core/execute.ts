@@ -1,0 +1,345 @@
+/**
+ * Entry point for all operations, whatever the adapter. The order of checks is fixed:
+ *
+ *   key 401 → rules of the key 403 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
+ *     → Idempotency-Key 422 → limit of the key and balance 402; for a part of an answer, 416 follows after the parameters
+ *
+ * The plan is made first, in memory, so that its price is known; then one Redis script checks key, rate and balance and
+ * charges. Its verdict takes precedence over the plan's errors: a revoked key gets 401 even if a parameter was wrong too.
+ * A key that this process does not know to work is checked before the plan, by the same script; so is a call that may
+ * repeat an earlier one, because a repeat is answered from the edition of the first.
+ *
+ * Guarantees: a refusal costs nothing; a charge is refunded if the response cannot be produced or rendered; one call
+ * uses one edition from start to end.
+ */
+import type { Logger } from 'pino';
+import {
+  type Admission,
+  type ApiKey,
+  type Debit,
+  type Metering,
+  MeteringUnavailable,
+  type Verdict,
+} from '../metering/metering.ts';
+import { type Caller, isPriced } from '../operations/operation.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
+import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import type { Snapshots } from '../snapshot/editions/store.ts';
+import { SnapshotUnreadable } from '../snapshot/files/objects.ts';
+import { QueryTimeout } from '../snapshot/rows/query-runner.ts';
+import { answerAnonymous } from './anonymous-call.ts';
+import type { Call, RepeatableAs } from './call.ts';
+import { type ApiError, ERRORS, QueueFull } from './errors.ts';
+import { fileAdmission, pinOf } from './leases.ts';
+import { type CallPlan, planCall, type Unplanned } from './plan-call.ts';
+import {
+  type Admitted,
+  anonymous,
+  isKeyRefused,
+  quotaOf,
+  type Result,
+  type ResultContext,
+  refusal,
+} from './result.ts';
+
+export interface ExecuteDependencies {
+  metering: Metering;
+  snapshots: Snapshots;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** Where the holder of a suspended account writes to. */
+  contact: string;
+}
+
+/** Every key has this scope, and every operation needs it. */
+const SCOPE = 'read';
+
+const RETRY_AFTER_S = 5;
+export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };
+
+export class Executor {
+  readonly #dependencies: ExecuteDependencies;
+
+  constructor(dependencies: ExecuteDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Never throws or rejects. Returns a promise only when it has to await. */
+  execute<Rendered>(call: Call<Rendered>): Result<Rendered> | Promise<Result<Rendered>> {
+    const snapshot = this.#dependencies.snapshots.current();
+    if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
+    try {
+      const result =
+        call.authorization === undefined
+          ? this.#executeAnonymous(call, snapshot)
+          : this.#executeKeyed(call, call.authorization, snapshot);
+      return result instanceof Promise ? this.#awaitResult(result, call, snapshot) : result;
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
+    }
+  }
+
+  async #awaitResult<Rendered>(
+    result: Promise<Result<Rendered>>,
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    try {
+      return await result;
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
+    }
+  }
+
+  /** Most anonymous calls are synchronous; a promise would cost more than the call. */
+  #executeAnonymous<Rendered>(
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+  ): Result<Rendered> | Promise<Result<Rendered>> {
+    if (call.operation.needsKey) {
+      return { kind: 'error', error: { code: 'unauthorized' }, ...anonymous(snapshot) };
+    }
+    const { metering } = this.#dependencies;
+    const isPage = call.operation.tag === 'Page';
+    const verdict = isPage ? metering.admitVisitor(call.address()) : metering.admitAddress(call.address());
+    return verdict instanceof Promise
+      ? verdict.then((decided) => answerAnonymous(decided, call, snapshot))
+      : answerAnonymous(verdict, call, snapshot);
+  }
+
+  async #executeKeyed<Rendered>(
+    call: Call<Rendered>,
+    authorization: string,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    const { metering, contact } = this.#dependencies;
+    const key = await metering.resolveKey(authorization);
+    if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
+    const used = { key, source: call, contact };
+    const standing = metering.standingOf(key, call);
+    if (standing === 'refused' || standing === 'suspended')
+      return refusal(
+        { kind: 'invalid_key', isSuspended: standing === 'suspended' },
+        NO_CHARGE,
+        used,
+        snapshot,
+      );
+    if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
+    // A key that may not work, or was limited recently, is checked before any work is done for it.
+    const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
+    if (call.operation.isFile && isPriced(call.operation))
+      return this.#executeFile(call, key, snapshot, isDoubtful);
+    const repeatable = repeatableAs(call);
+    let repeatOf: string | undefined;
+    if (isDoubtful || repeatable !== null) {
+      const peeked = await this.#admit(call, key, { ...PEEK, idempotency: idempotency(repeatable, '') });
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
+      repeatOf = peeked.repeatOf;
+    }
+    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
+    const { price, rows, indicators } = planned.kind === 'plan' ? planned : FREE;
+    const edition = editionOf(planned, snapshot);
+    const verdict = await this.#admit(call, key, {
+      price,
+      rows,
+      indicators,
+      status: statusOf(planned),
+      peek: false,
+      idempotency: idempotency(repeatable, edition.id),
+    });
+    if (verdict.kind !== 'admitted') return refusal(verdict, { price }, used, edition);
+    const { repeatOf: first = edition.id } = verdict;
+    // A repeat may have been recognised only now, after a plan of another edition.
+    const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
+    return this.#answer(call, snapshot, key, answering, verdict);
+  }
+
+  /**
+   * A file is paid by lease, and answered from the edition of its pin. A pin is given up when its edition has no such file
+   * any more, or when no lease covers the call: then the served edition answers.
+   */
+  async #executeFile<Rendered>(
+    call: Call<Rendered>,
+    key: ApiKey,
+    snapshot: Snapshot,
+    isDoubtful: boolean,
+  ): Promise<Result<Rendered>> {
+    const { contact } = this.#dependencies;
+    const used = { key, source: call, contact };
+    const repeatable = repeatableAs(call);
+    const pin = pinOf(call);
+    let repeatOf: string | undefined;
+    let pinned: string | undefined;
+    if (isDoubtful || repeatable !== null || pin !== null) {
+      const peek = { ...PEEK, idempotency: idempotency(repeatable, ''), file: { pin } };
+      const peeked = await this.#admit(call, key, peek);
+      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
+      repeatOf = peeked.repeatOf;
+      if (peeked.pinned !== snapshot.id && repeatOf === undefined) pinned = peeked.pinned;
+    }
+    for (; ; pinned = undefined) {
+      const planned = await this.#planSafely(call, snapshot, repeatOf ?? pinned);
+      if (pinned !== undefined && isGone(planned)) continue;
+      const { price, rows, indicators, lease } = planned.kind === 'plan' ? planned : NO_FILE;
+      const edition = editionOf(planned, snapshot);
+      const follows = pinned !== undefined;
+      const verdict = await this.#admit(call, key, {
+        price,
+        rows,
+        indicators,
+        status: statusOf(planned),
+        peek: false,
+        idempotency: idempotency(repeatable, edition.id),
+        file: lease && fileAdmission(pin, lease, { edition: edition.id, follows }),
+      });
+      if (verdict.kind === 'lease_over') continue;
+      if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, used, edition);
+      return this.#answer(call, snapshot, key, planned, verdict);
+    }
+  }
+
+  /** What was admitted. */
+  #answer<Rendered>(
+    call: Call<Rendered>,
+    snapshot: Snapshot,
+    key: ApiKey,
+    planned: CallPlan | Unplanned | Cached<Rendered>,
+    verdict: Admitted,
+  ): Result<Rendered> | Promise<Result<Rendered>> {
+    const edition = editionOf(planned, snapshot);
+    const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
+    if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
+    if (planned.kind !== 'plan') return { ...planned, ...about };
+    const caller = this.#callerOf(key, verdict);
+    const produce = async () => call.render(await planned.produce(caller), snapshot, planned.edition);
+    return this.#produce(produce, call, about, verdict.debit);
+  }
+
+  /** Scope is checked before rate limits, but a revoked key must get 401. */
+  async #refuseScope<Rendered>(
+    call: Call<Rendered>,
+    key: ApiKey,
+    snapshot: Snapshot,
+  ): Promise<Result<Rendered>> {
+    const verdict = await this.#admit(call, key, {
+      ...NO_CHARGE,
+      status: ERRORS.key_scope.status,
+      peek: false,
+    });
+    const { contact } = this.#dependencies;
+    if (isKeyRefused(verdict)) return refusal(verdict, NO_CHARGE, { key, source: call, contact }, snapshot);
+    const error: ApiError = { code: 'key_scope' };
+    return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+  }
+
+  #admit(
+    call: Call<unknown>,
+    key: ApiKey,
+    decided: Omit<Admission, 'key' | 'source' | 'route' | 'request_id'>,
+  ): Promise<Verdict> {
+    const { route, requestId: request_id } = call;
+    return this.#dependencies.metering.admit({ key, source: call, route, request_id, ...decided });
+  }
+
+  /** A fault becomes an error of the call, so that it is counted and carries quota headers. */
+  async #planSafely(
+    call: Call<unknown>,
+    snapshot: Snapshot,
+    from: string | undefined,
+  ): Promise<CallPlan | Unplanned> {
+    try {
+      return await planCall(call, snapshot, from);
+    } catch (error) {
+      return { kind: 'error', error: this.#faultOf(error, call) };
+    }
+  }
+
+  /** What fails here was charged, and is refunded. */
+  async #produce<Rendered>(
+    produce: () => Promise<Rendered>,
+    call: Call<Rendered>,
+    about: ResultContext,
+    debit: Debit | null,
+  ): Promise<Result<Rendered>> {
+    const { metering } = this.#dependencies;
+    const onFault = async (fault: unknown): Promise<void> => {
+      this.#faultOf(fault, call);
+      if (debit !== null) await metering.refund(debit);
+    };
+    try {
+      return { kind: 'success', rendered: await produce(), ...about, onFault };
+    } catch (fault) {
+      const error = this.#faultOf(fault, call);
+      if (debit === null || about.quota === null) return { kind: 'error', error, ...about };
+      await metering.refund(debit);
+      const { charged, balance } = about.quota;
+      const quota = { ...about.quota, charged: 0, balance: balance + charged };
+      return { kind: 'error', error, ...about, quota };
+    }
+  }
+
+  #callerOf(key: ApiKey, { tier, balance, isLeased }: Admitted): Caller {
+    const { metering, now } = this.#dependencies;
+    const { key_id, environment, scopes, account_id } = key;
+    const usage = (days: number) => metering.usage(account_id, days);
+    return { key_id, environment, scopes, tier, balance, isLeased: isLeased === true, now_ms: now(), usage };
+  }
+
+  /** Transient faults other than timeouts are not logged: under load, a line for each would add to it. */
+  #faultOf(error: unknown, { requestId, route }: Call<unknown>): ApiError {
+    if (TRANSIENT.some((kind) => error instanceof kind)) {
+      if (error instanceof QueryTimeout) this.#log(error, requestId, route);
+      return UNAVAILABLE;
+    }
+    this.#log(error, requestId, route);
+    return { code: 'internal_error' };
+  }
+
+  #log(err: unknown, request_id: string, route: string): void {
+    this.#dependencies.log.error({ err, request_id, route }, 'request failed');
+  }
+}
+
+const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
+
+const NO_CHARGE = { price: 0, rows: 0 } as const;
+const FREE = { ...NO_CHARGE, indicators: undefined } as const;
+const NO_FILE = { ...FREE, lease: undefined } as const;
+const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
+
+/** Null for calls that cost nothing: they can be repeated anyway. */
+function repeatableAs(call: Call<unknown>): RepeatableAs | null {
+  const { repeatable } = call;
+  if (!repeatable || !isPriced(call.operation)) return null;
+  const reading = call.readQuery();
+  return reading.ok && !reading.controls.dry_run ? repeatable : null;
+}
+
+const idempotency = (repeatable: RepeatableAs | null, edition: string): Admission['idempotency'] =>
+  repeatable === null ? undefined : { ...repeatable, edition };
+
+const editionOf = (
+  planned: CallPlan | Unplanned | Cached<unknown>,
+  snapshot: Snapshot,
+): Pick<Edition, 'id'> => ('edition' in planned && planned.edition) || snapshot;
+
+/** Whether an edition has no more what was asked for: that of a pin is then given up. */
+const isGone = (planned: CallPlan | Unplanned | Cached<unknown>): boolean =>
+  planned.kind === 'error' && ERRORS[planned.error.code].status === 404;
+
+/** An answer rendered before, which is free. */
+interface Cached<Rendered> {
+  kind: 'cached';
+  rendered: Rendered;
+}
+
+function cachedAnswer<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Cached<Rendered> | null {
+  const rendered = call.cached(snapshot);
+  return rendered === null ? null : { kind: 'cached', rendered };
+}
+
+function statusOf(planned: CallPlan | Unplanned | Cached<unknown>): number {
+  if (planned.kind === 'error') return ERRORS[planned.error.code].status;
+  return planned.kind === 'invalid' ? 422 : 200;
+}

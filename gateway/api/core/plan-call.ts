@@ -1,0 +1,141 @@
+/** From a call to its plan: parameters, edition, and what the caller says about price. */
+
+import {
+  type AsOf,
+  document,
+  isPriced,
+  type Plan,
+  type Planned,
+  type WholeFile,
+} from '../operations/operation.ts';
+import { findEdition } from '../operations/parameters/as-of.ts';
+import type { Controls } from '../operations/parameters/controls.ts';
+import type { ValidationDetail } from '../operations/parameters/validation.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
+import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import type { Call } from './call.ts';
+import type { ApiError } from './errors.ts';
+import { leaseOf, type PlannedLease } from './leases.ts';
+
+/** Not a plan: an error or invalid parameters, decided before or instead of one. */
+export type Unplanned =
+  | { kind: 'error'; error: ApiError; edition?: Edition }
+  | { kind: 'invalid'; detail: ValidationDetail[]; edition?: never };
+
+/** A plan under what the caller says about price. */
+export interface CallPlan extends Plan {
+  /** Of a file of which something is sent. */
+  lease?: PlannedLease;
+}
+
+type PlannedCall = Pick<
+  Call<unknown>,
+  'operation' | 'path' | 'readQuery' | 'publicUrl' | 'asksForPart' | 'bytesOf'
+>;
+
+/**
+ * Throws or rejects only for faults.
+ * @param from the edition that is to answer, where a repeat or a pin says so.
+ */
+export function planCall(
+  call: PlannedCall,
+  snapshot: Snapshot,
+  from?: string,
+): CallPlan | Unplanned | Promise<CallPlan | Unplanned> {
+  const { operation, path, publicUrl } = call;
+  const reading = call.readQuery();
+  if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
+  if (call.asksForPart === true && isPriced(operation) && operation.isFile !== true)
+    return { kind: 'error', error: NO_PARTS };
+  const { values: query, controls } = reading;
+  const asOf = askedEdition(operation.asOf?.(query), snapshot, from);
+  if (asOf !== undefined) return planAsOf(asOf, call, snapshot, { query, controls });
+  const planned = operation.plan({ snapshot, path, query, publicUrl });
+  return planned instanceof Promise
+    ? planned.then((decided) => controlled(decided, call, controls, snapshot))
+    : controlled(planned, call, controls, snapshot);
+}
+
+/** Such an answer is made for its call: a part of it would cost as much as the whole. */
+const NO_PARTS: ApiError = {
+  code: 'range_not_satisfiable',
+  message:
+    'Only whole files come in parts: /v1/files/{indicator_id}.parquet and /v1/bundles/{provider_id}.parquet.',
+};
+
+/** Undefined for the served one. */
+function askedEdition(asOf: AsOf | undefined, { id }: Snapshot, from?: string): AsOf | undefined {
+  if (from === undefined) return asOf;
+  return from === id && asOf === undefined ? undefined : { sent: from, edition: { id: from } };
+}
+
+/** Plans over the edition that is asked for. Opens it. */
+async function planAsOf(
+  asOf: AsOf,
+  call: PlannedCall,
+  { editions }: Snapshot,
+  { query, controls }: { query: unknown; controls: Controls },
+): Promise<CallPlan | Unplanned> {
+  const { operation, path, publicUrl } = call;
+  const found = findEdition(asOf, editions);
+  if ('kind' in found) return { kind: 'error', error: found.error };
+  const edition = await editions.open(found);
+  const decided = await operation.plan({ snapshot: edition, path, query, publicUrl });
+  const planned = controlled(decided, call, controls, edition);
+  return planned.kind === 'invalid' ? planned : { ...planned, edition };
+}
+
+/** A refusal comes first: a dry run tells no more than the call would. */
+function controlled(
+  planned: Planned,
+  call: PlannedCall,
+  controls: Controls,
+  { generatedAt }: Edition,
+): CallPlan | Unplanned {
+  if (planned.kind === 'refused') return { kind: 'error', error: planned.error };
+  if (planned.kind === 'invalid') return planned;
+  if (planned.file !== undefined) return fileCall(planned, planned.file, call, controls, generatedAt);
+  const { dry_run, max_credits } = controls;
+  if (dry_run) return dryRunOf(planned, generatedAt);
+  return max_credits === undefined || planned.price <= max_credits
+    ? planned
+    : { kind: 'error', error: tooDear(planned.price, max_credits) };
+}
+
+/** Whether it costs something, and more than allowed, is known only with its lease. */
+function fileCall(
+  planned: Plan,
+  file: WholeFile,
+  call: PlannedCall,
+  { dry_run, max_credits }: Controls,
+  generatedAt: string,
+): CallPlan | Unplanned {
+  const bytes = call.bytesOf?.(file) ?? file.bytes;
+  if (bytes === 'unsatisfiable') {
+    const message = `The file has ${file.bytes} bytes.`;
+    return { kind: 'error', error: { code: 'range_not_satisfiable', message, bytes: file.bytes } };
+  }
+  const plan = bytes === 0 ? { ...planned, price: 0, rows: 0 } : planned;
+  const made = dry_run ? dryRunOf(plan, generatedAt) : plan;
+  if (bytes === 0 || !isPriced(call.operation)) return made;
+  return { ...made, lease: leaseOf(file, bytes, { looks: dry_run === true, max_credits }) };
+}
+
+export const tooDear = (price: number, max_credits: number): ApiError => ({
+  code: 'max_credits_exceeded',
+  message: `This answer costs ${price} credits, and max_credits is ${max_credits}.`,
+});
+
+function dryRunOf({ price, rows }: Plan, generated_at: string): Plan {
+  return {
+    kind: 'plan',
+    price: 0,
+    rows: 0,
+    produce(caller) {
+      if (caller === null) throw new Error('a priced call needs a caller');
+      const due = caller.isLeased ? 0 : price;
+      const data = { price: due, rows, balance_after: caller.balance - due };
+      return document(JSON.stringify({ data, meta: { generated_at } }));
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** How a call ends: what every adapter tells its caller. */
+
+import type {
+  ApiKey,
+  CallSource,
+  KeyRestriction,
+  RateWindow,
+  RateWindows,
+  Verdict,
+} from '../metering/metering.ts';
+import { toDetail, type ValidationDetail } from '../operations/parameters/validation.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
+import { type ApiError, truncateInput } from './errors.ts';
+import type { PlannedLease } from './leases.ts';
+import { tooDear } from './plan-call.ts';
+
+/** Quota and balance after a call with a valid key. */
+export interface QuotaStatus {
+  balance: number;
+  charged: number;
+  /** The nearer to running out. */
+  window: RateWindow;
+  windows: RateWindows;
+  /** The call repeated an earlier one, and is free for that reason. */
+  isRepeat: boolean;
+}
+
+export interface ResultContext {
+  /** The key that was presented, once it was recognised; for logs. */
+  key_id: string | null;
+  /** Null for anonymous calls, and where the key was refused. */
+  quota: QuotaStatus | null;
+  /** The edition that answers; null while none is open. */
+  snapshot: Pick<Edition, 'id'> | null;
+}
+
+export type Result<Rendered> = ResultContext &
+  /** `onFault` takes back the charge of an answer that breaks while it is sent; it never rejects. */
+  (
+    | { kind: 'success'; rendered: Rendered; onFault?: (fault: unknown) => Promise<void> }
+    | { kind: 'error'; error: ApiError }
+    | { kind: 'invalid'; detail: ValidationDetail[] }
+  );
+
+export type Admitted = Verdict & { kind: 'admitted' };
+
+export const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
+  key_id: null,
+  quota: null,
+  snapshot,
+});
+
+/** A verdict that tells quota and balance: the key may be used. */
+type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' }>;
+
+/** Whether the key is refused as such, whatever is asked for. */
+export const isKeyRefused = (verdict: Verdict): verdict is Exclude<Verdict, KnownCaller> =>
+  verdict.kind === 'invalid_key' || verdict.kind === 'restricted';
+
+export function quotaOf(verdict: KnownCaller): QuotaStatus {
+  const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
+  const isRepeat = verdict.kind === 'admitted' && verdict.repeatOf !== undefined;
+  const { balance, window, windows } = verdict;
+  return { balance, window, windows, charged, isRepeat };
+}
+
+/** The result of a call that metering did not admit. @param used `contact`: where the holder of a suspended account writes to */
+export function refusal<Rendered>(
+  verdict: Exclude<Verdict, Admitted>,
+  { price, lease }: { price: number; lease?: PlannedLease | undefined },
+  { key: { key_id }, source, contact }: { key: ApiKey; source: CallSource; contact: string },
+  snapshot: Pick<Edition, 'id'>,
+): Result<Rendered> {
+  if (isKeyRefused(verdict)) {
+    const error: ApiError =
+      verdict.kind === 'restricted' ? restricted(verdict.by, source) : invalid(verdict, contact);
+    return { kind: 'error', error, key_id, quota: null, snapshot };
+  }
+  const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
+  if (verdict.kind === 'idempotency_conflict') {
+    const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
+    return { kind: 'invalid', detail, ...context };
+  }
+  if (verdict.kind === 'lease_over') throw new Error('without its lease, a file is planned anew');
+  if (verdict.kind === 'max_credits_exceeded')
+    return { kind: 'error', error: tooDear(price, lease?.max_credits ?? 0), ...context };
+  const error: ApiError =
+    verdict.kind === 'rate_limited'
+      ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
+      : { code: 'insufficient_credits', message: shortage(verdict, price) };
+  return { kind: 'error', error, ...context };
+}
+
+function shortage(
+  verdict: KnownCaller & { kind: 'insufficient_credits' | 'key_limit_reached' },
+  price: number,
+): string {
+  if (verdict.kind === 'insufficient_credits')
+    return `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
+  const { limit, used } = verdict;
+  return (
+    `This answer costs ${price} credits; this key may spend ${limit} in a calendar month (UTC) and has spent ${used}. ` +
+    'The account holder can raise its limit.'
+  );
+}
+
+/** Only who has the secret of the key learns that its account is suspended. */
+const invalid = ({ isSuspended }: { isSuspended: boolean }, contact: string): ApiError =>
+  isSuspended
+    ? {
+        code: 'invalid_key',
+        message: `account_suspended: the account of this key is suspended. Its holder can write to ${contact}`,
+      }
+    : { code: 'invalid_key' };
+
+/** Says what was sent, never what is allowed: whoever found a key learns nothing about its owner. */
+function restricted(by: KeyRestriction, source: CallSource): ApiError {
+  const code = 'key_restricted';
+  if (by === 'address') {
+    const address = truncateInput(source.address());
+    return {
+      code,
+      message: `The key may be used from certain addresses only, and ${address} is none of them.`,
+    };
+  }
+  const origin = source.origin();
+  const sent = origin === undefined ? 'no Origin was sent' : `${truncateInput(origin)} is none of them`;
+  return { code, message: `The key may be used from certain web origins only, and ${sent}.` };
+}

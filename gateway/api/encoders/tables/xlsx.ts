@@ -1,0 +1,105 @@
+/**
+ * Office Open XML workbooks: the rows on the first sheet, what they are and who is credited on the second. Text is inline, so
+ * that a sheet is written in one pass, and always a string, so that no text becomes a formula.
+ */
+
+import { escapedXml } from '../documents/xml.ts';
+import type { Encoder } from '../encoder.ts';
+import { fileMetadata } from './file-metadata.ts';
+import type { Column, Table } from './table.ts';
+import { type RowSyntax, rowText } from './text-rows.ts';
+import { compressedFile, zipped } from './zip.ts';
+
+const ROWS_MAX = 100_000;
+
+export const xlsx: Encoder = {
+  name: 'xlsx',
+  mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  extension: 'xlsx',
+  isText: false,
+  isCompressible: false,
+  documentation:
+    `Excel workbook of at most ${ROWS_MAX.toLocaleString('en')} rows: the sheet \`Data\`, and the sheet \`About\` with licence, attribution, ` +
+    'units and edition. Numbers keep 17 digits.',
+  namesIndicator: true,
+  rowsMax: ROWS_MAX,
+  stream: (table) =>
+    zipped([
+      ...FIXED_PARTS,
+      compressedFile(sheetPath(2), aboutSheet(table)),
+      { path: sheetPath(1), content: dataSheet(table) },
+    ]),
+};
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const RELATIONSHIPS = 'http://schemas.openxmlformats.org/package/2006/relationships';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const SPREADSHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const SHEETS = ['Data', 'About'].map((name, at) => ({ name, number: at + 1 }));
+
+const sheetPath = (number: number): string => `xl/worksheets/sheet${number}.xml`;
+const each = (format: (sheet: { name: string; number: number }) => string): string =>
+  SHEETS.map(format).join('');
+
+/** What a package holds besides its sheets. */
+const PARTS = {
+  '[Content_Types].xml':
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">' +
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+    `<Override PartName="/xl/workbook.xml" ContentType="${SPREADSHEET}.sheet.main+xml"/>` +
+    `${each(({ number }) => `<Override PartName="/${sheetPath(number)}" ContentType="${SPREADSHEET}.worksheet+xml"/>`)}</Types>`,
+  '_rels/.rels':
+    `<Relationships xmlns="${RELATIONSHIPS}">` +
+    `<Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+  'xl/workbook.xml':
+    `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>` +
+    `${each(({ name, number }) => `<sheet name="${name}" sheetId="${number}" r:id="rId${number}"/>`)}</sheets></workbook>`,
+  'xl/_rels/workbook.xml.rels':
+    `<Relationships xmlns="${RELATIONSHIPS}">` +
+    `${each(({ number }) => `<Relationship Id="rId${number}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${number}.xml"/>`)}</Relationships>`,
+};
+const FIXED_PARTS = Object.entries(PARTS).map(([path, text]) => compressedFile(path, XML + text));
+
+const SHEET_START = `${XML}<worksheet xmlns="${MAIN}"><sheetData>`;
+const SHEET_END = '</sheetData></worksheet>';
+
+const textCell = (text: string): string =>
+  `<c t="inlineStr"><is><t xml:space="preserve">${escapedXml(text)}</t></is></c>`;
+const MISSING = '<c/>';
+const ROW_START = '<row>';
+const ROW_END = '</row>';
+
+const syntaxOf = (columns: readonly Column[]): RowSyntax => ({
+  before: columns.map((_, at) => (at === 0 ? ROW_START : '')),
+  end: ROW_END,
+  separator: '',
+  text: textCell,
+  flag: (isSet) => `<c t="b"><v>${Number(isSet)}</v></c>`,
+  number: ['<c><v>', '</v></c>'],
+  missing: MISSING,
+});
+
+const textRow = (texts: readonly (string | null)[]): string =>
+  ROW_START + texts.map((text) => (text === null ? MISSING : textCell(text))).join('') + ROW_END;
+
+async function* dataSheet(table: Table): AsyncGenerator<Buffer> {
+  yield Buffer.from(SHEET_START + textRow(table.columns.map(({ name }) => name)));
+  yield* rowText(table, syntaxOf(table.columns));
+  yield Buffer.from(SHEET_END);
+}
+
+const CREDIT = ['id', 'name', 'unit', 'licence', 'licence_url', 'attribution'] as const;
+
+function aboutSheet(table: Table): string {
+  const { generated_at } = table.meta;
+  const facts = [...fileMetadata(table)].filter(([name]) => name !== 'indicators' && name !== 'meta');
+  if (typeof generated_at === 'string') facts.push(['generated_at', generated_at]);
+  const rows: (readonly (string | null)[])[] = [
+    ...facts,
+    [],
+    CREDIT,
+    ...table.indicators.map((record) => CREDIT.map((name) => record[name])),
+  ];
+  return SHEET_START + rows.map(textRow).join('') + SHEET_END;
+}

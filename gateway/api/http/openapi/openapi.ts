@@ -1,0 +1,260 @@
+/**
+ * The machine-readable description, OpenAPI 3.1, generated from the definitions that validate and answer.
+ *
+ * Run by itself it prints the document: `node gateway/api/http/openapi/openapi.ts > openapi.json`.
+ */
+import { z } from 'zod';
+import { ERRORS, type ErrorCode } from '../../core/errors.ts';
+import { ENCODERS } from '../../encoders/registry.ts';
+import { isPriced, type Operation, type QuerySchema } from '../../operations/operation.ts';
+import { controls, dryRunAnswer } from '../../operations/parameters/controls.ts';
+import { PAIRS_MAX } from '../../operations/parameters/parameters.ts';
+import { OPERATIONS } from '../../operations/registry.ts';
+import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
+import {
+  bareType,
+  componentSchemas,
+  failureResponse,
+  HEADERS,
+  headerParameters,
+  headerRefs,
+  INVALID_RESPONSE,
+  type Json,
+  KEYED_HEADERS,
+  schemaRef,
+} from './openapi-components.ts';
+import type { Examples, OperationExamples } from './openapi-examples.ts';
+import { describeFile, describeHead, fileResponse } from './openapi-files.ts';
+
+const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
+
+Every route is served under \`/v1\` and \`/data/api/v1\` alike: \`/v1/openapi.json\` lists the former, \`/openapi.json\` the latter.
+Only GET is accepted, HEAD of files, and OPTIONS of a browser that asks before a script's call; any other method is answered
+405 \`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
+validation 422 \`{ detail: [...] }\`.
+
+**Credits.** Catalogue routes are free and need no key. Routes that return figures need \`Authorization: Bearer <key>\`
+and cost what each one says. A refused request costs nothing.
+
+**Rate.** Every request counts: per key's account, or per address without a key. At the limit: 429 \`rate_limited\`.
+
+**Parameters.** A boolean is \`true\` or \`false\`; \`1\`, \`yes\`, \`on\`, \`0\`, \`no\` and \`off\` are understood, too. Lists are
+separated by commas, but for \`claim\`, which is repeated. A query has at most ${PAIRS_MAX} parameters.
+
+**What cannot be read** as HTTP is 400 \`bad_request\`, 417 or 431, with the body of a failure.
+
+**Credit.** Data carries its provider's licence: publish the \`attribution\` that comes with it.`;
+
+const TAGS = [
+  {
+    name: 'Catalogue',
+    description: 'What there is: countries, indicators, topics, freshness, coverage. Free.',
+  },
+  { name: 'Data', description: 'The figures. They need a key and cost credits.' },
+  { name: 'Account', description: 'What a key may know of itself. Free.' },
+];
+
+/** @param examples from the snapshot that is served. @param prefix of the paths. @param publicUrl of the service. */
+export function buildOpenApi(
+  examples: Examples = {},
+  prefix: string = DOCUMENTED_PREFIX,
+  publicUrl?: string,
+): Json {
+  const answers = Object.fromEntries([
+    ...OPERATIONS.filter(({ isFile }) => !isFile).map((operation) => [
+      answerName(operation),
+      operation.answer,
+    ]),
+    [DRY_RUN, dryRunAnswer],
+  ]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Almanac',
+      version: '1.0',
+      summary: 'Comparative country data',
+      description: DESCRIPTION,
+      contact: {
+        name: 'The operator of this service',
+        ...(publicUrl === undefined ? {} : { url: publicUrl }),
+      },
+      license: {
+        name: 'Apache-2.0 (the software; data under its providers’ licences)',
+        identifier: 'Apache-2.0',
+      },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: TAGS,
+    paths: Object.fromEntries(
+      OPERATIONS.map((operation) => [
+        prefix + operation.path,
+        describePath(operation, examples[operation.name] ?? NO_EXAMPLES),
+      ]),
+    ),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `alm_live_…`' },
+      },
+      headers: HEADERS,
+      schemas: componentSchemas(answers),
+    },
+  };
+}
+
+/** `listCountries` answers with `ListCountriesAnswer`. */
+const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
+
+/** Of every priced operation, where `dry_run` was sent. */
+const DRY_RUN = 'DryRunAnswer';
+
+const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
+
+function describePath(operation: Operation, examples: OperationExamples): Json {
+  const get = describeOperation(operation, examples);
+  return operation.isFile ? { get: describeFile(get), head: describeHead(get, operation) } : { get };
+}
+
+function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
+  return {
+    operationId: operation.name,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: `${operation.description}\n\n**Price**: ${operation.priceText}.`,
+    security: operation.needsKey ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    parameters: parametersOf(operation).map((parameter) => ({
+      ...parameter,
+      ...exampleOf(parameters[String(parameter.name)]),
+    })),
+    responses: responses(operation, answers),
+  };
+}
+
+const exampleOf = (example: unknown): Json => (example === undefined ? {} : { example });
+
+const parametersOf = (operation: Operation): Json[] => [
+  ...pathParameters(operation),
+  ...queryParameters(operation.query),
+  ...(isPriced(operation) ? queryParameters(controls) : []),
+  ...headerParameters(operation),
+];
+
+const pathParameters = ({ pathParameters: parameters }: Operation): Json[] =>
+  Object.entries(parameters).map(([name, { description, schema }]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description,
+    schema: { type: 'string', ...schema },
+  }));
+
+function queryParameters(query: QuerySchema<unknown>): Json[] {
+  const schema = z.toJSONSchema(query, { io: 'input', target: 'draft-2020-12' });
+  const required = new Set(schema.required);
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const { description, ...rest } = property as Json;
+    const fallback = query.shape[name]?.meta()?.default;
+    return {
+      name,
+      in: 'query',
+      required: required.has(name),
+      description,
+      schema: fallback === undefined ? rest : { ...rest, default: fallback },
+    };
+  });
+}
+
+/** Of operations that ignore what they do not know. */
+const STRICTNESS_HEADERS = ['X-Ignored-Parameters', 'Preference-Applied'];
+
+function responses(operation: Operation, answers: OperationExamples['answers']): Json {
+  const success: [string, Json][] = [['200', successResponse(operation, answers)]];
+  if (operation.isCacheable) {
+    const names = [
+      ...STRICTNESS_HEADERS,
+      'ETag',
+      'Cache-Control',
+      'Vary',
+      'X-Request-Id',
+      'X-Server-Request-Id',
+      'X-Snapshot',
+      ...KEYED_HEADERS,
+    ];
+    success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
+  }
+  const failures = [...byStatus(errorsOf(operation))].map(([status, codes]): [string, Json] => [
+    String(status),
+    failureResponse(status, codes, status !== 401),
+  ]);
+  return Object.fromEntries([...success, ...failures, ['422', INVALID_RESPONSE]]);
+}
+
+/** Bytes, of which no example is given. */
+const BINARY = { format: 'binary' } as const;
+
+function successResponse(operation: Operation, answers: OperationExamples['answers']): Json {
+  const names = [
+    'X-Request-Id',
+    'X-Server-Request-Id',
+    'Cache-Control',
+    'Vary',
+    ...(operation.tag === 'Account' ? [] : ['X-Snapshot']),
+    ...(isPriced(operation) ? ['Preference-Applied', 'Idempotent-Replayed'] : STRICTNESS_HEADERS),
+  ];
+  if (operation.isCacheable) names.push('ETag');
+  const formats = ENCODERS.filter(({ name }) => operation.formats?.includes(name));
+  if (formats.some(({ extension }) => extension !== null)) {
+    names.push('Content-Disposition', 'Link', 'X-Attribution');
+  }
+  const namesIndicators =
+    operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
+  if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
+  if (operation.isFile)
+    return fileResponse(operation, names, isPriced(operation) ? schemaRef(DRY_RUN) : null);
+  const whole = schemaRef(answerName(operation));
+  const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
+  const json = { schema, ...exampleOf(answers.json) };
+  const others = formats.flatMap(({ name, mediaType, isText, documentation }) =>
+    documentation === null
+      ? []
+      : [
+          [
+            bareType(mediaType),
+            {
+              schema: { type: 'string', ...(isText ? {} : BINARY), description: documentation },
+              ...exampleOf(answers[name]),
+            },
+          ],
+        ],
+  );
+  const otherFormats = (operation.otherFormats ?? []).map(
+    ({ name, mediaType, documentation: description }) => [
+      bareType(mediaType),
+      { schema: { type: 'string', description }, ...exampleOf(answers[name]) },
+    ],
+  );
+  return {
+    description: operation.summary,
+    headers: headerRefs([...names, ...KEYED_HEADERS]),
+    content: {
+      [bareType(operation.mediaType ?? 'application/json')]: json,
+      ...Object.fromEntries([...others, ...otherFormats]),
+    },
+  };
+}
+
+/** The errors of one operation and those of all operations of its kind. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const codes: ErrorCode[] = [...operation.errors];
+  if (operation.needsKey) codes.push('unauthorized');
+  codes.push('invalid_key', 'key_restricted', 'key_scope', 'rate_limited', 'internal_error', 'unavailable');
+  if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
+  if (isPriced(operation) || operation.isFile) codes.push('range_not_satisfiable');
+  return codes;
+}
+
+function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
+  const ordered = codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
+  return Map.groupBy(ordered, (code) => ERRORS[code].status);
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify(buildOpenApi(), null, 2)}\n`);

@@ -1,0 +1,108 @@
+/** Handlers for 404, 405 and framework errors. No answer shows a stack, a file path or the framework's own message. */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { ApiError, ErrorCode } from '../../core/errors.ts';
+import { type ResponseContext, sendError, sendPreflight } from '../api/response.ts';
+import { type ErrorPage, sendErrorPage } from './error-page.ts';
+
+const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
+  raw: reply.raw,
+  requestId: request.id,
+  quota: null,
+  snapshotId: null,
+});
+
+function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode, message?: string): void {
+  hijack(reply);
+  sendError(message === undefined ? { code } : { code, message }, contextOf(request, reply));
+}
+
+function hijack(reply: FastifyReply): void {
+  reply.hijack();
+  reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
+}
+
+const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined;
+
+/** Matches paths that have a GET route; `{name}` stands for one segment. */
+function pathMatcher(templates: readonly string[]): (url: string) => boolean {
+  const patterns = templates.map((template) =>
+    template.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+'),
+  );
+  const matcher = new RegExp(`^(?:${patterns.join('|')})$`);
+  return (url) => matcher.test(url.split('?', 1)[0] ?? '');
+}
+
+const ONLY_GET_AND_HEAD: ApiError = {
+  code: 'method_not_allowed',
+  message: 'Only GET and HEAD are allowed here.',
+  allowed: 'GET, HEAD',
+};
+
+interface HandlerOptions {
+  /** Paths that answer GET: another method on them is 405, not 404, but for a preflight. */
+  templates: readonly string[];
+  /** Those of them that answer HEAD, too. */
+  headTemplates: readonly string[];
+  /** For browsers at an unknown path outside the API; without it they get JSON, too. */
+  errorPage?: ErrorPage;
+  log: Logger;
+}
+
+const isApi = (url: string): boolean => /^\/(?:data\/api|v1)(?:\/|$)/.test(url);
+const wantsHtml = ({ headers, url }: FastifyRequest): boolean =>
+  /\btext\/html\b/.test(headers.accept ?? '') && !isApi(url);
+
+export function installErrorHandlers(
+  app: FastifyInstance,
+  { templates, headTemplates, errorPage, log }: HandlerOptions,
+): void {
+  const hasGet = pathMatcher(templates);
+  const hasHead = pathMatcher(headTemplates);
+  const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
+    const wrongMethod = request.method !== 'GET' && hasGet(request.url);
+    if (wrongMethod && isPreflight(request)) {
+      hijack(reply);
+      sendPreflight(contextOf(request, reply));
+      return;
+    }
+    if (errorPage && !wrongMethod && wantsHtml(request)) {
+      hijack(reply);
+      const error = { code: 'not_found', status: 404, message: 'There is no page at this address.' } as const;
+      sendErrorPage(error, { raw: reply.raw, requestId: request.id }, errorPage);
+      return;
+    }
+    if (wrongMethod && hasHead(request.url)) {
+      hijack(reply);
+      sendError(ONLY_GET_AND_HEAD, contextOf(request, reply));
+      return;
+    }
+    refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');
+  };
+  // No public route reads a body; it is drained with the request.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.setNotFoundHandler(fallback);
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    // An unreadable body was sent to a path that has no route.
+    if (request.is404) {
+      fallback(request, reply);
+      return;
+    }
+    const status = error.statusCode ?? 500;
+    const isClientError = status >= 400 && status < 500;
+    if (!isClientError) log.error({ err: error, request_id: request.id }, 'request failed');
+    refuse(request, reply, isClientError ? 'bad_request' : 'internal_error');
+  });
+}
+
+/** Handles errors before routing, such as a path that is not valid percent-encoding. */
+export function frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  if (error.code === 'FST_ERR_BAD_URL') {
+    refuse(request, reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
+    return;
+  }
+  refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
+}

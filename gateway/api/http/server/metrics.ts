@@ -1,0 +1,146 @@
+/** Prometheus metrics, served on a separate port so that they are never public by accident. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metering } from '../../metering/metering.ts';
+import type { Snapshots } from '../../snapshot/editions/store.ts';
+
+/** Seconds. */
+const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+export interface MetricsText {
+  /** Prometheus text format. */
+  text(): Promise<string>;
+}
+
+export interface Metrics extends MetricsText {
+  /** Counts one answer. @param seconds from first byte read to last byte sent. */
+  observe(route: string, status: number, seconds: number, creditsCharged: number): void;
+  /** Reports this process's metrics to the primary when it asks; see `groupMetrics`. */
+  report(): void;
+}
+
+interface Measured {
+  snapshots: Snapshots;
+  metering: Metering;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+export function createMetrics({ snapshots, metering, now }: Measured): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'almanac_requests_total',
+    help: 'Answers by route template and status',
+    labelNames: ['route', 'status'],
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'almanac_request_seconds',
+    help: 'Time from request to the end of the answer',
+    labelNames: ['route', 'status'],
+    buckets: DURATION_BUCKETS_S,
+    registers: [registry],
+  });
+  const credits = new Counter({
+    name: 'almanac_credits_charged_total',
+    help: 'Credits charged by route template',
+    labelNames: ['route'],
+    registers: [registry],
+  });
+  new Counter({
+    name: 'almanac_anonymous_uncounted_total',
+    help: 'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(metering.uncounted);
+    },
+  });
+  registerSnapshotMetrics(registry, snapshots, now);
+  return {
+    observe(route, status, seconds, creditsCharged) {
+      requests.inc({ route, status });
+      duration.observe({ route, status }, seconds);
+      if (creditsCharged > 0) credits.inc({ route }, creditsCharged);
+    },
+    text: () => registry.metrics(),
+    report() {
+      AggregatorRegistry.setRegistries(registry);
+      new AggregatorRegistry();
+    },
+  };
+}
+
+/** The metrics of all workers combined: counts are summed, ages are the maximum. For the primary. */
+export function groupMetrics(workers: () => number): MetricsText {
+  const group = new AggregatorRegistry();
+  new Gauge({
+    name: 'almanac_workers',
+    help: 'Worker processes that answer now',
+    registers: [group],
+    collect() {
+      this.set(workers());
+    },
+  });
+  return { text: async () => `${await group.metrics()}\n${await group.clusterMetrics()}` };
+}
+
+function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: () => number): void {
+  const gauge = (
+    name: string,
+    help: string,
+    read: () => number | undefined,
+    aggregator: 'sum' | 'max' = 'sum',
+  ): void => {
+    new Gauge({
+      name,
+      help,
+      aggregator,
+      registers: [registry],
+      collect() {
+        const value = read();
+        if (value === undefined) this.reset();
+        else this.set(value);
+      },
+    });
+  };
+  const age_s = (): number | undefined => {
+    const snapshot = snapshots.current();
+    return snapshot ? (now() - Date.parse(snapshot.catalogue.generatedAt)) / 1000 : undefined;
+  };
+  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, 'max');
+  const observations = () => snapshots.current()?.observations;
+  gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
+  gauge('almanac_hot_cache_hits', 'Reads served from hot indicators', () => observations()?.counts.hits);
+  gauge('almanac_hot_cache_misses', 'Reads that went to Parquet', () => observations()?.counts.misses);
+}
+
+/** Starts the metrics server. @returns stops it. */
+export async function serveMetrics(
+  metrics: MetricsText,
+  port: number,
+  host: string,
+): Promise<() => Promise<void>> {
+  const server = metricsServer(metrics).listen(port, host);
+  await once(server, 'listening');
+  return async () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+/** Serves `GET /metrics` only. */
+export function metricsServer(metrics: MetricsText): Server {
+  return createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4' }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+}

@@ -1,0 +1,147 @@
+/**
+ * Bounds what is sent before the protocol's library sees it: how deep the JSON nests, which revision may send batches and how
+ * long, and the rate windows, in which every message counts.
+ */
+import { z } from 'zod';
+import { ERRORS } from '../core/errors.ts';
+import { defineOperation, free } from '../operations/operation.ts';
+import {
+  type AskedCall,
+  type CallError,
+  carryOut,
+  errorText,
+  isUncounted,
+  type RequestContext,
+} from './mcp-call.ts';
+
+/** A claim, the deepest argument, is on level 5. */
+const DEPTH_MAX = 32;
+/** Twice what a batch of the longest calls has. Checking a member takes some microseconds, whatever its length. */
+const VALUES_MAX = 10_000;
+/** JSON-RPC batches came with this revision and went with the next. A request that names none is of this one. */
+export const BATCH_REVISION = '2025-03-26';
+const BATCH_MAX = 20;
+
+export const JSON_TYPE = 'application/json';
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+/** Of those that JSON-RPC leaves to servers. */
+const REFUSED = -32_000;
+
+/** An answer over HTTP. */
+export interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  text: string;
+}
+
+const errorAnswer = (status: number, error: object, id: unknown = null): Answer => ({
+  status,
+  headers: { 'content-type': JSON_TYPE },
+  text: id === undefined ? '' : JSON.stringify({ jsonrpc: '2.0', error, id }),
+});
+
+export const invalidRequest = (message: string, status = 400): Answer =>
+  errorAnswer(status, { code: INVALID_REQUEST, message });
+
+/** @param message that is refused; null for all of a request. A notification gets no JSON. */
+export function refusal(error: CallError, message: unknown): Answer {
+  const status = error.code === 'invalid_arguments' ? 422 : ERRORS[error.code].status;
+  const retry_after_s = 'retryAfter_s' in error ? error.retryAfter_s : undefined;
+  const data = { code: error.code, retry_after_s };
+  const id = message === null ? null : (message as { id?: unknown }).id;
+  const answer = errorAnswer(status, { code: REFUSED, message: errorText(error), data }, id);
+  if (retry_after_s === undefined) return answer;
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retry_after_s) } };
+}
+
+/** @param revision as the request names it */
+export function readMessages(
+  body: string,
+  revision: string,
+): { messages: readonly unknown[]; isBatch: boolean } | { refused: Answer } {
+  if (isTooComplex(body))
+    return {
+      refused: invalidRequest(
+        `The JSON nests more than ${DEPTH_MAX} levels deep or has more than ${VALUES_MAX} values.`,
+      ),
+    };
+  let sent: unknown;
+  try {
+    sent = JSON.parse(body);
+  } catch {
+    return { refused: errorAnswer(400, { code: PARSE_ERROR, message: 'The body is not JSON.' }) };
+  }
+  if (!Array.isArray(sent) || sent.length === 0) return { messages: [sent], isBatch: false };
+  if (revision !== BATCH_REVISION)
+    return {
+      refused: invalidRequest(`Only revision ${BATCH_REVISION} has batches: send each message alone.`),
+    };
+  if (sent.length > BATCH_MAX)
+    return { refused: invalidRequest(`A batch has at most ${BATCH_MAX} messages.`) };
+  if (sent.some(Array.isArray)) return { refused: invalidRequest('A batch holds messages, not batches.') };
+  return { messages: sent, isBatch: true };
+}
+
+const LEVELS: ReadonlyMap<string | undefined, number> = new Map([
+  ['[', 1],
+  ['{', 1],
+  [']', -1],
+  ['}', -1],
+]);
+
+function isTooComplex(json: string): boolean {
+  let depth = 0;
+  let values = 1;
+  let isInString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const char = json[at];
+    if (isInString && char === '\\') at += 1;
+    else if (char === '"') isInString = !isInString;
+    else if (!isInString) {
+      depth += LEVELS.get(char) ?? 0;
+      if (char === ',') values += 1;
+      if (depth > DEPTH_MAX || values > VALUES_MAX) return true;
+    }
+  }
+  return false;
+}
+
+/** Their handlers call an operation, which counts by itself. */
+const CALLING: ReadonlySet<unknown> = new Set([
+  'tools/call',
+  'resources/list',
+  'resources/read',
+  'completion/complete',
+]);
+
+export const isCalling = (message: unknown): boolean =>
+  CALLING.has((message as { method?: unknown } | null)?.method);
+
+/** Free, and counted like any call. */
+const OTHER_MESSAGE: AskedCall = {
+  operation: defineOperation({
+    name: 'message',
+    path: 'mcp:message',
+    tag: 'Catalogue',
+    summary: 'A message that calls no operation',
+    description: 'Counts in the rate windows.',
+    needsKey: false,
+    priceText: 'free',
+    isCacheable: false,
+    pathParameters: {},
+    query: z.object({}),
+    answer: z.object({}),
+    errors: [],
+    plan: () => free({ kind: 'object', value: {} }),
+  }),
+  route: 'mcp:message',
+  reading: { ok: true, values: {}, controls: {}, ignored: [] },
+};
+
+/** Counts a message that calls nothing: for its key, or for its address where it has none that works. @returns why it is refused */
+export async function countMessage(context: RequestContext): Promise<CallError | null> {
+  const outcome = await carryOut(OTHER_MESSAGE, context, () => null);
+  if (!('error' in outcome)) return null;
+  return isUncounted(outcome.error) ? countMessage({ ...context, authorization: undefined }) : outcome.error;
+}

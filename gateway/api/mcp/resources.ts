@@ -1,0 +1,142 @@
+/** Resources: what the service holds, under addresses that a host may keep and attach. */
+import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { ERRORS } from '../core/errors.ts';
+import { indicator } from '../operations/catalogue/indicator.ts';
+import { indicators } from '../operations/catalogue/indicators.ts';
+import { topics } from '../operations/catalogue/topics.ts';
+import type { Operation } from '../operations/operation.ts';
+import { receipts } from '../operations/proofs/receipts.ts';
+import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import { carryOut, errorText, type RequestContext, textOf } from './mcp-call.ts';
+import { readQuery } from './query-reading.ts';
+
+const MIME_TYPE = 'application/json';
+
+/** Indicators of a topic that a resource lists: more are found by find_indicators. */
+const TOPIC_MAX = 20;
+
+interface Kind {
+  name: string;
+  title: string;
+  uriTemplate: string;
+  description: string;
+  pattern: RegExp;
+  operation: Operation;
+  route: string;
+  /** Path parameters and query of the operation, from the parts of the address. */
+  ask: (parts: readonly string[]) => { path?: Record<string, string>; query: string };
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    name: 'indicator',
+    title: 'An indicator',
+    uriTemplate: 'almanac://indicators/{indicator}',
+    description: 'Definition, unit, coverage, source, licence and related series. Free.',
+    pattern: /^almanac:\/\/indicators\/([^/]+)$/,
+    operation: indicator,
+    route: 'mcp:indicator',
+    ask: ([id = '']) => ({ path: { indicator_id: id }, query: '' }),
+  },
+  {
+    name: 'topic',
+    title: 'A topic',
+    uriTemplate: 'almanac://topics/{topic}',
+    description: `The ${TOPIC_MAX} widest indicators of a topic. Free.`,
+    pattern: /^almanac:\/\/topics\/([^/]+)$/,
+    operation: indicators,
+    route: 'mcp:topic',
+    ask: ([slug = '']) => ({
+      query: `topic=${encodeURIComponent(slug)}&sort=coverage&limit=${TOPIC_MAX}`,
+    }),
+  },
+  {
+    name: 'receipt',
+    title: 'Receipt of a figure',
+    uriTemplate: 'almanac://receipts/{indicator}/{iso3}/{year}',
+    description:
+      'The signed proof that a figure was published, which can be verified offline. Costs 1 credit.',
+    pattern: /^almanac:\/\/receipts\/([^/]+)\/([^/]+)\/([^/]+)$/,
+    operation: receipts,
+    route: 'mcp:receipt',
+    ask: ([id = '', iso3 = '', year = '']) => ({
+      query: `indicator=${encodeURIComponent(id)}&country=${encodeURIComponent(iso3)}&year=${encodeURIComponent(year)}`,
+    }),
+  },
+];
+
+export const RESOURCE_TEMPLATES = JSON.stringify(
+  KINDS.map(({ name, title, uriTemplate, description }) => ({
+    name,
+    title,
+    uriTemplate,
+    description,
+    mimeType: MIME_TYPE,
+  })),
+);
+
+interface Topic {
+  slug: string;
+  name: string;
+  description: string;
+}
+
+/** By what they are read from. */
+const resourceLists = new WeakMap<Snapshot, string>();
+
+/** The topics, each as a resource: indicators and receipts are too many to list. JSON text. */
+export async function listResources(context: RequestContext): Promise<string> {
+  const outcome = await carryOut(
+    { operation: topics, route: 'mcp:topics', reading: readQuery(topics, '') },
+    context,
+    async (content, snapshot) => {
+      const list = resourceLists.get(snapshot) ?? resourceList(await textOf(content, snapshot));
+      resourceLists.set(snapshot, list);
+      return list;
+    },
+  );
+  if ('error' in outcome) throw new Error(errorText(outcome.error));
+  return outcome.made;
+}
+
+function resourceList(topicList: string): string {
+  const { data }: { data: Topic[] } = JSON.parse(topicList);
+  return JSON.stringify(
+    data.map(({ slug, name, description }) => ({
+      uri: `almanac://topics/${slug}`,
+      name: slug,
+      title: name,
+      description,
+      mimeType: MIME_TYPE,
+    })),
+  );
+}
+
+/** @throws {ResourceNotFoundError} for an address under which there is nothing */
+export async function readResource(uri: string, context: RequestContext) {
+  for (const { pattern, operation, route, ask } of KINDS) {
+    const parts = pattern.exec(uri)?.slice(1).map(decode);
+    if (parts === undefined) continue;
+    const { path = {}, query } = ask(parts);
+    const outcome = await carryOut(
+      { operation, route, path, reading: readQuery(operation, query) },
+      context,
+      textOf,
+    );
+    if ('made' in outcome) return { contents: [{ uri, mimeType: MIME_TYPE, text: outcome.made }] };
+    const { error } = outcome;
+    const isMissing = error.code === 'invalid_arguments' || ERRORS[error.code].status === 404;
+    if (isMissing) throw new ResourceNotFoundError(uri, errorText(error));
+    throw new Error(errorText(error));
+  }
+  throw new ResourceNotFoundError(uri);
+}
+
+/** An address that is not valid percent-encoding names nothing. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,152 @@
+/** `country_profile`: a country's newest figures by topic. */
+import { z } from 'zod';
+import type { CountryRecord, IndicatorRecord, TopicItem } from '../../../../data/schema/records.ts';
+import { countryRecord } from '../../../../data/schema/records.ts';
+import { country as countryOperation } from '../../operations/catalogue/country.ts';
+import type { Planned } from '../../operations/operation.ts';
+import type { Edition } from '../../snapshot/editions/edition.ts';
+import { addressOf, type Figure, type Refusal, seriesOf, withFigures } from '../answer.ts';
+import { fitted } from '../answer-size.ts';
+import { withStatus } from '../figures.ts';
+import { documentOf, pathOf, planInner } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
+import { findPlace, type Place } from '../places.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
+
+/** More do not fit. */
+const FIGURES_MAX = 60;
+
+export const countryProfileTool = defineTool({
+  name: 'country_profile',
+  title: 'Country profile',
+  description:
+    'The newest measured figure of every featured indicator of a country, with its rank; or of every indicator of one topic.',
+  priceText: '1 credit',
+  arguments: z.object({
+    country: z.string().min(1).describe('One country, by name or code'),
+    topic: z
+      .string()
+      .optional()
+      .describe('A topic of find_indicators; default: the featured indicators of all topics'),
+    as_of: asOfArgument,
+  }),
+  answer: z.object({
+    ...withFigures,
+    country: countryRecord.nullable(),
+    topics: z
+      .array(z.object({ topic: z.string(), indicators: z.int() }))
+      .describe('What is held of the country'),
+  }),
+  empty: { figures: [], series: [], refusals: [], country: null, topics: [] },
+  asOf: ({ as_of }) => as_of,
+  async plan({ snapshot, query: { country, topic, as_of }, publicUrl }) {
+    const place = await findPlace(country, snapshot);
+    if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));
+    return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl });
+  },
+});
+
+function refusedProfile(place: Exclude<Place, { kind: 'country' }>, sent: string, edition: Edition) {
+  const refusal: Refusal =
+    place.kind === 'refused'
+      ? place.refusal
+      : {
+          reason: 'not_a_country',
+          message: `“${sent}” is a group, which has no profile. Its members are ${place.members.join(', ')}.`,
+          place: sent,
+        };
+  const nothing = { figures: [], series: [], country: null, topics: [] };
+  return {
+    outcome: 'refused' as const,
+    message: refusal.message,
+    edition: edition.id,
+    ...nothing,
+    refusals: [refusal],
+  };
+}
+
+interface About {
+  edition: Edition;
+  topic: string | undefined;
+  as_of: string | undefined;
+  publicUrl: string;
+}
+
+interface Profile {
+  data: { topics: Record<string, TopicItem[]> };
+  meta: { count: number; topic_counts: Record<string, number> };
+}
+
+async function planProfile(
+  country: CountryRecord,
+  { edition, topic, as_of, publicUrl }: About,
+): Promise<Planned> {
+  const query = topic === undefined ? { featured: true } : { topic };
+  const call = { operation: countryOperation, path: { iso3: country.iso3 }, query };
+  const planned = await planInner({ edition, publicUrl }, call);
+  if (planned.kind !== 'plan') return planned;
+  const { data, meta } = await documentOf<Profile>(planned.produce(null));
+  const items = Object.values(data.topics)
+    .flat()
+    .filter(({ value }) => value !== null);
+  const shown = await figuresOf(items.slice(0, FIGURES_MAX), country, edition);
+  const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({ topic: slug, indicators }));
+  const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
+  const answer = fitted(shown.length, (rows) => ({
+    outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
+    message:
+      rows === 0
+        ? (refusals[0]?.message ?? '')
+        : `${country.name}: ${rows} of ${items.length} figures, each the newest measured one; name its year.`,
+    edition: edition.id,
+    ...(as_of !== undefined && { as_of }),
+    country,
+    topics,
+    figures: shown.slice(0, rows).map(({ figure }) => figure),
+    series: shown.slice(0, rows).map(({ record }) => seriesOf(record, publicUrl)),
+    refusals,
+    ...(rows < items.length && {
+      truncated: {
+        rows_held: items.length,
+        rows_given: rows,
+        url: addressOf(publicUrl, pathOf(call)),
+        price: planned.price,
+      },
+    }),
+  }));
+  return answerPlan(answer, planned);
+}
+
+const nothingHeld = ({ iso3, name }: CountryRecord, topic: string | undefined): Refusal => ({
+  reason: 'no_data',
+  message: `Almanac holds no ${topic === undefined ? 'featured' : `“${topic.slice(0, 80)}”`} figure of ${name}: \`topics\` lists what is held.`,
+  place: iso3,
+  nearest_years: [],
+});
+
+interface Shown {
+  figure: Figure;
+  record: IndicatorRecord;
+}
+
+async function figuresOf(
+  items: readonly TopicItem[],
+  { iso3, name }: CountryRecord,
+  edition: Edition,
+): Promise<Shown[]> {
+  const records = new Map<string, IndicatorRecord>();
+  const figures: Figure[] = [];
+  for (const { indicator, year, value, rank } of items) {
+    const entry = await edition.indicator(indicator);
+    if (!entry || value === null) continue;
+    const { record } = entry;
+    const about = { indicator, iso3, country: name, year, value, unit: record.unit };
+    // The newest value of a country is a measured one.
+    figures.push({ ...about, status: null, projected: false, rank });
+    records.set(indicator, record);
+  }
+  return (await withStatus(figures, edition)).flatMap((figure) => {
+    const record = records.get(figure.indicator);
+    return record === undefined ? [] : [{ figure, record }];
+  });
+}

@@ -1,0 +1,114 @@
+/** `describe_indicator`: what a series measures, from where, under which terms, and what to beware of. */
+import { z } from 'zod';
+import type { PublicFinding } from '../../../../data/schema/quality.ts';
+import {
+  coverage,
+  type indicatorDetail,
+  indicatorSource,
+  relatedEntry,
+} from '../../../../data/schema/records.ts';
+import { indicator as indicatorOperation } from '../../operations/catalogue/indicator.ts';
+import { addressOf, common, refusal, series, seriesOf } from '../answer.ts';
+import { fitted } from '../answer-size.ts';
+import { conceptOf } from '../indicator-search.ts';
+import { findIndicators } from '../indicators-asked.ts';
+import { documentOf, planInner } from '../inner-call.ts';
+import { answerPlan } from '../known-answers.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
+
+const description = series.extend({
+  description: z.string().nullable(),
+  topic: z.string(),
+  direction: z.string().describe('Which end is better, if any'),
+  concept: z.string().nullable(),
+  other_series: z.array(z.string()).describe('Further series of the same concept'),
+  preferred: z.boolean(),
+  figures: z.enum(['open', 'display']),
+  coverage: coverage.nullable(),
+  cite: z.string().describe('BibTeX'),
+});
+
+type Detail = z.infer<typeof indicatorDetail> & {
+  sources: z.infer<typeof indicatorSource>[];
+  quality: Pick<PublicFinding, 'message'>[];
+};
+
+export function directionOf(higher_is_better: boolean | null): string {
+  if (higher_is_better === null) return 'neither end is better; rank 1 is the highest value';
+  return higher_is_better
+    ? 'higher is better; rank 1 is the highest value'
+    : 'lower is better; rank 1 is the lowest value';
+}
+
+function describe(record: Detail, publicUrl: string): z.infer<typeof description> {
+  const concept = conceptOf(record.id);
+  return {
+    ...seriesOf(record, publicUrl),
+    description: record.description,
+    topic: record.topic,
+    direction: directionOf(record.higher_is_better),
+    concept: concept?.id ?? null,
+    other_series: concept?.series.filter((id) => id !== record.id) ?? [],
+    preferred: record.preferred,
+    figures: record.access_tier,
+    coverage: record.coverage,
+    cite: addressOf(publicUrl, `/v1/indicators/${record.id}/citation.bib`),
+  };
+}
+
+export const describeIndicatorTool = defineTool({
+  name: 'describe_indicator',
+  title: 'Describe an indicator',
+  description:
+    'What a series measures: definition, unit, direction, years and countries, sources with licences, known doubts, related series.',
+  priceText: 'free',
+  arguments: z.object({
+    indicator: z.string().min(1).describe('Id from find_indicators'),
+    as_of: asOfArgument,
+  }),
+  answer: z.object({
+    ...common,
+    as_of: z.string().optional(),
+    indicator: description.nullable(),
+    sources: z.array(indicatorSource),
+    doubts: z.array(z.string()).describe('What the nightly checks doubt'),
+    related: z.array(relatedEntry),
+    refusals: z.array(refusal),
+  }),
+  empty: { indicator: null, sources: [], doubts: [], related: [], refusals: [] },
+  asOf: ({ as_of }) => as_of,
+  async plan({ snapshot, query: { indicator: asked, as_of }, publicUrl }) {
+    const { records, refusals } = await findIndicators([asked], snapshot);
+    const [found] = records;
+    const edition = snapshot.id;
+    const nothing = { sources: [], doubts: [], related: [] };
+    if (found === undefined) {
+      const message = refusals[0]?.message ?? '';
+      return answerPlan({ outcome: 'refused', message, edition, indicator: null, ...nothing, refusals });
+    }
+    const planned = await planInner(
+      { edition: snapshot, publicUrl },
+      {
+        operation: indicatorOperation,
+        path: { indicator_id: found.id },
+        query: { include: 'sources,quality' },
+      },
+    );
+    if (planned.kind !== 'plan') return planned;
+    const { data } = await documentOf<{ data: Detail }>(planned.produce(null));
+    const doubts = data.quality.map(({ message }) => message);
+    const longest = Math.max(data.sources.length, doubts.length, data.related.length);
+    const answer = fitted(longest, (rows) => ({
+      outcome: 'answer' as const,
+      message: `“${data.name}”, in ${data.unit ?? 'no stated unit'}.`,
+      edition,
+      ...(as_of && { as_of: as_of.sent }),
+      indicator: describe(data, publicUrl),
+      sources: data.sources.slice(0, rows),
+      doubts: doubts.slice(0, rows),
+      related: data.related.slice(0, rows),
+      refusals,
+    }));
+    return answerPlan(answer, { price: 0, rows: 1 });
+  },
+});

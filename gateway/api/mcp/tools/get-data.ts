@@ -1,0 +1,133 @@
+/** `get_data`: figures of some series for some countries and years. */
+import { z } from 'zod';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
+import type { AsOf, Planned } from '../../operations/operation.ts';
+import type { Edition } from '../../snapshot/editions/edition.ts';
+import { type Answer, type Refusal, withFigures } from '../answer.ts';
+import { exportRefused } from '../display-only.ts';
+import { askFigures, type FiguresAsked, heldYears, noData } from '../figures.ts';
+import { figuresAnswer } from '../figures-answer.ts';
+import { findIndicators } from '../indicators-asked.ts';
+import { answerPlan } from '../known-answers.ts';
+import { type AskedPlaces, findPlaces } from '../places.ts';
+import { asOfArgument, defineTool } from '../tool.ts';
+
+const INDICATORS_MAX = 10;
+export const PLACES_MAX = 60;
+
+export const indicatorsArgument = (max: number) =>
+  z.array(z.string().min(1)).min(1).max(max).describe('Ids from find_indicators');
+export const placesDescription =
+  'Countries by name or code, and groups such as `@eu`: a group stands for its members. Ambiguous names are asked back';
+
+interface Asked {
+  countries?: string[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+  latest?: number | undefined;
+  as_of?: AsOf | undefined;
+}
+
+export const getDataTool = defineTool({
+  name: 'get_data',
+  title: 'Get figures',
+  description:
+    'Exact figures of up to 10 indicators for countries and years, each with unit, year, status, source and licence. Without ' +
+    '`from`, `to` and `latest`: the newest measured figure of each country. What is not held is refused with the nearest ' +
+    'years held, and must not be filled in.',
+  priceText: '1 credit per figure, at least 1',
+  arguments: z.object({
+    indicators: indicatorsArgument(INDICATORS_MAX),
+    countries: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(PLACES_MAX)
+      .optional()
+      .describe(`${placesDescription}. Default: all countries`),
+    from: z.int().optional().describe('First year'),
+    to: z.int().optional().describe('Last year'),
+    latest: z
+      .int()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('Only so many of the newest measured years of each country'),
+    as_of: asOfArgument,
+  }),
+  answer: z.object(withFigures),
+  empty: { figures: [], series: [], refusals: [] },
+  asOf: ({ as_of }) => as_of,
+  async plan({ snapshot, query: { indicators, ...asked }, publicUrl }) {
+    const found = await findIndicators(indicators, snapshot);
+    const places = asked.countries && (await findPlaces(asked.countries, snapshot));
+    const refusals = [...(places?.refusals ?? []), ...found.refusals];
+    const about = { edition: snapshot, publicUrl, as_of: asked.as_of?.sent, groups: places?.groups };
+    if (found.records.length === 0 || places?.countries.length === 0)
+      return answerPlan(figuresAnswer({ ...about, records: [], figures: [], refusals }));
+    const restricted = exportRefused(found.records, publicUrl);
+    if (restricted !== null) return restricted;
+    return planFigures(found.records, question(found.records, asked, places), { ...about, refusals, places });
+  },
+});
+
+/** Without years, the newest measured ones are meant. */
+function question(
+  records: readonly IndicatorRecord[],
+  { from, to, latest }: Asked,
+  places: AskedPlaces | undefined,
+): FiguresAsked {
+  const newest = from === undefined && to === undefined ? 1 : undefined;
+  const indicators = records.map(({ id }) => id);
+  return { indicators, countries: places?.countries, from, to, latest: latest ?? newest };
+}
+
+interface About {
+  edition: Edition;
+  publicUrl: string;
+  as_of: string | undefined;
+  groups: AskedPlaces['groups'] | undefined;
+  refusals: Refusal[];
+  places: AskedPlaces | undefined;
+}
+
+async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, about: About): Promise<Planned> {
+  const { edition, places } = about;
+  const asking = await askFigures(about, records, asked);
+  if (asking.kind !== 'figures') return asking;
+  const { figures, rows, price, indicators } = asking;
+  // Beyond the figures that were read, what is missing is not known.
+  const missing = figures.length < rows ? [] : await missingFigures(records, asked, figures, edition, places);
+  const refusals = [...about.refusals, ...missing];
+  const answer: Answer & { figures: unknown[] } = figuresAnswer({
+    ...about,
+    records,
+    figures,
+    refusals,
+    held: { rows, price, asked },
+  });
+  const given = answer.figures.length;
+  const charge = { price: given === rows ? price : Math.max(1, given), rows: given, indicators };
+  return answerPlan(answer, charge);
+}
+
+/** A refusal for each country without any figure of a series; members of groups are not missed. */
+export async function missingFigures(
+  records: readonly IndicatorRecord[],
+  asked: FiguresAsked,
+  figures: readonly { indicator: string; iso3: string }[],
+  edition: Edition,
+  places: AskedPlaces | undefined,
+): Promise<Refusal[]> {
+  const held = new Set(figures.map(({ indicator, iso3 }) => `${indicator} ${iso3}`));
+  const refusals: Refusal[] = [];
+  for (const record of records) {
+    const missing = (places?.named ?? []).filter((iso3) => !held.has(`${record.id} ${iso3}`));
+    if (missing.length === 0) continue;
+    const years = await heldYears(edition, record.id, missing);
+    for (const [iso3, own] of years) {
+      const name = edition.countriesByCode.get(iso3)?.name ?? iso3;
+      refusals.push(noData(record, { iso3, name }, own, asked));
+    }
+  }
+  return refusals;
+}

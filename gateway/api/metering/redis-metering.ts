@@ -1,0 +1,265 @@
+/**
+ * `Metering` on Redis or Valkey. One script decides key, rate windows, balance and debit.
+ *
+ * - Every debit has an id made by this gateway. The script remembers its result for minutes, so the retry after a lost
+ *   reply does not charge again.
+ * - When the retry fails too, the client gets 503 and the debit is reversed as soon as Redis answers (see
+ *   `debit-reversals.ts`).
+ * - Only immutable properties of a key are cached, so a revocation or suspension takes effect with the next request. The
+ *   refusals of a second are remembered (see `key-standings.ts`).
+ * - While Redis is unreachable, keyed requests fail at once and anonymous ones are admitted uncounted. Both recover
+ *   without a restart.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { BoundedCache } from '../../../data/runtime/bounded-cache.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { outcomeOf, readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
+import type { Settings } from '../../../data/runtime/settings.ts';
+import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
+import { AdmitArguments, type AdmitFacts, comparableSource } from './admit-arguments.ts';
+import { decodeVerdict, isSourceNeeded, type LimitsByTier } from './admit-reply.ts';
+import { DebitReversals } from './debit-reversals.ts';
+import { KeyStandings } from './key-standings.ts';
+import { KeyResolver } from './keys.ts';
+import { formatIndicators } from './ledger-indicators.ts';
+import {
+  type Admission,
+  type AnonymousVerdict,
+  type ApiKey,
+  type CallSource,
+  type Debit,
+  type KeyStanding,
+  type Metering,
+  MeteringUnavailable,
+  type UsageReport,
+  type Verdict,
+} from './metering.ts';
+import { redisFault } from './redis-health.ts';
+import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
+import { UsedIndicators } from './used-indicators.ts';
+
+const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
+/** The same script for a call with an Idempotency-Key, whose record is a key. */
+const ADMIT_REPEATABLE = { ...ADMIT, keys: 8 };
+/** The same script for a file, whose lease and pin are keys. */
+const ADMIT_FILE = { ...ADMIT, keys: 10 };
+const CACHED_ACCOUNTS = 50_000;
+const CACHED_KEYS = 50_000;
+
+export type TierLimits = Pick<
+  Settings,
+  | 'ANONYMOUS_PER_MINUTE'
+  | 'ANONYMOUS_PER_DAY'
+  | 'PAGES_PER_MINUTE'
+  | 'PAGES_PER_DAY'
+  | 'FREE_PER_MINUTE'
+  | 'FREE_PER_DAY'
+  | 'PAID_PER_MINUTE'
+  | 'PAID_PER_DAY'
+>;
+
+export interface MeteringDependencies {
+  redis: RedisClient;
+  settings: TierLimits;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** Makes ids that are unique over all gateways. */
+  debitId?: () => string;
+  /** An anonymous request that Redis has not counted after this time is admitted uncounted. */
+  timeout_ms?: number;
+}
+
+function wholeCredits(price: number): number {
+  if (Number.isSafeInteger(price) && price >= 0) return price;
+  throw new RangeError(`a price is a whole number of credits, not ${price}`);
+}
+
+/** A random prefix for the process, then a counter. */
+function debitIds(): () => string {
+  const prefix = randomBytes(9).toString('base64url');
+  let counter = 0;
+  return () => `${prefix}${(counter++).toString(36)}`;
+}
+
+export class RedisMetering implements Metering {
+  readonly #redis: RedisClient;
+  readonly #now: () => number;
+  readonly #log: Logger;
+  readonly #debitId: () => string;
+  readonly #runner: ScriptRunner;
+  readonly #resolver: KeyResolver;
+  readonly #standings = new KeyStandings();
+  #probe: Promise<string | null> | null = null;
+  readonly #addresses: AddressMeter;
+  readonly #visitors: AddressMeter;
+  readonly #reversals: DebitReversals;
+  readonly #totals: UsageTotals;
+  readonly #used: UsedIndicators;
+  readonly #limits: LimitsByTier;
+  readonly #arguments: AdmitArguments;
+  /** Ids of keys that are bound to address ranges or origins, as far as this process knows: their calls say where they come from. */
+  readonly #bound = new BoundedCache<true>(CACHED_KEYS);
+  /** When the used-up window of an account ends, in Unix milliseconds. */
+  readonly #overUntil = new BoundedCache<number>(CACHED_ACCOUNTS);
+
+  constructor(dependencies: MeteringDependencies) {
+    const { redis, settings, now, log, debitId = debitIds(), timeout_ms = COUNT_TIMEOUT_MS } = dependencies;
+    this.#redis = redis;
+    this.#now = now;
+    this.#log = log;
+    this.#debitId = debitId;
+    this.#runner = new ScriptRunner(redis);
+    this.#resolver = new KeyResolver(redis);
+    const counted = { redis, runner: this.#runner, now, timeout_ms };
+    const { ANONYMOUS_PER_MINUTE, ANONYMOUS_PER_DAY, PAGES_PER_MINUTE, PAGES_PER_DAY } = settings;
+    this.#addresses = new AddressMeter({
+      ...counted,
+      per_minute: ANONYMOUS_PER_MINUTE,
+      per_day: ANONYMOUS_PER_DAY,
+    });
+    this.#visitors = new AddressMeter({
+      ...counted,
+      prefix: 'pages ',
+      per_minute: PAGES_PER_MINUTE,
+      per_day: PAGES_PER_DAY,
+    });
+    this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
+    this.#totals = new UsageTotals(redis);
+    this.#used = new UsedIndicators(this.#runner);
+    this.#limits = {
+      anonymous: { per_minute: ANONYMOUS_PER_MINUTE, per_day: ANONYMOUS_PER_DAY },
+      free: { per_minute: settings.FREE_PER_MINUTE, per_day: settings.FREE_PER_DAY },
+      paid: { per_minute: settings.PAID_PER_MINUTE, per_day: settings.PAID_PER_DAY },
+    };
+    this.#arguments = new AdmitArguments(this.#limits);
+  }
+
+  resolveKey(authorization: string): Promise<ApiKey | null> {
+    return this.#resolver.resolve(authorization);
+  }
+
+  standingOf(key: ApiKey, source: CallSource): KeyStanding {
+    return this.#standings.of(key, this.#userOf(key, source), this.#now());
+  }
+
+  isKnownOverLimit(key: ApiKey): boolean {
+    const until_ms = this.#overUntil.get(key.account_id);
+    return until_ms !== undefined && this.#now() < until_ms;
+  }
+
+  async admit(admission: Admission): Promise<Verdict> {
+    const now_ms = this.#now();
+    const { key, source } = admission;
+    if (key.expires_at_ms !== null && now_ms >= key.expires_at_ms) {
+      const expired: Verdict = { kind: 'invalid_key', isSuspended: false };
+      this.#standings.note(this.#userOf(key, source), expired, now_ms);
+      return expired;
+    }
+    const facts = this.#factsOf(admission, now_ms);
+    let reply = await this.#send(admission, facts);
+    if (isSourceNeeded(reply)) {
+      this.#bound.set(key.key_id, true);
+      reply = await this.#send(admission, facts);
+    }
+    const isPeek = admission.peek === true;
+    const verdict = decodeVerdict(reply, { limits: this.#limits, now_ms, debit: facts.debit, isPeek });
+    this.#standings.note(this.#userOf(key, source), verdict, now_ms);
+    this.#noteOverLimit(key.account_id, verdict);
+    this.#count(admission, verdict, now_ms);
+    return verdict;
+  }
+
+  #factsOf(admission: Admission, now_ms: number): AdmitFacts {
+    const { key, route, request_id, status, idempotency, file } = admission;
+    const { account_id, key_id } = key;
+    const price = status >= 400 ? 0 : wholeCredits(admission.price);
+    const debit_id = this.#debitId();
+    const indicators = price === 0 ? '' : formatIndicators(admission.indicators);
+    const of = { account_id, key_id, route, request_id, indicators };
+    const repeated = { idempotency_key: idempotency?.key, leased: file?.lease?.object };
+    const debit: Debit | null = price === 0 ? null : { debit_id, price, at_ms: now_ms, ...of, ...repeated };
+    return { now_ms, debit_id, price, debit, indicators };
+  }
+
+  #send(admission: Admission, facts: AdmitFacts): Promise<unknown> {
+    const source = this.#bound.get(admission.key.key_id) ? comparableSource(admission.source) : null;
+    const values = this.#arguments.of(admission, facts, source);
+    const plain = admission.idempotency === undefined ? ADMIT : ADMIT_REPEATABLE;
+    const script = admission.file === undefined ? plain : ADMIT_FILE;
+    const { debit } = facts;
+    return this.#runner.runIdempotent(script, values, debit !== null).catch((cause: unknown) => {
+      if (debit !== null && outcomeOf(cause) === 'unknown') this.#reversals.add(debit);
+      throw this.#unavailable(cause);
+    });
+  }
+
+  /** Who uses a key: of one that is bound, each place is remembered apart, so that calls from elsewhere hinder no others. */
+  #userOf({ key_id }: ApiKey, source: CallSource): string {
+    if (!this.#bound.get(key_id)) return key_id;
+    const { address, origin } = comparableSource(source);
+    return `${key_id} ${address} ${origin}`;
+  }
+
+  refund(debit: Debit): Promise<void> {
+    return this.#reversals.reverse(debit);
+  }
+
+  get uncounted(): number {
+    return this.#addresses.uncounted + this.#visitors.uncounted;
+  }
+
+  admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    const now_ms = this.#now();
+    this.#totals.count(ANONYMOUS, now_ms, FREE_CALL);
+    return this.#addresses.admit(address, now_ms);
+  }
+
+  admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
+    return this.#visitors.admit(address, this.#now());
+  }
+
+  async usage(accountId: string, days: number): Promise<UsageReport> {
+    try {
+      return await readUsage(this.#redis, accountId, days, this.#now());
+    } catch (cause) {
+      throw this.#unavailable(cause);
+    }
+  }
+
+  /** Concurrent callers share one probe, so that a flood of health checks asks Redis once at a time. */
+  fault(): Promise<string | null> {
+    this.#probe ??= redisFault(this.#redis).finally(() => {
+      this.#probe = null;
+    });
+    return this.#probe;
+  }
+
+  /** Writes pending reversals, totals and used indicators. Call before the connection closes. */
+  async flush(): Promise<void> {
+    await Promise.all([this.#reversals.flush(), this.#totals.flush(), this.#used.flush()]);
+  }
+
+  #count({ key, route, status, rows, peek, indicators }: Admission, verdict: Verdict, now_ms: number): void {
+    if (verdict.kind === 'invalid_key' || verdict.kind === 'lease_over') return;
+    if (peek && verdict.kind === 'admitted') return;
+    const served = verdict.kind === 'admitted' && status < 400;
+    const credits = verdict.kind === 'admitted' ? verdict.charged : 0;
+    // The rows of a file count with its first call.
+    const counted = served && !verdict.isLeased ? rows : 0;
+    this.#totals.count(route, now_ms, { failed: !served, rows: counted, credits });
+    if (served && indicators) this.#used.note(key.account_id, indicators, now_ms);
+  }
+
+  #noteOverLimit(account_id: string, verdict: Verdict): void {
+    if (verdict.kind === 'invalid_key' || verdict.kind === 'restricted') return;
+    if (verdict.window.remaining === 0) this.#overUntil.set(account_id, verdict.window.reset_s * 1000);
+    else this.#overUntil.delete(account_id);
+  }
+
+  #unavailable(cause: unknown): MeteringUnavailable {
+    if (outcomeOf(cause) === 'refused') this.#log.error({ err: cause }, 'Redis refused a metering command');
+    return new MeteringUnavailable('Redis did not answer', { cause });
+  }
+}

@@ -1,0 +1,176 @@
+/** Usage by UTC day, route and key: the totals of all callers, and the report of one account. */
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { UsageCounts, UsageReport } from './metering.ts';
+
+const FLUSH_EVERY_MS = 5_000;
+const KEPT_MS = 400 * DAY_MS;
+
+/** The counts of one request. */
+export interface RequestCounts {
+  failed: boolean;
+  rows: number;
+  credits: number;
+}
+
+/** An anonymous request, whatever its result. */
+export const FREE_CALL: RequestCounts = { failed: false, rows: 0, credits: 0 };
+
+/** Stands in place of the route for anonymous requests. */
+export const ANONYMOUS = 'anonymous';
+
+/**
+ * Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview.
+ *
+ * Counts in memory and adds to Redis every few seconds. Best effort: a process that is killed loses its last seconds.
+ * Money is never read from here; the ledger is the truth.
+ */
+export class UsageTotals {
+  readonly #redis: RedisClient;
+  /** Not yet in Redis: by UTC day, then by route. */
+  #pending = new Map<number, Map<string, UsageCounts>>();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(redis: RedisClient) {
+    this.#redis = redis;
+  }
+
+  count(route: string, now_ms: number, { failed, rows, credits }: RequestCounts): void {
+    const counts = this.#countsOf(dayOf(now_ms), route);
+    counts.requests += 1;
+    if (failed) counts.errors += 1;
+    counts.rows += rows;
+    counts.credits += credits;
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
+  }
+
+  #countsOf(day: number, route: string): UsageCounts {
+    let routes = this.#pending.get(day);
+    if (routes === undefined) {
+      routes = new Map();
+      this.#pending.set(day, routes);
+    }
+    let counts = routes.get(route);
+    if (counts === undefined) {
+      counts = zero();
+      routes.set(route, counts);
+    }
+    return counts;
+  }
+
+  /** Adds the counts to Redis. Drops them on failure, because adding them twice would be worse. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const pending = this.#pending;
+    this.#pending = new Map();
+    const additions: Promise<unknown>[] = [];
+    for (const [day, routes] of pending) {
+      const key = redisKeys.globalUsage(day);
+      for (const [route, counts] of routes) {
+        for (const name of COUNTS) {
+          if (counts[name] > 0) additions.push(this.#redis.hincrby(key, `${route}|${name}`, counts[name]));
+        }
+      }
+      additions.push(this.#redis.pexpire(key, KEPT_MS));
+    }
+    await Promise.allSettled(additions);
+  }
+}
+
+const COUNTS = ['requests', 'errors', 'rows', 'credits'] as const;
+
+const zero = (): UsageCounts => ({ requests: 0, errors: 0, rows: 0, credits: 0 });
+
+/** The counters of one UTC day; of a day without calls none. */
+export interface UsageDay {
+  date: string;
+  /** `<route>|<key id>|<count>`, or `<route>|<count>` in totals and as earlier versions wrote them. */
+  counters: Readonly<Record<string, string>>;
+}
+
+interface Counter {
+  route: string;
+  /** Empty where the key was not counted. */
+  key_id: string;
+  name: keyof UsageCounts;
+  value: number;
+}
+
+function* countersOf({ counters }: UsageDay): Generator<Counter> {
+  for (const [field, text] of Object.entries(counters)) {
+    const parts = field.split('|');
+    const [route = '', key_id = ''] = parts.slice(0, -1);
+    const name = COUNTS.find((count) => count === parts.at(-1));
+    if (name) yield { route, key_id, name, value: Number(text) };
+  }
+}
+
+/** The counters of some days, by what `nameOf` says of each; busiest first, ties by name. */
+function foldBy(days: readonly UsageDay[], nameOf: (counter: Counter) => string): [string, UsageCounts][] {
+  const groups = new Map<string, UsageCounts>();
+  for (const day of days) {
+    for (const counter of countersOf(day)) {
+      const name = nameOf(counter);
+      const counts = groups.get(name) ?? zero();
+      groups.set(name, counts);
+      counts[counter.name] += counter.value;
+    }
+  }
+  return [...groups].sort(([a, x], [b, y]) => y.requests - x.requests || (a < b ? -1 : 1));
+}
+
+function sum(days: UsageCounts[]): UsageCounts {
+  const total = zero();
+  for (const day of days) for (const count of COUNTS) total[count] += day[count];
+  return total;
+}
+
+/** Builds the report from one hash per UTC day, oldest first. */
+export function foldUsage(days: readonly UsageDay[]): Omit<UsageReport, 'credits'> {
+  const daily = days.map((day) => {
+    const [[, counts] = ['', zero()]] = foldBy([day], () => '');
+    return { date: day.date, ...counts };
+  });
+  const endpoints = foldBy(days, ({ route }) => route).map(([route, counts]) => ({ route, ...counts }));
+  return { totals: sum(daily), daily, endpoints };
+}
+
+/** Usage by key, busiest first. `key_id` is empty for what earlier versions counted without its key. */
+export const foldUsageByKey = (days: readonly UsageDay[]): ({ key_id: string } & UsageCounts)[] =>
+  foldBy(days, ({ key_id }) => key_id).map(([key_id, counts]) => ({ key_id, ...counts }));
+
+/** The counters of the last `days` UTC days, today included, oldest first. Rejects with the error of Redis. */
+export async function readUsageDays(
+  redis: RedisClient,
+  accountId: string,
+  days: number,
+  now_ms: number,
+): Promise<UsageDay[]> {
+  const today = dayOf(now_ms);
+  const numbers = Array.from({ length: days }, (_, index) => today - days + 1 + index);
+  const hashes = await Promise.all(numbers.map((day) => redis.hgetall(redisKeys.usage(accountId, day))));
+  return numbers.map((day, index) => ({ date: dateOfDay(day), counters: hashes[index] ?? {} }));
+}
+
+/** Wallet and usage of the last `days` UTC days, today included. Rejects with the error of Redis. */
+export async function readUsage(
+  redis: RedisClient,
+  accountId: string,
+  days: number,
+  now_ms: number,
+): Promise<UsageReport> {
+  const [wallet, usage] = await Promise.all([
+    redis.hmget(redisKeys.account(accountId), 'balance', 'granted', 'spent'),
+    readUsageDays(redis, accountId, days, now_ms),
+  ]);
+  const [balance, lifetime_granted, lifetime_spent] = wallet.map(Number);
+  return {
+    credits: {
+      balance: balance ?? 0,
+      lifetime_granted: lifetime_granted ?? 0,
+      lifetime_spent: lifetime_spent ?? 0,
+    },
+    ...foldUsage(usage),
+  };
+}

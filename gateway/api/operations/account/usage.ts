@@ -1,0 +1,56 @@
+/** GET /usage: the account's balance and its usage by day and by route. */
+import { z } from 'zod';
+import { formatTimestamp } from '../../../../data/schema/records.ts';
+import { envelope } from '../envelope.ts';
+import { type Content, defineOperation, document, type Plan } from '../operation.ts';
+import { integer } from '../parameters/parameters.ts';
+
+const DAYS_MAX = 90;
+const DAYS_DEFAULT = 30;
+
+const counts = { requests: z.int(), errors: z.int(), rows: z.int(), credits: z.int() };
+
+export const usage = defineOperation({
+  name: 'getUsage',
+  path: '/usage',
+  tag: 'Account',
+  summary: 'Own balance and usage',
+  description: "The account's balance, and its usage over the last days, today included. Days are UTC days.",
+  needsKey: true,
+  priceText: 'free',
+  isCacheable: false,
+  pathParameters: {},
+  query: z.object({
+    days: integer({ min: 1, max: DAYS_MAX })
+      .optional()
+      .describe('Days reported; 1 is today')
+      .meta({ default: DAYS_DEFAULT }),
+  }),
+  answer: envelope(
+    z.object({
+      credits: z.object({ balance: z.int(), lifetime_granted: z.int(), lifetime_spent: z.int() }),
+      totals: z.object(counts),
+      daily: z
+        .array(z.object({ date: z.iso.date(), ...counts }))
+        .describe('One entry a UTC day, oldest first'),
+      endpoints: z.array(z.object({ route: z.string(), ...counts })).describe('Busiest first'),
+    }),
+    { days: z.int().min(1).max(90) },
+  ),
+  errors: [],
+  plan({ query }): Plan {
+    const days = query.days ?? DAYS_DEFAULT;
+    return {
+      kind: 'plan',
+      price: 0,
+      rows: 0,
+      async produce(caller): Promise<Content> {
+        if (caller === null) throw new Error('usage needs a caller');
+        const data = await caller.usage(days);
+        return document(
+          JSON.stringify({ data, meta: { generated_at: formatTimestamp(caller.now_ms), days } }),
+        );
+      },
+    };
+  },
+});

@@ -1,0 +1,119 @@
+/** What can be cited: an indicator, a provider or an edition. */
+import { z } from 'zod';
+import type { IndicatorSource } from '../../../../data/schema/records.ts';
+import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
+import { type ErrorCode, truncateInput } from '../../core/errors.ts';
+import type { Citation } from '../../encoders/documents/citations.ts';
+import type { Edition } from '../../snapshot/editions/edition.ts';
+import type { AsOf, Input, PathParameter, QuerySchema, Refused } from '../operation.ts';
+import { refused } from '../operation.ts';
+import { asOf } from '../parameters/as-of.ts';
+import { indicatorNotFound } from './indicator.ts';
+
+export interface CitedQuery {
+  as_of?: AsOf | undefined;
+}
+
+/** A citation, where the address lacks the service's own. */
+export interface Cited extends Omit<Citation, 'url'> {
+  path: string;
+}
+
+export const citationOf = ({ path, ...citation }: Cited, publicUrl: string): Citation => ({
+  ...citation,
+  url: publicUrl + path,
+});
+
+export interface Subject {
+  /** As names of operations contain it. */
+  name: 'Indicator' | 'Provider' | 'Edition';
+  resource: 'indicators' | 'providers' | 'editions';
+  parameter: string;
+  described: PathParameter;
+  query: QuerySchema<CitedQuery>;
+  errors: readonly ErrorCode[];
+  /** @param id as sent, or that of today for an indicator. */
+  cite(input: Input<CitedQuery>, id: string): Promise<Cited | Refused>;
+}
+
+const query = z.object({ as_of: asOf().optional() });
+
+export const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'Indicator',
+    resource: 'indicators',
+    parameter: 'indicator_id',
+    described: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
+    query,
+    errors: ['indicator_not_found', 'edition_not_found'],
+    cite: ({ snapshot }, id) => citeIndicator(snapshot, id),
+  },
+  {
+    name: 'Provider',
+    resource: 'providers',
+    parameter: 'provider_id',
+    described: { description: 'Provider id, exact and case-sensitive', schema: { minLength: 1 } },
+    query,
+    errors: ['not_found', 'edition_not_found'],
+    cite: citeProvider,
+  },
+  {
+    name: 'Edition',
+    resource: 'editions',
+    parameter: 'edition_id',
+    described: { description: 'Id of a snapshot', schema: { pattern: SNAPSHOT_ID.source } },
+    query: z.object({}),
+    errors: ['edition_not_found'],
+    cite: citeEdition,
+  },
+];
+
+/** @param id of today. */
+export async function citeIndicator(snapshot: Edition, id: string): Promise<Cited | Refused> {
+  const entry = await snapshot.indicator(id);
+  if (entry === undefined) return indicatorNotFound(id);
+  const { name, provider, attribution, licence, licence_url } = entry.record;
+  const lists = await snapshot.additions(['sources'], [id]);
+  const sources: IndicatorSource[] = JSON.parse(lists.json('sources', id));
+  const authors = new Set([provider.name, ...sources.map((source) => source.name)]);
+  const note = creditLine({ attribution, licence, licence_url });
+  return { ...ofEdition(snapshot, `indicators/${id}`, id), title: name, authors: [...authors], note };
+}
+
+async function citeProvider({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
+  const catalogue = await snapshot.wholeCatalogue();
+  const [first] = catalogue.listed('name', 'asc', { provider: id });
+  if (first === undefined) return refused('not_found', `No provider has the id '${truncateInput(id)}'.`);
+  const { provider } = first.record;
+  const title = `Indicators of ${provider.name}`;
+  const about = ofEdition(snapshot, `indicators?provider=${id}`, id);
+  return { ...about, title, authors: [provider.name], note: creditLine(provider) };
+}
+
+async function citeEdition({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
+  const found = snapshot.editions.find({ id });
+  if (found === undefined)
+    return refused('edition_not_found', `No snapshot has the id '${truncateInput(id)}'.`);
+  const { edition, published_at, counts } = found;
+  const note =
+    `${counts.indicators} indicators of ${counts.providers} providers for ${counts.countries} countries, ` +
+    'each under the licence of its provider';
+  const title = 'Almanac: comparative country statistics';
+  const address = { path: `/v1/indicators?as_of=${edition}`, key: `almanac-${edition}` };
+  return { ...address, version: edition, published_at, title, authors: ['Almanac'], note };
+}
+
+interface Credit {
+  attribution: string;
+  licence: string;
+  licence_url: string | null;
+}
+
+const creditLine = ({ attribution, licence, licence_url }: Credit): string =>
+  `${attribution}; licence: ${licence}${licence_url === null ? '' : ` (${licence_url})`}`;
+
+/** A cited address names the edition, so that it shows what was cited. */
+function ofEdition({ id: version, generatedAt }: Edition, resource: string, id: string) {
+  const path = `/v1/${resource}${resource.includes('?') ? '&' : '?'}as_of=${version}`;
+  return { path, key: `${id}-${version}`, version, published_at: generatedAt };
+}

@@ -1,0 +1,146 @@
+/** GET /revisions: every change of a figure of one indicator. */
+import { z } from 'zod';
+import { type IndicatorRecord, indicatorId, iso3 } from '../../../../data/schema/records.ts';
+import { type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
+import { DEFAULT_FORMAT, encoderFor, LIST_FORMATS } from '../../encoders/registry.ts';
+import { columnsOf, recordBatches } from '../../encoders/tables/record-table.ts';
+import type { Table } from '../../encoders/tables/table.ts';
+import type { Figure, Revision } from '../../snapshot/editions/revisions.ts';
+import { countryCodes } from '../catalogue/country-groups.ts';
+import { indicatorNotFound } from '../catalogue/indicator.ts';
+import { count, credit, envelope } from '../envelope.ts';
+import { rowBound } from '../observations/row-bound.ts';
+import { checkYears, countriesEcho, selection } from '../observations/selection.ts';
+import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from '../operation.ts';
+import { oneOf } from '../parameters/parameters.ts';
+import { positionOf, since } from './since.ts';
+
+const number = z.number().nullable();
+const word = z.string().nullable();
+const flag = z.boolean().nullable();
+
+const revisionRow = z.object({
+  iso3,
+  year: z.int(),
+  kind: z
+    .enum(['added', 'changed', 'withdrawn', 'restored'])
+    .describe('`restored`: an earlier snapshot had withdrawn the figure'),
+  old_value: number.describe('Null where there was no figure'),
+  new_value: number.describe('Null where there is no figure any more'),
+  old_ci_lo: number,
+  new_ci_lo: number,
+  old_ci_hi: number,
+  new_ci_hi: number,
+  old_status: word,
+  new_status: word,
+  old_projected: flag,
+  new_projected: flag,
+  old_edition: snapshotId.describe('The last snapshot with the old figure'),
+  new_edition: snapshotId.describe('The first snapshot with the new figure'),
+});
+
+const COLUMNS = columnsOf(revisionRow);
+/** What is kept without `meta` says which indicator it is of. */
+const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId })).concat(COLUMNS);
+
+export const revisions = defineOperation({
+  name: 'getRevisions',
+  path: '/revisions',
+  tag: 'Data',
+  summary: 'Changes of figures',
+  description:
+    'Every change of a figure of one indicator: its value, bounds, status or `projected`, from one snapshot to the next; ' +
+    'ordered by country, year and snapshot. A row without a value counts as no figure. A rename of an indicator and a ' +
+    'snapshot that was rolled back change nothing. Costs a credit per row, at least one.',
+  needsKey: true,
+  priceText: '1 credit per row, at least 1',
+  isCacheable: false,
+  pathParameters: {},
+  query: z
+    .object({
+      ...selection,
+      since: since().optional(),
+      format: oneOf(LIST_FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    })
+    .superRefine(checkYears),
+  formats: LIST_FORMATS,
+  answer: envelope(z.array(revisionRow), {
+    count,
+    indicator: indicatorId,
+    name: z.string(),
+    unit: z.string().nullable(),
+    licence_url: z.string().nullable(),
+    ...credit,
+    countries: countriesEcho,
+    from: z.int().optional(),
+    to: z.int().optional(),
+    since: z.string().optional(),
+    format: z.enum(LIST_FORMATS).optional(),
+  }),
+  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
+  async plan({
+    snapshot,
+    query: { indicator: asked, countries: places, from, to, since: sent, format },
+  }): Promise<Planned> {
+    const countries = places && countryCodes(places, snapshot);
+    const { editions } = snapshot;
+    const { id, alias } = editions.resolve(asked);
+    const entry = await editions.history.newestRecord(id);
+    if (entry === undefined) return indicatorNotFound(asked);
+    if (entry.record.access_tier === 'display') return refused('export_restricted');
+    const after = positionOf(sent, editions);
+    if (typeof after !== 'number') return after;
+    const rows = await editions.history.revisions(id, { countries, from, to, after });
+    const encoder = encoderFor(format ?? DEFAULT_FORMAT);
+    const tooMany = rowBound(rows.length, encoder);
+    if (tooMany !== null) return tooMany;
+    const { chain } = editions;
+    const table: Table = {
+      columns: encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,
+      rows: rows.length,
+      batches: () =>
+        recordBatches(table.columns, rows.length, (start, end) =>
+          rows.slice(start, end).map((row) => ({ indicator: id, ...toRow(row, chain) })),
+        ),
+      indicators: [{ ...entry.record, id }],
+      meta: {
+        generated_at: snapshot.generatedAt,
+        count: rows.length,
+        ...describe(entry.record, id),
+        ...sentOnly({ countries, from, to, since: sent?.sent, format }),
+      },
+      edition: snapshot.id,
+      name: `${id}.revisions`,
+    };
+    const produce = (): Content => ({ kind: 'table', table, encoder });
+    const price = Math.max(1, rows.length);
+    return underAlias({ kind: 'plan', price, rows: rows.length, indicators: [id], produce }, alias);
+  },
+});
+
+const describe = ({ name, unit, licence, licence_url, attribution }: IndicatorRecord, indicator: string) => ({
+  ...{ indicator, name, unit, licence, licence_url, attribution },
+});
+
+const NO_FIGURE: { [Name in keyof Figure]: null } = {
+  ...{ value: null, ci_lo: null, ci_hi: null },
+  ...{ status: null, projected: null },
+};
+
+function toRow(
+  { iso3: country, year, kind, old, new: now, edition }: Revision,
+  chain: readonly LogEntry[],
+): z.infer<typeof revisionRow> {
+  const [a, b] = [old ?? NO_FIGURE, now ?? NO_FIGURE];
+  return {
+    iso3: country,
+    year,
+    kind,
+    ...{ old_value: a.value, new_value: b.value },
+    ...{ old_ci_lo: a.ci_lo, new_ci_lo: b.ci_lo, old_ci_hi: a.ci_hi, new_ci_hi: b.ci_hi },
+    ...{ old_status: a.status, new_status: b.status },
+    ...{ old_projected: a.projected, new_projected: b.projected },
+    old_edition: chain[edition - 1]?.edition ?? '',
+    new_edition: chain[edition]?.edition ?? '',
+  };
+}

@@ -1,0 +1,77 @@
+/** The JSON body of GET /data, in each of its shapes. */
+import { z } from 'zod';
+import { indicatorId, observationRow } from '../../../../data/schema/records.ts';
+import { FORMATS } from '../../encoders/registry.ts';
+import { count, credit, envelope } from '../envelope.ts';
+import { asOfEcho } from '../parameters/as-of.ts';
+import { FIELDS, type Field, fieldColumn } from './data-columns.ts';
+import { countriesEcho } from './selection.ts';
+
+const CELLS = { text: z.string(), integer: z.int(), double: z.number(), boolean: z.boolean() } as const;
+const cellOf = (field: Field): z.ZodType => CELLS[fieldColumn(field).type].nullable();
+
+const severalRow = z.strictObject({ indicator: indicatorId, ...observationRow.shape });
+const chosenRow = z
+  .strictObject(Object.fromEntries(FIELDS.map((field) => [field, cellOf(field).optional()])))
+  .describe('The columns asked for');
+const wideRow = z
+  .object({ iso3: z.string(), year: z.int() })
+  .catchall(z.number().nullable())
+  .describe('A value, or null, by indicator');
+
+const sourced = {
+  name: z.string(),
+  unit: z.string().nullable(),
+  licence_url: z.string().nullable(),
+  ...credit,
+};
+const one = { indicator: indicatorId, ...sourced };
+const several = {
+  indicators: z.array(z.object({ id: indicatorId, ...sourced })).describe('Each once, in the order sent'),
+};
+/** Either of them. */
+const oneOrSeveral = z.object({ ...one, ...several }).partial().shape;
+
+const echo = {
+  countries: countriesEcho,
+  from: z.int().optional(),
+  to: z.int().optional(),
+  latest: z.int().optional(),
+  missing: z.enum(['null', 'omit']).optional(),
+  format: z.enum(FORMATS).optional(),
+  ...asOfEcho,
+};
+const long = { layout: z.literal('long').optional() };
+
+const observations = envelope(z.array(observationRow), { count, ...one, ...long, ...echo }).describe(
+  'Of one `indicator`',
+);
+const severalIndicators = envelope(z.array(severalRow), { count, ...several, ...long, ...echo }).describe(
+  'With `indicators`',
+);
+const chosenColumns = envelope(z.array(chosenRow), {
+  count,
+  ...oneOrSeveral,
+  fields: z.array(z.enum(FIELDS)),
+  ...long,
+  ...echo,
+}).describe('With `fields`');
+const wide = envelope(z.array(wideRow), {
+  count,
+  ...oneOrSeveral,
+  layout: z.literal('wide'),
+  ...echo,
+}).describe('With `layout=wide`');
+
+/**
+ * The shapes, as the machine-readable description names them. Members of `meta` tell them apart, so that a client that
+ * tries them in this order never takes one for another.
+ */
+export const DATA_ANSWERS = {
+  ChosenColumnsAnswer: chosenColumns,
+  WideAnswer: wide,
+  SeveralIndicatorsAnswer: severalIndicators,
+  ObservationsAnswer: observations,
+};
+
+export const dataAnswer = z.union([chosenColumns, wide, severalIndicators, observations]);

@@ -1,0 +1,126 @@
+/**
+ * GET /files/{indicator_id}.parquet and /bundles/{provider_id}.parquet: published files as they are. They are paid by lease
+ * (see leases.ts), and may be asked for in parts.
+ */
+import { z } from 'zod';
+import { truncateInput } from '../../core/errors.ts';
+import { PARQUET_TYPE } from '../../encoders/tables/parquet.ts';
+import type { Edition } from '../../snapshot/editions/edition.ts';
+import type { StoredFile } from '../../snapshot/files/whole-files.ts';
+import { describedBy } from '../catalogue/described-by.ts';
+import { indicatorNotFound } from '../catalogue/indicator.ts';
+import {
+  type AsOf,
+  type Credit,
+  type Description,
+  defineOperation,
+  type Operation,
+  type Plan,
+  type Planned,
+  refused,
+  underAlias,
+} from '../operation.ts';
+import { asOf } from '../parameters/as-of.ts';
+
+const query = z.object({ as_of: asOf().optional() });
+
+const answer = z
+  .string()
+  .describe(
+    'Parquet, Snappy: `indicator` and the columns of an observation, sorted by indicator, iso3, year',
+  );
+
+/** What both have in common. */
+const FILE = {
+  tag: 'Data',
+  needsKey: true,
+  isCacheable: false,
+  isFile: true,
+  query,
+  answer,
+  mediaType: PARQUET_TYPE,
+  asOf: ({ as_of }: z.infer<typeof query>) => as_of,
+} as const;
+
+const PRICE =
+  '1 credit per row, at least 1; further calls of the account for the file are free for 24 hours, up to 20 times its size in bytes';
+
+export const indicatorFile = defineOperation({
+  ...FILE,
+  name: 'getIndicatorFile',
+  path: '/files/{indicator_id}.parquet',
+  summary: 'All figures of an indicator as a file',
+  description:
+    'A Parquet file, whole or in part (`Range`). The first call begins a lease of 24 hours: every further call for the file is ' +
+    'free, up to 20 times its size in bytes. Without `as_of`, it is answered from one snapshot meanwhile. `HEAD` is free. ' +
+    'The entity tag is the SHA-256 of the file.',
+  priceText: PRICE,
+  pathParameters: {
+    indicator_id: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
+  },
+  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'file_not_found'],
+  async plan({ snapshot, path, query: { as_of } }): Promise<Planned> {
+    const asked = path.indicator_id ?? '';
+    const { id, alias } = snapshot.editions.resolve(asked);
+    const entry = await snapshot.indicator(id);
+    if (!entry) return indicatorNotFound(asked);
+    if (entry.record.access_tier === 'display') return refused('export_restricted');
+    const file = await snapshot.wholeFile(id);
+    if (file === null)
+      return refused('file_not_found', 'The file has countries that are not shown today: ask /v1/data.');
+    const served = servedFile(file, id, `/indicators/${id}`, [entry.record], as_of);
+    return underAlias({ ...served, indicators: [id] }, alias);
+  },
+});
+
+export const providerBundle = defineOperation({
+  ...FILE,
+  name: 'getProviderBundle',
+  path: '/bundles/{provider_id}.parquet',
+  summary: 'All figures of a provider as a file',
+  description:
+    'The files of all indicators of a provider that may be exported, as one Parquet file, on the same terms as ' +
+    '`/files/{indicator_id}.parquet`. Earlier snapshots keep their bundles for some nights only.',
+  priceText: PRICE,
+  pathParameters: {
+    provider_id: { description: 'Provider id, exact and case-sensitive', schema: { minLength: 1 } },
+  },
+  errors: ['not_found', 'export_restricted', 'edition_not_found', 'file_not_found'],
+  async plan({ snapshot, path, query: { as_of } }): Promise<Planned> {
+    const id = path.provider_id ?? '';
+    const indicators = await snapshot.indicatorsOf(id);
+    const [first] = indicators;
+    if (first === undefined) return refused('not_found', `No provider has the id '${truncateInput(id)}'.`);
+    const open = indicators.filter(({ access_tier }) => access_tier === 'open');
+    if (open.length === 0)
+      return refused('export_restricted', 'No indicator of the provider may be exported, by its licence.');
+    const file = await snapshot.bundle(id);
+    if (file === null) return refused('file_not_found', noBundle(snapshot));
+    const served = servedFile(file, id, `/providers/${id}`, [first.provider, ...open], as_of);
+    return { ...served, indicators: open.map((indicator) => indicator.id) };
+  },
+});
+
+const noBundle = ({ id }: Edition): string =>
+  `Snapshot ${id} has no bundle (any more) that may be exported: take /v1/files/{indicator_id}.parquet?as_of=${id}.`;
+
+/** @param resource whose citations describe it. */
+function servedFile(
+  file: StoredFile,
+  id: string,
+  resource: string,
+  credits: readonly Credit[],
+  as_of: AsOf | undefined,
+): Plan {
+  const descriptions: readonly Description[] = describedBy(resource, as_of?.sent);
+  const content = { kind: 'whole', file, mediaType: PARQUET_TYPE, name: `${id}.parquet`, credits } as const;
+  return {
+    kind: 'plan',
+    price: Math.max(1, file.rows),
+    rows: file.rows,
+    file,
+    produce: () => ({ ...content, describedBy: descriptions }),
+  };
+}
+
+export const files: readonly Operation[] = [indicatorFile, providerBundle];

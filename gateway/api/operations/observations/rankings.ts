@@ -1,0 +1,215 @@
+/** GET /rankings/{indicator}: every country ranked on one indicator for one year. */
+import { z } from 'zod';
+import { type IndicatorRecord, indicatorId, rankingRow } from '../../../../data/schema/records.ts';
+import type { Encoder } from '../../encoders/encoder.ts';
+import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../../encoders/registry.ts';
+import { columnsOf, recordBatches } from '../../encoders/tables/record-table.ts';
+import type { Table } from '../../encoders/tables/table.ts';
+import type { Edition } from '../../snapshot/editions/edition.ts';
+import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../../snapshot/rows/indicator-columns.ts';
+import { indicatorNotFound } from '../catalogue/indicator.ts';
+import { count, credit, envelope } from '../envelope.ts';
+import {
+  type AsOf,
+  type Content,
+  defineOperation,
+  type Planned,
+  refused,
+  sentOnly,
+  underAlias,
+  withMeta,
+} from '../operation.ts';
+import { asOf, asOfEcho } from '../parameters/as-of.ts';
+import { fail, oneOf, text } from '../parameters/parameters.ts';
+
+export const RANKING_PRICE = 1;
+const LATEST = 'latest';
+const FOUR_DIGITS = /^[0-9]{4}$/;
+
+const year = text()
+  .transform((sent, ctx): number | typeof LATEST => {
+    if (sent === LATEST) return LATEST;
+    if (FOUR_DIGITS.test(sent)) return Number(sent);
+    return fail(ctx, {
+      type: 'string_pattern_mismatch',
+      ctx: { expected: "'latest' or a year of four digits" },
+    });
+  })
+  .meta({ type: 'string', pattern: '^(latest|[0-9]{4})$' });
+
+export const rankings = defineOperation({
+  name: 'getRanking',
+  path: '/rankings/{indicator}',
+  tag: 'Data',
+  summary: 'Ranking of one indicator',
+  description:
+    'Every country: measured ones by rank, then name; the others by name, with null. Equal values share a rank. ' +
+    'A year without any observation gives an empty array.',
+  needsKey: true,
+  priceText: '1 credit',
+  isCacheable: false,
+  pathParameters: {
+    indicator: {
+      description: 'Indicator id, exact and case-sensitive',
+      schema: { minLength: 1 },
+    },
+  },
+  query: z.object({
+    year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
+    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    as_of: asOf().optional(),
+  }),
+  formats: FORMATS,
+  answer: envelope(z.array(rankingRow), {
+    count,
+    ranked: z.int().describe('How many rows have a rank'),
+    indicator: indicatorId,
+    name: z.string(),
+    unit: z.string().nullable(),
+    higher_is_better: z.boolean().nullable(),
+    year: z.int().describe('The year that `latest` stands for, or the one asked for'),
+    licence_url: z.string().nullable(),
+    ...credit,
+    format: z.enum(FORMATS).optional(),
+    ...asOfEcho,
+  }),
+  errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found'],
+  asOf: ({ as_of }) => as_of,
+  async plan({ snapshot, path, query }): Promise<Planned> {
+    const asked = path.indicator ?? '';
+    const { id, alias } = snapshot.editions.resolve(asked);
+    const found = snapshot.indicator(id);
+    const item = found instanceof Promise ? await found : found;
+    if (!item) return indicatorNotFound(asked);
+    if (item.record.no_rank) return refused('not_rankable');
+    const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+    // Shown, and not exported: as JSON only.
+    if (item.record.access_tier === 'display' && encoder.name !== DEFAULT_FORMAT)
+      return refused('export_restricted');
+    const sent = query.year ?? LATEST;
+    const resolved = sent === LATEST ? latestYear(item.record, snapshot.generatedAt) : sent;
+    const plan = (rows: number, json: () => Buffer): Planned =>
+      underAlias(planOf({ snapshot, record: item.record, rows, json }, encoder, query), alias);
+    const cacheKey = `${id} ${resolved}`;
+    const cached = snapshot.rankings.get(cacheKey);
+    if (cached) return plan(cached.rows, () => cached.json);
+    const columns = await snapshot.observations.year(id, resolved);
+    const { countries: all } = snapshot;
+    const isHeld = all.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
+    const rows = isHeld ? all.length : 0;
+    const make = (): Buffer => {
+      const json = rank(snapshot, item.record, isHeld ? columns : null, resolved);
+      snapshot.rankings.set(cacheKey, { json, rows });
+      return json;
+    };
+    return plan(rows, make);
+  },
+});
+
+interface Ranking {
+  snapshot: Edition;
+  record: IndicatorRecord;
+  rows: number;
+  /** The answer as JSON. */
+  json: () => Buffer;
+}
+
+interface Sent {
+  format?: string | undefined;
+  as_of?: AsOf | undefined;
+}
+
+function planOf(ranking: Ranking, encoder: Encoder, { format, as_of }: Sent): Planned {
+  const echo = sentOnly({ format, as_of: as_of?.sent });
+  const produce = (): Content => {
+    if (encoder.name !== DEFAULT_FORMAT)
+      return { kind: 'table', table: tableOf(ranking, encoder, echo), encoder };
+    const json = ranking.json();
+    return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
+  };
+  return { kind: 'plan', price: RANKING_PRICE, rows: ranking.rows, indicators: [ranking.record.id], produce };
+}
+
+const COLUMNS = columnsOf(rankingRow);
+/** What is kept without `meta` says which indicator and year it is of. */
+const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId, year: z.int() })).concat(COLUMNS);
+
+function tableOf(
+  { snapshot, record, json }: Ranking,
+  { namesIndicator }: Encoder,
+  echo: Record<string, unknown>,
+): Table {
+  const { data, meta } = JSON.parse(json().toString()) as { data: Row[]; meta: { year: number } };
+  const rows = data.map((row) => ({ indicator: record.id, year: meta.year, ...row }));
+  const columns = namesIndicator ? FILE_COLUMNS : COLUMNS;
+  return {
+    columns,
+    rows: rows.length,
+    batches: () => recordBatches(columns, rows.length, (start, end) => rows.slice(start, end)),
+    indicators: [record],
+    meta: { ...meta, ...echo },
+    edition: snapshot.id,
+    name: `${record.id}.${meta.year}`,
+  };
+}
+
+/**
+ * The newest observed year; the newest forecast of a series without observations; the snapshot's year for an empty
+ * series, so that `meta.year` is always a year.
+ */
+function latestYear({ coverage }: IndicatorRecord, generatedAt: string): number {
+  return coverage?.latest_year ?? coverage?.yr_max ?? Number(generatedAt.slice(0, 4));
+}
+
+type Row = z.infer<typeof rankingRow>;
+
+/** @param columns null when nothing is held for the year. */
+function rank(
+  { countries, generatedAt }: Edition,
+  record: IndicatorRecord,
+  columns: IndicatorColumns | null,
+  resolved: number,
+): Buffer {
+  // Countries come by name, and sorting is stable: equal ranks stay in name order.
+  const data =
+    columns === null
+      ? []
+      : countries.map(({ record: { iso3, name } }) => toRow(columns, iso3, name, resolved)).sort(byRank);
+  const meta = {
+    generated_at: generatedAt,
+    count: data.length,
+    ranked: data.filter((row) => row.rank !== null).length,
+    indicator: record.id,
+    name: record.name,
+    unit: record.unit,
+    higher_is_better: record.higher_is_better,
+    year: resolved,
+    licence: record.licence,
+    licence_url: record.licence_url,
+    attribution: record.attribution,
+  };
+  return Buffer.from(JSON.stringify({ data, meta }));
+}
+
+/** Rows without a rank come last. */
+const byRank = (a: Row, b: Row): number => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0;
+
+const orNull = (value: number | undefined): number | null =>
+  value === undefined || Number.isNaN(value) ? null : value;
+
+function toRow(held: IndicatorColumns, iso3: string, name: string, resolved: number): Row {
+  const at = held.rowOf(iso3, resolved);
+  const { value, ciLo, ciHi, rank: ranks, rankDelta, projected } = held.columns;
+  const found = ranks[at] ?? NO_RANK;
+  const delta = rankDelta[at] ?? NO_DELTA;
+  return {
+    rank: found === NO_RANK ? null : found,
+    iso3,
+    name,
+    value: orNull(value[at]),
+    ci_lo: orNull(ciLo?.[at]),
+    ci_hi: orNull(ciHi?.[at]),
+    rank_delta_1y: delta === NO_DELTA ? null : delta,
+    projected: projected[at] === 1,
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * The contract of a public operation: parameters, price and plan, independent of any transport.
+ *
+ * `plan` reads one edition and knows neither key nor balance nor request. It never throws for what a caller did,
+ * and counts the price before anything is formatted. `execute` decides whether the plan is admitted, charges it and
+ * only then calls `produce`.
+ */
+import type { z } from 'zod';
+import type { IndicatorAlias } from '../../../data/schema/curated.ts';
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import type { ApiError, ErrorCode } from '../core/errors.ts';
+import type { CachedEncoder, Encoder } from '../encoders/encoder.ts';
+import type { IndicatorRows, Table } from '../encoders/tables/table.ts';
+import type { Edition, EditionQuery } from '../snapshot/editions/edition.ts';
+import type { ValidationDetail } from './parameters/validation.ts';
+
+/** What an operation may know of its caller. */
+export interface Caller {
+  key_id: string;
+  environment: 'live' | 'test';
+  scopes: readonly string[];
+  tier: 'anonymous' | 'free' | 'paid';
+  /** After this call was charged. */
+  balance: number;
+  /** A lease of the account covers the file that is asked for. */
+  isLeased: boolean;
+  now_ms: number;
+  /** The account's balance and its usage over the last `days` UTC days, as a JSON value. */
+  usage(days: number): Promise<object>;
+}
+
+/** A document about what an answer is about. */
+export interface Description {
+  path: string;
+  mediaType: string;
+}
+
+/** Of a page or a picture of the site. */
+export interface PageFacts {
+  /** 404 for a page about nothing. */
+  status: 200 | 404;
+  /** May be shown in frames of other sites. */
+  isEmbeddable: boolean;
+}
+
+/** Under which terms something may be used. */
+export type Credit = Pick<IndicatorRecord, 'attribution' | 'licence_url'>;
+
+/** A file that is served as it is: a published one, or one that is made and held. */
+export type WholeFile = { sha256: string; bytes: number } & (
+  | {
+      /** Where it lies, in its whole size. @throws {SnapshotUnreadable} */
+      path(): Promise<string>;
+    }
+  | { held: Buffer }
+);
+
+/** The result of an operation before it is encoded for a transport. */
+export type Content = {
+  /** The indicator was asked for by a former id. */
+  alias?: IndicatorAlias;
+  describedBy?: readonly Description[];
+} & (
+  | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
+  /** A finished document, JSON unless `mediaType` says otherwise. With a `fileName` it is a download. */
+  | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string; page?: PageFacts }
+  /** A JSON document that is not written yet, for adapters that want the object. */
+  | { kind: 'object'; value: Readonly<Record<string, unknown>> }
+  /** The usual columns of one indicator, out of cached text. */
+  | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
+  | { kind: 'table'; table: Table; encoder: Encoder }
+  /** @param name for a download. */
+  | { kind: 'whole'; file: WholeFile; mediaType: string; name: string; credits: readonly Credit[] }
+);
+
+/** A success that costs `price` credits and serves `rows` rows. `caller` is null without a key. */
+export interface Plan {
+  kind: 'plan';
+  price: number;
+  rows: number;
+  /** Ids of the indicators whose figures it serves, for the ledger. */
+  indicators?: readonly string[];
+  produce(caller: Caller | null): Content | Promise<Content>;
+  /** The edition that answers, where it is not the served one: named by `execute` for `asOf`. */
+  edition?: Edition;
+  /** The file that it serves: its price is paid by lease. */
+  file?: WholeFile;
+}
+
+/** Refused because of what the snapshot holds, or because of a parameter's value. */
+export interface Refused {
+  kind: 'refused';
+  error: ApiError;
+}
+
+/** Refused because the parameters together ask for what no answer can hold. */
+export interface Invalid {
+  kind: 'invalid';
+  detail: ValidationDetail[];
+}
+
+export type Planned = Plan | Refused | Invalid;
+
+/** The edition that a call asks for. */
+export interface AsOf {
+  /** As `meta` repeats it. */
+  sent: string;
+  edition: EditionQuery;
+}
+
+export interface Input<Query> {
+  /** The served edition, or the one that `asOf` names. */
+  snapshot: Edition;
+  /** Path parameters, decoded, as sent. */
+  path: Readonly<Record<string, string>>;
+  query: Query;
+  /** Where callers reach the service, without a slash at its end. */
+  publicUrl: string;
+}
+
+/** An object schema whose members are the parameters that the operation knows. */
+export type QuerySchema<Query> = z.ZodType<Query> & { shape: Readonly<Record<string, z.ZodType>> };
+
+export interface PathParameter {
+  description: string;
+  /** Bounds beyond those of a string, for the machine-readable description. */
+  schema?: { pattern: string } | { minLength: number };
+}
+
+/** A format that no encoder writes. */
+export interface OtherFormat {
+  /** The value of the `format` parameter. */
+  name: string;
+  mediaType: string;
+  /** For OpenAPI. */
+  documentation: string;
+}
+
+export interface Operation<Query = unknown> {
+  /** OpenAPI operation id. */
+  name: string;
+  /** Resource path without the version prefix: `/rankings/{indicator}`. Usage and ledger name the operation by it. */
+  path: string;
+  /** `Page` for what people look at: rate windows, security headers and errors are those of pages. */
+  tag: 'Catalogue' | 'Data' | 'Account' | 'Page';
+  summary: string;
+  description: string;
+  needsKey: boolean;
+  /** For documentation: `free`, `1 credit`. */
+  priceText: string;
+  /** The answer depends on the snapshot and the parameters alone, and costs nothing. */
+  isCacheable: boolean;
+  /** Answers with a file, of which a part or only the head may be asked for. */
+  isFile?: true;
+  pathParameters: Readonly<Record<string, PathParameter>>;
+  query: QuerySchema<Query>;
+  /** The body of a success: JSON, or text where `mediaType` is of another kind. */
+  answer: z.ZodType;
+  /** With its parameters; absent where it is the usual one of JSON. */
+  mediaType?: string;
+  /** Encoders that `format` may name; none where the answer is always a JSON document. */
+  formats?: readonly string[];
+  /** What `format` may give besides JSON and the formats of encoders. */
+  otherFormats?: readonly OtherFormat[];
+  /** Errors beyond those that every operation of its kind has. */
+  errors: readonly ErrorCode[];
+  /** The edition that is asked for; absent where only the served one answers. */
+  asOf?(query: Query): AsOf | undefined;
+  plan(input: Input<Query>): Planned | Promise<Planned>;
+}
+
+/** Checks a definition against its own parameters, then forgets their type so that all operations fit one list. */
+export function defineOperation<Query>(operation: Operation<Query>): Operation {
+  return operation as Operation<unknown>;
+}
+
+/** Whether a call may cost something: such a call must not be misread. */
+export const isPriced = ({ priceText }: Pick<Operation, 'priceText'>): boolean => priceText !== 'free';
+
+/** A free plan that serves a prerendered file. */
+export const freeFile = (path: string): Plan => free({ kind: 'file', path });
+
+/** A free plan with content that is ready. */
+export const free = (content: Content): Plan => ({ kind: 'plan', price: 0, rows: 0, produce: () => content });
+
+export const document = (json: string): Content => ({ kind: 'document', json: Buffer.from(json) });
+
+/** `{ "data": [...], "meta": {...} }` from records that are JSON text already. */
+export const listDocument = (records: readonly string[], meta: Record<string, unknown>): Content =>
+  document(`{"data":[${records.join(',')}],"meta":${JSON.stringify(meta)}}`);
+
+export const refused = (code: ErrorCode, message?: string): Refused => ({
+  kind: 'refused',
+  error: message === undefined ? { code } : { code, message },
+});
+
+/** The plan, naming the former id by which the indicator was asked for. */
+export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
+  if (alias === null || planned.kind !== 'plan') return planned;
+  return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), alias }) };
+}
+
+/** A whole body, `{ data, meta }`, with more members in `meta`. */
+export function withMeta(body: Buffer, more: Record<string, unknown>): Content {
+  const end = Buffer.from(`,${JSON.stringify(more).slice(1)}}`);
+  return { kind: 'document', json: Buffer.concat([body.subarray(0, -2), end]) };
+}
+
+/** The filters that were sent, for `meta`: a filter that was not sent is absent, never null. */
+export function sentOnly(filters: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
+}

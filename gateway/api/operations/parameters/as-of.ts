@@ -1,0 +1,57 @@
+/** The parameter `as_of`: the edition that an answer comes from. */
+import { z } from 'zod';
+import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
+import { truncateInput } from '../../core/errors.ts';
+import type { Editions } from '../../snapshot/editions/edition.ts';
+import { type AsOf, type Refused, refused } from '../operation.ts';
+import { fail, text } from './parameters.ts';
+
+const DAY_MS = 86_400_000;
+const isoDate = z.iso.date();
+const isoTimestamp = z.iso.datetime({ offset: true });
+
+/** A query string turns the `+` of an offset into a space, unless it is escaped. */
+const UNESCAPED_PLUS = / (\d{2}:\d{2})$/;
+
+export const asOf = () =>
+  momentOrEdition(
+    'Answers with the data of that time: a date (its end, UTC), a timestamp with UTC offset, or the id of a snapshot',
+  );
+
+export const momentOrEdition = (description: string) =>
+  text()
+    .transform((raw, ctx): AsOf => {
+      const sent = raw.replace(UNESCAPED_PLUS, '+$1');
+      if (SNAPSHOT_ID.test(sent)) return { sent, edition: { id: sent } };
+      if (isoDate.safeParse(sent).success)
+        return { sent, edition: { moment_ms: Date.parse(sent) + DAY_MS - 1 } };
+      if (isoTimestamp.safeParse(sent).success) return { sent, edition: { moment_ms: Date.parse(sent) } };
+      const expected = 'a date (YYYY-MM-DD), a timestamp with UTC offset, or the id of a snapshot';
+      return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
+    })
+    .describe(description)
+    .meta({
+      type: 'string',
+      anyOf: [
+        { type: 'string', format: 'date' },
+        { type: 'string', format: 'date-time' },
+        { type: 'string', pattern: SNAPSHOT_ID.source },
+      ],
+      examples: ['2026-11-20'],
+    });
+
+/** `as_of` as `meta` repeats it. */
+export const asOfEcho = { as_of: z.string().optional() };
+
+/** The edition that is asked for. */
+export function findEdition({ edition: query }: AsOf, editions: Editions): { edition: string } | Refused {
+  const entry = editions.find(query);
+  if (entry !== undefined) return entry;
+  if ('id' in query)
+    return refused('edition_not_found', `No snapshot has the id '${truncateInput(query.id)}'.`);
+  const [first] = editions.chain;
+  return refused(
+    'edition_not_found',
+    `There is no snapshot of that time: the first is ${first?.edition}, of ${first?.published_at}.`,
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * Filters, searches and orders indicators: by `sort` if given, else by relevance if there is a phrase, else by name.
+ * Relevance has three classes, each by name: the name starts with the phrase; the name has every token; the rest.
+ */
+import {
+  type Catalogue,
+  type CatalogueItem,
+  DEFAULT_DIRECTION,
+  type Direction,
+  fold,
+  type Sort,
+} from '../editions/catalogue.ts';
+
+/** Filters of the indicator list; absent means not applied. All combine with AND. */
+export interface IndicatorQuery {
+  q?: string | undefined;
+  topic?: string | undefined;
+  provider?: string | undefined;
+  featured?: boolean | undefined;
+  projections?: boolean | undefined;
+  sort?: Sort | undefined;
+  dir?: Direction | undefined;
+}
+
+/** The distinct words of a phrase, case-folded. */
+function tokensOf(phrase: string): string[] {
+  return [
+    ...new Set(
+      fold(phrase)
+        .split(/\s+/u)
+        .filter((token) => token !== ''),
+    ),
+  ];
+}
+
+export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): readonly CatalogueItem[] {
+  const tokens = tokensOf(query.q ?? '');
+  const sort = query.sort ?? 'name';
+  const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
+  const listed = catalogue.listed(sort, direction, query);
+  const matching = tokens.length === 0 ? listed : withTokens(catalogue, listed, tokens);
+  const isNarrowed = query.featured !== undefined || query.projections !== undefined;
+  const found = isNarrowed ? matching.filter((item) => isWanted(item, query)) : matching;
+  const isByRelevance = tokens.length > 0 && query.sort === undefined;
+  return isByRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
+}
+
+/** The items that contain every token, in the order of the list. */
+function withTokens(
+  catalogue: Catalogue,
+  listed: readonly CatalogueItem[],
+  tokens: readonly string[],
+): CatalogueItem[] {
+  const held = catalogue.words.withAll(tokens);
+  if (listed !== catalogue.ordered('name', 'asc')) {
+    const positions = new Set(held);
+    return listed.filter(({ position }) => positions.has(position));
+  }
+  // Most searches use the whole list by name, where index and position agree.
+  return held.flatMap((position) => listed[position] ?? []);
+}
+
+function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {
+  return (
+    (featured === undefined || item.record.featured === featured) &&
+    (projections === undefined || item.hasProjections === projections)
+  );
+}
+
+/** Keeps the given order, by name, within each class. */
+function inRelevanceOrder(
+  found: readonly CatalogueItem[],
+  phrase: string,
+  tokens: readonly string[],
+): CatalogueItem[] {
+  const start = fold(phrase).trim().replace(/\s+/gu, ' ');
+  const classes: [CatalogueItem[], CatalogueItem[], CatalogueItem[]] = [[], [], []];
+  for (const item of found) {
+    if (item.foldedName.startsWith(start)) classes[0].push(item);
+    else if (tokens.every((token) => item.foldedName.includes(token))) classes[1].push(item);
+    else classes[2].push(item);
+  }
+  return classes.flat();
+}

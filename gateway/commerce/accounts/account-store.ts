@@ -1,0 +1,258 @@
+/**
+ * Accounts in Redis, with their keys and orders. The command line and both page areas use this store.
+ *
+ * - Each change is one Lua script on the keys of one account, so changes of an account never interleave.
+ * - Each change is idempotent. After a lost reply the script runs again and returns the first result. After a crash
+ *   between an index and its account, the same command completes the account.
+ * - The balance always equals the sum of the ledger's deltas and is never negative.
+ *
+ * All methods throw `AccountError`; its message is public, and nothing was changed.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import type { CreditPack } from '../../../data/schema/curated.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import type { Archive } from '../archive/archive.ts';
+import { DEFAULT_TERMS, type SalesTerms } from '../invoices/sales-terms.ts';
+import { KeyStore } from '../keys/key-store.ts';
+import { OrderStore } from '../orders/order-store.ts';
+import { founderOf, ownAccountOf, personIdOf } from '../people/person-store.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  type AccountState,
+  type Adjustment,
+  type LedgerEntry,
+} from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { accountFrom } from '../redis-mappers.ts';
+import {
+  expectOpenAccount,
+  MAX_CREDITS,
+  nullIfUnknown,
+  throwUnknownAccount,
+  validateCredits,
+  validateEmail,
+} from '../validation.ts';
+import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
+
+const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
+const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 5);
+const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
+const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
+const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
+
+const ID_LENGTH = 16;
+const MAX_NAME_LENGTH = 200;
+
+export interface AccountStoreDependencies extends StoreDependencies {
+  packs: readonly CreditPack[];
+  /** What invoices state of the seller. Default: as with no settings. */
+  terms?: SalesTerms;
+  /** Older ledger entries. Without it, one `carry_forward` entry represents them. */
+  archive?: Archive;
+}
+
+export interface NewAccount {
+  email: string;
+  name?: string;
+  verified?: boolean;
+  /** Initial credits; default 0. */
+  credits?: number;
+  /** Author, for the ledger. */
+  by: string;
+}
+
+interface CreditChange {
+  by: string;
+  reason?: string;
+  /** Idempotency key: applies once per account. Default: a new one. */
+  idem?: string;
+}
+
+export class AccountStore {
+  readonly keys: KeyStore;
+  readonly orders: OrderStore;
+  readonly #deps: AccountStoreDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: AccountStoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+    this.keys = new KeyStore(dependencies);
+    this.orders = new OrderStore({ terms: DEFAULT_TERMS, ...dependencies });
+  }
+
+  /** @throws {AccountError} `account_exists`, `bad_input`, `unavailable` */
+  async create(account: NewAccount): Promise<AccountRecord> {
+    const { redis, now, random } = this.#deps;
+    const email = validateEmail(account.email);
+    const credits = validateCredits(account.credits ?? 0, 0);
+    const name = (account.name ?? '').trim().slice(0, MAX_NAME_LENGTH);
+    const created_at_ms = now();
+    const candidate = `acc_${randomId(ID_LENGTH, random)}`;
+    const index = redisKeys.email(email);
+    const reserved = await redis.set(index, candidate, 'NX').catch(throwUnavailable);
+    // An index entry without an account is left by a crash, or is of a person without one: it gets that id.
+    const known = reserved === 'OK' ? null : await redis.get(index).catch(throwUnavailable);
+    const account_id = known === null ? candidate : ownAccountOf(personIdOf(known));
+    const person = redisKeys.personAccounts(founderOf(account_id));
+    await redis.sadd(person, account_id).catch(throwUnavailable);
+    const [result] = await this.#run(CREATE, [
+      redisKeys.account(account_id),
+      redisKeys.ledger(account_id),
+      created_at_ms,
+      candidate,
+      email,
+      name,
+      account.verified ? '1' : '0',
+      credits,
+      account.by,
+    ]);
+    await redis.zadd(redisKeys.accounts, 'NX', created_at_ms, account_id).catch(throwUnavailable);
+    if (result === 'exists')
+      throw new AccountError('account_exists', `An account for ${email} already exists.`);
+    return this.get(account_id);
+  }
+
+  /** Marks the e-mail address as verified and grants the credits, once. Idempotent. */
+  async verify(
+    account_id: string,
+    { credits = 0, by }: { credits?: number; by: string },
+  ): Promise<AccountRecord> {
+    const names = [redisKeys.account(account_id), redisKeys.ledger(account_id)];
+    const [result] = await this.#run(VERIFY, [...names, this.#deps.now(), validateCredits(credits, 0), by]);
+    expectOpenAccount(result, account_id);
+    return this.get(account_id);
+  }
+
+  /** @throws {AccountError} `account_unknown`, `account_state` */
+  async rename(account_id: string, name: string): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const text = name.trim().slice(0, MAX_NAME_LENGTH);
+    const [result] = await this.#run(RENAME, [redisKeys.account(account_id), text]);
+    expectOpenAccount(result, account_id);
+  }
+
+  /** Lets the address of mails follow that of the owner. Changes nothing unless it was the former one. */
+  async changeEmail(account_id: string, { from, to }: { from: string; to: string }): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    await this.#run(CHANGE_EMAIL, [redisKeys.account(account_id), from, to]);
+  }
+
+  /** Its keys are rejected from the next request on. */
+  suspend(account_id: string): Promise<AccountRecord> {
+    return this.#setState(account_id, 'suspended');
+  }
+
+  /** @throws {AccountError} `account_state` when it is closed: closing is final. */
+  restore(account_id: string): Promise<AccountRecord> {
+    return this.#setState(account_id, 'active');
+  }
+
+  /** Final. Revokes all keys and removes all webhooks. */
+  close(account_id: string): Promise<AccountRecord> {
+    return this.#setState(account_id, 'closed');
+  }
+
+  async #setState(account_id: string, to: AccountState): Promise<AccountRecord> {
+    const { redis, now } = this.#deps;
+    // Written before the change, so that the search index (admin/account-index.ts) never misses one.
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const { account, keys, webhooks, webhookDeliveries, webhookLog } = redisKeys;
+    const names = [account, keys, webhooks, webhookDeliveries, webhookLog].map((name) => name(account_id));
+    const [result] = await this.#run(SET_STATE, [...names, now(), to]);
+    expectOpenAccount(result, account_id);
+    if (result === 'refused')
+      throw new AccountError('account_state', 'A closed account cannot change its state.');
+    return this.get(account_id);
+  }
+
+  /** Adds credits. @throws {AccountError} `account_state` when it is closed, `idem_conflict`, `too_large` */
+  grant(account_id: string, { credits, ...change }: CreditChange & { credits: number }): Promise<Adjustment> {
+    return this.#adjust(account_id, 'grant', credits, 1, change);
+  }
+
+  /** A correction by an operator. A claw-back stops at a balance of zero and reports the shortfall. */
+  adjust(account_id: string, { delta, ...change }: CreditChange & { delta: number }): Promise<Adjustment> {
+    return this.#adjust(account_id, 'admin_adjust', delta, -MAX_CREDITS, change);
+  }
+
+  async #adjust(
+    account_id: string,
+    kind: 'grant' | 'admin_adjust',
+    delta: number,
+    min: number,
+    { by, reason = '', idem = '' }: CreditChange,
+  ): Promise<Adjustment> {
+    if (delta === 0 && min < 0) throw new AccountError('bad_input', 'An adjustment must not be zero.');
+    validateCredits(delta, min);
+    const { random, now } = this.#deps;
+    // The prefixes keep generated keys apart from the caller's.
+    const once = idem === '' ? `own:${randomId(ID_LENGTH, random)}` : `idem:${idem}`;
+    const names = [redisKeys.account(account_id), redisKeys.ledger(account_id), redisKeys.idem(account_id)];
+    const values = [now(), once, kind, delta, by, reason.trim()];
+    const [result, ...facts] = await this.#run(ADJUST, [...names, ...values]);
+    expectOpenAccount(result, account_id);
+    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
+    if (result === 'conflict') {
+      const earlier = String(facts[0]);
+      throw new AccountError(
+        'idem_conflict',
+        `This idempotency key was already used for ${earlier} credits.`,
+      );
+    }
+    const [applied = 0, shortfall = 0, balance = 0] = facts.map(Number);
+    return { applied, shortfall, balance, repeated: result === 'repeated' };
+  }
+
+  /** @throws {AccountError} `account_unknown` */
+  async get(account_id: string): Promise<AccountRecord> {
+    const hash = await this.#deps.redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable);
+    return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+  }
+
+  /**
+   * The account whose owner has the address.
+   * @throws {AccountError} `account_unknown`; `bad_input` if the person owns several
+   */
+  async findByEmail(email: string): Promise<AccountRecord> {
+    const { redis } = this.#deps;
+    const address = validateEmail(email);
+    const stored = await redis.get(redisKeys.email(address)).catch(throwUnavailable);
+    if (stored === null) throwUnknownAccount(address);
+    const person_id = personIdOf(stored);
+    const ids = await redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    const candidates = [...new Set([ownAccountOf(person_id), ...ids.sort()])];
+    const found = await Promise.all(candidates.map((id) => this.get(id).catch(nullIfUnknown)));
+    const owned = found.filter((account) => account?.email === address);
+    const [account] = owned;
+    if (!account) throwUnknownAccount(address);
+    if (owned.length === 1) return account;
+    const names = owned.map((one) => one?.account_id).join(', ');
+    throw new AccountError(
+      'bad_input',
+      `${address} owns several accounts: ${names}. The operator area has them apart.`,
+    );
+  }
+
+  /** Newest first, archive included; `before` is the id of the last entry already seen. */
+  ledgerPage(account_id: string, query: LedgerQuery = {}): Promise<LedgerPage> {
+    return readLedgerPage(this.#deps, account_id, query);
+  }
+
+  /** The entries of a page. @throws {AccountError} `archive_damaged` when some of them cannot be read. */
+  async ledger(account_id: string, query: LedgerQuery = {}): Promise<LedgerEntry[]> {
+    const { entries, gap } = await this.ledgerPage(account_id, query);
+    if (gap) throw new AccountError('archive_damaged', gap.message);
+    return entries;
+  }
+}

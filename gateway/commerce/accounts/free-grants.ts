@@ -1,0 +1,122 @@
+/**
+ * Bounds of the free credits: one grant a mailbox, and so many in 30 days to sign-ups from one address range and with one
+ * mail domain, unless everybody can have a mailbox there. An account beyond a bound is opened without credits.
+ *
+ * Operators see groups of accounts that signed up from one range, or with one mailbox or domain. Ranges and mailboxes are
+ * stored as keyed digests only.
+ */
+import { createHmac } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { addressUnit } from '../../api/metering/address-meter.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
+
+const CLAIM = readScript(import.meta.url, 'lua/claim-grant.lua', 7);
+
+const WINDOW_MS = 30 * DAY_MS;
+export const SEEN_MS = 90 * DAY_MS;
+const SECRET_BYTES = 32;
+const PER_MAILBOX = 1;
+
+export const GROUP_KINDS = ['mailbox', 'range', 'domain'] as const;
+export type GroupKind = (typeof GROUP_KINDS)[number];
+
+export interface GrantBounds {
+  /** Grants in 30 days. */
+  perRange: number;
+  perDomain: number;
+}
+
+export interface NewAccount {
+  account_id: string;
+  email: string;
+  /** The client's IP address. */
+  address: string;
+}
+
+/** Accounts that share something. */
+export interface AccountGroup {
+  kind: GroupKind;
+  last_ms: number;
+  /** Newest first. */
+  account_ids: string[];
+}
+
+export class FreeGrants {
+  readonly #deps: StoreDependencies;
+  readonly #bounds: GrantBounds;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies, bounds: GrantBounds) {
+    this.#deps = dependencies;
+    this.#bounds = bounds;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /**
+   * Counts a sign-up, once per account.
+   * @returns null when it gets the free credits, else whose bound is reached
+   * @throws {AccountError} `unavailable`
+   */
+  async claim({ account_id, email, address }: NewAccount): Promise<GroupKind | null> {
+    const domain = domainOf(email);
+    const secret = await this.#secret();
+    const digest = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
+    const groups = [
+      ['mailbox', digest(mailboxOf(email)), PER_MAILBOX],
+      ['range', digest(rangeOf(address)), this.#bounds.perRange],
+      ['domain', digest(domain), isPublicProvider(domain) ? '' : this.#bounds.perDomain],
+    ] as const;
+    const [result] = await this.#run(CLAIM, [
+      redisKeys.signUpGroups,
+      ...groups.flatMap(([kind, id]) => [redisKeys.signUps(kind, id), redisKeys.grants(kind, id)]),
+      ...[this.#deps.now(), account_id, WINDOW_MS, SEEN_MS],
+      ...groups.flatMap(([kind, id, most]) => [`${kind}:${id}`, most]),
+    ]);
+    return result === 'granted' ? null : (GROUP_KINDS[Number(result)] ?? 'range');
+  }
+
+  /** The one of this Redis, which the first call creates. */
+  async #secret(): Promise<string> {
+    const { redis, random } = this.#deps;
+    const fresh = random(SECRET_BYTES).toString('base64url');
+    const known = await redis.set(redisKeys.signUpSecret, fresh, 'NX', 'GET').catch(throwUnavailable);
+    return known ?? fresh;
+  }
+}
+
+/** What one customer of a network usually has: a /24 of IPv4, a /48 of IPv6. */
+export function rangeOf(address: string): string {
+  const unit = addressUnit(address);
+  if (isIPv4(unit)) return `${unit.split('.').slice(0, 3).join('.')}.0/24`;
+  return `${unit.split(':').slice(0, 3).join(':')}::/48`;
+}
+
+/** Groups of at least two accounts, those with the newest sign-up first. @throws {AccountError} `unavailable` */
+export async function signUpGroups(
+  { redis, now }: Pick<StoreDependencies, 'redis' | 'now'>,
+  limit: number,
+): Promise<AccountGroup[]> {
+  const oldest_ms = now() - SEEN_MS;
+  const names = await redis
+    .zrevrangebyscore(redisKeys.signUpGroups, '+inf', oldest_ms, 'WITHSCORES')
+    .catch(throwUnavailable);
+  const groups: AccountGroup[] = [];
+  for (let at = 0; at < names.length && groups.length < limit; at += 2) {
+    const [word, digest = ''] = (names[at] ?? '').split(':', 2);
+    const kind = GROUP_KINDS.find((one) => one === word);
+    if (kind === undefined) continue;
+    const account_ids = await redis
+      .zrevrangebyscore(redisKeys.signUps(kind, digest), '+inf', oldest_ms)
+      .catch(throwUnavailable);
+    if (account_ids.length > 1) groups.push({ kind, last_ms: Number(names[at + 1]), account_ids });
+  }
+  return groups;
+}

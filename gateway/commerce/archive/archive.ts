@@ -1,0 +1,148 @@
+/**
+ * The archive as pages read it: account history and audit log that have left Redis (see `data/schema/archive.ts`). New
+ * parts are noticed without a restart. A missing directory is an empty archive.
+ */
+
+import { basename } from 'node:path';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import type { AuditArchivedThrough } from '../../../data/schema/archive.ts';
+import type { UsageCounts } from '../../api/metering/metering.ts';
+import { ArchiveEngine } from './engine.ts';
+import {
+  type ArchivedEntry,
+  type ArchivedPage,
+  archivedEntryOf,
+  compareStreamIds,
+  damagedPart,
+  earlierStreamId,
+  formatStreamId,
+  type Gap,
+  integerOf,
+  LAST_STREAM_ID,
+  nextStreamId,
+  parseStreamId,
+  type StreamId,
+} from './entries.ts';
+import { LedgerArchive } from './ledger-archive.ts';
+import { listParts, listUsage, type Part } from './parts.ts';
+
+/** A page reads a few thousand rows. */
+const LIMITS = { memoryMb: 192, threads: 2, timeoutMs: 20_000 };
+
+export class Archive {
+  readonly directory: string;
+  readonly ledger: LedgerArchive;
+  readonly audit: AuditArchive;
+  readonly usage: UsageArchive;
+  readonly #engine = new ArchiveEngine(LIMITS);
+
+  /** DuckDB is opened by the first query. */
+  constructor(directory: string) {
+    this.directory = directory;
+    this.ledger = new LedgerArchive(directory, this.#engine);
+    this.audit = new AuditArchive(directory, this.#engine);
+    this.usage = new UsageArchive(directory, this.#engine);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}
+
+const AUDIT_PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
+
+export interface AuditQuery {
+  archivedThrough: AuditArchivedThrough;
+  /** Null for the entries of all subjects. */
+  subject: string | null;
+  /** Entries older than this one. */
+  before: StreamId;
+  limit: number;
+}
+
+/** Archived entries of the audit log, newest first: all of them, or those of one subject. */
+export class AuditArchive {
+  readonly #directory: string;
+  readonly #engine: ArchiveEngine;
+
+  constructor(directory: string, engine: ArchiveEngine) {
+    this.#directory = directory;
+    this.#engine = engine;
+  }
+
+  async page({ archivedThrough, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
+    const parts = (await listParts(this.#directory, 'audit')).reverse();
+    const wanted = earlierStreamId(before, nextStreamId(parseStreamId(archivedThrough.through)));
+    const entries: ArchivedEntry[] = [];
+    if (parts.length === 0)
+      return {
+        entries,
+        gap: { message: 'Older entries are in the archive, which cannot be read here.', before: null },
+      };
+    for (const [index, part] of parts.entries()) {
+      if (entries.length === limit) break;
+      try {
+        entries.push(...(await this.#read(part, subject ?? '', wanted, limit - entries.length)));
+      } catch {
+        const gap = await this.#gapAt(part, parts.slice(index + 1), wanted);
+        if (gap) return { entries, gap };
+      }
+    }
+    return { entries, gap: null };
+  }
+
+  async #read({ entries: file }: Part, subject: string, { ms, seq }: StreamId, limit: number) {
+    const values = { file, subject, ms: BigInt(ms), seq: BigInt(seq), limit: BigInt(limit) };
+    return (await this.#engine.rows(AUDIT_PAGE, values)).map(archivedEntryOf);
+  }
+
+  /** The gap that a damaged part leaves; null when all of the part is newer than `wanted`. */
+  async #gapAt(damaged: Part, older: readonly Part[], wanted: StreamId): Promise<Gap | null> {
+    for (const part of older) {
+      const [newest] = await this.#read(part, '', LAST_STREAM_ID, 1).catch(() => []);
+      if (!newest) continue;
+      const before = nextStreamId(parseStreamId(newest.id));
+      return compareStreamIds(before, wanted) < 0
+        ? { message: damagedPart(damaged.name), before: formatStreamId(before) }
+        : null;
+    }
+    return { message: damagedPart(damaged.name), before: null };
+  }
+}
+
+const USAGE_DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
+
+export interface RouteUsage extends UsageCounts {
+  /** `2026-11-21` */
+  date: string;
+  route: string;
+}
+
+/** Usage of accounts on archived days. */
+export class UsageArchive {
+  readonly #directory: string;
+  readonly #engine: ArchiveEngine;
+
+  constructor(directory: string, engine: ArchiveEngine) {
+    this.#directory = directory;
+    this.#engine = engine;
+  }
+
+  /**
+   * Archived days of one account before a date, oldest first, by route.
+   * @throws the error of DuckDB when a day cannot be read: a report is complete or fails.
+   */
+  async before(account: string, date: string): Promise<RouteUsage[]> {
+    const files = (await listUsage(this.#directory)).filter((day) => day.date < date).map(({ file }) => file);
+    if (files.length === 0) return [];
+    const rows = await this.#engine.rows(USAGE_DAYS, { files, account });
+    return rows.map((row) => ({
+      date: basename(String(row.file), '.parquet'),
+      route: String(row.route),
+      requests: integerOf(row, 'requests'),
+      errors: integerOf(row, 'errors'),
+      rows: integerOf(row, 'rows'),
+      credits: integerOf(row, 'credits'),
+    }));
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Account jobs that failed five times and are not tried again by themselves. They stay in the queue's set of failed
+ * jobs, without personal data, until an operator retries or dismisses them.
+ */
+import type { Job, Queue } from 'bullmq';
+import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { openAccountQueue } from './account-queue.ts';
+import { JOB_MEMBERS, type JobName, RETURNING } from './job-data.ts';
+
+/** Times are Unix milliseconds. */
+export interface GivenUpJob {
+  id: string;
+  /** A `JobName`. */
+  name: string;
+  /** Null for mails to an address, which is not stored, or to a person. */
+  account_id: string | null;
+  /** The privacy request that it was to carry out. */
+  request_id: string | null;
+  /** The alert to operators that it was to deliver. */
+  delivery: string | null;
+  attempts: number;
+  /** The last error, without addresses. */
+  reason: string;
+  queued_at_ms: number;
+  failed_at_ms: number;
+  /** False where its data named an address, which is removed: its owner asks again. */
+  canRetry: boolean;
+  /** False where the sweep would queue it again. */
+  canDismiss: boolean;
+}
+
+export class GivenUpJobs {
+  readonly #queue: Queue;
+
+  /** @param redis is not closed by `close`. */
+  constructor(redis: RedisClient) {
+    this.#queue = openAccountQueue(redis);
+  }
+
+  /** Newest first. */
+  async list(limit = 100): Promise<GivenUpJob[]> {
+    return this.#list(limit, false);
+  }
+
+  /** Oldest first: which ones they are does not change as more are given up. */
+  async listOldest(limit: number): Promise<GivenUpJob[]> {
+    return this.#list(limit, true);
+  }
+
+  async #list(limit: number, isOldestFirst: boolean): Promise<GivenUpJob[]> {
+    // A job that was removed meanwhile is undefined, against its type.
+    const jobs: (Job | undefined)[] = await this.#queue.getJobs(['failed'], 0, limit - 1, isOldestFirst);
+    return jobs.flatMap((job) => (job ? [givenUpOf(job)] : []));
+  }
+
+  count(): Promise<number> {
+    return this.#queue.getFailedCount();
+  }
+
+  async has(id: string): Promise<boolean> {
+    return (await this.#find(id)) !== null;
+  }
+
+  /** Tries a job five times more. False if there is no such job, or it cannot be retried. */
+  async retry(id: string): Promise<boolean> {
+    const job = await this.#find(id);
+    if (!job || !givenUpOf(job).canRetry) return false;
+    await job.retry('failed', { resetAttemptsMade: true });
+    return true;
+  }
+
+  /** Forgets a job. False if there is no such job, or it would come back by itself. */
+  async dismiss(id: string): Promise<boolean> {
+    const job = await this.#find(id);
+    if (!job || !givenUpOf(job).canDismiss) return false;
+    await job.remove();
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+
+  async #find(id: string): Promise<Job | null> {
+    const job: Job | undefined = await this.#queue.getJob(id);
+    return job && (await job.isFailed()) ? job : null;
+  }
+}
+
+/** What is left names no address. */
+export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
+
+/** None for a kind that this version does not know. */
+const membersOf = ({ name }: Job): [string, 'kept' | 'personal'][] =>
+  Object.entries(Object.hasOwn(JOB_MEMBERS, name) ? JOB_MEMBERS[name as JobName] : {});
+
+function keptOf(job: Job): Record<string, unknown> {
+  const held: Record<string, unknown> = job.data;
+  const kept = membersOf(job).filter(([member, kind]) => kind === 'kept' && member in held);
+  return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
+}
+
+/** Whether a given-up job still holds all that it is about. Earlier versions kept no edition. */
+function isWhole(job: Job): boolean {
+  const members = membersOf(job);
+  return members.length > 0 && members.length === Object.keys(keptOf(job)).length;
+}
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
+
+export const withoutAddresses = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll(ADDRESS, '(address)');
+
+function givenUpOf(job: Job): GivenUpJob {
+  const { id = '', name, attemptsMade, failedReason, timestamp, finishedOn } = job;
+  const kept = keptOf(job);
+  const account_id = textOf(kept.account_id);
+  const request_id = textOf(kept.request_id);
+  const delivery = textOf(kept.delivery);
+  const canRetry = isWhole(job);
+  return {
+    ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
+    ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
+    canRetry,
+    canDismiss: !canRetry || !RETURNING.some((one) => one === name),
+  };
+}

@@ -1,0 +1,218 @@
+/** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
+
+import type { KeyRecord, OrderRecord } from '../../records.ts';
+import type { KeyChange, OrderStep } from '../notices/notice.ts';
+import type { Mail } from './mailer.ts';
+import { type Circumstances, momentOf, type NoticeText, noticeMail } from './notice-mail.ts';
+
+const count = new Intl.NumberFormat('en');
+
+const counted = (number: number, one: string, many: string): string =>
+  `${count.format(number)} ${number === 1 ? one : many}`;
+
+const ORDER_UNEXPECTED =
+  'If nobody of your account ordered this, do not pay; write to the address below, and look who is a member of the account.';
+const PAYMENT_UNEXPECTED = 'If you did not expect this, write to the address below.';
+
+/** Subject and text of each step of an order. */
+const ORDER_TEXTS: Readonly<
+  Record<OrderStep, (order: OrderRecord) => Pick<NoticeText, 'subject' | 'says' | 'unexpected'>>
+> = {
+  placed: ({ payment }) => ({
+    subject: 'Your order was placed',
+    says: [
+      payment === 'invoice'
+        ? 'The page of the order has the invoice. The credits are added when the payment has arrived.'
+        : 'The credits are added when the card payment is confirmed. The page of the order leads to it.',
+    ],
+    unexpected: ORDER_UNEXPECTED,
+  }),
+  paid: ({ credits }) => ({
+    subject: 'Your payment was received',
+    says: [
+      `Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance. The page of the order has the invoice.`,
+    ],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  failed: () => ({
+    subject: 'The payment of your order failed',
+    says: ['No credits were added. You can order again at any time.'],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  cancelled: () => ({
+    subject: 'Your order was cancelled',
+    says: ['Nothing is due and no credits are added. Do not pay an invoice that you still have.'],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  refunded: ({ shortfall }) => ({
+    subject: 'Your order was refunded',
+    says: [
+      `The credits of the order were taken from the balance${
+        shortfall > 0
+          ? `, except ${counted(shortfall, 'credit that was', 'credits that were')} spent already`
+          : ''
+      }. The page of the order has the credit note.`,
+    ],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+};
+
+const orderMail =
+  (step: OrderStep) =>
+  (to: string, order: OrderRecord, about: Circumstances): Mail => {
+    const { order_id, pack_name, credits, price_minor, currency } = order;
+    const { subject, says, unexpected } = ORDER_TEXTS[step](order);
+    const price = `${(price_minor / 100).toFixed(2)} ${currency}`;
+    const ordered = `Order ${order_id}: ${pack_name}, ${counted(credits, 'credit', 'credits')}, ${price}.`;
+    const path = `/account/orders/${order_id}`;
+    return noticeMail(
+      to,
+      { subject, unexpected, says: [ordered, ...says], linkFor: 'The order', path },
+      about,
+    );
+  };
+
+export const orderMails = {
+  placed: orderMail('placed'),
+  paid: orderMail('paid'),
+  failed: orderMail('failed'),
+  cancelled: orderMail('cancelled'),
+  refunded: orderMail('refunded'),
+} as const satisfies Record<OrderStep, unknown>;
+
+/** A key as mails name it; `reason` is what an operator states, or empty. */
+type ToldKey = Pick<KeyRecord, 'key_id' | 'label' | 'last4' | 'state' | 'expires_at_ms'> & { reason: string };
+
+const KEY_UNEXPECTED =
+  'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.';
+
+const nameOf = ({ key_id, label, last4 }: Omit<ToldKey, 'reason'>): string =>
+  `The key ${key_id}, which ends with ${last4}${label === '' ? '' : ` (${label})`},`;
+
+const keyPath = ({ key_id }: Pick<KeyRecord, 'key_id'>): string => `/account/keys/${key_id}`;
+
+export const keyMails = {
+  created: (to: string, key: ToldKey, about: Circumstances): Mail =>
+    noticeMail(
+      to,
+      {
+        subject: 'A key was created',
+        says: [
+          `${nameOf(key)} can spend the credits of your account. Expires: ${momentOf(key.expires_at_ms)}.`,
+        ],
+        ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+      },
+      about,
+    ),
+  rotated: (to: string, key: ToldKey, about: Circumstances): Mail =>
+    noticeMail(
+      to,
+      {
+        subject: 'A key was replaced',
+        says: [
+          key.state === 'active'
+            ? `${nameOf(key)} was replaced by a new one. It works until ${momentOf(key.expires_at_ms)}; use the new one from then on.`
+            : `${nameOf(key)} was replaced by a new one, and is refused from now on.`,
+        ],
+        ...{ linkFor: 'The key that was replaced', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+      },
+      about,
+    ),
+  revoked: (to: string, key: ToldKey, about: Circumstances): Mail =>
+    noticeMail(
+      to,
+      {
+        subject: 'A key was revoked',
+        says: [
+          `${nameOf(key)} is refused from now on. Other keys still work, and you can make a new one.`,
+          ...(key.reason === '' ? [] : [`The reason: ${key.reason}`]),
+        ],
+        ...{ linkFor: 'Your keys', path: '/account/keys' },
+        unexpected: 'If you did not expect this, write to the address below.',
+      },
+      about,
+    ),
+} as const satisfies Record<KeyChange, unknown>;
+
+/** @param days 7 or 1: it expires within so many days */
+export const keyExpires = (
+  to: string,
+  key: Omit<ToldKey, 'reason'>,
+  days: number,
+  about: Circumstances,
+): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: days === 1 ? 'A key expires within a day' : `A key expires within ${days} days`,
+      says: [
+        `${nameOf(key)} expires at ${momentOf(key.expires_at_ms)} and is refused from then on.`,
+        'Make a new key before, and use it instead.',
+      ],
+      ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+    },
+    about,
+  );
+
+export const passwordChanged = (to: string, about: Circumstances): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: 'Your password was changed',
+      says: ['The password of your Almanac account was changed. Other sessions have ended.'],
+      linkFor: 'If it was not you, choose a new password at once, which ends all sessions',
+      path: '/account/forgot',
+      unexpected: 'Then write to the address below.',
+    },
+    about,
+  );
+
+export const accountSuspended = (to: string, about: Circumstances): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: 'Your account is suspended',
+      says: [
+        'All keys of your Almanac account are refused until the suspension ends. Balance, keys and data are kept, and you can still sign in.',
+      ],
+      ...{ linkFor: 'Your account', path: '/account/' },
+      unexpected: 'To learn why, or to have it ended, write to the address below.',
+    },
+    about,
+  );
+
+export const accountRestored = (to: string, about: Circumstances): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: 'The suspension of your account has ended',
+      says: ['The keys of your Almanac account work again.'],
+      ...{ linkFor: 'Your account', path: '/account/' },
+      unexpected: 'If anything does not work, write to the address below.',
+    },
+    about,
+  );
+
+/** @param forfeited what the account had; null if it is not known */
+export const accountClosed = (
+  to: string,
+  forfeited: { credits: number; keys: number } | null,
+  about: Circumstances,
+): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: 'Your account is closed',
+      says: [
+        'Your Almanac account is closed for good.',
+        forfeited === null
+          ? 'Forfeited: credits that were not spent, and all keys, which are revoked.'
+          : `Forfeited: ${counted(forfeited.credits, 'credit that was', 'credits that were')} not spent, and ${counted(forfeited.keys, 'key, which is', 'keys, which are')} revoked.`,
+        'Your data is kept until you have it erased. Ledger, orders and usage stay after that, under an id that names nobody, and invoices as they were issued.',
+      ],
+      linkFor: 'Sign in to download your data, or to have it erased',
+      path: '/account/data',
+      unexpected: 'If it was not you, write to the address below at once.',
+    },
+    about,
+  );

@@ -1,0 +1,103 @@
+/**
+ * Signed links for mails: each is valid for one purpose, once, and for a limited time.
+ *
+ * A token is `<id>.<expiry>.<signature>`. The signature (HMAC-SHA256 of purpose, id and expiry) rejects forged and
+ * expired tokens without a look-up. Redis stores the payload under the digest of the id, encrypted with a key derived from
+ * the id: reading Redis yields no valid link and no address, whoever was erased since. The first use deletes it.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import type { StoreDependencies } from '../../redis-access.ts';
+import { openText, sealText } from '../../sign-in/sealed-text.ts';
+
+const SECRET_BYTES = 32;
+const ID_BYTES = 24;
+const TOKEN = /^([A-Za-z0-9_-]{32})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
+
+/** `account_id` is the id of a person; links of earlier versions have that of the account that the person signed up for. */
+const PAYLOADS = {
+  'sign-up': z.object({ email: z.string(), name: z.string() }),
+  reset: z.object({ account_id: z.string(), epoch: z.string() }),
+  'sign-in': z.object({ account_id: z.string(), epoch: z.string() }),
+  'email-change': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
+  'email-undo': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
+  invitation: z.object({ account_id: z.string(), invitation_id: z.string() }),
+  'operator-password': z.object({ email: z.string(), epoch: z.string() }),
+} as const;
+
+export type LinkPurpose = keyof typeof PAYLOADS;
+export type LinkPayload<P extends LinkPurpose> = z.infer<(typeof PAYLOADS)[P]>;
+
+export class SignedLinks {
+  readonly #deps: StoreDependencies;
+
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Creates a token. */
+  async create<P extends LinkPurpose>(purpose: P, payload: LinkPayload<P>, ttl_ms: number): Promise<string> {
+    const { redis, now, random } = this.#deps;
+    const id = random(ID_BYTES).toString('base64url');
+    const expiry = (now() + ttl_ms).toString(36);
+    const signature = await this.#sign(purpose, id, expiry);
+    const sealed = sealText(sealingKeyOf(id), JSON.stringify(payload));
+    await redis.set(keyOf(id), JSON.stringify({ purpose, sealed }), 'PX', ttl_ms);
+    return `${id}.${expiry}.${signature.toString('base64url')}`;
+  }
+
+  /** The payload of a token, without using it up; null if the token is invalid. */
+  async peek<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
+    const id = await this.#verify(purpose, token);
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.get(keyOf(id)));
+  }
+
+  /** Uses a token up. Of several concurrent uses, one gets the payload. */
+  async redeem<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
+    const id = await this.#verify(purpose, token);
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.getdel(keyOf(id)));
+  }
+
+  async #verify(purpose: LinkPurpose, token: string): Promise<string | null> {
+    const [, id, expiry, signature] = TOKEN.exec(token) ?? [];
+    if (id === undefined || expiry === undefined || signature === undefined) return null;
+    const given = Buffer.from(signature, 'base64url');
+    if (!timingSafeEqual(given, await this.#sign(purpose, id, expiry))) return null;
+    return Number.parseInt(expiry, 36) > this.#deps.now() ? id : null;
+  }
+
+  /** Signs with the one secret of this Redis, which the first call creates. */
+  async #sign(purpose: LinkPurpose, id: string, expiry: string): Promise<Buffer> {
+    const { redis, random } = this.#deps;
+    const fresh = random(SECRET_BYTES).toString('base64url');
+    const secret = (await redis.set(redisKeys.linkSecret, fresh, 'NX', 'GET')) ?? fresh;
+    return createHmac('sha256', secret).update(`${purpose}.${id}.${expiry}`).digest();
+  }
+}
+
+const keyOf = (id: string): string => redisKeys.link(createHash('sha256').update(id).digest('hex'));
+
+const sealingKeyOf = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
+
+/** Earlier versions stored the facts as they are. */
+interface StoredLink {
+  purpose: string;
+  sealed?: string;
+  facts?: unknown;
+}
+
+function parsePayload<P extends LinkPurpose>(
+  purpose: P,
+  id: string,
+  text: string | null,
+): LinkPayload<P> | null {
+  if (text === null) return null;
+  const stored = JSON.parse(text) as StoredLink;
+  if (stored.purpose !== purpose) return null;
+  const { sealed } = stored;
+  const facts: unknown = sealed === undefined ? stored.facts : JSON.parse(openText(sealingKeyOf(id), sealed));
+  // A link of an earlier version may lack facts; then it is invalid.
+  const parsed = PAYLOADS[purpose].safeParse(facts);
+  return parsed.success ? (parsed.data as LinkPayload<P>) : null;
+}

@@ -1,0 +1,93 @@
+/** The hash `{a:ID}:webhooks` of an account: its endpoints, and the events that were not handed to them yet. */
+import type { Hash } from '../../redis-mappers.ts';
+import { type EventType, isEventType } from './event-types.ts';
+
+export const MAX_ENDPOINTS = 10;
+
+/** `gone`: it answered 410; `failures`: it failed for days. */
+export type DisabledReason = 'gone' | 'failures';
+
+/** Contains no secret. Times are Unix milliseconds. */
+export interface WebhookEndpoint {
+  endpoint_id: string;
+  url: string;
+  types: readonly EventType[];
+  state: 'enabled' | 'disabled';
+  /** Null while it is enabled. */
+  disabled_because: DisabledReason | null;
+  disabled_at_ms: number | null;
+  /** The first failed attempt since the last successful one. */
+  failing_since_ms: number | null;
+  created_at_ms: number;
+  /** Id of the person who made it. */
+  by: string;
+  /** Until when the former secret signs too; null without one. */
+  old_secret_until_ms: number | null;
+}
+
+export interface PendingEvent {
+  /** Field of the hash. */
+  field: string;
+  /** Unique in the account. */
+  event_id: string;
+  type: EventType;
+  at_ms: number;
+  data: unknown;
+}
+
+const EVENT_PREFIX = 'event:';
+
+export const eventField = (event_id: string): string => EVENT_PREFIX + event_id;
+
+const timeOf = (text: string | undefined): number | null =>
+  text === undefined || text === '' ? null : Number(text);
+
+/** Oldest first. */
+export function endpointsFrom(hash: Hash): WebhookEndpoint[] {
+  const ids = Object.keys(hash).flatMap((field) => /^([^:]+):url$/.exec(field)?.[1] ?? []);
+  const endpoints = ids.map((endpoint_id) => endpointFrom(endpoint_id, hash));
+  return endpoints.sort(
+    (a, b) => a.created_at_ms - b.created_at_ms || (a.endpoint_id < b.endpoint_id ? -1 : 1),
+  );
+}
+
+function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
+  const field = (name: string): string | undefined => hash[`${endpoint_id}:${name}`];
+  const reason = field('disabled_because') || null;
+  return {
+    endpoint_id,
+    url: field('url') ?? '',
+    types: (field('types') ?? '').split(' ').filter(isEventType),
+    state: reason === null ? 'enabled' : 'disabled',
+    disabled_because: reason as DisabledReason | null,
+    disabled_at_ms: timeOf(field('disabled_at_ms')),
+    failing_since_ms: timeOf(field('failing_since_ms')),
+    created_at_ms: Number(field('created_at_ms') ?? 0),
+    by: field('by') ?? '',
+    old_secret_until_ms: timeOf(field('old_secret_until_ms')),
+  };
+}
+
+/** The secrets that sign now, the current one first. */
+export function secretsFrom(endpoint_id: string, hash: Hash, now_ms: number): string[] {
+  const current = hash[`${endpoint_id}:secret`];
+  const old = hash[`${endpoint_id}:old_secret`];
+  const until_ms = timeOf(hash[`${endpoint_id}:old_secret_until_ms`]);
+  const secrets = [current, until_ms !== null && now_ms < until_ms ? old : undefined];
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+/** Endpoints that were disabled and whose owner was not told yet. */
+export const untoldFrom = (hash: Hash): WebhookEndpoint[] =>
+  endpointsFrom(hash).filter(({ endpoint_id }) => hash[`${endpoint_id}:untold`] === '1');
+
+/** Oldest first. Events of a type that this version does not know are left for a later one. */
+export function pendingEventsFrom(hash: Hash): PendingEvent[] {
+  const events = Object.entries(hash).flatMap(([field, text]): PendingEvent[] => {
+    if (!field.startsWith(EVENT_PREFIX)) return [];
+    const { type, at_ms, data } = JSON.parse(text) as { type: string; at_ms: number | string; data: unknown };
+    if (!isEventType(type)) return [];
+    return [{ field, event_id: field.slice(EVENT_PREFIX.length), type, at_ms: Number(at_ms), data }];
+  });
+  return events.sort((a, b) => a.at_ms - b.at_ms);
+}

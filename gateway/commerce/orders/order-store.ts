@@ -1,0 +1,262 @@
+/** Orders of credit packs. A paid order grants its credits exactly once, even if repeated or raced; changes issue invoices. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readDocument } from '../../../data/curated/document.ts';
+import { Problems } from '../../../data/curated/problems.ts';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import { InvoiceRegister } from '../invoices/invoice-register.ts';
+import type { SalesTerms } from '../invoices/sales-terms.ts';
+import { AccountError, type OrderRecord, type OrderState, type PaymentId } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { orderFrom } from '../redis-mappers.ts';
+import { expectOpenAccount } from '../validation.ts';
+
+const CREATE_ORDER = readScript(import.meta.url, 'create-order.lua', 3);
+const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 4);
+const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 4);
+
+const SESSION_FIELD = 'session:';
+const ID_LENGTH = 16;
+const READ_BATCH = 200;
+const ID_BATCH = 10_000;
+
+/** The credit packs on sale, from curated data. @throws {CuratedError} naming file, line and reason. */
+export async function readPacks(curatedDir: string): Promise<CreditPack[]> {
+  const problems = new Problems();
+  const document = await readDocument(join(curatedDir, 'packs.yaml'), z.array(creditPack), problems);
+  problems.throwIfAny();
+  return document?.value ?? [];
+}
+
+export interface OrderMove {
+  order: OrderRecord;
+  balance: number;
+  /** False when the order was already in that state. */
+  changed: boolean;
+}
+
+/** What the payment provider reports: about a session (`open` when it starts), or the full refund of a payment. */
+export interface PaymentReport {
+  kind: 'open' | 'expired' | 'failed' | 'paid' | 'refunded';
+  /** Empty for `refunded`. */
+  session_id: string;
+  /** Empty if the provider names none. */
+  payment_id: string;
+}
+
+/** A payment session of an order. */
+export interface PaymentSession {
+  session_id: string;
+  state: 'open' | 'expired' | 'failed' | 'paid';
+}
+
+export interface Settlement extends OrderMove {
+  before: OrderState;
+  /** False if the report was known already. */
+  isNew: boolean;
+  /** Payments that were not refunded; more than one means that the order was paid twice. */
+  payments: number;
+}
+
+interface NewOrder {
+  order_id: string;
+  account_id: string;
+  pack: CreditPack;
+  payment: PaymentId;
+  by: string;
+  created_at_ms: number;
+}
+
+interface Dependencies extends StoreDependencies {
+  packs: readonly CreditPack[];
+  terms: SalesTerms;
+}
+
+export class OrderStore {
+  readonly #deps: Dependencies;
+  readonly #run: RunScript;
+  readonly invoices: InvoiceRegister;
+
+  constructor(dependencies: Dependencies) {
+    this.#deps = dependencies;
+    this.invoices = new InvoiceRegister({ ...dependencies, readOrder: (order_id) => this.get(order_id) });
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** Grants nothing yet. @throws {AccountError} `pack_unknown`, `account_state` */
+  async create(
+    account_id: string,
+    pack_id: string,
+    payment: PaymentId = 'invoice',
+    by = '',
+  ): Promise<OrderRecord> {
+    const { now, random, packs } = this.#deps;
+    const pack = packs.find(({ id }) => id === pack_id);
+    if (!pack) {
+      const known = packs.map(({ id }) => id).join(', ');
+      throw new AccountError('pack_unknown', `There is no credit pack ${pack_id}; there are ${known}.`);
+    }
+    const order_id = `ord_${randomId(ID_LENGTH, random)}`;
+    await this.invoices.follow(order_id, () =>
+      this.#create({ order_id, account_id, pack, payment, by, created_at_ms: now() }),
+    );
+    return this.get(order_id);
+  }
+
+  async #create({ order_id, account_id, pack, payment, by, created_at_ms }: NewOrder): Promise<void> {
+    const { redis } = this.#deps;
+    // Written first: an order that can be found always leads to its account.
+    await redis.set(redisKeys.orderAccount(order_id), account_id).catch(throwUnavailable);
+    const [result] = await this.#run(CREATE_ORDER, [
+      redisKeys.account(account_id),
+      redisKeys.order(account_id, order_id),
+      redisKeys.accountOrders(account_id),
+      created_at_ms,
+      order_id,
+      pack.id,
+      pack.name,
+      pack.credits,
+      pack.price_minor,
+      pack.currency,
+      payment,
+      by,
+    ]);
+    if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
+    expectOpenAccount(result, account_id);
+    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id).catch(throwUnavailable);
+  }
+
+  /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
+  move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
+    return this.invoices.follow(order_id, () => this.#move(order_id, to));
+  }
+
+  async #move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
+    const account_id = await this.#accountOf(order_id);
+    const [result, detail, balance] = await this.#run(MOVE_ORDER, [
+      redisKeys.account(account_id),
+      redisKeys.ledger(account_id),
+      redisKeys.order(account_id, order_id),
+      redisKeys.webhooks(account_id),
+      this.#deps.now(),
+      order_id,
+      to,
+    ]);
+    if (result === 'unknown') throw unknownOrder(order_id);
+    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
+    if (result === 'refused') {
+      throw new AccountError('order_state', `An order that is ${String(detail)} cannot become ${to}.`);
+    }
+    return { order: await this.get(order_id), balance: Number(balance), changed: result === 'changed' };
+  }
+
+  /**
+   * Records a report and moves the order to the state that follows from all reports, whatever their sequence.
+   * Idempotent. @throws {AccountError} `order_state` for a session that starts when the order is not pending,
+   * `order_unknown`, `too_large`
+   */
+  settle(order_id: string, report: PaymentReport): Promise<Settlement> {
+    return this.invoices.follow(order_id, () => this.#settle(order_id, report));
+  }
+
+  async #settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+    const account_id = await this.#accountOf(order_id);
+    const [result, state, balance, payments, before] = await this.#run(SETTLE_ORDER, [
+      redisKeys.account(account_id),
+      redisKeys.ledger(account_id),
+      redisKeys.order(account_id, order_id),
+      redisKeys.webhooks(account_id),
+      this.#deps.now(),
+      ...[order_id, kind, session_id, payment_id],
+    ]);
+    if (result === 'unknown') throw unknownOrder(order_id);
+    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
+    if (result === 'refused')
+      throw new AccountError('order_state', `An order that is ${String(state)} cannot be paid.`);
+    return {
+      order: await this.get(order_id),
+      balance: Number(balance),
+      changed: result === 'changed',
+      isNew: result !== 'unchanged',
+      payments: Number(payments),
+      before: before as OrderState,
+    };
+  }
+
+  /** The payment sessions that are known of an order. */
+  async sessions({ account_id, order_id }: OrderRecord): Promise<PaymentSession[]> {
+    const hash = await this.#deps.redis
+      .hgetall(redisKeys.order(account_id, order_id))
+      .catch(throwUnavailable);
+    return Object.entries(hash)
+      .filter(([field]) => field.startsWith(SESSION_FIELD))
+      .map(([field, state]) => ({
+        session_id: field.slice(SESSION_FIELD.length),
+        state: state as PaymentSession['state'],
+      }));
+  }
+
+  /** @throws {AccountError} `order_unknown` */
+  async get(order_id: string): Promise<OrderRecord> {
+    const account_id = await this.#accountOf(order_id);
+    const hash = await this.#deps.redis
+      .hgetall(redisKeys.order(account_id, order_id))
+      .catch(throwUnavailable);
+    const order = orderFrom(order_id, account_id, hash);
+    if (!order) throw unknownOrder(order_id);
+    return order;
+  }
+
+  /** Newest first. */
+  async list(account_id: string): Promise<OrderRecord[]> {
+    const ids = await this.#deps.redis
+      .zrevrange(redisKeys.accountOrders(account_id), 0, -1)
+      .catch(throwUnavailable);
+    return Promise.all(ids.map((order_id) => this.get(order_id)));
+  }
+
+  /** Orders of all accounts, newest first. */
+  async listAll({ state, limit = 100 }: { state?: OrderState; limit?: number }): Promise<OrderRecord[]> {
+    const { redis } = this.#deps;
+    const found: OrderRecord[] = [];
+    for (let from = 0; found.length < limit; from += READ_BATCH) {
+      const ids = await redis
+        .zrevrange(redisKeys.orders, from, from + READ_BATCH - 1)
+        .catch(throwUnavailable);
+      if (ids.length === 0) break;
+      const orders = await Promise.all(ids.map((order_id) => this.get(order_id)));
+      found.push(...orders.filter((order) => !state || order.state === state));
+    }
+    return found.slice(0, limit);
+  }
+
+  /** Ids that contain a text, of all accounts, newest first. @param limit of ids */
+  async findIds(part: string, limit = 500): Promise<string[]> {
+    const found: string[] = [];
+    for (let from = 0; found.length < limit; from += ID_BATCH) {
+      const ids = await this.#deps.redis
+        .zrevrange(redisKeys.orders, from, from + ID_BATCH - 1)
+        .catch(throwUnavailable);
+      if (ids.length === 0) break;
+      found.push(...ids.filter((id) => id.includes(part)));
+    }
+    return found.slice(0, limit);
+  }
+
+  async #accountOf(order_id: string): Promise<string> {
+    const account_id = await this.#deps.redis.get(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
+    if (account_id === null) throw unknownOrder(order_id);
+    return account_id;
+  }
+}
+
+const unknownOrder = (order_id: string): AccountError =>
+  new AccountError('order_unknown', `There is no order ${order_id}.`);

@@ -1,0 +1,87 @@
+/** The services that the routes of the account pages use, and what several of them share. */
+import type { FastifyRequest } from 'fastify';
+import { PageError } from '../../web/forms.ts';
+import {
+  type AuditedChange,
+  type AuditFacts,
+  type AuditOutcome,
+  accountSubject,
+  personSubject,
+} from '../audit/audit-log.ts';
+import type { PaymentMethod } from '../orders/payment.ts';
+import type { AccountRecord, PaymentId } from '../records.ts';
+import type { AccountService } from '../service.ts';
+import type { PageView, ProtectedArea } from '../sign-in/protected-area.ts';
+import type { SessionStore } from '../sign-in/sessions.ts';
+import type { Throttle } from '../sign-in/throttle.ts';
+
+export const ACCOUNT_ROOT = '/account';
+
+export interface AccountContext extends AccountService {
+  site: ProtectedArea;
+  sessions: SessionStore;
+  throttle: Throttle;
+  /** Payment methods that the settings allow, the preferred one first. */
+  payments: ReadonlyMap<PaymentId, PaymentMethod>;
+  view<Data extends object>(template: string): PageView<Data>;
+}
+
+/** The id of the account that the signed-in person looks at. */
+export function accountIdOf(request: FastifyRequest): string {
+  if (!request.user?.account) throw new PageError(401, 'Sign in first.');
+  return request.user.account.account_id;
+}
+
+/** The id of the signed-in person. */
+export function personIdOf(request: FastifyRequest): string {
+  if (!request.user) throw new PageError(401, 'Sign in first.');
+  return request.user.subject;
+}
+
+export const accountOf = (context: AccountContext, request: FastifyRequest): Promise<AccountRecord> =>
+  context.accounts.get(accountIdOf(request));
+
+interface AccountAction {
+  action: string;
+  before?: AuditFacts;
+  after?: AuditFacts;
+}
+
+/** Persons appear under their id, so that an erasure leaves no e-mail address in the audit log. */
+const auditEntry = (
+  request: FastifyRequest,
+  subject: string,
+  person_id: string,
+  { action, before = {}, after = {} }: AccountAction,
+): AuditedChange => ({
+  ...{ by: personSubject(person_id), action, subject, before, after, reason: '', request_id: request.id },
+});
+
+/** Audits what a person did with an account that is not the one looked at, after it was done. */
+export const recordAccountAction = (
+  context: AccountContext,
+  request: FastifyRequest,
+  { account_id, person_id, ...action }: AccountAction & { account_id: string; person_id: string },
+): Promise<void> => context.audit.record(auditEntry(request, accountSubject(account_id), person_id, action));
+
+/** Audits what a person did about herself or himself, after it was done. */
+export const recordPersonAction = (
+  context: AccountContext,
+  request: FastifyRequest,
+  person_id: string,
+  action: AccountAction,
+): Promise<void> => context.audit.record(auditEntry(request, personSubject(person_id), person_id, action));
+
+/** Changes the signed-in account and audits the change; see `AuditLog.attempt`. */
+export const auditedChange = <Outcome>(
+  context: AccountContext,
+  request: FastifyRequest,
+  action: AccountAction,
+  work: () => Promise<Outcome>,
+  describe: (outcome: Outcome) => AuditOutcome | null = () => ({}),
+): Promise<Outcome> =>
+  context.audit.attempt(
+    auditEntry(request, accountSubject(accountIdOf(request)), personIdOf(request), action),
+    work,
+    describe,
+  );

@@ -1,0 +1,134 @@
+/**
+ * The account pages under `/account`, from sign-up to erasure: rendered on the server, without scripts.
+ *
+ * A page reads and changes only the signed-in account. Keys, orders and requests of other accounts are 404.
+ */
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { invoicePayment } from '../orders/payment.ts';
+import type { AccountService } from '../service.ts';
+import { FormSubmissions } from '../sign-in/form-submissions.ts';
+import { KnownBrowsers } from '../sign-in/known-browsers.ts';
+import { PendingSignIns } from '../sign-in/pending-sign-ins.ts';
+import { createPageViews, installProtectedArea, type ProtectedArea } from '../sign-in/protected-area.ts';
+import { SecondFactorStore } from '../sign-in/second-factor.ts';
+import { SessionStore } from '../sign-in/sessions.ts';
+import { Throttle } from '../sign-in/throttle.ts';
+import { authorise } from './access.ts';
+import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
+import { accountsRoutes } from './routes/accounts.ts';
+import { alertsRoutes } from './routes/alerts.ts';
+import { billingRoutes } from './routes/billing.ts';
+import { emailChangeRoutes } from './routes/email-change.ts';
+import { homeRoutes } from './routes/home.ts';
+import { invitationRoutes } from './routes/invitation.ts';
+import { invoiceRoutes } from './routes/invoices.ts';
+import { keyRoutes } from './routes/key.ts';
+import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
+import { leavingRoutes } from './routes/leaving.ts';
+import { membersRoutes, removeMemberRoutes } from './routes/members.ts';
+import { orderRoutes, ordersRoutes } from './routes/orders.ts';
+import { ownershipRoutes } from './routes/ownership.ts';
+import { privacyRoutes } from './routes/privacy.ts';
+import { profileRoutes } from './routes/profile.ts';
+import { profileErasureRoutes } from './routes/profile-erasure.ts';
+import { secondFactorRoutes } from './routes/second-factor.ts';
+import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
+import { signInLinkRoutes } from './routes/sign-in-link.ts';
+import { summaryRoutes } from './routes/summary.ts';
+import { usageRoutes } from './routes/usage.ts';
+import { walletRoutes } from './routes/wallet.ts';
+import { webhookDeliveryRoutes, webhookRoutes } from './routes/webhook.ts';
+import { webhooksRoutes } from './routes/webhooks.ts';
+import { userFinder } from './signed-in.ts';
+import { installStripeWebhook } from './stripe-webhook.ts';
+
+const NAV = [
+  { path: '/account/', label: 'Overview' },
+  { path: '/account/keys', label: 'Keys' },
+  { path: '/account/webhooks', label: 'Webhooks' },
+  { path: '/account/usage', label: 'Usage' },
+  { path: '/account/wallet', label: 'Wallet' },
+  { path: '/account/orders', label: 'Orders' },
+  { path: '/account/alerts', label: 'Alerts' },
+  { path: '/account/members', label: 'Members' },
+  { path: '/account/profile', label: 'Profile' },
+  { path: '/account/data', label: 'Your data' },
+];
+
+export function createAccountContext(service: AccountService): AccountContext {
+  const { redis, now, log, stripe } = service;
+  const store = { redis, now, random: randomBytes };
+  const sessions = new SessionStore(redis, now, 'account');
+  const site: ProtectedArea = {
+    root: ACCOUNT_ROOT,
+    name: 'Almanac',
+    navName: 'Account',
+    isPublic: true,
+    cookie: 'almanac_account',
+    sessions,
+    browsers: new KnownBrowsers(store, 'account'),
+    secondFactor: new SecondFactorStore(store, 'account'),
+    pendingSignIns: new PendingSignIns(store, 'account'),
+    submissions: new FormSubmissions(redis, log),
+    findUser: userFinder({ ...service, sessions }),
+    authorise,
+    nav: NAV,
+    templates: [`${import.meta.dirname}/views`],
+    log,
+  };
+  const methods = [...(stripe ? [stripe] : []), invoicePayment];
+  return {
+    ...{ ...service, site, sessions },
+    throttle: new Throttle(redis, now),
+    payments: new Map(methods.map((method) => [method.id, method])),
+    view: createPageViews(site),
+  };
+}
+
+const ROUTES = [
+  signInRoutes,
+  signUpRoutes,
+  confirmRoutes,
+  passwordResetRoutes,
+  signInLinkRoutes,
+  secondFactorRoutes,
+  accountsRoutes,
+  profileRoutes,
+  profileErasureRoutes,
+  emailChangeRoutes,
+  invitationRoutes,
+  membersRoutes,
+  removeMemberRoutes,
+  ownershipRoutes,
+  homeRoutes,
+  keysRoutes,
+  keyRoutes,
+  revokeKeyRoutes,
+  webhooksRoutes,
+  webhookRoutes,
+  webhookDeliveryRoutes,
+  summaryRoutes,
+  usageRoutes,
+  walletRoutes,
+  alertsRoutes,
+  ordersRoutes,
+  orderRoutes,
+  invoiceRoutes,
+  billingRoutes,
+  privacyRoutes,
+  leavingRoutes,
+];
+
+/** Mounts the pages. The app serves what they load; see `gateway/site/assets.ts`. */
+export function registerAccountPages(app: FastifyInstance, service: AccountService): void {
+  const context = createAccountContext(service);
+  app.register(
+    async (scope) => {
+      await installProtectedArea(scope, context.site);
+      for (const install of ROUTES) install(scope, context);
+    },
+    { prefix: ACCOUNT_ROOT },
+  );
+  if (service.stripe) installStripeWebhook(app, service.stripe, service.log);
+}

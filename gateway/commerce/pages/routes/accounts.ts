@@ -1,0 +1,51 @@
+/** The accounts of a person: choosing the one to look at, and opening one of one's own. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { PageError, parseFields, textField } from '../../../web/forms.ts';
+import { ownAccountOf } from '../../people/person-store.ts';
+import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { nullIfUnknown } from '../../validation.ts';
+import { type AccountContext, personIdOf } from '../context.ts';
+import { withheldText } from '../grant-text.ts';
+import { expectMembership, type Membership, membershipsOf } from '../signed-in.ts';
+
+const switchForm = z.object({ account_id: textField(100) });
+/** For those who are in no account, too. */
+const RESTRICTED = { config: { allowsRestricted: true } };
+
+interface AccountsPage {
+  accounts: (Membership & { isCurrent: boolean })[];
+  mayOpen: boolean;
+}
+
+export function accountsRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<AccountsPage>('accounts.njk');
+
+  scope.get('/accounts', RESTRICTED, async (request, reply) => {
+    const person_id = personIdOf(request);
+    const [accounts, own] = await Promise.all([
+      membershipsOf(context, person_id),
+      context.accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown),
+    ]);
+    const current = request.user?.account?.account_id;
+    return view(reply, 'Your accounts', {
+      accounts: accounts.map((one) => ({ ...one, isCurrent: one.account_id === current })),
+      mayOpen: own === null,
+    });
+  });
+
+  scope.post('/accounts/switch', RESTRICTED, async (request, reply) => {
+    const { account_id } = parseFields(switchForm, request.body);
+    await expectMembership(context, personIdOf(request), account_id);
+    if (request.webSession) await context.sessions.setAccount(request.webSession, account_id);
+    return reply.redirect('/account/', 303);
+  });
+
+  scope.post('/accounts/open', RESTRICTED, async (request, reply) => {
+    const opened = await context.onboarding.openAccount(personIdOf(request), request.ip);
+    if (opened === null) throw new PageError(409, 'You have opened an account already.');
+    if (request.webSession) await context.sessions.setAccount(request.webSession, opened.account.account_id);
+    const notice = ['Your account is open.', withheldText(opened.withheld)].filter(Boolean).join(' ');
+    return redirectWithFlash(context, reply, '/account/', notice);
+  });
+}

@@ -1,0 +1,82 @@
+/** The overview of an account, and the form that changes its password. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { readUsage } from '../../../api/metering/usage.ts';
+import { barChart, type Chart } from '../../../web/chart.ts';
+import { parseFields, untrimmedField } from '../../../web/forms.ts';
+import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../records.ts';
+import { PASSWORD_LENGTH, passwordProblem } from '../../sign-in/password-policy.ts';
+import { redirectWithFlash, setSessionCookie } from '../../sign-in/protected-area.ts';
+import { rememberBrowser } from '../../sign-in/sign-in-routes.ts';
+import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
+import { reauthenticate } from './sign-in.ts';
+
+const DAYS_SHOWN = 30;
+const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
+
+interface HomePage {
+  account: AccountRecord;
+  keys: { active: number; most: number };
+  chart: Chart;
+  open_orders: number;
+  isErasing: boolean;
+  /** Shortest password. */
+  least: number;
+  problem: string;
+}
+
+export function homeRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<HomePage>('home.njk');
+
+  const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> => {
+    const account_id = accountIdOf(request);
+    const [account, keys, orders, usage, requests] = await Promise.all([
+      accountOf(context, request),
+      context.accounts.keys.list(account_id),
+      context.accounts.orders.list(account_id),
+      readUsage(context.redis, account_id, DAYS_SHOWN, context.now()),
+      context.requests.listOf(account_id),
+    ]);
+    const points = usage.daily.map(({ date, credits }) => ({ label: date, value: credits }));
+    return view(reply, 'Overview', {
+      account,
+      keys: { active: keys.filter(({ state }) => state === 'active').length, most: MAX_ACTIVE_KEYS },
+      chart: barChart('credits', 'Credits spent', points),
+      open_orders: orders.filter(({ state }) => state === 'pending').length,
+      isErasing: requests.some(
+        ({ kind, status }) => kind === 'erasure' && ['pending', 'ready'].includes(status),
+      ),
+      least: PASSWORD_LENGTH.least,
+      problem,
+    });
+  };
+
+  scope.get('/', (request, reply) => show(request, reply));
+
+  scope.post('/password', async (request, reply) => {
+    const { current, password } = parseFields(passwordForm, request.body);
+    const person_id = personIdOf(request);
+    const email = request.user?.email ?? '';
+    const problem = await passwordProblem(password, email);
+    if (problem !== null) return show(request, reply.code(422), problem);
+    const refused = await reauthenticate(context, request, reply, current);
+    if (refused !== null) return show(request, reply, refused);
+    const hashed = await context.passwords.hash(password);
+    await context.persons.setPassword(person_id, hashed);
+    await recordPersonAction(context, request, person_id, { action: 'account.password' });
+    // The change ended every session; this browser gets a new one.
+    const candidate = await context.persons.findLoginOf(person_id);
+    if (candidate) {
+      const session = await context.sessions.begin(
+        candidate.subject,
+        candidate.epoch,
+        request.headers['user-agent'],
+      );
+      if (request.user?.account) await context.sessions.setAccount(session, request.user.account.account_id);
+      await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
+      setSessionCookie(reply, context.site, session);
+      await rememberBrowser(reply, context.site, { email, epoch: candidate.epoch });
+    }
+    return redirectWithFlash(context, reply, '/account/');
+  });
+}

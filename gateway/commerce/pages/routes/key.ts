@@ -1,0 +1,119 @@
+/** One key: its facts, and forms to rename it, to change where and for how much it may be used, and to rotate it. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parseFields, textField } from '../../../web/forms.ts';
+import { auditedRules } from '../../keys/key-rules.ts';
+import { MAX_LABEL_LENGTH } from '../../keys/key-store.ts';
+import type { KeyRecord } from '../../records.ts';
+import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { type AccountContext, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
+import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';
+import { createdKeyView, findOwnKey, refusalStatus } from './keys.ts';
+
+const HOUR_MS = 3_600_000;
+/** Hours that a replaced key lives on, and how the form calls them. */
+const GRACE_CHOICES = [
+  { hours: 24, text: 'for a day' },
+  { hours: 1, text: 'for an hour' },
+  { hours: 72, text: 'for three days' },
+  { hours: 168, text: 'for seven days' },
+  { hours: 0, text: 'not at all: it ends now' },
+] as const;
+
+const labelForm = z.object({ label: textField(MAX_LABEL_LENGTH) });
+const rotateForm = z.object({
+  grace: z
+    .enum(GRACE_CHOICES.map(({ hours }) => String(hours)))
+    .transform((hours) => Number(hours) * HOUR_MS),
+});
+
+interface KeyPage {
+  key: KeyRecord;
+  path: string;
+  /** Its rules can be changed, and it can be rotated. */
+  isCurrent: boolean;
+  graceChoices: typeof GRACE_CHOICES;
+  form: RulesFields;
+  problem: string;
+}
+
+export function keyRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<KeyPage>('key.njk');
+  const created = createdKeyView(context);
+  const { keys } = context.accounts;
+
+  const show = async (
+    reply: FastifyReply,
+    found: KeyRecord,
+    { form, problem }: Pick<KeyPage, 'form' | 'problem'> = { form: fieldsOf(found), problem: '' },
+  ): Promise<FastifyReply> => {
+    const [key = found] = await withMakers(context.persons, [found]);
+    const isCurrent = key.state === 'active' && key.replaced_by === null;
+    const path = pathOf(key);
+    return view(reply, 'Key', { key, path, isCurrent, graceChoices: GRACE_CHOICES, form, problem });
+  };
+
+  /** Carries out a change; shows why it was refused. */
+  const change = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form, work }: { form?: RulesFields; work: (key: KeyRecord) => Promise<FastifyReply> },
+  ): Promise<FastifyReply> => {
+    const key = await findOwnKey(context, request);
+    try {
+      return await work(key);
+    } catch (error) {
+      const { status, problem } = refusalStatus(error);
+      return show(reply.code(status), key, { form: form ?? fieldsOf(key), problem });
+    }
+  };
+
+  scope.get('/keys/:key_id', async (request, reply) => show(reply, await findOwnKey(context, request)));
+
+  scope.post('/keys/:key_id/label', (request, reply) => {
+    const { label } = parseFields(labelForm, request.body);
+    const work = async ({ key_id }: KeyRecord): Promise<FastifyReply> => {
+      const after = { key_id };
+      await auditedChange(context, request, { action: 'key.rename', after }, () =>
+        keys.rename(key_id, label),
+      );
+      return redirectWithFlash(context, reply, `/account/keys/${key_id}`, 'The label is changed.');
+    };
+    return change(request, reply, { work });
+  });
+
+  scope.post('/keys/:key_id/rules', (request, reply) => {
+    const form = parseFields(rulesForm, request.body);
+    const work = async (key: KeyRecord): Promise<FastifyReply> => {
+      const { key_id } = key;
+      const rules = rulesOf(form);
+      const before = { key_id, ...auditedRules(key) };
+      const after = { key_id, ...auditedRules(rules) };
+      await auditedChange(context, request, { action: 'key.rules', before, after }, () =>
+        keys.setRules(key_id, rules),
+      );
+      const notice = 'The rules are changed. They hold from the next call on.';
+      return redirectWithFlash(context, reply, pathOf(key), notice);
+    };
+    return change(request, reply, { form, work });
+  });
+
+  scope.post('/keys/:key_id/rotate', (request, reply) => {
+    const { grace: grace_ms } = parseFields(rotateForm, request.body);
+    const work = async ({ key_id, label }: KeyRecord): Promise<FastifyReply> => {
+      const by = personIdOf(request);
+      const { key, old } = await auditedChange(
+        context,
+        request,
+        { action: 'key.rotate', before: { key_id } },
+        () => keys.rotate(key_id, { grace_ms, by }),
+        (made) => ({ after: { key_id: made.key_id, grace_hours: grace_ms / HOUR_MS } }),
+      );
+      return created(reply, { key, label, old });
+    };
+    return change(request, reply, { work });
+  });
+}
+
+const pathOf = ({ key_id }: KeyRecord): string => `/account/keys/${encodeURIComponent(key_id)}`;

@@ -1,0 +1,129 @@
+/** Keys: list, create (the secret is shown once) and revoke. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { parseFields } from '../../../web/forms.ts';
+import { formatMoment } from '../../../web/template-filters.ts';
+import { auditedRules } from '../../keys/key-rules.ts';
+import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../records.ts';
+import { type Confirmation, confirmedAction } from '../../sign-in/confirmation.ts';
+import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
+import { endOfDay, type KeyFields, keyForm, NEW_KEY, rulesOf } from './key-form.ts';
+
+const PATH = '/account/keys';
+
+interface KeysPage {
+  keys: KeyRecord[];
+  active: number;
+  most: number;
+  form: KeyFields;
+  problem: string;
+}
+
+/** The page that shows a new key. */
+interface CreatedPage {
+  key: string;
+  label: string;
+  curl: string;
+  /** What happens to the key that it replaces; null where it replaces none. */
+  old: KeyRecord | null;
+}
+
+export function createdKeyView(context: AccountContext) {
+  const view = context.view<CreatedPage>('key-created.njk');
+  return (reply: FastifyReply, made: Omit<CreatedPage, 'curl'>): Promise<FastifyReply> => {
+    const curl = `curl -H 'Authorization: Bearer ${made.key}' ${context.publicUrl()}/v1/ping`;
+    return view(reply, 'Your new key', { ...made, curl });
+  };
+}
+
+/** The status of a refusal that a form explains. Rethrows what no input mends. */
+export function refusalStatus(error: unknown): { status: 422 | 409; problem: string } {
+  if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
+  return { status: error.code === 'bad_input' ? 422 : 409, problem: error.message };
+}
+
+export async function findOwnKey(context: AccountContext, request: FastifyRequest): Promise<KeyRecord> {
+  const { key_id } = request.params as { key_id: string };
+  const keys = await context.accounts.keys.list(accountIdOf(request));
+  const key = keys.find((candidate) => candidate.key_id === key_id);
+  if (!key) throw new AccountError('key_unknown', `You have no key with the id ${key_id}.`);
+  return key;
+}
+
+export function keysRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<KeysPage>('keys.njk');
+  const created = createdKeyView(context);
+
+  const show = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { form, problem } = { form: NEW_KEY, problem: '' },
+  ): Promise<FastifyReply> => {
+    const stored = (await context.accounts.keys.list(accountIdOf(request))).toReversed();
+    const keys = await withMakers(context.persons, stored);
+    const active = keys.filter(({ state }) => state === 'active').length;
+    return view(reply, 'Keys', { keys, active, most: MAX_ACTIVE_KEYS, form, problem });
+  };
+
+  scope.get('/keys', (request, reply) => show(request, reply));
+
+  scope.post('/keys', async (request, reply) => {
+    const form = parseFields(keyForm, request.body);
+    try {
+      const expires_at_ms = endOfDay(form.expires);
+      const rules = rulesOf(form);
+      const { label } = form;
+      const by = personIdOf(request);
+      const after = { expires_at_ms, ...auditedRules(rules) };
+      const { key } = await auditedChange(
+        context,
+        request,
+        { action: 'key.create', after },
+        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
+        (minted) => ({ after: { key_id: minted.key_id, ...after } }),
+      );
+      return created(reply, { key, label, old: null });
+    } catch (error) {
+      const { status, problem } = refusalStatus(error);
+      return show(request, reply.code(status), { form, problem });
+    }
+  });
+}
+
+export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext): void {
+  confirmedAction(scope, context, {
+    path: '/keys/:key_id/revoke',
+    fields: z.object({}),
+    reason: () => null,
+    ask: async (request) => revocation(await findOwnKey(context, request)),
+    async act(request) {
+      const { key_id, state } = await findOwnKey(context, request);
+      const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
+      await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
+        context.accounts.keys.revoke(key_id),
+      );
+      return { path: PATH, notice: `Key ${key_id} is revoked.` };
+    },
+  });
+}
+
+function revocation({ key_id, label, last4, state, last_used_at_ms }: KeyRecord): Confirmation {
+  return {
+    title: 'Revoke a key',
+    effects: [
+      state === 'active'
+        ? 'Programs that use this key are refused from their next request on. This cannot be undone.'
+        : `This key is ${state} already.`,
+    ],
+    figures: [
+      { label: 'Id', value: key_id },
+      { label: 'Label', value: label || '–' },
+      { label: 'Ends with', value: `…${last4}` },
+      { label: 'Last used', value: formatMoment(last_used_at_ms) },
+    ],
+    button: 'Revoke key permanently',
+    isDestructive: true,
+    back: PATH,
+  };
+}

@@ -1,0 +1,106 @@
+/** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { holdingsOf } from '../../accounts/holdings.ts';
+import type { AccountRecord } from '../../records.ts';
+import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
+import { clearSessionCookie } from '../../sign-in/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
+import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
+import { reauthenticate } from './sign-in.ts';
+
+interface Listed {
+  keys: number;
+  orders: number;
+}
+
+const NO_FIELDS = z.object({});
+
+export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const listedOf = async (request: FastifyRequest): Promise<Listed> => {
+    const [{ keys }, orders] = await Promise.all([
+      holdingsOf(context.accounts, accountIdOf(request)),
+      context.accounts.orders.list(accountIdOf(request)),
+    ]);
+    return { keys, orders: orders.filter(({ state }) => state === 'pending').length };
+  };
+
+  confirmedAction(scope, context, {
+    path: '/close',
+    fields: NO_FIELDS,
+    reason: () => null,
+    asksPassword: true,
+    ask: async (request) => closing(await accountOf(context, request), await listedOf(request)),
+    async act(request, reply, { password }) {
+      const refused = await reauthenticate(context, request, reply, password);
+      if (refused !== null) return { status: reply.statusCode, problem: refused };
+      const account_id = accountIdOf(request);
+      const before = { ...(await holdingsOf(context.accounts, account_id)) };
+      const facts = { before, after: { state: 'closed' } };
+      await auditedChange(
+        context,
+        request,
+        { action: 'account.close', ...facts },
+        () => context.accounts.close(account_id),
+        () => (before.state === 'closed' ? null : {}),
+      );
+      await context.persons.endSessions(personIdOf(request));
+      if (request.webSession) await context.sessions.end(request.webSession);
+      clearSessionCookie(reply, context.site);
+      return { path: '/account/closed', notice: null };
+    },
+  });
+
+  confirmedAction(scope, context, {
+    path: '/data/erasure',
+    fields: NO_FIELDS,
+    reason: () => null,
+    asksPassword: true,
+    options: RESTRICTED,
+    ask: async (request) => erasure(await accountOf(context, request), await listedOf(request)),
+    async act(request, reply, { password }) {
+      const refused = await reauthenticate(context, request, reply, password);
+      if (refused !== null) return { status: reply.statusCode, problem: refused };
+      await openRequest(context, request, 'erasure');
+      const notice = 'Your erasure is requested. It will be carried out within days.';
+      return { path: PRIVACY_PATH, notice };
+    },
+  });
+
+  const closed = context.view<object>('closed.njk');
+  scope.get('/closed', { config: { allowsAnonymous: true } }, async (_request, reply) =>
+    closed(reply, 'Your account is closed', {}),
+  );
+}
+
+const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) => [
+  { label: 'Account', value: email },
+  { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
+  { label: 'Active keys', value: counted(keys, 'key', 'keys') },
+  { label: 'Open orders', value: counted(orders, 'order', 'orders') },
+];
+
+const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
+  title: 'Close your account',
+  effects: [
+    'All keys, webhooks and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
+    'You can still sign in to download your data or to have it erased.',
+  ],
+  figures: figuresOf(account, holdings),
+  button: 'Close account permanently',
+  isDestructive: true,
+  back: PRIVACY_PATH,
+});
+
+const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
+  title: 'Erase your data',
+  effects: [
+    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
+    'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
+    'The erasure is carried out within days and cannot be undone.',
+  ],
+  figures: figuresOf(account, holdings),
+  button: 'Erase my data permanently',
+  isDestructive: true,
+  back: PRIVACY_PATH,
+});

@@ -1,0 +1,208 @@
+/** Members of the account: who is in it, invitations, roles, removing and leaving. `ownership.ts` moves the ownership. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { PageError, parseFields, textField } from '../../../web/forms.ts';
+import type { Invitation, Member } from '../../people/member-records.ts';
+import { GIVEN_ROLES, type GivenRole } from '../../people/roles.ts';
+import { AccountError, type KeyRecord } from '../../records.ts';
+import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
+import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { tooManyAttempts } from '../../sign-in/sign-in-routes.ts';
+import { may } from '../access.ts';
+import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
+import { throttleInvitation } from '../throttles.ts';
+
+export const MEMBERS_PATH = '/account/members';
+
+const givenRole = z.enum(GIVEN_ROLES);
+const inviteForm = z.object({ email: textField(254), role: givenRole });
+const roleForm = z.object({ role: givenRole });
+const nameForm = z.object({ name: textField(200) });
+const removeForm = z.object({ keys: z.enum(['revoke', 'keep']) });
+
+export interface ListedMember extends Member {
+  email: string;
+  name: string;
+  isSelf: boolean;
+}
+
+interface MembersPage {
+  members: ListedMember[];
+  invitations: Invitation[];
+  /** The ownership that is offered: to whom, and until when. */
+  offer: { to: string; toSelf: boolean; until_ms: number } | null;
+  roles: readonly GivenRole[];
+  mayManage: boolean;
+  isOwner: boolean;
+  accountName: string;
+  form: { email: string; role: string; problem: string };
+}
+
+interface RemovePage {
+  member: ListedMember;
+  keys: KeyRecord[];
+}
+
+export async function listMembers(context: AccountContext, request: FastifyRequest): Promise<ListedMember[]> {
+  const members = await context.members.list(accountIdOf(request));
+  const persons = await Promise.all(members.map(({ person_id }) => context.persons.get(person_id)));
+  return members.map((member, index) => ({
+    ...member,
+    email: persons[index]?.email ?? member.person_id,
+    name: persons[index]?.name ?? '',
+    isSelf: member.person_id === personIdOf(request),
+  }));
+}
+
+/** The member of the path. @throws {PageError} 404 */
+export async function findMember(context: AccountContext, request: FastifyRequest): Promise<ListedMember> {
+  const { person_id } = request.params as { person_id: string };
+  const found = (await listMembers(context, request)).find((member) => member.person_id === person_id);
+  if (!found) throw new PageError(404, 'This person is not a member of the account.');
+  return found;
+}
+
+export function membersRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<MembersPage>('members.njk');
+
+  const show = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    form: MembersPage['form'] = { email: '', role: 'developer', problem: '' },
+  ): Promise<FastifyReply> => {
+    const account_id = accountIdOf(request);
+    const [members, invitations, offer, account] = await Promise.all([
+      listMembers(context, request),
+      context.members.invitations(account_id),
+      context.members.offer(account_id),
+      context.accounts.get(account_id),
+    ]);
+    const to = members.find(({ person_id }) => person_id === offer?.to);
+    return view(reply, 'Members', {
+      ...{ members, invitations, roles: GIVEN_ROLES, form, accountName: account.name },
+      offer: offer && to ? { to: to.email, toSelf: to.isSelf, until_ms: offer.until_ms } : null,
+      mayManage: may(request, 'manage'),
+      isOwner: request.user?.account?.role === 'owner',
+    });
+  };
+
+  scope.get('/members', (request, reply) => show(request, reply));
+
+  scope.post('/members/invite', async (request, reply) => {
+    const { email, role } = parseFields(inviteForm, request.body);
+    const account_id = accountIdOf(request);
+    const wait_s = await throttleInvitation(context.throttle, account_id);
+    if (wait_s > 0) return show(request, reply, { email, role, problem: tooManyAttempts(reply, wait_s) });
+    try {
+      const { invitation_id } = await auditedChange(
+        context,
+        request,
+        { action: 'member.invite', after: { role } },
+        () => context.members.invite(account_id, { email, role, by: personIdOf(request) }),
+        (invited) => ({ after: { role, invitation_id: invited.invitation_id } }),
+      );
+      await context.jobs.add('invitation', { account_id, invitation_id });
+    } catch (error) {
+      if (!(error instanceof AccountError) || error.code !== 'bad_input') throw error;
+      return show(request, reply.code(422), { email, role, problem: error.message });
+    }
+    return redirectWithFlash(
+      context,
+      reply,
+      MEMBERS_PATH,
+      `${email} is invited. The link is valid for seven days.`,
+    );
+  });
+
+  scope.post('/members/invitations/:invitation_id/withdraw', async (request, reply) => {
+    const { invitation_id } = request.params as { invitation_id: string };
+    await auditedChange(context, request, { action: 'member.withdraw', after: { invitation_id } }, () =>
+      context.members.withdraw(accountIdOf(request), invitation_id, personIdOf(request)),
+    );
+    return redirectWithFlash(context, reply, MEMBERS_PATH, 'The invitation is withdrawn.');
+  });
+
+  scope.post('/members/:person_id/role', async (request, reply) => {
+    const { role } = parseFields(roleForm, request.body);
+    const { person_id, email, role: before } = await findMember(context, request);
+    const facts = { before: { person_id, role: before }, after: { person_id, role } };
+    await auditedChange(context, request, { action: 'member.role', ...facts }, () =>
+      context.members.setRole(accountIdOf(request), { person_id, role, by: personIdOf(request) }),
+    );
+    return redirectWithFlash(context, reply, MEMBERS_PATH, `${email} is ${role} now.`);
+  });
+
+  scope.post('/members/name', async (request, reply) => {
+    const { name } = parseFields(nameForm, request.body);
+    await auditedChange(context, request, { action: 'account.rename' }, () =>
+      context.accounts.rename(accountIdOf(request), name),
+    );
+    return redirectWithFlash(context, reply, MEMBERS_PATH, 'The name of the account is changed.');
+  });
+}
+
+export function removeMemberRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<RemovePage>('member-remove.njk');
+
+  /** Active keys that a member made. */
+  const keysOf = async (
+    request: FastifyRequest,
+    { person_id, email }: ListedMember,
+  ): Promise<KeyRecord[]> => {
+    const keys = await context.accounts.keys.list(accountIdOf(request));
+    return keys.filter(({ state, by }) => state === 'active' && (by === person_id || by === email));
+  };
+
+  scope.get('/members/:person_id/remove', async (request, reply) => {
+    const member = await findMember(context, request);
+    return view(reply, 'Remove a member', { member, keys: await keysOf(request, member) });
+  });
+
+  scope.post('/members/:person_id/remove', async (request, reply) => {
+    const { keys } = parseFields(removeForm, request.body);
+    const member = await findMember(context, request);
+    const { person_id, email, role } = member;
+    const account_id = accountIdOf(request);
+    // The keys come first: whoever is removed must not be left with keys that were to end.
+    const made = keys === 'revoke' && role !== 'owner' ? await keysOf(request, member) : [];
+    for (const { key_id } of made)
+      await auditedChange(
+        context,
+        request,
+        { action: 'key.revoke', after: { key_id, state: 'revoked' } },
+        () => context.accounts.keys.revoke(key_id),
+      );
+    await auditedChange(context, request, { action: 'member.remove', before: { person_id, role } }, () =>
+      context.members.remove(account_id, { person_id, by: personIdOf(request) }),
+    );
+    const ended = counted(made.length, 'key is', 'keys are');
+    const notice = `${email} is removed.${made.length > 0 ? ` ${ended} revoked.` : ''}`;
+    return redirectWithFlash(context, reply, MEMBERS_PATH, notice);
+  });
+
+  confirmedAction(scope, context, {
+    path: '/members/leave',
+    fields: z.object({}),
+    reason: () => null,
+    ask: async (request) => leaving((await context.accounts.get(accountIdOf(request))).email),
+    async act(request) {
+      const person_id = personIdOf(request);
+      await auditedChange(context, request, { action: 'member.leave', before: { person_id } }, () =>
+        context.members.remove(accountIdOf(request), { person_id, by: person_id }),
+      );
+      return { path: '/account/accounts', notice: 'You are no longer a member of the account.' };
+    },
+  });
+}
+
+const leaving = (account: string): Confirmation => ({
+  title: 'Leave the account',
+  effects: [
+    'From the next page on you can neither see the account nor change it. Keys that you made keep working until somebody revokes them.',
+    'Only its owner can invite you again.',
+  ],
+  figures: [{ label: 'Account of', value: account }],
+  button: 'Leave',
+  isDestructive: true,
+  back: MEMBERS_PATH,
+});

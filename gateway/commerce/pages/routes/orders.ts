@@ -1,0 +1,205 @@
+/** Orders: list, place, pay and cancel. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { CreditPack } from '../../../../data/schema/curated.ts';
+import { PageError, parseFields, textField } from '../../../web/forms.ts';
+import { TEMPLATE_FILTERS } from '../../../web/template-filters.ts';
+import type { BillingDetails } from '../../invoices/billing-details.ts';
+import type { InvoiceDocument } from '../../invoices/document.ts';
+import { vatSentence } from '../../invoices/invoice-text.ts';
+import { salesTermsOf } from '../../invoices/sales-terms.ts';
+import { vatAmounts } from '../../invoices/vat.ts';
+import {
+  type Checkout,
+  documentPath,
+  orderPath,
+  type PaymentMethod,
+  PaymentUnavailable,
+} from '../../orders/payment.ts';
+import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../records.ts';
+import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
+import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
+import { withMakers } from '../makers.ts';
+
+const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
+
+/** A document as a link. */
+interface DocumentLink {
+  title: string;
+  number: string;
+  path: string;
+}
+
+interface OrdersPage {
+  packs: readonly CreditPack[];
+  payments: PaymentMethod[];
+  billing: BillingDetails | null;
+  /** Whether the prices contain VAT for this customer, as a sentence. */
+  vat: string;
+  orders: (OrderRecord & { path: string; documents: DocumentLink[] })[];
+}
+
+interface OrderPage {
+  order: OrderRecord;
+  path: string;
+  documents: DocumentLink[];
+  /** Whether the price contains VAT; empty for orders of earlier versions. */
+  vat: string;
+  /** When the invoice is due; null where it is paid or by card. */
+  due_at_ms: number | null;
+  payment: string;
+}
+
+/** The order of the path, if it belongs to the signed-in account. */
+export async function findOwnOrder(
+  { accounts }: AccountContext,
+  request: FastifyRequest,
+): Promise<OrderRecord> {
+  const { order_id } = request.params as { order_id: string };
+  const order = await accounts.orders.get(order_id);
+  if (order.account_id !== accountIdOf(request))
+    throw new AccountError('order_unknown', `There is no order ${order_id}.`);
+  return order;
+}
+
+const linkOf = ({ kind, number }: InvoiceDocument): DocumentLink => ({
+  title: kind === 'invoice' ? 'Invoice' : 'Credit note',
+  number,
+  path: documentPath(number),
+});
+
+function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
+  const method = payments.get(payment);
+  if (!method) throw new PageError(409, 'This payment method is no longer offered. Place a new order.');
+  return method;
+}
+
+export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<OrdersPage>('orders.njk');
+  const terms = salesTermsOf(context.settings);
+  const sendToCheckout = checkoutView(context);
+
+  scope.get('/orders', async (request, reply) => {
+    const account_id = accountIdOf(request);
+    const { orders } = context.accounts;
+    const billing = await context.billing.get(account_id);
+    return view(reply, 'Orders', {
+      packs: context.packs,
+      payments: [...context.payments.values()],
+      billing,
+      vat: vatSentence(vatAmounts(terms, billing, 0)),
+      orders: await Promise.all(
+        (await orders.list(account_id)).map(async (order) => ({
+          ...order,
+          path: orderPath(order.order_id),
+          documents: (await orders.invoices.documentsOf(order)).map(linkOf),
+        })),
+      ),
+    });
+  });
+
+  scope.post('/orders', async (request, reply) => {
+    const { pack, payment } = parseFields(orderForm, request.body);
+    methodOf(context, { payment });
+    const account_id = accountIdOf(request);
+    const order = await auditedChange(
+      context,
+      request,
+      { action: 'order.place', after: { pack, payment } },
+      () => context.accounts.orders.create(account_id, pack, payment, personIdOf(request)),
+      ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
+    );
+    return sendToCheckout(request, reply, order);
+  });
+}
+
+/** Starts a payment: redirects to an own page, and shows a page with a link before leaving for another site. */
+function checkoutView(context: AccountContext) {
+  const view = context.view<{ order: OrderRecord; url: string; path: string; vat: string }>('checkout.njk');
+  const terms = salesTermsOf(context.settings);
+  return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
+    const { url, isExternal } = await beginCheckout(context, request, order);
+    if (!isExternal) return redirectWithFlash(context, reply, url);
+    const billing = await context.billing.get(order.account_id);
+    const vat = vatSentence(vatAmounts(terms, billing, order.price_minor));
+    return view(reply, 'Pay', { order, url, path: orderPath(order.order_id), vat });
+  };
+}
+
+async function beginCheckout(
+  context: AccountContext,
+  request: FastifyRequest,
+  order: OrderRecord,
+): Promise<Checkout> {
+  try {
+    return await methodOf(context, order).startCheckout(order, await accountOf(context, request));
+  } catch (error) {
+    if (error instanceof PaymentUnavailable) throw new PageError(503, error.message);
+    throw error;
+  }
+}
+
+export function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<OrderPage>('order.njk');
+  const terms = salesTermsOf(context.settings);
+  const sendToCheckout = checkoutView(context);
+
+  scope.get('/orders/:order_id', async (request, reply) => {
+    const found = await findOwnOrder(context, request);
+    const [order = found] = await withMakers(context.persons, [found]);
+    const { order_id, payment, price_minor, state } = order;
+    const documents = await context.accounts.orders.invoices.documentsOf(order);
+    const billing = await context.billing.get(order.account_id);
+    const invoice = documents.findLast(({ kind }) => kind === 'invoice');
+    return view(reply, 'Order', {
+      order,
+      path: orderPath(order_id),
+      documents: documents.map(linkOf),
+      vat: vatSentence(invoice ?? vatAmounts(terms, billing, price_minor)),
+      due_at_ms: state === 'pending' ? (invoice?.due_at_ms ?? null) : null,
+      payment: context.payments.get(payment)?.label ?? payment,
+    });
+  });
+
+  scope.post('/orders/:order_id/pay', async (request, reply) => {
+    const order = await findOwnOrder(context, request);
+    if (order.state !== 'pending') throw new PageError(409, `This order is ${order.state}.`);
+    return sendToCheckout(request, reply, order);
+  });
+
+  confirmedAction(scope, context, {
+    path: '/orders/:order_id/cancel',
+    fields: z.object({}),
+    reason: () => null,
+    ask: async (request) => cancellation(await findOwnOrder(context, request)),
+    async act(request) {
+      const { order_id, state, payment } = await findOwnOrder(context, request);
+      // A card payment may be under way at Stripe, which reports a cancelled session by webhook.
+      if (payment !== 'invoice') throw new PageError(409, 'Cancel this order on the page where it is paid.');
+      const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
+      await auditedChange(
+        context,
+        request,
+        { action: 'order.cancel', ...facts },
+        () => context.accounts.orders.move(order_id, 'cancelled'),
+        ({ changed }) => (changed ? {} : null),
+      );
+      return { path: orderPath(order_id), notice: 'The order is cancelled.' };
+    },
+  });
+}
+
+const cancellation = (order: OrderRecord): Confirmation => ({
+  title: 'Cancel an order',
+  effects: ['Nothing is charged and no credits are added. Do not pay the invoice. This cannot be undone.'],
+  figures: [
+    { label: 'Order', value: order.order_id },
+    { label: 'Pack', value: `${order.pack_name}, ${counted(order.credits, 'credit', 'credits')}` },
+    { label: 'Price', value: TEMPLATE_FILTERS.money(order.price_minor, order.currency) },
+    { label: 'Status', value: order.state },
+  ],
+  button: 'Cancel order permanently',
+  isDestructive: true,
+  back: orderPath(order.order_id),
+});

@@ -1,0 +1,106 @@
+/** The page of privacy requests, and data exports. `leaving.ts` closes and erases. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { PageError, parseFields } from '../../../web/forms.ts';
+import { prepareJobId } from '../../notifications/jobs/queue.ts';
+import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/request-store.ts';
+import { AccountError } from '../../records.ts';
+import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+
+export const PRIVACY_PATH = '/account/data';
+
+const dataQuery = z.object({ follow: z.enum(['', 'yes']).default('') });
+const REFRESH_S = 5;
+
+interface ListedRequest extends PrivacyRequest {
+  file: string | null;
+  /** Its preparation failed five times. */
+  isGivenUp: boolean;
+}
+
+interface DataPage {
+  requests: ListedRequest[];
+  /** Reloads by a `Refresh` header, if the reader asks for it; null when nothing is being prepared. */
+  refresh: { isOn: boolean; every_s: number } | null;
+  open: { export: boolean; erasure: boolean };
+  isClosed: boolean;
+}
+
+/** A closed account keeps these routes. */
+export const RESTRICTED = { config: { allowsRestricted: true } };
+
+export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<DataPage>('data.njk');
+
+  const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const requests = (await context.requests.listOf(accountIdOf(request))).toReversed();
+    const rows = await Promise.all(requests.map((one) => listed(context, one)));
+    const { follow } = parseFields(dataQuery, request.query);
+    const isPreparing = rows.some(({ status, isGivenUp }) => status === 'pending' && !isGivenUp);
+    const refresh = isPreparing ? { isOn: follow === 'yes', every_s: REFRESH_S } : null;
+    if (refresh?.isOn) reply.header('Refresh', REFRESH_S);
+    const isOpen = (kind: PrivacyRequestKind): boolean =>
+      requests.some((one) => one.kind === kind && (one.status === 'pending' || one.status === 'ready'));
+    const open = { export: isOpen('export'), erasure: isOpen('erasure') };
+    const { state } = await accountOf(context, request);
+    return view(reply, 'Your data', { requests: rows, refresh, open, isClosed: state === 'closed' });
+  };
+
+  scope.get('/data', RESTRICTED, (request, reply) => show(request, reply));
+
+  scope.post('/data/export', RESTRICTED, async (request, reply) => {
+    await openRequest(context, request, 'export');
+    return redirectWithFlash(
+      context,
+      reply,
+      PRIVACY_PATH,
+      'Your data is being prepared. We will e-mail you when it is ready.',
+    );
+  });
+
+  scope.get('/data/:request_id/download', RESTRICTED, async (request, reply) => {
+    const { request_id } = request.params as { request_id: string };
+    const one = await context.requests.get(request_id);
+    if (one.account_id !== accountIdOf(request) || one.kind !== 'export')
+      throw new AccountError('request_unknown', `There is no request ${request_id}.`);
+    const file = await context.privacy.download(one);
+    if (file === null)
+      throw new PageError(410, 'This file is not ready yet, or has expired. Files are kept for seven days.');
+    const { content, size_bytes } = file;
+    if (size_bytes !== null) reply.header('Content-Length', size_bytes);
+    const [type, suffix] =
+      size_bytes === null ? ['application/json; charset=utf-8', 'json'] : ['application/zip', 'zip'];
+    return reply
+      .header('Content-Type', type)
+      .header('Content-Disposition', `attachment; filename="almanac-${request_id}.${suffix}"`)
+      .send(content);
+  });
+}
+
+/** Opens a request and queues its preparation. The periodic sweep repeats a lost job. */
+export async function openRequest(
+  context: AccountContext,
+  request: FastifyRequest,
+  kind: PrivacyRequestKind,
+): Promise<void> {
+  const account_id = accountIdOf(request);
+  const { request_id } = await auditedChange(
+    context,
+    request,
+    { action: `request.${kind}` },
+    () => context.requests.open(account_id, kind),
+    (opened) => ({ after: { request_id: opened.request_id } }),
+  );
+  await context.jobs.add('prepare', { request_id }, prepareJobId(request_id));
+}
+
+async function listed({ privacy, givenUpJobs }: AccountContext, one: PrivacyRequest): Promise<ListedRequest> {
+  const { request_id, status } = one;
+  const hasFile = await privacy.hasExport(one);
+  return {
+    ...one,
+    file: hasFile ? `${PRIVACY_PATH}/${encodeURIComponent(request_id)}/download` : null,
+    isGivenUp: status === 'pending' && (await givenUpJobs.has(prepareJobId(request_id))),
+  };
+}

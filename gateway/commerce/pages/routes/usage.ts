@@ -1,0 +1,85 @@
+/** Usage by day, by route and by key, and the current rate windows. */
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { UsageCounts, UsageReport } from '../../../api/metering/metering.ts';
+import { foldUsage, foldUsageByKey, readUsageDays } from '../../../api/metering/usage.ts';
+import { barChart, type Chart } from '../../../web/chart.ts';
+import { type Cell, sendCsv } from '../../../web/csv-export.ts';
+import { formatField, integerField, parseFields } from '../../../web/forms.ts';
+import { type RateWindows, readRateWindows } from '../../accounts/rate-windows.ts';
+import type { KeyRecord } from '../../records.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
+
+const query = z.object({ days: integerField(1, 90, 30), format: formatField });
+const DAY_CHOICES = [1, 7, 30, 90];
+
+interface UsagePage {
+  days: number;
+  dayChoices: number[];
+  totals: UsageCounts;
+  endpoints: UsageReport['endpoints'];
+  keys: KeyUsage[];
+  charts: Chart[];
+  windows: RateWindows;
+  tier: string;
+  csv: string;
+}
+
+interface KeyUsage extends UsageCounts {
+  /** Empty for what earlier versions counted without its key. */
+  key_id: string;
+  /** Empty also for a key that is no longer listed. */
+  label: string;
+  isListed: boolean;
+}
+
+export function usageRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<UsagePage>('usage.njk');
+
+  scope.get('/usage', async (request, reply) => {
+    const { days, format } = parseFields(query, request.query);
+    const account_id = accountIdOf(request);
+    const now_ms = context.now();
+    const usage = await readUsageDays(context.redis, account_id, days, now_ms);
+    const { totals, daily, endpoints } = foldUsage(usage);
+    if (format === 'csv') {
+      const rows = daily.map((day): Cell[] => [day.date, day.requests, day.errors, day.rows, day.credits]);
+      return sendCsv(reply, 'usage', ['date', 'requests', 'errors', 'rows', 'credits'], rows);
+    }
+    const { tier } = await accountOf(context, request);
+    const chartOf = (name: keyof UsageCounts, title: string): Chart =>
+      barChart(
+        name,
+        title,
+        daily.map((day) => ({ label: day.date, value: day[name] })),
+      );
+    return view(reply, 'Usage', {
+      days,
+      dayChoices: DAY_CHOICES,
+      totals,
+      endpoints,
+      keys: withLabels(foldUsageByKey(usage), await context.accounts.keys.list(account_id)),
+      charts: [
+        chartOf('requests', 'Requests'),
+        chartOf('credits', 'Credits'),
+        chartOf('rows', 'Rows'),
+        chartOf('errors', 'Errors'),
+      ],
+      windows: await readRateWindows(context.redis, context.settings, account_id, tier, now_ms),
+      tier,
+      csv: `/account/usage?days=${days}&format=csv`,
+    });
+  });
+}
+
+function withLabels(
+  usage: readonly ({ key_id: string } & UsageCounts)[],
+  keys: readonly KeyRecord[],
+): KeyUsage[] {
+  const labels = new Map(keys.map(({ key_id, label }) => [key_id, label]));
+  return usage.map((counts) => ({
+    ...counts,
+    label: labels.get(counts.key_id) ?? '',
+    isListed: labels.has(counts.key_id),
+  }));
+}

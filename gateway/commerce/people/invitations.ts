@@ -1,0 +1,99 @@
+/** What mailed invitations do: the mail, what its link shows, and accepting it as a known or as a new person. */
+import type { AccountStore } from '../accounts/account-store.ts';
+import type { Mailer } from '../notifications/mail/mailer.ts';
+import type { SignedLinks } from '../notifications/mail/signed-links.ts';
+import * as templates from '../notifications/mail/templates.ts';
+import { AccountError } from '../records.ts';
+import { INVITATION_TTL_MS, type MemberStore } from './member-store.ts';
+import type { PersonStore } from './person-store.ts';
+import type { GivenRole } from './roles.ts';
+
+export interface InvitationDependencies {
+  accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
+  links: SignedLinks;
+  mailer: Mailer;
+  /** Public base URL, without a trailing slash. */
+  publicUrl: () => string;
+}
+
+/** An invitation that can be accepted now. */
+export interface OpenInvitation {
+  account_id: string;
+  invitation_id: string;
+  /** The invited address. */
+  email: string;
+  role: GivenRole;
+  /** Name of the account, or the address of its owner. */
+  account: string;
+  /** Address of the owner. */
+  sender: string;
+  /** Whether somebody can sign in with the address. */
+  isKnown: boolean;
+}
+
+export class Invitations {
+  readonly #deps: InvitationDependencies;
+
+  constructor(dependencies: InvitationDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Job: mails the link; sends nothing once the invitation is gone. */
+  async send(account_id: string, invitation_id: string): Promise<void> {
+    const { links, mailer, publicUrl } = this.#deps;
+    const open = await this.#find(account_id, invitation_id);
+    if (!open) return;
+    const token = await links.create('invitation', { account_id, invitation_id }, INVITATION_TTL_MS);
+    await mailer.send(templates.invitation(open.email, `${publicUrl()}/account/invitation/${token}`, open));
+  }
+
+  /** Job: tells a member that the ownership is offered; sends nothing once the offer has ended. */
+  async sendOffer(account_id: string): Promise<void> {
+    const { accounts, members, persons, mailer, publicUrl } = this.#deps;
+    const offer = await members.offer(account_id);
+    const person = offer && (await persons.get(offer.to));
+    if (!person) return;
+    const { email } = await accounts.get(account_id);
+    await mailer.send(templates.ownershipOffered(person.email, `${publicUrl()}/account/members`, email));
+  }
+
+  /** The invitation behind a link, without using it up; null if it can no longer be accepted. */
+  async peek(token: string): Promise<OpenInvitation | null> {
+    const link = await this.#deps.links.peek('invitation', token);
+    return link && this.#find(link.account_id, link.invitation_id);
+  }
+
+  async #find(account_id: string, invitation_id: string): Promise<OpenInvitation | null> {
+    const { accounts, members, persons } = this.#deps;
+    const invitation = await members.invitation(account_id, invitation_id);
+    if (invitation === null) return null;
+    const account = await accounts.get(account_id);
+    if (account.state !== 'active') return null;
+    const { email, role } = invitation;
+    const isKnown = (await persons.findLogin(email)) !== null;
+    const name = account.name || account.email;
+    return { account_id, invitation_id, email, role, account: name, sender: account.email, isKnown };
+  }
+
+  /**
+   * Makes the invited person, who reads the mails of the address, and sets the password.
+   * @param password already hashed
+   * @throws {AccountError} `member_refused` if the person got a password meanwhile
+   */
+  async welcome(email: string, name: string, password: string): Promise<string> {
+    const { persons } = this.#deps;
+    const { person_id } = await persons.findOrCreate(email, name);
+    if (await persons.setPassword(person_id, password, { only_unset: true })) return person_id;
+    throw new AccountError(
+      'member_refused',
+      'There is an account with this address by now. Sign in to accept.',
+    );
+  }
+
+  /** @throws {AccountError} `member_refused` */
+  async accept({ account_id, invitation_id }: OpenInvitation, person_id: string): Promise<void> {
+    await this.#deps.members.accept(account_id, invitation_id, person_id);
+  }
+}

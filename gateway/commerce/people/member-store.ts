@@ -1,0 +1,208 @@
+/**
+ * Members of accounts. An account has one owner, and others with lesser roles.
+ *
+ * - The members of an account lie with the account; each change is one script, which checks who asks for it. So whoever
+ *   lost a role can do nothing more with a form that is still open, an invitation that is still in the mail, or an offer.
+ * - An invitation is valid while the member who sent it is the owner; an offer of the ownership too, and while the other
+ *   is a member.
+ * - An account of an earlier version has no list of members: the person who signed up becomes its owner at the first look.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import { AccountError } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { validateEmail } from '../validation.ts';
+import {
+  type Invitation,
+  invitationsFrom,
+  type Member,
+  membersFrom,
+  type OwnershipOffer,
+  offerFrom,
+} from './member-records.ts';
+import { founderOf, type PersonStore } from './person-store.ts';
+import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
+
+const ENSURE_OWNER = readScript(import.meta.url, 'ensure-owner.lua', 2);
+const INVITE = readScript(import.meta.url, 'invite-member.lua', 3);
+const WITHDRAW = readScript(import.meta.url, 'withdraw-invitation.lua', 2);
+const ACCEPT = readScript(import.meta.url, 'accept-invitation.lua', 3);
+const SET_ROLE = readScript(import.meta.url, 'set-member-role.lua', 1);
+const REMOVE = readScript(import.meta.url, 'remove-member.lua', 1);
+const OFFER = readScript(import.meta.url, 'offer-ownership.lua', 2);
+const END_OFFER = readScript(import.meta.url, 'end-ownership-offer.lua', 1);
+const ACCEPT_OFFER = readScript(import.meta.url, 'accept-ownership.lua', 3);
+
+export const INVITATION_TTL_MS = 7 * DAY_MS;
+export const OFFER_TTL_MS = 7 * DAY_MS;
+/** Members and invitations of one account together. */
+export const MAX_MEMBERS = 50;
+const ID_LENGTH = 16;
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  closed: 'The account is suspended or closed.',
+  not_owner: 'Only the owner of the account can do this.',
+  not_member: 'This person is not a member of the account.',
+  is_owner: 'The owner keeps this role until the ownership has moved to somebody else.',
+  full: `An account has at most ${MAX_MEMBERS} members and invitations.`,
+  invalid: 'This invitation or offer is no longer valid.',
+};
+
+export class MemberStore {
+  readonly #deps: StoreDependencies;
+  readonly #persons: PersonStore;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies, persons: PersonStore) {
+    this.#deps = dependencies;
+    this.#persons = persons;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** The role of a person now; null for somebody who is not a member. */
+  async roleOf(account_id: string, person_id: string): Promise<Role | null> {
+    const read = () =>
+      this.#deps.redis.hget(redisKeys.members(account_id), `${person_id}:role`).catch(throwUnavailable);
+    const role = await read();
+    if (isRole(role)) return role;
+    if (person_id !== founderOf(account_id) || !(await this.#ensureOwner(account_id))) return null;
+    const made = await read();
+    return isRole(made) ? made : null;
+  }
+
+  /** The owner first, then by the time at which they were added. */
+  async list(account_id: string): Promise<Member[]> {
+    const facts = await this.#facts(account_id);
+    return membersFrom(facts);
+  }
+
+  /** Null if there is none, or it has expired. */
+  async offer(account_id: string): Promise<OwnershipOffer | null> {
+    const offer = offerFrom(await this.#facts(account_id));
+    return offer && offer.until_ms > this.#deps.now() ? offer : null;
+  }
+
+  /** Those that can be accepted, oldest first. */
+  async invitations(account_id: string): Promise<Invitation[]> {
+    const [stored, members] = await Promise.all([
+      this.#deps.redis.hgetall(redisKeys.invitations(account_id)).catch(throwUnavailable),
+      this.list(account_id),
+    ]);
+    const owner = members.find(({ role }) => role === 'owner')?.person_id;
+    return invitationsFrom(stored).filter(({ by, until_ms }) => by === owner && until_ms > this.#deps.now());
+  }
+
+  async invitation(account_id: string, invitation_id: string): Promise<Invitation | null> {
+    return (await this.invitations(account_id)).find((one) => one.invitation_id === invitation_id) ?? null;
+  }
+
+  /** Replaces an earlier invitation of the same address. @throws {AccountError} `bad_input`, `member_refused` */
+  async invite(
+    account_id: string,
+    { email, role, by }: { email: string; role: GivenRole; by: string },
+  ): Promise<Invitation> {
+    const address = validateEmail(email);
+    const invitation_id = `inv_${randomId(ID_LENGTH, this.#deps.random)}`;
+    const now_ms = this.#deps.now();
+    await this.#change(account_id, INVITE, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
+    ]);
+    return {
+      invitation_id,
+      email: address,
+      role,
+      by,
+      created_at_ms: now_ms,
+      until_ms: now_ms + INVITATION_TTL_MS,
+    };
+  }
+
+  /** @throws {AccountError} `member_refused` */
+  async withdraw(account_id: string, invitation_id: string, by: string): Promise<void> {
+    const names = [redisKeys.members(account_id), redisKeys.invitations(account_id)];
+    await this.#change(account_id, WITHDRAW, [...names, invitation_id, by]);
+  }
+
+  /** Makes the person a member. Whether it is the invited one is for the caller to check. @throws {AccountError} `member_refused` */
+  async accept(account_id: string, invitation_id: string, person_id: string): Promise<void> {
+    await this.#persons.addAccount(person_id, account_id);
+    await this.#change(account_id, ACCEPT, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[this.#deps.now(), invitation_id, person_id],
+    ]);
+  }
+
+  /** @throws {AccountError} `member_refused` */
+  async setRole(
+    account_id: string,
+    { person_id, role, by }: { person_id: string; role: GivenRole; by: string },
+  ): Promise<void> {
+    await this.#change(account_id, SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
+  }
+
+  /** Removes a member: by the owner, or by the member. @throws {AccountError} `member_refused` */
+  async remove(account_id: string, { person_id, by }: { person_id: string; by: string }): Promise<void> {
+    await this.#change(account_id, REMOVE, [redisKeys.members(account_id), person_id, by]);
+    await this.#persons.removeAccount(person_id, account_id);
+  }
+
+  /** Offers the ownership to a member, in place of an earlier offer. @throws {AccountError} `member_refused` */
+  async offerOwnership(account_id: string, { to, by }: { to: string; by: string }): Promise<void> {
+    const until_ms = this.#deps.now() + OFFER_TTL_MS;
+    const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
+    await this.#change(account_id, OFFER, [...names, to, by, until_ms]);
+  }
+
+  /** Withdraws or declines the offer: by either side. @throws {AccountError} `member_refused` */
+  async endOffer(account_id: string, by: string): Promise<void> {
+    await this.#change(account_id, END_OFFER, [redisKeys.members(account_id), by]);
+  }
+
+  /**
+   * Moves the ownership to the member to whom it was offered. All invitations end.
+   * @throws {AccountError} `member_refused`
+   */
+  async acceptOwnership(
+    account_id: string,
+    { person_id, email }: { person_id: string; email: string },
+  ): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    await this.#change(account_id, ACCEPT_OFFER, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[now(), person_id, email, FORMER_OWNER],
+    ]);
+  }
+
+  async #facts(account_id: string): Promise<Record<string, string>> {
+    const key = redisKeys.members(account_id);
+    const facts = await this.#deps.redis.hgetall(key).catch(throwUnavailable);
+    if (Object.keys(facts).length > 0 || !(await this.#ensureOwner(account_id))) return facts;
+    return this.#deps.redis.hgetall(key).catch(throwUnavailable);
+  }
+
+  /** Whether the account has a list of members now. */
+  async #ensureOwner(account_id: string): Promise<boolean> {
+    const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
+    const [result] = await this.#run(ENSURE_OWNER, [...names, founderOf(account_id)]);
+    return result === 'kept';
+  }
+
+  async #change(
+    account_id: string,
+    script: Parameters<RunScript>[0],
+    values: Parameters<RunScript>[1],
+  ): Promise<void> {
+    await this.#ensureOwner(account_id);
+    const [result] = await this.#run(script, values);
+    if (result !== 'done')
+      throw new AccountError('member_refused', REFUSALS[String(result)] ?? 'This is not possible.');
+  }
+}

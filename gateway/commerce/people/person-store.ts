@@ -1,0 +1,230 @@
+/**
+ * Persons: who signs in to the account area (realm `account`), with address, name and password.
+ *
+ * The person `per_X` signed up for the account `acc_X`; somebody who was invited has no account of that name. Before there
+ * were persons, an account had the address and the credentials of its holder. Such a person is made at the first look, once,
+ * from what the account holds; an erased person leaves a mark so that this does not happen again.
+ *
+ * A person who has a password can sign in: it is only ever set by whoever reads the mails of the address.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import { AccountError } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import type { LoginRecord } from '../sign-in/sign-in.ts';
+import { validateEmail } from '../validation.ts';
+
+const IMPORT = readScript(import.meta.url, 'import-person.lua', 2);
+const SET_PASSWORD = readScript(import.meta.url, 'set-password.lua', 1);
+const CHANGE_EMAIL = readScript(import.meta.url, 'change-email.lua', 1);
+const RENAME = readScript(import.meta.url, 'rename-person.lua', 1);
+const FORGET_ADDRESS = readScript(import.meta.url, 'forget-address.lua', 1);
+
+const ID_LENGTH = 16;
+export const MAX_NAME_LENGTH = 200;
+
+export interface PersonRecord {
+  person_id: string;
+  email: string;
+  name: string;
+  created_at_ms: number;
+  /** Hashed; null for somebody who cannot sign in yet. */
+  password: string | null;
+  epoch: string;
+}
+
+/** The person who signed up for an account. */
+export const founderOf = (account_id: string): string => `per_${account_id.replace(/^acc_/, '')}`;
+
+/** The account that a person has, or would have, signed up for. */
+export const ownAccountOf = (person_id: string): string => `acc_${person_id.replace(/^per_/, '')}`;
+
+/** From what earlier versions stored in place of a person's id, too: the id of the account. */
+export const personIdOf = (stored: string): string =>
+  stored.startsWith('per_') ? stored : founderOf(stored);
+
+export class PersonStore {
+  readonly #deps: StoreDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** Null for nobody, and for an erased person. */
+  async get(person_id: string): Promise<PersonRecord | null> {
+    const stored = await this.#read(person_id);
+    if (Object.keys(stored).length > 0) return personFrom(person_id, stored);
+    return (await this.#import(person_id)) ? personFrom(person_id, await this.#read(person_id)) : null;
+  }
+
+  /** Null if nobody has the address. @param email in lower case */
+  async findByEmail(email: string): Promise<PersonRecord | null> {
+    const stored = await this.#deps.redis.get(redisKeys.email(email)).catch(throwUnavailable);
+    // Read for an unknown address too, so that it costs the same commands.
+    const person = await this.get(stored === null ? 'per_nobody' : personIdOf(stored));
+    return person?.email === email ? person : null;
+  }
+
+  /** Null if nobody can sign in with the address. @param email in lower case */
+  async findLogin(email: string): Promise<LoginRecord | null> {
+    return loginOf(await this.findByEmail(email));
+  }
+
+  /** Null if the person cannot sign in. */
+  async findLoginOf(person_id: string): Promise<LoginRecord | null> {
+    return loginOf(await this.get(person_id));
+  }
+
+  /**
+   * Finds the person with an address, or makes one, who cannot sign in yet.
+   * @throws {AccountError} `bad_input`
+   */
+  async findOrCreate(email: string, name: string): Promise<PersonRecord> {
+    const { redis, random } = this.#deps;
+    const address = validateEmail(email);
+    const candidate = `per_${randomId(ID_LENGTH, random)}`;
+    const index = redisKeys.email(address);
+    const taken = await redis.set(index, candidate, 'NX', 'GET').catch(throwUnavailable);
+    const person_id = personIdOf(taken ?? candidate);
+    const known = await this.get(person_id);
+    if (known) return known;
+    await this.#create(person_id, { email: address, name });
+    return this.#expect(person_id);
+  }
+
+  async #create(person_id: string, { email, name }: { email: string; name: string }): Promise<void> {
+    await this.#run(IMPORT, [
+      ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
+      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.#deps.now(), '', '0', ''],
+    ]);
+  }
+
+  /**
+   * Sets the password and ends all sessions. False, and nothing is changed, if a condition does not hold.
+   * @param conditions `only_unset`: nobody could sign in so far; `epoch`: it was not raised since it was read
+   * @throws {AccountError} `person_unknown`
+   */
+  async setPassword(
+    person_id: string,
+    hashed: string,
+    { only_unset = false, epoch }: { only_unset?: boolean; epoch?: string } = {},
+  ): Promise<boolean> {
+    await this.#expect(person_id);
+    const conditions = [only_unset ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
+    const [result] = await this.#run(SET_PASSWORD, [redisKeys.person(person_id), hashed, ...conditions]);
+    if (result === 'unknown') throwUnknownPerson();
+    return result === 'set';
+  }
+
+  /** @throws {AccountError} `person_unknown` */
+  async rename(person_id: string, name: string): Promise<void> {
+    const text = name.trim().slice(0, MAX_NAME_LENGTH);
+    const [result] = await this.#run(RENAME, [redisKeys.person(person_id), text]);
+    if (result === 'unknown') throwUnknownPerson();
+  }
+
+  /**
+   * Changes the address and ends all sessions and mailed links. False, and nothing is changed, if somebody else has the
+   * new address, or the person no longer has the former one. Repeating it is the same change.
+   */
+  async changeEmail(person_id: string, { from, to }: { from: string; to: string }): Promise<boolean> {
+    const { redis } = this.#deps;
+    const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET').catch(throwUnavailable);
+    if (reserved !== null && personIdOf(reserved) !== person_id) {
+      // An entry whose person has another address by now is left over.
+      if (await this.findByEmail(to)) return false;
+      await redis.set(redisKeys.email(to), person_id).catch(throwUnavailable);
+    }
+    const [result] = await this.#run(CHANGE_EMAIL, [redisKeys.person(person_id), from, to]);
+    await this.forgetAddress(result === 'changed' ? from : to, person_id);
+    return result === 'changed';
+  }
+
+  /** Removes the index entry of an address that the person does not have. */
+  async forgetAddress(email: string, person_id: string): Promise<void> {
+    if ((await this.get(person_id))?.email === email) return;
+    for (const id of [person_id, ownAccountOf(person_id)])
+      await this.#run(FORGET_ADDRESS, [redisKeys.email(email), id]);
+  }
+
+  async endSessions(person_id: string): Promise<void> {
+    await this.#expect(person_id);
+    await this.#deps.redis.hincrby(redisKeys.person(person_id), 'epoch', 1).catch(throwUnavailable);
+  }
+
+  /** Accounts of which the person may be a member; `MemberStore.roleOf` decides. */
+  async accountsOf(person_id: string): Promise<string[]> {
+    return (
+      await this.#deps.redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable)
+    ).sort();
+  }
+
+  /** Written before the membership, so that the index misses none. */
+  async addAccount(person_id: string, account_id: string): Promise<void> {
+    await this.#deps.redis.sadd(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+  }
+
+  async removeAccount(person_id: string, account_id: string): Promise<void> {
+    await this.#deps.redis.srem(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+  }
+
+  /** Removes everything that names the person. Idempotent. */
+  async erase(person_id: string): Promise<void> {
+    const { redis, now } = this.#deps;
+    const person = await this.get(person_id);
+    // The mark comes first: without it the person would be made again from an account of earlier versions.
+    const key = redisKeys.person(person_id);
+    await redis.hset(key, 'erased_at_ms', now()).catch(throwUnavailable);
+    await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms').catch(throwUnavailable);
+    await redis.del(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    if (person) await this.forgetAddress(person.email, person_id);
+  }
+
+  async #expect(person_id: string): Promise<PersonRecord> {
+    return (await this.get(person_id)) ?? throwUnknownPerson();
+  }
+
+  #read(person_id: string): Promise<Record<string, string>> {
+    return this.#deps.redis.hgetall(redisKeys.person(person_id)).catch(throwUnavailable);
+  }
+
+  /** Makes the person who held an account of an earlier version. False if there is none. */
+  async #import(person_id: string): Promise<boolean> {
+    const { redis } = this.#deps;
+    const account_id = ownAccountOf(person_id);
+    const [account, login] = await Promise.all([
+      redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable),
+      redis.hgetall(redisKeys.login(account_id)).catch(throwUnavailable),
+    ]);
+    const { email, name = '', state, verified, erased_as, created_at_ms = '0' } = account;
+    if (!email || erased_as !== undefined) return false;
+    const canSignIn = verified === '1' || state === 'closed';
+    await this.#run(IMPORT, [
+      ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
+      ...[email, name, created_at_ms, (canSignIn && login.password) || '', login.epoch ?? '0', account_id],
+    ]);
+    await redis.del(redisKeys.login(account_id)).catch(throwUnavailable);
+    return true;
+  }
+}
+
+function personFrom(person_id: string, stored: Readonly<Record<string, string>>): PersonRecord | null {
+  const { email, name = '', created_at_ms, password, epoch = '' } = stored;
+  if (!email) return null;
+  return { person_id, email, name, created_at_ms: Number(created_at_ms), password: password ?? null, epoch };
+}
+
+const loginOf = (person: PersonRecord | null): LoginRecord | null =>
+  person?.password ? { subject: person.person_id, password: person.password, epoch: person.epoch } : null;
+
+function throwUnknownPerson(): never {
+  throw new AccountError('person_unknown', 'There is no such person.');
+}

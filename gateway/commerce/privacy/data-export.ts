@@ -1,0 +1,149 @@
+/**
+ * The data export of an account: everything stored about its holder, as lists of JSON lines. It leaves out secrets
+ * (digests of keys, the password hash), which say nothing about the holder, and shows operators as `operator`, without
+ * their names. Ledger and changes are read in pages, so that their length needs no memory.
+ */
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { readUsage } from '../../api/metering/usage.ts';
+import { readUsedDays } from '../../api/metering/used-indicators.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import { readWholeLedger } from '../accounts/ledger-history.ts';
+import type { Archive } from '../archive/archive.ts';
+import { type Gap, isGap } from '../archive/entries.ts';
+import { type AuditLog, accountSubject, personSubject } from '../audit/audit-log.ts';
+import { readBilling } from '../invoices/billing-details.ts';
+import { readToldKinds } from '../notifications/alerts/change-settings.ts';
+import { SpendingAlerts } from '../notifications/alerts/spending-alerts.ts';
+import type { BalanceAlerts } from '../notifications/balance-alerts.ts';
+import { DeliveryLog } from '../notifications/webhooks/delivery-log.ts';
+import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
+import type { MemberStore } from '../people/member-store.ts';
+import type { PersonStore } from '../people/person-store.ts';
+import { AccountError } from '../records.ts';
+import { throwUnavailable } from '../redis-access.ts';
+import type { PrivacyRequestStore } from './request-store.ts';
+
+/** Live usage covers these days; the archive has earlier ones. */
+const USAGE_DAYS = 90;
+
+export interface DataExportDependencies {
+  redis: RedisClient;
+  accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
+  alerts: BalanceAlerts;
+  requests: PrivacyRequestStore;
+  audit: AuditLog;
+  archive: Archive;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+/** One file of the export, named `<name>.ndjson`. */
+export interface ExportList {
+  name: string;
+  /** One sentence for its reader. */
+  help: string;
+  /** Read once, when its turn comes. */
+  rows(): AsyncIterable<object>;
+}
+
+/** Number of ledger entries, live and archived. */
+export async function countLedger(redis: RedisClient, account_id: string): Promise<number> {
+  const [live, archived] = await Promise.all([
+    redis.xlen(redisKeys.ledger(account_id)),
+    redis.hget(redisKeys.archivedThrough(account_id), 'entries'),
+  ]).catch(throwUnavailable);
+  return live + Number(archived ?? 0);
+}
+
+/** Times are Unix milliseconds, as stored, except `prepared_at`. Rows throw `archive_damaged` if something is missing. */
+export function listAccountData(
+  { redis, accounts, persons, members, alerts, requests, audit, archive, now }: DataExportDependencies,
+  account_id: string,
+): ExportList[] {
+  const subject = accountSubject(account_id);
+  const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
+  const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });
+  return [
+    list('account', 'The account, its credits and its alerts.', async function* () {
+      const [account, low_balance_alert, spending_alert] = await Promise.all([
+        accounts.get(account_id),
+        alerts.get(account_id),
+        new SpendingAlerts(redis).get(account_id),
+      ]);
+      const change_alerts = await readToldKinds(redis, account_id);
+      yield {
+        prepared_at: new Date(now()).toISOString(),
+        account,
+        low_balance_alert,
+        spending_alert,
+        change_alerts,
+      };
+    }),
+    list('members', 'Members of the account with their roles.', async function* () {
+      for (const { person_id, ...member } of await members.list(account_id)) {
+        const { email = null, name = null } = (await persons.get(person_id)) ?? {};
+        yield { person_id, email, name, ...member };
+      }
+    }),
+    list('invitations', 'Invitations that were not accepted yet.', () =>
+      each(members.invitations(account_id)),
+    ),
+    list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
+    list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
+    list('billing', 'Billing details for the next invoices.', async function* () {
+      const billing = await readBilling(redis, account_id);
+      if (billing) yield billing;
+    }),
+    list('invoices', 'Invoices and credit notes, by order, the newest order first.', async function* () {
+      for (const order of await accounts.orders.list(account_id))
+        yield* await accounts.orders.invoices.documentsOf(order);
+    }),
+    list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
+      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily)),
+    ),
+    list('usage-by-route', 'The same usage by route.', () =>
+      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ endpoints }) => endpoints)),
+    ),
+    list('earlier-usage', 'Usage before that, by day and route.', () =>
+      each(archive.usage.before(account_id, firstDay)),
+    ),
+    list('ledger', 'Every change of the balance, newest first.', () =>
+      complete(readWholeLedger(accounts, account_id)),
+    ),
+    list('used-indicators', 'Indicators used in the last 30 days, with the last day.', () =>
+      each(readUsedDays(redis, account_id).catch(throwUnavailable)),
+    ),
+    list('webhooks', 'Webhooks, without their secrets.', () =>
+      each(redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable)),
+    ),
+    list('webhook-deliveries', 'What was sent to webhooks, and their answers.', () =>
+      each(new DeliveryLog({ redis, now }).list(account_id)),
+    ),
+    list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
+      each(requests.listOf(account_id)),
+    ),
+    list('owner-changes', 'Changes of the profile of its owner, newest first.', async function* () {
+      const [owner] = await members.list(account_id);
+      if (owner?.role === 'owner') yield* complete(audit.readAll(personSubject(owner.person_id)));
+    }),
+    list('changes', 'Changes of the account, newest first. `operator` is one of us.', async function* () {
+      for await (const { by, ...entry } of complete(audit.readAll(subject)))
+        yield { ...entry, by: /^(?:account|person) /.test(by) ? by : 'operator' };
+    }),
+  ];
+}
+
+async function* each<T extends object>(rows: Promise<readonly T[]>): AsyncGenerator<T> {
+  yield* await rows;
+}
+
+/** @throws {AccountError} `archive_damaged` if something is missing. */
+async function* complete<T extends object>(items: AsyncIterable<T | Gap>): AsyncGenerator<T> {
+  for await (const item of items) {
+    if (isGap(item)) throw new AccountError('archive_damaged', item.message);
+    yield item;
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Carries out erasures, for the nightly job, the command line and the operator area.
+ *
+ * An erasure closes the account, deletes all names in it and its list of members, and stores an opaque id instead. Its
+ * owner is erased too, unless a member of another account. Ledger, orders and usage stay: they contain no names, and the
+ * accounting must still add up. Invoices that were issued stay as they are, because tax law demands it. Each step is idempotent, so the next attempt completes an interrupted erasure.
+ *
+ * What there is to remove is counted and stored with the request before the first step, so that the record is right
+ * after an interruption too. The request is done only when a second count finds nothing left.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import type { Settings } from '../../../data/runtime/settings.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import type { AccountStore } from '../accounts/account-store.ts';
+import type { Archive } from '../archive/archive.ts';
+import { AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';
+import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
+import { MemberStore } from '../people/member-store.ts';
+import { type PersonRecord, PersonStore } from '../people/person-store.ts';
+import { AccountError, type KeyRecord } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+import { SecondFactorStore } from '../sign-in/second-factor.ts';
+import { ExportFiles } from './export-files.ts';
+import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
+
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 10);
+
+const ID_LENGTH = 16;
+const BY = 'system';
+
+export interface ErasureDependencies extends StoreDependencies {
+  accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
+  requests: PrivacyRequestStore;
+  audit: AuditLog;
+  mailer: Mailer;
+  exports: ExportFiles;
+  log: Logger;
+}
+
+export interface Erasure {
+  request_id: string;
+  account_id: string;
+  /** The opaque id that replaces the person. */
+  erased_as: string;
+  removed: ErasureCounts;
+}
+
+export class Erasures {
+  readonly #deps: ErasureDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: ErasureDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** What an erasure would remove now. All counts are 0 after it. */
+  async find(account_id: string): Promise<ErasureCounts> {
+    const { accounts, requests, redis } = this.#deps;
+    const [account, erased_as, keys, orders, asked, owner, alerts, hash] = await Promise.all([
+      accounts.get(account_id),
+      redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
+      accounts.keys.list(account_id),
+      accounts.orders.list(account_id),
+      requests.listOf(account_id),
+      this.#ownerToErase(account_id),
+      redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)).catch(throwUnavailable),
+      redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable),
+    ]);
+    const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
+    return {
+      addresses: erased_as === null ? 1 : 0,
+      names: account.name === '' ? 0 : 1,
+      passwords: owner?.password ? 1 : 0,
+      keys: keys.filter(({ state }) => state === 'active').length,
+      key_labels: keys.filter(isTelling).length,
+      orders: orders.filter(({ state }) => state === 'pending').length,
+      exports: files.filter((exists) => exists).length,
+      alerts,
+      webhooks: endpointsFrom(hash).length,
+    };
+  }
+
+  /** Whether there is a file of this request, or what an earlier version stored. */
+  async hasExport(account_id: string, request_id: string): Promise<boolean> {
+    const { redis, exports } = this.#deps;
+    if ((await exports.size(request_id)) !== null) return true;
+    return (await redis.exists(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable)) === 1;
+  }
+
+  /** One sentence: what an erasure of the account would do now. */
+  async plan(account_id: string): Promise<string> {
+    const { keys, orders, webhooks } = await this.find(account_id);
+    return (
+      `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
+      'labels, makers and rules of keys, alerts, used indicators, billing details and exports; keeps ledger, orders, usage and ' +
+      'the invoices that were issued, with the names on them.'
+    );
+  }
+
+  /**
+   * Erases an account and closes the request as done. Idempotent: a repeat returns the first result.
+   * @param note of an operator; default: one sentence about the result
+   * @throws {AccountError} `request_unknown`; `request_state` if it is not an erasure, or was closed as failed.
+   */
+  async erase(request_id: string, { by, note = '' }: { by: string; note?: string }): Promise<Erasure> {
+    const { requests, accounts, log } = this.#deps;
+    const { kind, status, account_id } = await requests.get(request_id);
+    if (kind !== 'erasure') throw new AccountError('request_state', 'This request is not an erasure.');
+    if (status === 'failed')
+      throw new AccountError('request_state', 'This request was closed as failed; open a new one.');
+    if (status === 'pending') await requests.markReady(request_id, await this.plan(account_id));
+    const removed = await requests.recordFound(request_id, await this.find(account_id));
+    await accounts.close(account_id);
+    await this.#cancelOrders(account_id);
+    await this.#deleteExports(account_id);
+    await this.#eraseOwner(account_id);
+    const erased_as = await this.#replaceIdentity(account_id);
+    await this.#expectNothingLeft(account_id);
+    await this.#audit({ request_id, account_id, erased_as, removed }, by, note);
+    const sentence = `Erased; ${erased_as} replaces the person.`;
+    await requests.complete(request_id, { note: note.trim() || sentence, by, removed });
+    log.info({ request: request_id, erased_as, removed }, 'account erased');
+    return { request_id, account_id, erased_as, removed };
+  }
+
+  async #cancelOrders(account_id: string): Promise<void> {
+    const { orders } = this.#deps.accounts;
+    for (const { order_id, state } of await orders.list(account_id)) {
+      if (state !== 'pending') continue;
+      // An order that was paid at this moment stays paid: its credits are in the ledger.
+      await orders.move(order_id, 'cancelled').catch((error: unknown) => {
+        if (!(error instanceof AccountError && error.code === 'order_state')) throw error;
+      });
+    }
+  }
+
+  async #deleteExports(account_id: string): Promise<void> {
+    const { requests, redis, exports } = this.#deps;
+    for (const { request_id, kind, status } of await requests.listOf(account_id)) {
+      if (kind !== 'export') continue;
+      await exports.delete(request_id);
+      await redis.del(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable);
+      if (status === 'pending' || status === 'ready')
+        await requests.fail(request_id, { note: 'The account was erased.', by: BY });
+    }
+  }
+
+  /** The owner, unless also a member of another account; null once erased. */
+  async #ownerToErase(account_id: string): Promise<PersonRecord | null> {
+    const { members, persons } = this.#deps;
+    const owner = (await members.list(account_id)).find(({ role }) => role === 'owner');
+    if (!owner) return null;
+    const { person_id } = owner;
+    for (const other of await persons.accountsOf(person_id))
+      if (other !== account_id && (await members.roleOf(other, person_id)) !== null) return null;
+    return persons.get(person_id);
+  }
+
+  /** Runs while the account still has its members and the address, so that a retry finds them there. */
+  async #eraseOwner(account_id: string): Promise<void> {
+    const { accounts, persons, members, redis, mailer } = this.#deps;
+    const { email } = await accounts.get(account_id);
+    const owner = await this.#ownerToErase(account_id);
+    if (owner) {
+      await new SecondFactorStore(this.#deps, 'account').turnOff(owner.person_id);
+      await persons.erase(owner.person_id);
+    }
+    for (const { person_id } of await members.list(account_id))
+      await persons.removeAccount(person_id, account_id);
+    await mailer.deleteFor(email);
+    await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
+    await redis.zrem(redisKeys.spendingAlerts, account_id).catch(throwUnavailable);
+    await redis.zrem(redisKeys.webhookAccounts, account_id).catch(throwUnavailable);
+  }
+
+  async #replaceIdentity(account_id: string): Promise<string> {
+    const { redis, now, random } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const [result, erased_as] = await this.#run(ERASE, [
+      redisKeys.account(account_id),
+      redisKeys.keys(account_id),
+      redisKeys.login(account_id),
+      redisKeys.alert(account_id),
+      redisKeys.members(account_id),
+      redisKeys.invitations(account_id),
+      redisKeys.spending(account_id),
+      redisKeys.changeAlerts(account_id),
+      redisKeys.usedIndicators(account_id),
+      redisKeys.billing(account_id),
+      now(),
+      `erased_${randomId(ID_LENGTH, random)}`,
+    ]);
+    if (result === 'unknown' || result === 'open')
+      throw new AccountError('account_state', `The account ${account_id} could not be erased.`);
+    return String(erased_as);
+  }
+
+  async #expectNothingLeft(account_id: string): Promise<void> {
+    const left = Object.entries(await this.find(account_id)).filter(([, count]) => count > 0);
+    if (left.length === 0) return;
+    const names = left.map(([name, count]) => `${count} ${name}`).join(', ');
+    throw new Error(`the erasure of ${account_id} left ${names}`);
+  }
+
+  async #audit(
+    { request_id, account_id, erased_as, removed }: Erasure,
+    by: string,
+    note: string,
+  ): Promise<void> {
+    const entry = {
+      ...{ by, action: 'account.erase', subject: accountSubject(account_id), request_id: '' },
+      ...{ before: {}, after: { erased_as, ...removed } },
+      reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
+    };
+    await this.#deps.audit.record(entry, `erase ${request_id}`);
+  }
+}
+
+/** Whether it tells something about a person. */
+const isTelling = ({ label, by, ranges, origins }: KeyRecord): boolean =>
+  label !== '' || by !== '' || ranges.length > 0 || origins.length > 0;
+
+const NOUNS = {
+  addresses: ['e-mail address', 'e-mail addresses'],
+  names: ['name', 'names'],
+  passwords: ['password', 'passwords'],
+  keys: ['key revoked', 'keys revoked'],
+  key_labels: ['key stripped of its names', 'keys stripped of their names'],
+  orders: ['open order cancelled', 'open orders cancelled'],
+  exports: ['data export', 'data exports'],
+  alerts: ['alert', 'alerts'],
+  webhooks: ['webhook', 'webhooks'],
+} as const satisfies Record<keyof ErasureCounts, readonly [one: string, many: string]>;
+
+/** For people: `1 e-mail address, 1 name, 2 keys revoked`. */
+export function describeRemoved(removed: ErasureCounts): string {
+  const parts = Object.entries(NOUNS).flatMap(([name, [one, many]]) => {
+    const count = removed[name as keyof ErasureCounts];
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  });
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}
+
+/** What a program has that carries out erasures. */
+interface ProgramParts {
+  settings: Settings;
+  redis: RedisClient;
+  accounts: AccountStore;
+  archive: Archive;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+}
+
+export function openErasures({ settings, redis, accounts, archive, now, log }: ProgramParts): Erasures {
+  const base = { redis, now, random: randomBytes };
+  const requests = new PrivacyRequestStore(base);
+  const audit = new AuditLog(redis, now, archive);
+  const mailer = createMailer(settings, { now, log });
+  const exports = new ExportFiles(settings.EXPORT_DIR);
+  const persons = new PersonStore(base);
+  const members = new MemberStore(base, persons);
+  return new Erasures({ ...base, accounts, persons, members, requests, audit, mailer, exports, log });
+}

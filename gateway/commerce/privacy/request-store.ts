@@ -1,0 +1,223 @@
+/**
+ * Privacy requests of account holders: a copy of all their data (`export`) or their erasure (`erasure`).
+ *
+ *   pending → ready                   the system prepared the export, or the plan of the erasure
+ *   pending | ready → done | failed   the system carried it out, or an operator closed it
+ *
+ * The status never goes back, and repeating a move changes nothing. An account has at most one open request per kind.
+ * A request is done only by what really happened: an erasure with the record of what it removed (`Erasures`), an export
+ * that is ready. Every other end is `failed`.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import { AccountError } from '../records.ts';
+import {
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../redis-access.ts';
+
+export type PrivacyRequestKind = 'export' | 'erasure';
+export type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
+
+/** How many of each an erasure removed, revoked or cancelled. */
+export interface ErasureCounts {
+  addresses: number;
+  names: number;
+  passwords: number;
+  /** Active keys, which are revoked. */
+  keys: number;
+  key_labels: number;
+  /** Open orders, which are cancelled. */
+  orders: number;
+  /** Files of data exports. */
+  exports: number;
+  /** About a low balance and about spending. */
+  alerts: number;
+  /** Endpoints of webhooks, with their deliveries. Erasures before there were any did not count them. */
+  webhooks?: number;
+}
+
+/** In ledger entries. */
+export interface ExportProgress {
+  done: number;
+  total: number;
+}
+
+/** All times are Unix milliseconds. */
+export interface PrivacyRequest {
+  request_id: string;
+  account_id: string;
+  kind: PrivacyRequestKind;
+  status: PrivacyRequestStatus;
+  /** One sentence about what was prepared; null before. */
+  plan: string | null;
+  /** Why or how it was closed; null while it is open. */
+  note: string | null;
+  /** Null while it is open. */
+  closed_by: string | null;
+  /** Of an export while it is prepared; null before. */
+  progress: ExportProgress | null;
+  /** What an erasure removed; null before, for an export, and for erasures before this was recorded. */
+  removed: ErasureCounts | null;
+  created_at_ms: number;
+  ready_at_ms: number | null;
+  closed_at_ms: number | null;
+}
+
+/** `changed` is false if the request already had the status. */
+interface RequestMove {
+  request: PrivacyRequest;
+  changed: boolean;
+}
+
+const OPEN = readScript(import.meta.url, 'open-request.lua', 5);
+const MOVE = readScript(import.meta.url, 'move-request.lua', 3);
+const ID_LENGTH = 16;
+const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
+  export: 'This export is not prepared yet. It can be closed as done when its file is ready.',
+  erasure: 'This erasure was not carried out. Only the erasure itself closes its request as done.',
+};
+
+export class PrivacyRequestStore {
+  readonly #deps: StoreDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** Opens a request, or returns the account's open one of that kind. */
+  async open(account_id: string, kind: PrivacyRequestKind): Promise<PrivacyRequest> {
+    const { now, random } = this.#deps;
+    const request_id = `req_${randomId(ID_LENGTH, random)}`;
+    const [, id] = await this.#run(OPEN, [
+      redisKeys.request(request_id),
+      redisKeys.requests,
+      redisKeys.openRequests,
+      redisKeys.accountRequests(account_id),
+      redisKeys.requestNow(account_id, kind),
+      now(),
+      request_id,
+      account_id,
+      kind,
+    ]);
+    return this.get(String(id));
+  }
+
+  /** @param plan one sentence about what was prepared */
+  async markReady(request_id: string, plan: string): Promise<PrivacyRequest> {
+    return (await this.#move(request_id, 'ready', { note: plan, by: 'system' })).request;
+  }
+
+  /**
+   * Closes a request that was carried out. `changed` is false if it already was.
+   * @param removed required for an erasure
+   * @throws {AccountError} `request_unknown`; `request_state` if it was closed as failed, or was not carried out.
+   */
+  complete(
+    request_id: string,
+    closing: { note?: string; by: string; removed?: ErasureCounts },
+  ): Promise<RequestMove> {
+    return this.#move(request_id, 'done', closing);
+  }
+
+  /** Closes a request that is not carried out. @throws {AccountError} `request_unknown`; `request_state` if it is done. */
+  fail(request_id: string, closing: { note?: string; by: string }): Promise<RequestMove> {
+    return this.#move(request_id, 'failed', closing);
+  }
+
+  /** How far the preparation of an export is. */
+  async setProgress(request_id: string, progress: ExportProgress): Promise<void> {
+    const { redis } = this.#deps;
+    const key = redisKeys.request(request_id);
+    await redis.hset(key, 'progress', JSON.stringify(progress)).catch(throwUnavailable);
+  }
+
+  /** Records what an erasure will remove, and returns the record of the first attempt. */
+  async recordFound(request_id: string, found: ErasureCounts): Promise<ErasureCounts> {
+    const { redis } = this.#deps;
+    const key = redisKeys.request(request_id);
+    await redis.hsetnx(key, 'found', JSON.stringify(found)).catch(throwUnavailable);
+    const first = await redis.hget(key, 'found').catch(throwUnavailable);
+    return first === null ? found : JSON.parse(first);
+  }
+
+  async #move(
+    request_id: string,
+    to: PrivacyRequestStatus,
+    { note = '', by, removed }: { note?: string; by: string; removed?: ErasureCounts },
+  ): Promise<RequestMove> {
+    const { account_id, kind } = await this.get(request_id);
+    const [result, status] = await this.#run(MOVE, [
+      redisKeys.request(request_id),
+      redisKeys.openRequests,
+      redisKeys.requestNow(account_id, kind),
+      this.#deps.now(),
+      request_id,
+      to,
+      note.trim(),
+      by,
+      removed ? JSON.stringify(removed) : '',
+    ]);
+    if (result === 'unknown') throw unknownRequest(request_id);
+    if (result === 'refused')
+      throw new AccountError('request_state', `A request that is ${String(status)} cannot become ${to}.`);
+    if (result === 'not_carried_out') throw new AccountError('request_state', NOT_CARRIED_OUT[kind]);
+    return { request: await this.get(request_id), changed: result === 'changed' };
+  }
+
+  /** @throws {AccountError} `request_unknown` */
+  async get(request_id: string): Promise<PrivacyRequest> {
+    const hash = await this.#deps.redis.hgetall(redisKeys.request(request_id)).catch(throwUnavailable);
+    const request = requestFrom(request_id, hash);
+    if (!request) throw unknownRequest(request_id);
+    return request;
+  }
+
+  /** Whether the account has an open request of that kind. */
+  async hasOpen(account_id: string, kind: PrivacyRequestKind): Promise<boolean> {
+    const name = redisKeys.requestNow(account_id, kind);
+    return (await this.#deps.redis.exists(name).catch(throwUnavailable)) === 1;
+  }
+
+  /** Open requests of all accounts, oldest first. */
+  listOpen(): Promise<PrivacyRequest[]> {
+    return this.#list(redisKeys.openRequests);
+  }
+
+  /** All requests of an account, oldest first. */
+  listOf(account_id: string): Promise<PrivacyRequest[]> {
+    return this.#list(redisKeys.accountRequests(account_id));
+  }
+
+  async #list(key: string): Promise<PrivacyRequest[]> {
+    const ids = await this.#deps.redis.zrange(key, '0', '-1').catch(throwUnavailable);
+    return Promise.all(ids.map((request_id) => this.get(request_id)));
+  }
+}
+
+function requestFrom(request_id: string, hash: Record<string, string>): PrivacyRequest | null {
+  const time = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+  if (!hash.status) return null;
+  return {
+    request_id,
+    account_id: hash.account_id ?? '',
+    kind: hash.kind as PrivacyRequestKind,
+    status: hash.status as PrivacyRequestStatus,
+    plan: hash.plan ?? null,
+    note: hash.note ?? null,
+    closed_by: hash.by ?? null,
+    progress: hash.progress === undefined ? null : JSON.parse(hash.progress),
+    removed: hash.removed === undefined ? null : JSON.parse(hash.removed),
+    created_at_ms: Number(hash.created_at_ms),
+    ready_at_ms: time(hash.ready_at_ms),
+    closed_at_ms: time(hash.closed_at_ms),
+  };
+}
+
+const unknownRequest = (request_id: string): AccountError =>
+  new AccountError('request_unknown', `There is no request ${request_id}.`);

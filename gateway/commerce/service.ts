@@ -1,0 +1,195 @@
+/**
+ * The account service of a gateway: stores, payment, mail, and the worker of account jobs. Several gateways can run
+ * one each; every job is done by one of them.
+ */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
+import type { CreditPack } from '../../data/schema/curated.ts';
+import { contactOf } from '../api/http/server/contact.ts';
+import { AccountStore } from './accounts/account-store.ts';
+import { FreeGrants } from './accounts/free-grants.ts';
+import { Onboarding } from './accounts/onboarding.ts';
+import { Archive } from './archive/archive.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import { BillingStore, type Country, readCountries } from './invoices/billing-details.ts';
+import { salesTermsOf } from './invoices/sales-terms.ts';
+import { ChangeAlerts, type ServedEditions } from './notifications/alerts/change-alerts.ts';
+import { SpendingAlerts } from './notifications/alerts/spending-alerts.ts';
+import { BalanceAlerts } from './notifications/balance-alerts.ts';
+import { GivenUpJobs } from './notifications/jobs/given-up.ts';
+import { createJobHandlers } from './notifications/jobs/handlers.ts';
+import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './notifications/jobs/queue.ts';
+import { createMailer, type Mailer } from './notifications/mail/mailer.ts';
+import { SignedLinks } from './notifications/mail/signed-links.ts';
+import { ExpiringKeys } from './notifications/notices/expiring-keys.ts';
+import { Notices } from './notifications/notices/notices.ts';
+import { OperatorAlerts } from './notifications/operator-alerts/operator-alerts.ts';
+import { openWebhooks, type Webhooks } from './notifications/webhooks/webhooks.ts';
+import { readPacks } from './orders/order-store.ts';
+import { createStripePayment, type StripePayment } from './orders/stripe.ts';
+import { EmailChanges } from './people/email-changes.ts';
+import { Invitations } from './people/invitations.ts';
+import { MemberStore } from './people/member-store.ts';
+import { PersonStore } from './people/person-store.ts';
+import { ExportFiles } from './privacy/export-files.ts';
+import { PrivacyService } from './privacy/privacy-service.ts';
+import { PrivacyRequestStore } from './privacy/request-store.ts';
+import { PasswordHasher } from './sign-in/passwords.ts';
+
+/** Longest wait for an unreachable Redis while stopping. */
+const STOP_TIMEOUT_MS = 3_000;
+
+export interface AccountServiceDependencies {
+  /** With the URL of the Redis in use, private or not. */
+  settings: Settings;
+  /** A connection that no paid request uses. */
+  redis: RedisClient;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** Public base URL, without a trailing slash. */
+  publicUrl: () => string;
+  /** Whose changes holders are told of. Default: none. */
+  served?: ServedEditions;
+  /** Default: from the settings. */
+  mailer?: Mailer;
+  /** Default: from the settings; then `stop` closes it. */
+  archive?: Archive;
+  /** Default: at full cost. */
+  passwords?: PasswordHasher;
+}
+
+export interface AccountService {
+  settings: Settings;
+  redis: RedisClient;
+  now: () => number;
+  log: Logger;
+  publicUrl: () => string;
+  packs: readonly CreditPack[];
+  /** Countries that billing details can name. */
+  countries: readonly Country[];
+  billing: BillingStore;
+  accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
+  invitations: Invitations;
+  emailChanges: EmailChanges;
+  audit: AuditLog;
+  alerts: BalanceAlerts;
+  spendingAlerts: SpendingAlerts;
+  changeAlerts: ChangeAlerts;
+  webhooks: Webhooks;
+  onboarding: Onboarding;
+  operatorAlerts: OperatorAlerts;
+  requests: PrivacyRequestStore;
+  privacy: PrivacyService;
+  /** Null if the settings disable it. */
+  stripe: StripePayment | null;
+  mailer: Mailer;
+  jobs: JobProducer;
+  givenUpJobs: GivenUpJobs;
+  handlers: JobHandlers;
+  passwords: PasswordHasher;
+  startWorker(): void;
+  /** Schedules the periodic jobs; each run is done by one of all workers. Idempotent; rejects without Redis. */
+  scheduleJobs(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @throws {CuratedError} if credit packs or countries cannot be read. */
+export async function openAccountService(dependencies: AccountServiceDependencies): Promise<AccountService> {
+  const { settings, redis, now, log, publicUrl } = dependencies;
+  const packs = await readPacks(settings.CURATED_DIR);
+  const countries = await readCountries(settings.CURATED_DIR);
+  const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
+  const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
+  const jobs = new JobQueue(redis);
+  const givenUpJobs = new GivenUpJobs(redis);
+  const stops: (() => Promise<unknown>)[] = [() => jobs.close(), () => givenUpJobs.close()];
+  if (!dependencies.archive) stops.push(() => archive.close());
+
+  const store = { redis, now, random: randomBytes };
+  const accounts = new AccountStore({ ...store, packs, archive, terms: salesTermsOf(settings) });
+  const billing = new BillingStore(store);
+  const persons = new PersonStore(store);
+  const members = new MemberStore(store, persons);
+  const alerts = new BalanceAlerts(redis);
+  const spendingAlerts = new SpendingAlerts(redis);
+  const changeAlerts = new ChangeAlerts(redis, dependencies.served ?? { current: () => null });
+  const webhooks = openWebhooks(store, settings);
+  stops.push(() => webhooks.close());
+  const audit = new AuditLog(redis, now, archive);
+  const requests = new PrivacyRequestStore(store);
+  const exports = new ExportFiles(settings.EXPORT_DIR);
+  const held = { accounts, persons, members, alerts, requests, audit, archive, exports, mailer, log };
+  const privacy = new PrivacyService({ ...store, ...held });
+  const links = new SignedLinks(store);
+  const freeGrant = settings.FREE_GRANT;
+  const bounds = { perRange: settings.FREE_GRANTS_PER_RANGE, perDomain: settings.FREE_GRANTS_PER_DOMAIN };
+  const freeGrants = new FreeGrants(store, bounds);
+  const parties = { accounts, persons, links, mailer, jobs };
+  const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
+  const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
+  const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
+  const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
+  const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
+  stops.push(() => operatorAlerts.close());
+  const contact = (): string => contactOf(settings, publicUrl());
+  const told = { redis, now, accounts, persons, members, jobs, mailer, publicUrl, contact };
+  const parts = {
+    notices: new Notices(told),
+    expiringKeys: new ExpiringKeys(told),
+    accounts,
+    alerts,
+    spendingAlerts,
+    changeAlerts,
+    webhooks,
+    audit,
+    onboarding,
+    invitations,
+    emailChanges,
+    operatorAlerts,
+    requests,
+    privacy,
+    jobs,
+    mailer,
+    publicUrl,
+  };
+  const handlers = createJobHandlers(parts);
+  return {
+    ...parts,
+    ...{
+      settings,
+      redis,
+      now,
+      log,
+      packs,
+      countries,
+      billing,
+      persons,
+      members,
+      stripe,
+      handlers,
+      givenUpJobs,
+    },
+    passwords: dependencies.passwords ?? new PasswordHasher(),
+    startWorker() {
+      const blocking = connectRedis(settings, log, 'jobs');
+      stops.push(async () => blocking.disconnect());
+      const worker = startJobWorker(blocking, handlers, log);
+      stops.push(() => worker.stop());
+      const sending = connectRedis(settings, log, 'jobs');
+      stops.push(async () => sending.disconnect());
+      const sender = webhooks.startWorker(sending, log);
+      stops.push(() => sender.stop());
+    },
+    scheduleJobs: () => jobs.schedule(settings.NIGHTLY_CRON),
+    async stop() {
+      for (const stop of stops.toReversed())
+        await Promise.race([stop().catch(() => {}), pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    },
+  };
+}

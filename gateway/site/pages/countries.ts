@@ -1,0 +1,69 @@
+/** `/countries`: all countries by region, or those of a region, an income group or a group such as the EU. */
+import { z } from 'zod';
+import type { CountryRecord } from '../../../data/schema/records.ts';
+import { GROUPS, servedMembers } from '../../api/operations/catalogue/country-groups.ts';
+import { text } from '../../api/operations/parameters/parameters.ts';
+import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { definePage } from '../page.ts';
+
+const NO_REGION = 'Other places';
+
+interface Filter {
+  region?: string | undefined;
+  income?: string | undefined;
+  group?: string | undefined;
+}
+
+export const countries = definePage({
+  path: '/countries',
+  query: z.object({ region: text().optional(), income: text().optional(), group: text().optional() }),
+  show({ edition, query }) {
+    const all = edition.countries.map(({ record }) => record);
+    const shown = matching(edition, all, query);
+    const regions = [...Map.groupBy(shown, ({ region }) => region ?? NO_REGION)].sort(([a], [b]) =>
+      compareRegions(a, b),
+    );
+    const group = query.group === undefined ? undefined : GROUPS.get(query.group);
+    const isWhole = shown.length === all.length;
+    return {
+      template: 'countries.njk',
+      title: group ? `Countries: ${group.name}` : 'Countries',
+      description: `Profiles of ${all.length} countries: population, economy, health, education, environment and more, each figure with its source.`,
+      section: 'countries',
+      ...(isWhole && { canonical: '/countries' }),
+      data: {
+        regions: regions.map(([name, members]) => ({ name, members })),
+        count: shown.length,
+        choices: {
+          regions: namesOf(all, ({ region }) => region),
+          incomes: namesOf(all, ({ income_group }) => income_group),
+          groups: [...GROUPS.values()].map(({ id, name }) => ({ id, name })),
+        },
+        chosen: { region: query.region ?? '', income: query.income ?? '', group: query.group ?? '' },
+        group: group ?? null,
+      },
+    };
+  },
+});
+
+/** An empty choice is none: a form sends all its fields. */
+function matching(
+  edition: Edition,
+  all: readonly CountryRecord[],
+  { region, income, group }: Filter,
+): CountryRecord[] {
+  const known = group ? GROUPS.get(group) : undefined;
+  const members = new Set(known === undefined ? [] : servedMembers(known, edition));
+  return all.filter(
+    (country) =>
+      (!region || country.region === region) &&
+      (!income || country.income_group === income) &&
+      (!group || members.has(country.iso3)),
+  );
+}
+
+const compareRegions = (a: string, b: string): number =>
+  Number(a === NO_REGION) - Number(b === NO_REGION) || a.localeCompare(b, 'en');
+
+const namesOf = (all: readonly CountryRecord[], pick: (country: CountryRecord) => string | null): string[] =>
+  [...new Set(all.map(pick))].filter((name) => name !== null).sort();

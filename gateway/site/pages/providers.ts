@@ -1,0 +1,106 @@
+/** `/providers` and `/providers/{provider_id}`: who publishes the figures, under which terms, and how fresh they are. */
+import { z } from 'zod';
+import type { FreshnessRecord, ProviderCredit } from '../../../data/schema/records.ts';
+import { integer } from '../../api/operations/parameters/parameters.ts';
+import type { Catalogue, CatalogueItem } from '../../api/snapshot/editions/catalogue.ts';
+import { freshnessOf } from '../../api/snapshot/editions/freshness.ts';
+import { hitOf } from '../hits.ts';
+import { missingPage } from '../missing.ts';
+import { definePage, type Shown } from '../page.ts';
+import { listPage, withQuery } from '../paging.ts';
+import { topicName, topicsOf } from '../topics.ts';
+
+const PAGE_MAX = 1_000_000;
+
+export const providers = definePage({
+  path: '/providers',
+  async show({ edition }): Promise<Shown> {
+    const [catalogue, freshness] = [await edition.wholeCatalogue(), await freshnessOf(edition)];
+    const listed = freshness.flatMap((record) => {
+      const items = indicatorsOf(catalogue, record.provider_id);
+      const [first] = items;
+      return first === undefined
+        ? []
+        : [{ credit: first.record.provider, freshness: record, indicators: items.length }];
+    });
+    return {
+      template: 'providers.njk',
+      title: 'Providers',
+      description: `The sources of all figures: ${listed.map(({ credit }) => credit.name).join(', ')}; their licences, credit lines and when they were last loaded.`,
+      section: 'none',
+      canonical: '/providers',
+      data: { providers: listed.sort((a, b) => b.indicators - a.indicators) },
+    };
+  },
+});
+
+export const provider = definePage({
+  path: '/providers/{provider_id}',
+  pathParameters: { provider_id: { description: 'Provider id', schema: { minLength: 1 } } },
+  query: z.object({ page: integer({ min: 1, max: PAGE_MAX }).optional() }),
+  async show({ edition, path: { provider_id: id = '' }, query: { page = 1 } }): Promise<Shown> {
+    const items = indicatorsOf(await edition.wholeCatalogue(), id);
+    const [first] = items;
+    if (first === undefined)
+      return missingPage('provider', id, { path: '/providers', label: 'All providers' });
+    const credit = first.record.provider;
+    const path = `/providers/${id}`;
+    const list = listPage(items, page, path);
+    if (list === undefined) return missingPage('page', String(page), { path: path, label: credit.name });
+    const freshness = (await freshnessOf(edition)).find(({ provider_id }) => provider_id === id);
+    const topics = await topicsOf(edition);
+    return {
+      template: 'provider.njk',
+      title: page === 1 ? credit.name : `${credit.name}, page ${page}`,
+      description: `${items.length} indicators of ${credit.name}: licence, credit line, and how fresh they are.`,
+      section: 'none',
+      canonical: withQuery(path, { page: page === 1 ? undefined : page }),
+      structured: structuredCatalogue(credit, items.length),
+      data: {
+        provider: credit,
+        freshness: freshness === undefined ? null : shownFreshness(freshness),
+        licences: licencesOf(items),
+        topics: countsBy(items, ({ record }) => record.topic).map(([slug, count]) => ({
+          name: topicName(topics, slug),
+          href: withQuery('/indicators', { provider: id, topic: slug }),
+          count,
+        })),
+        list: { ...list, items: list.items.map(hitOf) },
+      },
+    };
+  },
+});
+
+const indicatorsOf = (catalogue: Catalogue, provider: string): readonly CatalogueItem[] =>
+  catalogue.listed('name', 'asc', { provider });
+
+const shownFreshness = ({ upstream, ...record }: FreshnessRecord) => ({
+  ...record,
+  upstream: upstream.map(({ name, url = null, note = null }) => ({ name, url, note })),
+});
+
+/** Most frequent first. */
+function countsBy(
+  items: readonly CatalogueItem[],
+  keyOf: (item: CatalogueItem) => string,
+): [string, number][] {
+  const groups = Map.groupBy(items, keyOf);
+  return [...groups].map(([key, group]): [string, number] => [key, group.length]).sort((a, b) => b[1] - a[1]);
+}
+
+const licencesOf = (items: readonly CatalogueItem[]) =>
+  [...Map.groupBy(items, ({ record }) => `${record.licence}\n${record.access_tier}`).values()]
+    .flatMap((group) => {
+      const record = group[0]?.record;
+      return record ? [{ record, count: group.length }] : [];
+    })
+    .sort((a, b) => b.count - a.count);
+
+const structuredCatalogue = ({ name, licence_url }: ProviderCredit, indicators: number): object => ({
+  '@context': 'https://schema.org',
+  '@type': 'DataCatalog',
+  name: `Indicators of ${name}`,
+  description: `${indicators} indicators of ${name}, by country and year.`,
+  creator: { '@type': 'Organization', name },
+  ...(licence_url !== null && { license: licence_url }),
+});

@@ -1,0 +1,105 @@
+/**
+ * `/sitemap.xml` and the lists that it names, for search engines. A list holds one kind of page, or a part of it, so that
+ * none grows with the number of indicators.
+ */
+
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import { escapedXml } from '../../api/encoders/documents/xml.ts';
+import type { Operation } from '../../api/operations/operation.ts';
+import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { type Asset, defineAsset, type PageInput } from '../page.ts';
+import type { ServiceFacts } from '../service-facts.ts';
+
+const PART = 1_000;
+const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
+
+/** Pages whose paths are a prefix and a label; labels need no encoding. */
+interface Kind {
+  name: string;
+  prefix: string;
+  labels(edition: Edition): readonly string[] | Promise<readonly string[]>;
+}
+
+/** @param pages all of the site: those without parameters are listed, the others decide which kinds there are. */
+export function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
+  const kinds = kindsOf(pages);
+  return [index(baseUrl, kinds), list(baseUrl, kinds)];
+}
+
+const index = (baseUrl: string, kinds: readonly Kind[]): Operation =>
+  defineAsset({
+    path: '/sitemap.xml',
+    async make({ edition }) {
+      const day = edition.generatedAt.slice(0, 10);
+      const parts = kinds.map(async ({ name, labels }) => {
+        const count = Math.ceil((await labels(edition)).length / PART);
+        return Array.from({ length: count }, (_none, part) => `${name}-${part + 1}.xml`);
+      });
+      const entries = (await Promise.all(parts))
+        .flat()
+        .map(
+          (file) =>
+            `<sitemap><loc>${escapedXml(`${baseUrl}/sitemaps/${file}`)}</loc><lastmod>${day}</lastmod></sitemap>`,
+        );
+      return xml('sitemapindex', entries);
+    },
+  });
+
+const list = (baseUrl: string, kinds: readonly Kind[]): Operation =>
+  defineAsset({
+    path: '/sitemaps/{list}',
+    pathParameters: { list: { description: 'Kind of page and number of the part' } },
+    async make({ edition, path }: PageInput<unknown>) {
+      const [, name, part] = /^([a-z]+)-([1-9]\d{0,3})\.xml$/.exec(path.list ?? '') ?? [];
+      const kind = kinds.find((one) => one.name === name);
+      const start = (Number(part) - 1) * PART;
+      const labels = (await kind?.labels(edition))?.slice(start, start + PART) ?? [];
+      if (kind === undefined || labels.length === 0) return undefined;
+      const entries = labels.map(
+        (label) => `<url><loc>${escapedXml(baseUrl + kind.prefix + label)}</loc></url>`,
+      );
+      return xml('urlset', entries);
+    },
+  });
+
+function kindsOf(pages: readonly Operation[]): Kind[] {
+  const paths = pages.map(({ path }) => path);
+  const plain = paths.filter((path) => !path.includes('{') && !HAS_EXTENSION.test(path));
+  const kinds: Kind[] = [
+    { name: 'indicators', prefix: '/indicators/', labels: indicatorIds },
+    {
+      name: 'countries',
+      prefix: '/countries/',
+      labels: ({ countries }) => countries.map(({ record }) => record.iso3),
+    },
+    { name: 'topics', prefix: '/topics/', labels: (edition) => distinct(edition, ({ topic }) => topic) },
+    {
+      name: 'providers',
+      prefix: '/providers/',
+      labels: (edition) => distinct(edition, ({ provider }) => provider.id),
+    },
+  ];
+  return [
+    { name: 'pages', prefix: '', labels: () => plain },
+    ...kinds.filter(({ prefix }) => paths.some((path) => path.startsWith(`${prefix}{`))),
+  ];
+}
+
+/** Files, which are no pages. */
+const HAS_EXTENSION = /\.[a-z]+$/;
+
+const indicatorIds = async (edition: Edition): Promise<string[]> => [
+  ...(await edition.wholeCatalogue()).indicators.keys(),
+];
+
+async function distinct(edition: Edition, labelOf: (record: IndicatorRecord) => string): Promise<string[]> {
+  const { indicators } = await edition.wholeCatalogue();
+  const labels = new Set<string>();
+  for (const { record } of indicators.values()) labels.add(labelOf(record));
+  return [...labels];
+}
+
+function xml(root: string, entries: readonly string[]): Asset {
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n<${root} xmlns="${NAMESPACE}">\n${entries.join('\n')}\n</${root}>\n`;
+  return { bytes: Buffer.from(text), mediaType: 'application/xml; charset=utf-8' };
+}

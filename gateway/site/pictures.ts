@@ -1,0 +1,112 @@
+/** Pictures of what an edition holds. Each is undefined where there is nothing to show. */
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { Edition } from '../api/snapshot/editions/edition.ts';
+import { barChart } from './charts/bars.ts';
+import { labelsOf, type Picture } from './charts/frame.ts';
+import { lineChart } from './charts/lines.ts';
+import { type WorldMap, worldMap } from './charts/map.ts';
+import { pairsOf, scatterChart } from './charts/scatter.ts';
+import { histories, latestYear, type YearFigures, yearFigures } from './series.ts';
+
+interface MapSubject {
+  /** Default the latest, the only one whose figures a map says. */
+  year?: number | undefined;
+  /** Path of the file of outlines; default: they stand in the picture. */
+  outlines?: string | undefined;
+}
+
+type MapPicture = Picture & { drawing: WorldMap };
+
+export async function mapPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  { year: asked, outlines }: MapSubject,
+): Promise<MapPicture | undefined> {
+  const year = asked ?? latestYear(indicator);
+  return year === null
+    ? undefined
+    : mapOfYear(indicator, await yearFigures(edition, indicator, year), outlines);
+}
+
+/** @param outlines as in `MapSubject` */
+export function mapOfYear(
+  indicator: IndicatorRecord,
+  held: YearFigures,
+  outlines: string | undefined,
+): MapPicture | undefined {
+  const { year, figures } = held;
+  if (figures.length === 0) return undefined;
+  return {
+    drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latestYear(indicator) }),
+    labels: labelsOf(indicator, [year, year]),
+  };
+}
+
+export async function linesPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<Picture | undefined> {
+  const held = await histories(edition, indicator, countries);
+  const years = held.flatMap(({ points }) => points.map(({ year }) => year));
+  if (years.length === 0) return undefined;
+  return {
+    drawing: lineChart(held, indicator.unit),
+    labels: labelsOf(indicator, [Math.min(...years), Math.max(...years)]),
+  };
+}
+
+/** @param around the country in the middle; default the first ones of the ranking */
+export async function barsPicture(
+  edition: Edition,
+  indicator: IndicatorRecord,
+  around: CountryRecord | undefined,
+): Promise<Picture | undefined> {
+  const year = latestYear(indicator);
+  if (year === null) return undefined;
+  const held = await yearFigures(edition, indicator, year);
+  return {
+    drawing: barChart(held, { unit: indicator.unit, around: around?.iso3 }),
+    labels: labelsOf(indicator, [year, year]),
+  };
+}
+
+interface ScatterPicture extends Picture {
+  /** The newest year that both indicators have. */
+  year: number;
+  /** Of countries that have both figures. */
+  count: number;
+}
+
+/** @param chosen countries that are named */
+export async function scatterPicture(
+  edition: Edition,
+  [across, up]: readonly [IndicatorRecord, IndicatorRecord],
+  chosen: readonly CountryRecord[],
+): Promise<ScatterPicture | undefined> {
+  const [first, second] = [latestYear(across), latestYear(up)];
+  if (first === null || second === null) return undefined;
+  const year = Math.min(first, second);
+  const [figuresAcross, figuresUp] = await Promise.all([
+    yearFigures(edition, across, year),
+    yearFigures(edition, up, year),
+  ]);
+  const pairs = pairsOf(figuresAcross, figuresUp);
+  if (pairs.length === 0) return undefined;
+  const codes = chosen.map(({ iso3 }) => iso3);
+  const sources = new Set([across, up].map((each) => labelsOf(each, [year, year]).source));
+  return {
+    year,
+    count: pairs.length,
+    drawing: scatterChart(pairs, { across: axisTitle(across), up: axisTitle(up), chosen: codes }),
+    labels: {
+      title: `${up.name} and ${across.name}`,
+      subtitle: String(year),
+      source: [...sources].join('; '),
+    },
+  };
+}
+
+/** Many names end with the unit. */
+const axisTitle = ({ name, unit }: IndicatorRecord): string =>
+  unit === null || name.includes(`(${unit}`) ? name : `${name} (${unit})`;

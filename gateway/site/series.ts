@@ -1,0 +1,128 @@
+/** Figures of one indicator for pages: all countries in one year, or the history of some. They are those of the API. */
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { Edition } from '../api/snapshot/editions/edition.ts';
+import {
+  type ColumnArrays,
+  countRows,
+  type IndicatorColumns,
+  NO_DELTA,
+  NO_RANK,
+  type RowFilter,
+} from '../api/snapshot/rows/indicator-columns.ts';
+
+export interface Figure {
+  value: number;
+  ciLo: number | null;
+  ciHi: number | null;
+  /** Null for indicators that are not ranked, and for projections. */
+  rank: number | null;
+  /** Rank last year minus rank this year: positive is up. */
+  rankDelta: number | null;
+  projected: boolean;
+}
+
+export interface CountryFigure extends Figure {
+  country: CountryRecord;
+}
+
+/** Every country that has a figure of one year. */
+export interface YearFigures {
+  year: number;
+  /** By rank, then by name; without ranks by value, largest first. */
+  figures: readonly CountryFigure[];
+  /** Countries without one, by name. */
+  missing: readonly CountryRecord[];
+}
+
+/** The year that `latest` means in the API; null for a series without any. */
+export const latestYear = ({ coverage }: IndicatorRecord): number | null =>
+  coverage?.latest_year ?? coverage?.yr_max ?? null;
+
+/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function yearFigures(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  year: number,
+): Promise<YearFigures> {
+  const held = await columnsOf(edition, id, { from: year, to: year });
+  const figures: CountryFigure[] = [];
+  const missing: CountryRecord[] = [];
+  for (const { record: country } of edition.countries) {
+    const figure = figureAt(held.columns, held.rowOf(country.iso3, year));
+    if (figure === null) missing.push(country);
+    else figures.push({ country, ...figure });
+  }
+  return { year, figures: figures.sort(byRank), missing };
+}
+
+/** The sort is stable, and countries come by name. */
+const byRank = (a: CountryFigure, b: CountryFigure): number =>
+  a.rank === null && b.rank === null ? b.value - a.value : (a.rank ?? Infinity) - (b.rank ?? Infinity);
+
+export interface Point extends Figure {
+  year: number;
+}
+
+/** The figures of one country, oldest first; years without one are left out. */
+export interface History {
+  country: CountryRecord;
+  points: readonly Point[];
+}
+
+/** Of countries that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function histories(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<History[]> {
+  const codes = countries.map(({ iso3 }) => iso3).sort();
+  const held = await columnsOf(edition, id, { countries: codes });
+  return countries.map((country) => {
+    const points: Point[] = [];
+    for (const { start, end } of held.select({ countries: [country.iso3] })) {
+      for (let row = start; row < end; row++) {
+        const figure = figureAt(held.columns, row);
+        if (figure !== null) points.push({ year: held.columns.year[row] as number, ...figure });
+      }
+    }
+    return { country, points };
+  });
+}
+
+/** How many rows the API has of some countries. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function countRowsOf(
+  edition: Edition,
+  { id }: IndicatorRecord,
+  countries: readonly CountryRecord[],
+): Promise<number> {
+  const filter = { countries: countries.map(({ iso3 }) => iso3).sort() };
+  const held = await columnsOf(edition, id, filter);
+  return countRows(held.select(filter));
+}
+
+/** Columns that hold at least the rows that pass, from the excerpt where it has them. */
+async function columnsOf(edition: Edition, id: string, filter: RowFilter): Promise<IndicatorColumns> {
+  const excerpt = await edition.excerpt(id);
+  return excerpt?.covers(filter) ? excerpt.columns : edition.observations.columns(id, filter);
+}
+
+/** Null where there is no value. */
+function figureAt(columns: ColumnArrays, row: number): Figure | null {
+  const value = numberAt(columns.value, row);
+  if (value === null) return null;
+  const rank = columns.rank[row] ?? NO_RANK;
+  const delta = columns.rankDelta[row] ?? NO_DELTA;
+  return {
+    value,
+    ciLo: numberAt(columns.ciLo, row),
+    ciHi: numberAt(columns.ciHi, row),
+    rank: rank === NO_RANK ? null : rank,
+    rankDelta: delta === NO_DELTA ? null : delta,
+    projected: columns.projected[row] === 1,
+  };
+}
+
+function numberAt(column: Float64Array | null, row: number): number | null {
+  const value = column?.[row];
+  return value === undefined || Number.isNaN(value) ? null : value;
+}

@@ -1,0 +1,88 @@
+/** Every format read by software of others: value by value what the JSON answer to the same call holds. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
+import { FORMATS } from '../../../../gateway/api/encoders/registry.ts';
+import { installPackages, pythonPath } from '../../../python-packages.ts';
+import { BUILD_WITHIN_MS, buildStarter } from '../../../shared-builds.ts';
+import { Service } from '../../service.ts';
+import { type DataCall, queryOf } from '../../shape/expected-data.ts';
+import { generatedCalls } from '../../shape/generated-calls.ts';
+
+const PACKAGES = [
+  'pandas==3.1.1',
+  'polars==2.1.0',
+  'pyarrow==26.0.1',
+  'duckdb==2.0.0',
+  'sdmx1==2.28.0',
+  'openpyxl==3.1.5',
+];
+const READER = join(import.meta.dirname, 'read_formats.py');
+const CALLS = 200;
+/** Of which rankings. */
+const RANKINGS = 40;
+/** Limits for what hangs: a busy machine takes minutes. */
+const INSTALLED_WITHIN_MS = 900_000;
+const READ_WITHIN_MS = 900_000;
+
+let service: Service;
+let key: string;
+let folder: string;
+let calls: DataCall[];
+let rankings: string[];
+
+beforeAll(async () => {
+  await installPackages(PACKAGES);
+  folder = await mkdtemp(join(tmpdir(), 'alm-formats-'));
+  const { snapshots } = await buildStarter();
+  service = await Service.start({ snapshots });
+  ({ key } = await service.account({ credits: 100_000_000 }));
+  const countries: CountryRecord[] = (await service.get('/v1/countries')).json.data;
+  const indicators: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
+  calls = fc.sample(generatedCalls({ countries, indicators }), CALLS - RANKINGS);
+  const open = indicators.filter(({ access_tier, no_rank }) => access_tier === 'open' && !no_rank);
+  rankings = open.slice(0, RANKINGS).map(({ id }) => id);
+}, INSTALLED_WITHIN_MS + BUILD_WITHIN_MS);
+afterAll(async () => {
+  await service?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true });
+});
+
+/** Writes the answers to one call, a file for each format that has one. */
+async function keep(number: number, url: string): Promise<void> {
+  for (const format of FORMATS) {
+    const answer = await service.get(`${url}format=${format}`, { key });
+    if (answer.status === 422) expect(answer.json.detail[0].loc).toEqual(['query', 'format']);
+    else {
+      expect(answer.status).toBe(200);
+      await writeFile(join(folder, `${number}.${format}`), answer.bytes);
+    }
+  }
+}
+
+test(
+  'equal to the JSON answer, nulls and doubles included',
+  async () => {
+    const urls = [
+      ...calls.map((call) => `/v1/data?${queryOf(call)}&`),
+      ...rankings.map((id) => `/v1/rankings/${id}?`),
+    ];
+    for (const [number, url] of urls.entries()) await keep(number, url);
+    const { status, stdout, stderr } = spawnSync(
+      'env',
+      [`PYTHONPATH=${pythonPath(PACKAGES)}`, 'python3', READER, folder],
+      { encoding: 'utf8' },
+    );
+    expect(status, stderr).toBe(0);
+    const compared: Record<string, number> = JSON.parse(stdout);
+    for (const cells of Object.values(compared)) expect(cells).toBeGreaterThan(1_000);
+    expect(Object.keys(compared).toSorted()).toEqual([
+      ...['csv', 'duckdb', 'openpyxl', 'pandas', 'polars', 'pyarrow', 'sdmx1'],
+    ]);
+  },
+  READ_WITHIN_MS,
+);

@@ -1,0 +1,61 @@
+/** Requests that announce a kind of body and have none: whoever reads it finds it empty, and nobody waits for it. */
+import { connect } from 'node:net';
+import formbody from '@fastify/formbody';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readSettings } from '../../../../data/runtime/settings.ts';
+import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
+
+let app: FastifyInstance;
+let port: number;
+
+beforeEach(async () => {
+  app = createHttpServer({ settings: readSettings(), log: pino({ level: 'silent' }), randomId: () => 'any' });
+  await app.register(formbody);
+  app.post('/echo', (request) => ({ body: request.body ?? null }));
+  app.get('/echo', () => ({ body: 'of a GET' }));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  port = (app.server.address() as { port: number }).port;
+});
+
+afterEach(() => app.close());
+
+async function answerTo(lines: string[], body = ''): Promise<string> {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  socket.write(`${[...lines, 'Host: a', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
+  let text = '';
+  for await (const piece of socket) text += piece;
+  return text;
+}
+
+const FORM = 'Content-Type: application/x-www-form-urlencoded';
+
+it('a missing form is an empty form', async () => {
+  expect(await answerTo(['POST /echo HTTP/1.1', FORM])).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"body":\{\}\}$/);
+});
+
+it('a missing body of a type that no route reads is a client error', async () => {
+  expect(await answerTo(['POST /echo HTTP/1.1', 'Content-Type: application/json'])).toContain(
+    'HTTP/1.1 415 ',
+  );
+});
+
+it('reads a body', async () => {
+  const sent = await answerTo(['POST /echo HTTP/1.1', FORM, 'Content-Length: 3'], 'a=b');
+  expect(sent).toContain('{"body":{"a":"b"}}');
+  const chunked = await answerTo(
+    ['POST /echo HTTP/1.1', FORM, 'Transfer-Encoding: chunked'],
+    '3\r\na=b\r\n0\r\n\r\n',
+  );
+  expect(chunked).toContain('{"body":{"a":"b"}}');
+});
+
+it('answers a GET whatever body it announces or sends', async () => {
+  for (const [headers, body] of [
+    [[FORM], ''],
+    [['Content-Length: 3'], 'abc'],
+    [[], ''],
+  ] as const)
+    expect(await answerTo(['GET /echo HTTP/1.1', ...headers], body)).toContain('of a GET');
+});

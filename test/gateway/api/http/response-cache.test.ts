@@ -1,0 +1,89 @@
+/** The response cache: free answers by URL and coding, within a budget. */
+import { describe, expect, test } from 'vitest';
+import type { Preferences, Representation } from '../../../../gateway/api/http/api/representation.ts';
+import { ResponseCache } from '../../../../gateway/api/http/api/response-cache.ts';
+
+const BUDGET = 1_000_000;
+const PLAIN = '"plain"';
+const CODED = '"coded"';
+
+const answer = (bytes: number, tag = PLAIN, status: 200 | 304 = 200): Representation => ({
+  status,
+  type: 'text/plain',
+  headers: [],
+  encoding: 'identity',
+  tag,
+  edition: null,
+  body: status === 200 ? [Buffer.alloc(bytes)] : '',
+  anonymousHeaders: null,
+});
+const accept = (acceptEncoding: string, ifNoneMatch?: string): Preferences => ({
+  url: '',
+  acceptEncoding,
+  ifNoneMatch,
+  isTagged: true,
+});
+
+describe('ResponseCache', () => {
+  test('finds each coding, whole or as 304 for a matching tag', () => {
+    const cache = new ResponseCache(BUDGET);
+    const [plain, coded] = [answer(100), answer(50, CODED)];
+    cache.set('/a', accept('identity'), plain, false);
+    expect(cache.find('/a', accept('br'))).toBeNull();
+    cache.set('/a', accept('br'), coded, false);
+    expect(cache.find('/a', accept('identity'))).toBe(plain);
+    expect(cache.find('/a', accept('br, gzip'))).toBe(coded);
+    expect(cache.find('/a', accept('br', CODED))).toMatchObject({ status: 304, tag: CODED, body: '' });
+    expect(cache.find('/a', accept('br', PLAIN))).toBe(coded);
+    expect(cache.find('/b', accept('br'))).toBeNull();
+  });
+
+  test('caches a 304 without a body first, and the body once there is one', () => {
+    const cache = new ResponseCache(BUDGET);
+    const [told, whole] = [answer(0, PLAIN, 304), answer(100)];
+    cache.set('/a', accept('br', PLAIN), told, false);
+    expect(cache.find('/a', accept('br', PLAIN))).toBe(told);
+    expect(cache.find('/a', accept('br'))).toBeNull();
+    cache.set('/a', accept('br'), whole, false);
+    cache.set('/a', accept('br', PLAIN), told, false);
+    expect(cache.find('/a', accept('br'))).toBe(whole);
+    expect(cache.find('/a', accept('br', PLAIN))?.status).toBe(304);
+  });
+
+  test('evicts the least recently used answers and never exceeds the budget', () => {
+    const cache = new ResponseCache(BUDGET);
+    cache.set('/first', accept('br'), answer(200_000), false);
+    for (let other = 0; other < 20; other++) {
+      expect(cache.find('/first', accept('br'))).not.toBeNull();
+      cache.set(`/${other}`, accept('br'), answer(200_000), false);
+    }
+    const held = Array.from({ length: 20 }, (_, other) => cache.find(`/${other}`, accept('br')));
+    expect(held.filter((found) => found !== null)).toHaveLength(3);
+  });
+
+  test('bounds the number of small answers', () => {
+    const cache = new ResponseCache(BUDGET);
+    for (let at = 0; at < 10_000; at++) cache.set(`/${at}`, accept('br'), answer(1), false);
+    const held = Array.from({ length: 10_000 }, (_, at) => cache.find(`/${at}`, accept('br')));
+    const count = held.filter((found) => found !== null).length;
+    expect(count).toBeGreaterThan(100);
+    expect(count).toBeLessThan(500);
+  });
+
+  test('does not cache bodies above a quarter of the budget unless resident, nor long URLs', () => {
+    const cache = new ResponseCache(BUDGET);
+    cache.set('/large', accept('br'), answer(250_001), false);
+    cache.set('/shared', accept('br'), answer(2_000_000), true);
+    cache.set(`/${'a'.repeat(600)}`, accept('br'), answer(1), false);
+    expect(cache.find('/large', accept('br'))).toBeNull();
+    expect(cache.find('/shared', accept('br'))).not.toBeNull();
+    expect(cache.find(`/${'a'.repeat(600)}`, accept('br'))).toBeNull();
+  });
+
+  test('clear removes everything', () => {
+    const cache = new ResponseCache(BUDGET);
+    cache.set('/a', accept('br'), answer(1), false);
+    cache.clear();
+    expect(cache.find('/a', accept('br'))).toBeNull();
+  });
+});

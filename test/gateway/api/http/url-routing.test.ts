@@ -1,0 +1,296 @@
+/** Repeated URLs bypass the router and use caches; no answer may differ from that to a new URL. */
+import { createServer, type IncomingMessage } from 'node:http';
+import fc from 'fast-check';
+import Fastify from 'fastify';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { UNAVAILABLE } from '../../../../gateway/api/core/execute.ts';
+import type { Result } from '../../../../gateway/api/core/result.ts';
+import { PublicApi } from '../../../../gateway/api/http/api/public-api.ts';
+import { ResponseCache } from '../../../../gateway/api/http/api/response-cache.ts';
+import { type MatchedUrl, UrlRouteCache } from '../../../../gateway/api/http/api/url-routing.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
+import { topics } from '../../../../gateway/api/operations/catalogue/topics.ts';
+import { parameterReader } from '../../../../gateway/api/operations/parameters/parameter-reader.ts';
+import { PUBLIC_ROUTES } from '../../public-routes.ts';
+import { type Answer, codeOf, Service, type TestKey } from '../../service.ts';
+
+let service: Service;
+let owner: TestKey;
+let lines: Record<string, unknown>[] = [];
+beforeAll(async () => {
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  service = await Service.start({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } });
+  owner = await service.account({ credits: 100_000 });
+});
+afterAll(() => service.stop());
+
+/** Headers that differ between any two answers. */
+const PER_ANSWER = ['date', 'x-request-id', 'x-credits-remaining', 'x-ratelimit-remaining', 'ratelimit'];
+const rest = ({ status, headers, bytes }: Answer) => {
+  const same = Object.entries(headers).filter(([name]) => !PER_ANSWER.includes(name));
+  return { status, headers: Object.fromEntries(same), body: bytes.toString('latin1') };
+};
+
+/**
+ * A URL that was never requested: a parameter that is ignored makes it unique, and escaped letters those of its characters
+ * that a cached answer is found by.
+ */
+let urls = 0;
+function unseen(path: string): string {
+  const number = urls++;
+  const [resource = '', query] = path.split('?', 2);
+  const spelt = [...resource].map((letter, at) =>
+    /[a-z]/.test(letter) && (number >> (at % 16)) & 1
+      ? `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
+      : letter,
+  );
+  return `${spelt.join('')}?${query === undefined ? '' : `${query}&`}token=${number}`;
+}
+
+const paths = fc.oneof(
+  // What a lease makes free has another price when it is repeated.
+  fc.constantFrom(...PUBLIC_ROUTES.filter(({ isFile }) => !isFile).map(({ path }) => path)),
+  fc.constantFrom(
+    ...['/v1/countries/ken', '/v1/countries/ZZZ', '/v1/countries/K%45N', '/v1/indicators/none'],
+    ...['/v1/indicators?q=life', '/v1/indicators?sort=up', '/v1/indicators?limit=x', '/v1/indicators?q=%FF'],
+    ...['/v1/data', '/v1/data?indicator=alpha.life_expectancy&from=2001&to=2000', '/v1/rankings/none'],
+    ...['/v1/data?indicator=beta.long_series&countries=KEN,UGA&format=csv', '/data/api/v1/topics'],
+  ),
+);
+const headersOf = fc.record(
+  {
+    'accept-encoding': fc.constantFrom('br', 'gzip', 'zstd', 'identity', 'br;q=0, gzip'),
+    'if-none-match': fc.constantFrom('*', '"other"'),
+    authorization: fc.constantFrom('good', 'bad', ''),
+  },
+  { requiredKeys: [] },
+);
+
+test('repeated requests for a URL get the same answer at the same price', async () => {
+  let callers = 0;
+  await fc.assert(
+    fc.asyncProperty(paths, headersOf, async (path, { authorization, ...sent }) => {
+      const key = authorization === 'good' ? owner.key : authorization;
+      const headers = { ...sent, 'x-forwarded-for': `198.51.${callers >> 8}.${callers++ & 255}` };
+      const url = unseen(path);
+      const ask = () => service.get(url, { headers, ...(key !== undefined && { key }) });
+      const balances = [await service.balance(owner)];
+      const answers: Answer[] = [];
+      // The second is kept, and the third is what was kept.
+      for (let time = 0; time < 3; time++) {
+        answers.push(await ask());
+        balances.push(await service.balance(owner));
+      }
+      const [first, ...later] = answers.map(rest);
+      const costs = balances.slice(1).map((balance, at) => (balances[at] ?? 0) - balance);
+      for (const answer of later) {
+        // What an account has used is another thing after a call more.
+        if (path !== '/v1/usage' && path !== '/v1/ping') expect(answer).toEqual(first);
+        else expect(answer.status).toBe(first?.status);
+      }
+      expect(new Set(costs).size).toBe(1);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('requests of other callers for a URL do not change an answer', async () => {
+  let callers = 0;
+  await fc.assert(
+    fc.asyncProperty(paths, fc.array(headersOf, { minLength: 2, maxLength: 8 }), async (path, askers) => {
+      const shared = unseen(path);
+      for (const { authorization, 'if-none-match': wanted, ...sent } of askers) {
+        const key = authorization === 'good' ? owner.key : authorization;
+        const ask = (url: string, more = {}) => {
+          const address = `198.18.${callers >> 8}.${callers++ & 255}`;
+          return service.get(url, {
+            headers: { ...sent, ...more, 'x-forwarded-for': address },
+            ...(key !== undefined && { key }),
+          });
+        };
+        // Half of those who have something have this very answer.
+        const tag = wanted === '*' ? (await ask(unseen(path))).headers.etag : wanted;
+        const having = typeof tag === 'string' ? { 'if-none-match': tag } : {};
+        const [answer, alone] = [await ask(shared, having), await ask(unseen(path), having)].map(rest);
+        if (path !== '/v1/usage' && path !== '/v1/ping') expect(answer).toEqual(alone);
+        else expect(answer?.status).toBe(alone?.status);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('URLs that differ in what is ignored share a cached answer', async () => {
+  const path = unseen('/v1/indicators?q=life').replace(/&token=.*/, '');
+  const plain = await service.get(path, { key: owner.key });
+  await service.get(path, { key: owner.key });
+  const find = vi.spyOn(ResponseCache.prototype, 'find');
+  for (const more of ['_=1', 'access_token=secret', '%FF=1', 'limit=3&limit=50&x']) {
+    const answer = await service.get(`${path}&${more}`, { key: owner.key });
+    if (more.startsWith('limit')) expect(answer.json.data).toEqual(plain.json.data);
+    else expect(answer.text).toBe(plain.text);
+    expect(find.mock.lastCall?.[0]).toBe(more.startsWith('limit') ? `${path}&limit=50` : path);
+    expect(find.mock.results.at(-1)?.value?.status).toBe(more.startsWith('limit') ? undefined : 200);
+  }
+  find.mockRestore();
+});
+
+test('caches a free answer at the second request for its URL, and a priced one never', async () => {
+  const find = vi.spyOn(ResponseCache.prototype, 'find');
+  const found: [string, (number | undefined)[]][] = [];
+  for (const path of ['/v1/topics', '/v1/indicators?q=life', '/v1/countries/KEN']) {
+    const url = unseen(path);
+    find.mockClear();
+    for (let time = 0; time < 4; time++) await service.get(url, { key: owner.key });
+    found.push([path, find.mock.results.map(({ value }) => value?.status)]);
+  }
+  find.mockRestore();
+  expect(found).toEqual([
+    ['/v1/topics', [undefined, undefined, 200, 200]],
+    ['/v1/indicators?q=life', [undefined, undefined, 200, 200]],
+    ['/v1/countries/KEN', []],
+  ]);
+});
+
+test('URLs that differ in one character get different answers', async () => {
+  const lengths: number[] = [];
+  for (let time = 0; time < 4; time++) {
+    const headers = { 'x-forwarded-for': `203.0.113.${time}` };
+    for (const limit of [1, 2]) {
+      const { json } = await service.get(`/v1/indicators?limit=${limit}`, { headers });
+      lengths.push(json.data.length);
+    }
+  }
+  expect(lengths).toEqual([1, 2, 1, 2, 1, 2, 1, 2]);
+});
+
+test('other methods on a cached URL are still refused', async () => {
+  const url = '/v1/topics?token=methods';
+  await service.get(url);
+  for (const method of ['POST', 'PUT', 'DELETE', 'HEAD']) {
+    const answer = await service.get(url, { method });
+    expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET']);
+  }
+});
+
+test('a cached URL is counted against the caller behind a trusted proxy', async () => {
+  const url = unseen('/v1/topics');
+  const from = (address: string) => service.get(url, { headers: { 'x-forwarded-for': address } });
+  const statuses: number[] = [];
+  for (let call = 0; call < 5; call++) statuses.push((await from('203.0.113.7')).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  expect((await from('203.0.113.8')).status).toBe(200);
+});
+
+test('a revoked key is refused at once', async () => {
+  const account = await service.account();
+  const url = unseen('/v1/countries/KEN');
+  expect((await service.get(url, { key: account.key })).status).toBe(200);
+  expect((await service.get(url, { key: account.key })).status).toBe(200);
+  await service.accounts.keys.revoke(account.key_id);
+  expect((await service.get(url, { key: account.key })).status).toBe(401);
+  expect(codeOf(await service.get(url))).toBe('unauthorized');
+});
+
+test('a cached URL echoes the request id, is logged and is counted in metrics', async () => {
+  const account = await service.account();
+  const url = unseen('/v1/rankings/alpha.life_expectancy');
+  lines = [];
+  const ids = ['first', 'second', 'third'];
+  for (const id of ids) {
+    const answer = await service.get(url, { key: account.key, headers: { 'x-request-id': id } });
+    expect(answer.headers['x-request-id']).toBe(id);
+  }
+  const told = () => lines.filter(({ client_request_id: id }) => ids.includes(String(id)));
+  await expect.poll(() => told().length).toBe(3);
+  const same = { method: 'GET', route: '/v1/rankings/{indicator}', status: 200, key_id: account.key_id };
+  for (const line of told()) expect(line).toMatchObject(same);
+  for (const line of told()) expect(line.duration_ms).toBeGreaterThan(0);
+  const counted = 'almanac_credits_charged_total{route="/v1/rankings/{indicator}"}';
+  const credits = (text: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(counted))
+        ?.split(' ')[1],
+    );
+  const before = credits(await service.metrics.text());
+  await service.get(url, { key: account.key });
+  await expect.poll(async () => credits(await service.metrics.text())).toBe(before + 1);
+});
+
+describe('the route cache', () => {
+  const matched = (): MatchedUrl => ({
+    route: { operation: topics, name: '/v1/topics', readQuery: parameterReader(topics.query) },
+    path: {},
+    query: {},
+    reading: null,
+    effectiveUrl: null,
+    isRepeated: false,
+  });
+  const get = (cache: UrlRouteCache, url: string, method = 'GET') =>
+    cache.get({ method, url } as IncomingMessage);
+
+  test('finds a URL again, and then marks it as repeated', () => {
+    const cache = new UrlRouteCache();
+    const added = matched();
+    cache.set('/a', added);
+    expect(added.isRepeated).toBe(false);
+    expect(get(cache, '/a')).toBe(added);
+    expect(added.isRepeated).toBe(true);
+    expect(get(cache, '/a', 'POST')).toBeNull();
+    expect(get(cache, '/b')).toBeNull();
+  });
+
+  test('skips very long URLs, evicts beyond its bound, and can be turned off', () => {
+    const long = `/known?${'a'.repeat(600)}`;
+    const cache = new UrlRouteCache();
+    cache.set(long, matched());
+    expect(get(cache, long)).toBeNull();
+    cache.set('/first', matched());
+    for (let other = 0; other < 10_000; other++) cache.set(`/${other}`, matched());
+    expect(get(cache, '/first')).toBeNull();
+    expect(get(cache, '/9999')).not.toBeNull();
+    const off = new UrlRouteCache(0);
+    off.set('/a', matched());
+    expect(get(off, '/a')).toBeNull();
+  });
+
+  test('is bypassed once the server closes, so that the framework tells clients', async () => {
+    const seen = { framework: 0, executed: 0 };
+    const log = pino({ level: 'silent' });
+    const execute = (): Result<never> => {
+      seen.executed += 1;
+      return { kind: 'error', error: UNAVAILABLE, key_id: null, quota: null, snapshot: null };
+    };
+    const api = new PublicApi({
+      executor: { execute },
+      loadShedder: new LoadShedder(LOAD_LIMITS, log),
+      newRequestId: () => 'any',
+      addressOf: () => '',
+      publicUrl: '',
+      log,
+      observe: null,
+    });
+    const app = Fastify({
+      serverFactory: (framework) =>
+        createServer(
+          api.listener((request, response) => {
+            seen.framework += 1;
+            framework(request, response);
+          }),
+        ),
+    });
+    app.decorateReply('facts', null);
+    api.install(app);
+    const url = await app.listen({ port: 0, host: '127.0.0.1' });
+    const ask = async () => (await fetch(`${url}/v1/topics`)).status;
+    expect([await ask(), await ask()]).toEqual([503, 503]);
+    expect(seen).toEqual({ framework: 1, executed: 2 });
+    api.close();
+    await ask();
+    expect(seen).toEqual({ framework: 2, executed: 3 });
+    await app.close();
+  });
+});

@@ -1,0 +1,64 @@
+/** The official clients, of both languages and both versions, list and call every tool, in old revisions and in the newest. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
+import { installNodePackages } from '../../../node-packages.ts';
+import { installPackages, pythonPath } from '../../../python-packages.ts';
+import { Service, type TestKey } from '../../service.ts';
+import { CALLS } from './calls.ts';
+
+const NODE_PACKAGES = ['@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/sdk@1.32.2'];
+const PYTHON_PACKAGES = ['mcp==2.3.0'];
+
+interface Told {
+  revision: string;
+  tools: string[];
+  resources: number;
+  prompts: number;
+  answers: Record<string, { structured: { outcome: string }; text: string }>;
+}
+
+let service: Service;
+let key: TestKey;
+let modules: string;
+beforeAll(async () => {
+  service = await Service.start();
+  key = await service.account({ credits: 100_000 });
+  modules = await installNodePackages(NODE_PACKAGES);
+  await installPackages(PYTHON_PACKAGES);
+});
+afterAll(() => service?.stop());
+
+async function told(program: string, args: readonly string[], more: string[] = []): Promise<Told> {
+  const { stdout } = await promisify(execFile)('env', [...more, program, ...args], { maxBuffer: 2 ** 26 });
+  return JSON.parse(stdout);
+}
+
+const inTypeScript = (version: '1' | '2', mode: string): Promise<Told> => {
+  const program = join(import.meta.dirname, 'use-tools.mjs');
+  const args = [modules, version, `${service.url}/mcp`, key.key, mode, JSON.stringify(CALLS)];
+  return told(process.execPath, [program, ...args]);
+};
+const inPython = (mode: string): Promise<Told> => {
+  const program = join(import.meta.dirname, 'use_tools.py');
+  const args = [`${service.url}/mcp`, key.key, mode, JSON.stringify(CALLS)];
+  return told('python3', [program, ...args], [`PYTHONPATH=${pythonPath(PYTHON_PACKAGES)}`]);
+};
+
+test.each([
+  ['TypeScript, version 2, newest revision', '2026-07-28', () => inTypeScript('2', '2026-07-28')],
+  ['TypeScript, version 2, by handshake', '2025-11-25', () => inTypeScript('2', '')],
+  ['TypeScript, version 1', '2025-11-25', () => inTypeScript('1', '')],
+  ['Python, newest revision', '2026-07-28', () => inPython('auto')],
+  ['Python, by handshake', '2025-11-25', () => inPython('legacy')],
+])('%s', async (_name, revision, ask) => {
+  const { answers, ...lists } = await ask();
+  expect(lists).toEqual({ revision, tools: TOOLS.map(({ name }) => name), resources: 13, prompts: 3 });
+  expect(Object.keys(answers)).toEqual(Object.keys(CALLS));
+  for (const { structured, text } of Object.values(answers)) {
+    expect(structured.outcome).toBe('answer');
+    expect(text).toContain('outcome: answer');
+  }
+});

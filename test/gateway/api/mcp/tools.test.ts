@@ -1,0 +1,304 @@
+/** Each tool over both revisions: figures with all that belongs to them, and refusals with all that helps. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
+import type { Edition } from '../../../../gateway/api/snapshot/editions/edition.ts';
+import { COUNTRIES, HARD_DOUBLES } from '../../fixture-data.ts';
+import { Service, type TestKey } from '../../service.ts';
+import { CALLS } from './calls.ts';
+import { call, REVISIONS, send, type ToolResult } from './mcp-client.ts';
+
+let service: Service;
+let key: TestKey;
+beforeAll(async () => {
+  service = await Service.start();
+  key = await service.account({ credits: 100_000 });
+});
+afterAll(() => service.stop());
+
+const LIFE = 'alpha.life_expectancy';
+const ask = (name: string, args: Record<string, unknown>) => call(service, name, args, { key });
+
+const leaves = (value: unknown): (string | number | boolean)[] => {
+  if (value === null || value === undefined) return [];
+  if (typeof value === 'object') return Object.values(value).flatMap(leaves);
+  return [value as string | number | boolean];
+};
+
+/** What the text lacks of the structured content. */
+const missingIn = ({ text, structured }: ToolResult): unknown[] =>
+  leaves(structured).filter((leaf) => {
+    const shown = typeof leaf === 'string' ? leaf : JSON.stringify(leaf);
+    return !text.includes(shown) && !text.includes(JSON.stringify(leaf));
+  });
+
+describe.each(REVISIONS)('revision %s', (revision) => {
+  test('lists the tools, read-only, with schemas', async () => {
+    const { body } = await send(service, 'tools/list', {}, { revision });
+    expect(body.result.tools.map(({ name }: { name: string }) => name)).toEqual(
+      TOOLS.map(({ name }) => name),
+    );
+    for (const tool of body.result.tools) {
+      expect(tool.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+      expect(tool.outputSchema.type).toBe('object');
+    }
+  });
+
+  test.each(Object.entries(CALLS))('%s answers in text and structure alike', async (name, args) => {
+    const result = await call(service, name, args, { key, revision });
+    expect(result.isError).toBe(false);
+    expect(result.structured.outcome).toBe('answer');
+    expect(missingIn(result)).toEqual([]);
+  });
+});
+
+describe('answers', () => {
+  test('that are asked for again are not worked out again, and cost as much', async () => {
+    const args = { indicators: [LIFE], countries: ['Kenya', 'Peru'], from: 2001, to: 2004 };
+    const first = await ask('get_data', args);
+    const again = await ask('get_data', args);
+    const { charged, balance } = first.structured.credits;
+    expect(charged).toBeGreaterThan(0);
+    expect(again.structured).toEqual({
+      ...first.structured,
+      credits: { charged, balance: balance - charged },
+    });
+    const tool = TOOLS.find(({ name }) => name === 'get_data');
+    const planOver = (edition: Edition, query: object) =>
+      tool?.operation.plan({ snapshot: edition, path: {}, query, publicUrl: 'https://almanac.test' });
+    const edition = service.snapshots.current();
+    const other = await Service.start();
+    onTestFinished(() => other.stop());
+    const otherEdition = other.snapshots.current();
+    if (edition === null || otherEdition === null) throw new Error('no snapshot is open');
+    const planned = await planOver(edition, args);
+    expect(await planOver(edition, args)).toBe(planned);
+    expect(await planOver(edition, { ...args, to: 2003 })).not.toBe(planned);
+    expect(await planOver(otherEdition, args)).not.toBe(planned);
+    const { editions } = edition;
+    editions.update([...editions.all]);
+    expect(await planOver(edition, args), 'after the log was extended').not.toBe(planned);
+  });
+
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+  test.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s keeps to its schema', async (name, tool) => {
+    const validate = ajv.compile(tool.outputSchema);
+    const places = { countries: ['Korea', 'Mars', 'Kenya'], country: 'Korea' };
+    const asked = [
+      CALLS[name] ?? {},
+      {
+        ...CALLS[name],
+        ...Object.fromEntries(Object.entries(places).filter(([member]) => member in (CALLS[name] ?? {}))),
+      },
+      { nonsense: 1 },
+    ];
+    for (const args of asked) {
+      const { structured } = await ask(name, args);
+      expect(validate(structured), JSON.stringify(validate.errors)).toBe(true);
+    }
+    const { structured } = await call(service, name, CALLS[name] ?? {});
+    expect(structured.outcome).toBe(tool.priceText === 'free' ? 'answer' : 'error');
+    expect(validate(structured), JSON.stringify(validate.errors)).toBe(true);
+  });
+
+  test.each(Object.keys(CALLS).filter((name) => !/find|describe/.test(name)))(
+    '%s gives each figure with unit, year, status, source, licence and edition',
+    async (name) => {
+      const { structured } = await ask(name, CALLS[name] ?? {});
+      expect(structured.edition).toBe(service.snapshots.current()?.id);
+      const figures = structured.figures ?? structured.verdicts;
+      expect(figures.length).toBeGreaterThan(0);
+      for (const figure of figures) {
+        expect(figure).toMatchObject({ year: expect.any(Number), unit: expect.any(String) });
+        expect(figure).toHaveProperty('status');
+        expect(figure.projected).toBe(false);
+        const about = structured.series.find(
+          (one: { indicator: string }) => one.indicator === figure.indicator,
+        );
+        expect(about).toMatchObject({
+          source: expect.stringMatching(/./),
+          licence: expect.stringMatching(/./),
+        });
+      }
+    },
+  );
+
+  test('figures are exact', async () => {
+    const { structured, text } = await ask('get_data', {
+      indicators: ['alpha.GDP.PCAP.CD'],
+      countries: ['BRA'],
+      from: 1990,
+    });
+    const values = structured.figures.map(({ value }: { value: number }) => value);
+    expect(values).toEqual(HARD_DOUBLES.map((value) => value + 0));
+    for (const value of values) expect(text).toContain(`| ${value} |`);
+  });
+
+  test('without years, the newest measured figure is given, and forecasts only when asked for', async () => {
+    const args = { indicators: ['alpha.population_total'], countries: ['Kenya'] };
+    const newest = (await ask('get_data', args)).structured.figures;
+    expect(newest).toMatchObject([{ year: 2020, value: 51, projected: false }]);
+    const later = (await ask('get_data', { ...args, from: 2021 })).structured.figures;
+    expect(
+      later.map(({ year, projected }: { year: number; projected: boolean }) => [year, projected]),
+    ).toEqual([
+      [2021, true],
+      [2022, true],
+      [2023, true],
+    ]);
+  });
+
+  test('a ranking states year, direction and total, from either end', async () => {
+    const first = (await ask('rank_countries', { indicator: 'alpha.child_mortality', limit: 1 })).structured;
+    expect(first).toMatchObject({
+      year: 2016,
+      ranked: 3,
+      direction: expect.stringContaining('lower is better'),
+    });
+    const last = (
+      await ask('rank_countries', { indicator: 'alpha.child_mortality', limit: 1, order: 'last' })
+    ).structured;
+    expect(last.figures).toMatchObject([{ iso3: 'AFG', rank: 3, value: 68 }]);
+  });
+
+  test('a comparison takes the newest year that all countries have', async () => {
+    const args = { indicators: ['alpha.life_expectancy'], countries: ['DEU', 'KEN', 'USA'] };
+    const { structured } = await ask('compare_countries', args);
+    expect(structured.years).toEqual([{ indicator: LIFE, year: 2021 }]);
+    expect(structured.figures.map(({ iso3 }: { iso3: string }) => iso3)).toEqual(['DEU', 'KEN', 'USA']);
+    const apart = (
+      await ask('compare_countries', {
+        indicators: ['beta.co2_emissions', 'beta.life_expectancy'],
+        countries: ['CIV', 'DEU'],
+      })
+    ).structured;
+    expect(apart.years).toEqual([
+      { indicator: 'beta.co2_emissions', year: 2005 },
+      { indicator: 'beta.life_expectancy', year: 2000 },
+    ]);
+  });
+
+  test('display-only figures are ranked, but not handed out, and it says why', async () => {
+    const { structured, isError } = await ask('get_data', {
+      indicators: ['gamma.reserves'],
+      countries: ['BRA'],
+    });
+    expect(isError).toBe(true);
+    expect(structured.error).toMatchObject({
+      code: 'export_restricted',
+      message: expect.stringContaining('Gamma terms'),
+    });
+    expect((await ask('rank_countries', { indicator: 'gamma.reserves' })).structured.figures).toHaveLength(2);
+  });
+});
+
+describe('refusals', () => {
+  const refused = async (name: string, args: Record<string, unknown>) => {
+    const { structured } = await ask(name, args);
+    expect(structured.outcome).toBe('refused');
+    expect(JSON.stringify(structured.figures ?? structured.verdicts)).toBe('[]');
+    return structured.refusals;
+  };
+
+  test('no data names the nearest years and forbids estimates', async () => {
+    const args = { indicators: [LIFE], countries: ['Germany'], from: 2005, to: 2010 };
+    const [refusal] = await refused('get_data', args);
+    expect(refusal).toMatchObject({ reason: 'no_data', nearest_years: [2019] });
+    expect(refusal.message).toContain('Nothing may be estimated');
+  });
+
+  test('forecasts are no measured figures', async () => {
+    const [refusal] = await refused('get_data', {
+      indicators: ['beta.forecast_only'],
+      countries: ['Brazil'],
+    });
+    expect(refusal).toMatchObject({ reason: 'no_data', nearest_years: [] });
+    expect(refusal.message).toContain('2030 to 2032');
+  });
+
+  test('an unknown indicator is not held', async () => {
+    const [refusal] = await refused('get_data', { indicators: ['alpha.life'], countries: ['Kenya'] });
+    expect(refusal).toMatchObject({ reason: 'not_held', similar_indicators: expect.arrayContaining([LIFE]) });
+  });
+
+  test.each([
+    ['Korea', 'ambiguous_place'],
+    ['the Congo', 'ambiguous_place'],
+    ['Keny', 'unknown_place'],
+    ['Mars', 'unknown_place'],
+    ['Soviet Union', 'not_a_country'],
+    ['World', 'not_a_country'],
+    ['Georgia', 'not_held'],
+  ])('%s is refused as %s by every tool that takes places', async (place, reason) => {
+    for (const name of ['get_data', 'compare_countries', 'rank_countries']) {
+      const { countries: _countries, ...rest } = CALLS[name] ?? {};
+      expect(await refused(name, { ...rest, countries: [place] })).toMatchObject([{ reason }]);
+    }
+    expect(await refused('country_profile', { country: place })).toMatchObject([{ reason }]);
+    const claims = [{ indicator: LIFE, country: place, year: 2020, value: 1 }];
+    expect(await refused('verify_claims', { claims })).toMatchObject([{ reason }]);
+  });
+
+  test('a group stands for its members, and has no figure', async () => {
+    const { structured } = await ask('get_data', { indicators: [LIFE], countries: ['European Union'] });
+    expect(structured.groups).toMatchObject([{ group: '@eu', members: ['DEU'] }]);
+    expect(structured.figures).toMatchObject([{ iso3: 'DEU' }]);
+    expect(structured.message).toContain('A group has no figure of its own');
+    expect(await refused('country_profile', { country: '@eu' })).toMatchObject([{ reason: 'not_a_country' }]);
+  });
+
+  test('nothing is found where nothing is held', async () => {
+    const { structured } = await ask('find_indicators', { query: 'unicorn sightings' });
+    expect(structured).toMatchObject({ outcome: 'refused', match: 'none', indicators: [] });
+  });
+
+  test('a bad argument is named, with what was expected', async () => {
+    const { structured } = await ask('get_data', { indicators: 'x', as_of: 'soon', limit: 3 });
+    expect(structured.error.code).toBe('invalid_arguments');
+    for (const name of ['indicators', 'as_of', 'limit']) expect(structured.error.message).toContain(name);
+  });
+});
+
+describe('resources and prompts', () => {
+  const read = async (uri: string) => (await send(service, 'resources/read', { uri }, { key })).body;
+
+  test('topics, indicators and receipts can be read', async () => {
+    const { body } = await send(service, 'resources/list');
+    expect(body.result.resources).toHaveLength(13);
+    const uris = [
+      body.result.resources[0].uri,
+      `almanac://indicators/${LIFE}`,
+      `almanac://receipts/${LIFE}/KEN/2020`,
+    ];
+    for (const uri of uris)
+      expect(JSON.parse((await read(uri)).result.contents[0].text)).toHaveProperty('data');
+    expect((await read('almanac://indicators/none.such')).error.code).toBe(-32602);
+  });
+
+  test('a prompt holds its argument, and refuses to go without', async () => {
+    const { body } = await send(service, 'prompts/get', {
+      name: 'fact_check',
+      arguments: { text: 'Kenya has 5 people.' },
+    });
+    expect(body.result.messages[0].content.text).toContain('Kenya has 5 people.');
+    expect(
+      (await send(service, 'prompts/get', { name: 'cite', arguments: {} })).body.error.message,
+    ).toContain('indicator');
+  });
+
+  test('models are instructed in the handshake and in /llms.txt alike', async () => {
+    const { body } = await send(service, 'server/discover');
+    const { text } = await service.get('/llms.txt');
+    for (const sentence of body.result.instructions.split('\n')) expect(text).toContain(`- ${sentence}`);
+    expect(text).toContain('https://almanac.test/mcp');
+  });
+});
+
+test('every country is understood by its name and code', async () => {
+  for (const { iso3, name } of COUNTRIES)
+    for (const place of [iso3, iso3.toLowerCase(), name, name.toUpperCase(), ` ${name} `]) {
+      const { structured } = await ask('country_profile', { country: place, topic: 'none' });
+      expect(structured.refusals, place).toMatchObject([{ reason: 'no_data', place: iso3 }]);
+    }
+});

@@ -1,0 +1,311 @@
+/** The admission script, branch by branch, on a real Redis. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MeteringUnavailable } from '../../../../gateway/api/metering/metering.ts';
+import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
+import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
+import { admissionOf, booksOf, createWorld, LIMITS, UNLIMITED, type World } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+const HALF_DAY_MS = 43_200_000;
+
+let server: TestRedis;
+let world: World;
+
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  world = createWorld(await server.connect());
+});
+
+describe('an admitted request', () => {
+  it('is charged its price and reports debit, balance, tier and the window with fewer requests left', async () => {
+    const { call, account_id, apiKey } = await world.customer({ credits: 10 });
+    expect(await call({ price: 4, rows: 4 })).toEqual({
+      kind: 'admitted',
+      charged: 4,
+      debit: {
+        debit_id: expect.any(String),
+        price: 4,
+        at_ms: world.clock.ms,
+        account_id,
+        key_id: apiKey.key_id,
+        route: '/v1/countries/{iso3}',
+        request_id: 'request-1',
+        ...{ indicators: '', idempotency_key: undefined, leased: undefined },
+      },
+      balance: 6,
+      tier: 'free',
+      window: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000, ends_in_s: 60 },
+      windows: {
+        minute: { limit: 5, remaining: 4, reset_s: (world.clock.ms + MINUTE_MS) / 1000, ends_in_s: 60 },
+        day: { limit: 20, remaining: 19, reset_s: (world.clock.ms + HALF_DAY_MS) / 1000, ends_in_s: 43_200 },
+      },
+    });
+  });
+
+  it('adds a ledger entry with request, route, key and rows', async () => {
+    const { call, account_id, apiKey } = await world.customer({ credits: 10 });
+    await call({ price: 4, rows: 4, route: '/v1/data', request_id: 'req-77' });
+    const [entry] = await world.store.ledger(account_id);
+    expect(entry).toEqual({
+      id: expect.stringMatching(/^\d+-\d+$/),
+      at_ms: world.clock.ms,
+      kind: 'debit',
+      delta: -4,
+      balance: 6,
+      cause: { request_id: 'req-77', route: '/v1/data', key_id: apiKey.key_id, rows: 4 },
+      reason: null,
+    });
+  });
+
+  it('may spend the last credit, but never more', async () => {
+    const { call, account_id } = await world.customer({ credits: 1 });
+    expect(await call()).toMatchObject({ kind: 'admitted', balance: 0 });
+    expect(await call()).toMatchObject({ kind: 'insufficient_credits', balance: 0 });
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, spent: 1, granted: 1, ledger: 0 });
+  });
+
+  it('at price 0 adds no ledger entry and needs no balance', async () => {
+    const { call, account_id } = await world.customer({ credits: 0 });
+    expect(await call({ price: 0, route: '/v1/ping' })).toMatchObject({
+      kind: 'admitted',
+      charged: 0,
+      debit: null,
+      balance: 0,
+    });
+    expect((await booksOf(world, account_id)).entries).toBe(0);
+  });
+
+  it('records when its key was last used', async () => {
+    const { call, account_id } = await world.customer();
+    world.clock.ms += 5_000;
+    await call();
+    expect((await world.store.keys.list(account_id))[0]?.last_used_at_ms).toBe(world.clock.ms);
+  });
+
+  it('is impossible with a price that is not a whole number of credits', async () => {
+    const { call, account_id } = await world.customer();
+    for (const price of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+      await expect(call({ price })).rejects.toThrow(RangeError);
+    }
+    expect((await booksOf(world, account_id)).balance).toBe(100);
+  });
+});
+
+describe('a rejected request costs nothing:', () => {
+  it('402, balance below the price: counted in the windows and as an error', async () => {
+    const { call, account_id } = await world.customer({ credits: 3 });
+    expect(await call({ price: 4, rows: 4 })).toMatchObject({
+      kind: 'insufficient_credits',
+      balance: 3,
+      window: { remaining: 4 },
+    });
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 3, spent: 0, debits: 0 });
+    expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+      requests: 1,
+      errors: 1,
+      rows: 0,
+      credits: 0,
+    });
+  });
+
+  it.each([422, 404, 403, 400])(
+    '%i: counted in the windows and as an error, never charged',
+    async (status) => {
+      const { call, account_id } = await world.customer({ credits: 3 });
+      expect(await call({ status, price: 2, rows: 2 })).toMatchObject({
+        kind: 'admitted',
+        charged: 0,
+        balance: 3,
+      });
+      expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+        requests: 1,
+        errors: 1,
+        rows: 0,
+        credits: 0,
+      });
+      expect((await booksOf(world, account_id)).debits).toBe(0);
+    },
+  );
+
+  it('429, window full: counted as an error, not in the windows', async () => {
+    const { call, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) expect((await call()).kind).toBe('admitted');
+    world.clock.ms += 20_000;
+    for (let i = 0; i < 3; i++) {
+      expect(await call()).toMatchObject({
+        kind: 'rate_limited',
+        retry_after_s: 40,
+        balance: 95,
+        tier: 'free',
+        window: { limit: 5, remaining: 0 },
+      });
+    }
+    expect(await world.redis.get(`{a:${account_id}}:day:${Math.floor(world.clock.ms / 86_400_000)}`)).toBe(
+      '5',
+    );
+    expect((await world.metering.usage(account_id, 1)).totals).toEqual({
+      requests: 8,
+      errors: 3,
+      rows: 0,
+      credits: 5,
+    });
+  });
+
+  it('the rate limit is checked before the balance', async () => {
+    const { call } = await world.customer({ credits: 0 });
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call({ price: 0 });
+    expect((await call()).kind).toBe('rate_limited');
+  });
+});
+
+describe('the verdict invalid_key is given for', () => {
+  it('a revoked key from the next request on', async () => {
+    const { call, apiKey, account_id } = await world.customer();
+    expect((await call()).kind).toBe('admitted');
+    await world.store.keys.revoke(apiKey.key_id);
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
+    expect((await world.metering.usage(account_id, 1)).totals.requests).toBe(1);
+  });
+
+  it('a revoked key only: other keys of the account work', async () => {
+    const { apiKey, account_id } = await world.customer();
+    const { key } = await world.store.keys.mint(account_id);
+    await world.store.keys.revoke(apiKey.key_id);
+    const other = await world.metering.resolveKey(`Bearer ${key}`);
+    expect(other && (await world.metering.admit(admissionOf(other))).kind).toBe('admitted');
+  });
+
+  it('a suspended account until it is restored, and a closed one for good', async () => {
+    const { call, account_id } = await world.customer();
+    await world.store.suspend(account_id);
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: true });
+    await world.store.restore(account_id);
+    expect((await call()).kind).toBe('admitted');
+    await world.store.close(account_id);
+    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
+  });
+
+  it('an expired key from the millisecond of its expiry', async () => {
+    const { account_id } = await world.customer();
+    const expires_at_ms = world.clock.ms + 1000;
+    const { key } = await world.store.keys.mint(account_id, { expires_at_ms });
+    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
+    expect(apiKey?.expires_at_ms).toBe(expires_at_ms);
+    if (!apiKey) return;
+    world.clock.ms = expires_at_ms - 1;
+    expect((await world.metering.admit(admissionOf(apiKey))).kind).toBe('admitted');
+    world.clock.ms = expires_at_ms;
+    expect(await world.metering.admit(admissionOf(apiKey))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
+  });
+
+  it('a key whose account does not exist, without writing anything', async () => {
+    const { apiKey } = await world.customer();
+    const stray = { ...apiKey, account_id: 'acc_nobody' };
+    expect(await world.metering.admit(admissionOf(stray))).toEqual({
+      kind: 'invalid_key',
+      isSuspended: false,
+    });
+    expect(await world.redis.exists('{a:acc_nobody}:account', '{a:acc_nobody}:minute:0')).toBe(0);
+  });
+});
+
+describe('the tier', () => {
+  it('is anonymous until the e-mail is verified, then free, and paid while an order is paid', async () => {
+    const { call, account_id } = await world.customer({ verified: false });
+    expect(await call()).toMatchObject({ tier: 'anonymous', window: { limit: 3 } });
+    await world.store.verify(account_id, { by: 'test' });
+    expect(await call()).toMatchObject({ tier: 'free', window: { limit: 5 } });
+    const { order_id } = await world.store.orders.create(account_id, 'small');
+    expect(await call()).toMatchObject({ tier: 'free' });
+    await world.store.orders.move(order_id, 'paid');
+    expect(await call()).toMatchObject({ tier: 'paid', window: { limit: 8 } });
+    await world.store.orders.move(order_id, 'refunded');
+    expect(await call()).toMatchObject({ tier: 'free' });
+  });
+
+  it('stays anonymous with a paid order until the e-mail is verified', async () => {
+    const { call, account_id } = await world.customer({ verified: false });
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
+    expect(await call()).toMatchObject({ tier: 'anonymous' });
+  });
+});
+
+describe('a debit id', () => {
+  it('charges once when it is repeated, and returns the first verdict', async () => {
+    const metering = new RedisMetering({
+      redis: world.redis,
+      settings: UNLIMITED,
+      now: () => world.clock.ms,
+      log: silentLog,
+      debitId: () => 'the same',
+    });
+    const { apiKey, account_id } = await world.customer({ credits: 10 });
+    const first = await metering.admit(admissionOf(apiKey, { price: 3 }));
+    for (let i = 0; i < 5; i++)
+      expect(await metering.admit(admissionOf(apiKey, { price: 3 }))).toEqual(first);
+    expect(await booksOf(world, account_id)).toMatchObject({ balance: 7, spent: 3, debits: 1 });
+    expect((await metering.usage(account_id, 1)).totals).toMatchObject({ requests: 1, credits: 3 });
+  });
+
+  it('is new for every request, even with the same X-Request-Id', async () => {
+    const { call, account_id } = await world.customer({ credits: 10 });
+    await Promise.all([call({ request_id: 'same' }), call({ request_id: 'same' })]);
+    expect((await booksOf(world, account_id)).debits).toBe(2);
+  });
+});
+
+describe('isKnownOverLimit', () => {
+  it('is true from the request that used up the window until the window ends', async () => {
+    const { call, apiKey } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) {
+      expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+      await call();
+    }
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(true);
+    world.clock.ms += MINUTE_MS;
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+  });
+
+  it('is confirmed by peeking, which counts only a rejection', async () => {
+    const { call, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
+    expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'rate_limited' });
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
+    const remaining = LIMITS.PAID_PER_MINUTE - LIMITS.FREE_PER_MINUTE;
+    expect(await call({ peek: true, price: 0 })).toMatchObject({ kind: 'admitted', window: { remaining } });
+    expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
+    const { totals } = await world.metering.usage(account_id, 1);
+    expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
+  });
+
+  it('becomes false when the account gets a larger limit', async () => {
+    const { call, apiKey, account_id } = await world.customer();
+    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
+    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
+    expect((await call()).kind).toBe('admitted');
+    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+  });
+});
+
+it('scripts are loaded again when Redis has lost them', async () => {
+  const { call } = await world.customer();
+  await call();
+  await world.redis.script('FLUSH');
+  expect((await call()).kind).toBe('admitted');
+});
+
+it('a keyed call fails at once without Redis', async () => {
+  const { call, apiKey } = await world.customer();
+  const ended = new Promise((resolve) => world.redis.once('end', resolve));
+  world.redis.disconnect();
+  await expect(call()).rejects.toThrow(MeteringUnavailable);
+  await expect(world.metering.usage(apiKey.account_id, 1)).rejects.toThrow(MeteringUnavailable);
+  await ended;
+  expect(await world.metering.fault()).toBe('Redis is unreachable.');
+});

@@ -1,0 +1,127 @@
+/** Fixed UTC windows on an injected clock: boundaries, and the window that is reported. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
+import type { TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
+import { startRedis, type TestRedis } from '../../../redis.ts';
+import { createWorld, LIMITS } from './harness.ts';
+
+let server: TestRedis;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
+const limited = (per_minute: number, per_day: number): TierLimits => ({
+  ...LIMITS,
+  FREE_PER_MINUTE: per_minute,
+  FREE_PER_DAY: per_day,
+});
+
+describe('windows start and end on the UTC clock:', () => {
+  it.each([
+    ['the first moment of a minute', '12:00:00.000', '12:01:00'],
+    ['the last moment of a minute', '12:00:59.999', '12:01:00'],
+    ['the first moment of the next', '12:01:00.000', '12:02:00'],
+    ['the last moment of an hour', '12:59:59.999', '13:00:00'],
+  ])('%s', async (_what, moment, end) => {
+    const world = createWorld(await server.connect(), limited(5, 1000));
+    const { call } = await world.customer();
+    world.clock.ms = at(moment);
+    expect(await call()).toMatchObject({ window: { limit: 5, remaining: 4, reset_s: at(end) / 1000 } });
+  });
+
+  it.each([
+    ['a full minute admits again in the next minute', 2, 1000, '12:00:59.999', '12:01:00.000', 1],
+    ['a full minute rejects to its last millisecond', 2, 1000, '12:00:00.000', '12:00:59.999', 0],
+    ['a full day rejects in the next minute', 1000, 2, '12:00:00.000', '12:01:00.000', 0],
+    ['a full day rejects to the last millisecond', 1000, 2, '00:00:00.000', '23:59:59.999', 0],
+    ['a full day admits again at midnight', 1000, 2, '23:59:59.999', '24:00:00.000', 1],
+    ['both full: both admit again at midnight', 2, 2, '23:59:59.999', '24:00:00.000', 1],
+  ])('%s', async (_what, per_minute, per_day, filled, later, admitted) => {
+    const world = createWorld(await server.connect(), limited(per_minute, per_day));
+    const { call } = await world.customer();
+    world.clock.ms = at(filled);
+    expect([(await call()).kind, (await call()).kind]).toEqual(['admitted', 'admitted']);
+    expect((await call()).kind).toBe('rate_limited');
+    world.clock.ms = later === '24:00:00.000' ? at('00:00:00.000') + 86_400_000 : at(later);
+    expect((await call()).kind).toBe(admitted ? 'admitted' : 'rate_limited');
+  });
+});
+
+describe('a refused call leaves the windows as they were:', () => {
+  it.each([
+    ['a full minute', 2, 1000],
+    ['a full day', 1000, 2],
+    ['a tier without any call', 0, 0],
+  ])('%s', async (_what, per_minute, per_day) => {
+    const world = createWorld(await server.connect(), limited(per_minute, per_day));
+    const { account_id, call } = await world.customer();
+    const names = [
+      redisKeys.minute(account_id, minuteOf(world.clock.ms)),
+      redisKeys.day(account_id, dayOf(world.clock.ms)),
+    ];
+    for (let i = 0; i < Math.min(per_minute, per_day); i++) await call();
+    const before = await world.redis.mget(...names);
+    for (const peek of [false, true])
+      expect(await call({ peek })).toMatchObject({ kind: 'rate_limited', window: { remaining: 0 } });
+    expect(await world.redis.mget(...names)).toEqual(before);
+    for (const [at, name] of names.entries())
+      if (before[at] !== null) expect(await world.redis.pttl(name)).toBeGreaterThan(0);
+  });
+});
+
+describe('the reported window is the one with fewer requests left:', () => {
+  it.each([
+    ['the minute', 5, 100, 1, { limit: 5, remaining: 4, reset_s: at('12:01:00') / 1000 }],
+    ['the day', 5, 3, 1, { limit: 3, remaining: 2, reset_s: at('00:00:00') / 1000 + 86_400 }],
+    [
+      'the day when both have as many left, because its wait is longer',
+      5,
+      5,
+      1,
+      { limit: 5, remaining: 4, reset_s: at('00:00:00') / 1000 + 86_400 },
+    ],
+    ['the minute is full', 5, 100, 5, { limit: 5, remaining: 0, reset_s: at('12:01:00') / 1000 }],
+  ])('%s', async (_what, per_minute, per_day, calls, window) => {
+    const world = createWorld(await server.connect(), limited(per_minute, per_day));
+    const { call } = await world.customer();
+    world.clock.ms = at('12:00:30');
+    for (let i = 1; i < calls; i++) await call();
+    expect(await call()).toMatchObject({ kind: 'admitted', window });
+  });
+
+  it('Retry-After is the rest of the full window in whole seconds, at least one', async () => {
+    const world = createWorld(await server.connect(), limited(1, 2));
+    const { call } = await world.customer();
+    world.clock.ms = at('12:00:00');
+    await call();
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 60 });
+    world.clock.ms = at('12:00:59.999');
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 1 });
+    world.clock.ms = at('12:01:00');
+    await call();
+    expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 11 * 3600 + 59 * 60 });
+  });
+});
+
+it('the keys of an account share its windows', async () => {
+  const world = createWorld(await server.connect(), limited(3, 1000));
+  const { call, account_id } = await world.customer();
+  const { key } = await world.store.keys.mint(account_id);
+  const other = await world.metering.resolveKey(`Bearer ${key}`);
+  if (!other) throw new Error('a fresh key must resolve');
+  await call();
+  await call({ key: other });
+  expect(await call()).toMatchObject({ window: { remaining: 0 } });
+  expect((await call({ key: other })).kind).toBe('rate_limited');
+});
+
+it('other accounts have their own windows', async () => {
+  const world = createWorld(await server.connect(), limited(1, 1000));
+  const one = await world.customer();
+  const other = await world.customer();
+  await one.call();
+  expect((await one.call()).kind).toBe('rate_limited');
+  expect((await other.call()).kind).toBe('admitted');
+});

@@ -1,0 +1,98 @@
+/**
+ * Corrupted claims over a small collection: two providers with series of one concept, three editions, one of them rolled
+ * back. `corruptions.extended.test.ts` does the same over the starter data.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { rollback } from '../../../../../build/editions/snapshot-storage.ts';
+import { loadCurated } from '../../../../../data/curated/curated.ts';
+import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
+import { seededRandom } from '../../../../build/quality/faults/random.ts';
+import { cells, World } from '../../../../build/world.ts';
+import { SEED } from '../../../../environment.ts';
+import { silentLog } from '../../../../redis-server.ts';
+import { Corruptions, revisedFigures } from './corruptions.ts';
+import { type Judged, judgeAll } from './measure.ts';
+import { EditionTruth, twinsOf } from './truth.ts';
+import { expectRightVerdicts } from './verdict-suite.ts';
+
+const CLAIMS = 700;
+
+let world: World;
+let store: SnapshotStore;
+let rolledBack: EditionTruth;
+let judged: Judged[];
+
+/** Figures of a night: a part of them is revised each time. */
+async function night(number: number): Promise<void> {
+  const random = seededRandom(SEED ?? 17);
+  const figure = (scale: number, digits: number, offset = 0) =>
+    cells(15, (place, year) => {
+      const level = scale * (1 + place) * 1.03 ** year * (1 + offset + random.next() / 5);
+      const revised = random.next() < 0.2 ? level * (1 + number / 70) : level;
+      return Number(revised.toFixed(digits));
+    });
+  await world.publish('atlas', {
+    people: { cells: figure(1_000_000, 0) },
+    share: { cells: figure(2, 1) },
+    income: { cells: figure(3_000, 3) },
+  });
+  await world.publish('beacon', {
+    people: { cells: figure(1_000, 3, 0.02) },
+    share: { cells: figure(2, 2, 0.03) },
+  });
+  world.tomorrow();
+  for (const provider of ['atlas', 'beacon']) await world.ingest(provider);
+  await world.build();
+}
+
+beforeAll(async () => {
+  const gates = { max_row_drop: 1, max_country_drop: 1 };
+  world = await World.create({ atlas: { gates }, beacon: { gates } });
+  await world.write(
+    'data/concepts.csv',
+    'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',
+  );
+  await world.write(
+    'data/concept-series.csv',
+    'concept,indicator,factor,deviates,reason\npeople,atlas.people,,,\npeople,beacon.people,1000,,\nshare,atlas.share,,,\nshare,beacon.share,,,\n',
+  );
+  await night(0);
+  const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  await night(2);
+  rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  await rollback(world.snapshots);
+  await night(1);
+  store = await SnapshotStore.open({
+    directory: world.settings.SNAPSHOT_DIR,
+    pollMs: 100_000_000,
+    hotCacheMb: 64,
+    queryTimeoutMs: 60_000,
+    log: silentLog,
+  });
+  const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  const { concepts } = await loadCurated(world.settings.CURATED_DIR);
+  const revised = revisedFigures(now, [earlier]);
+  const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED ?? 17));
+  judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
+});
+afterAll(async () => {
+  await store.close();
+  await world.remove();
+});
+
+expectRightVerdicts(() => judged, CLAIMS, 20);
+
+test('figures of an edition that was rolled back are not superseded', async () => {
+  const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+  const revised = revisedFigures(now, [rolledBack]);
+  const corruptions = new Corruptions({ now, twins: new Map(), revised }, seededRandom(SEED ?? 17));
+  const claims = revised.slice(0, 100).map((one) => ({
+    kind: 'superseded' as const,
+    ...one,
+    text: String(one.values[0]),
+    value: now.value(one) ?? Number.NaN,
+  }));
+  expect(claims.length).toBeGreaterThan(20);
+  const rows = await judgeAll(store, corruptions, claims);
+  expect(rows.filter(({ row }) => row.verdict === 'superseded')).toEqual([]);
+});

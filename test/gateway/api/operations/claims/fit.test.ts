@@ -1,0 +1,193 @@
+/** How the text of a number agrees with a figure. The expectations come from JavaScript's own number formatting. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fitOf, readNumber } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
+
+const agreement = (text: string, figure: number): string | null => {
+  const claimed = readNumber(text);
+  if (claimed === null) throw new Error(`${text} is not read`);
+  return fitOf(claimed, figure);
+};
+
+describe('reads', () => {
+  test.each(['0', '-0', '12', '+12', '−12', '1.50', '.5', '-.5', '1e6', '1E-6', '1.5e+300', '007', '1e999'])(
+    '%s',
+    (text) => expect(readNumber(text)).not.toBeNull(),
+  );
+  test.each([
+    ...[
+      '',
+      ' ',
+      '-',
+      '.',
+      'e6',
+      '5.',
+      '1,300,000',
+      '1,5',
+      '1 300',
+      '1_000',
+      "1'000",
+      '12%',
+      '$12',
+      '0x1f',
+      'NaN',
+    ],
+    ...['Infinity', '1e', '1e1000', '--1', '–12', '1.2.3', '12 people', '1e 6', '١٢', '½', '1'.repeat(101)],
+  ])('not %s', (text) => expect(readNumber(text)).toBeNull());
+});
+
+describe('agreement of a text with a figure', () => {
+  test.each<[string, number, string | null]>([
+    // The same number, however it is written.
+    ['2.5', 2.5, 'exact'],
+    ['2.50', 2.5, 'exact'],
+    ['+2.5', 2.5, 'exact'],
+    ['1e6', 1_000_000, 'exact'],
+    ['0.1', 0.1, 'exact'],
+    ['-0', 0, 'exact'],
+    ['0', -0, 'exact'],
+    ['1e-7', 1e-7, 'exact'],
+    ['9007199254740992', 2 ** 53, 'exact'],
+    // Digits that were sent count: 2.50 has three.
+    ['2.50', 2.504, 'rounded'],
+    ['2.50', 2.506, 'close'],
+    ['2.5', 2.506, 'rounded'],
+    ['0', 0.4, 'rounded'],
+    ['-0.0', -0.04, 'rounded'],
+    ['0.0', 0.06, null],
+    ['100.0', 100.04, 'rounded'],
+    ['100.0', 100.06, 'close'],
+    // A half is rounded either way, in decimal digits: 2.675 is less in binary.
+    ['2.68', 2.675, 'rounded'],
+    ['2.67', 2.675, 'rounded'],
+    ['2', 2.5, 'rounded'],
+    ['3', 2.5, 'rounded'],
+    ['-3', -2.5, 'rounded'],
+    ['0.12', 0.125, 'rounded'],
+    ['2.69', 2.675, 'close'],
+    // Zeros at the end of an integer may stand for rounding to two to seven digits.
+    ['1300000', 1_300_000, 'exact'],
+    ['1300000', 1_300_004, 'rounded'],
+    ['1300000', 1_349_999, 'rounded'],
+    ['1300000', 1_350_000, 'rounded'],
+    ['1300000', 1_350_001, null],
+    ['1300001', 1_300_400, 'close'],
+    ['1000000', 950_000, 'rounded'],
+    ['1000000', 949_999, null],
+    // To one digit 600,000 is not a million, and 7 is not ten.
+    ['1000000', 600_000, null],
+    ['1e6', 600_000, null],
+    ['1e6', 960_000, 'rounded'],
+    ['10', 7, null],
+    ['10', 9.6, 'rounded'],
+    ['1', 0.6, 'rounded'],
+    ['1.3e6', 1_349_999, 'rounded'],
+    ['1.30e6', 1_349_999, null],
+    // More digits than a double can hold.
+    ['9007199254740993', 2 ** 53, 'rounded'],
+    ['9007199254740994', 2 ** 53, 'close'],
+    ['0.1000000000000000055511151231257827', 0.1, 'rounded'],
+    ['0.100000000000001', 0.1, 'close'],
+    // One per cent of the figure.
+    ['101.000', 100, 'close'],
+    ['101.001', 100, null],
+    ['99.000', 100, 'close'],
+    ['-100.5', 100, null],
+    ['0.001', 0, null],
+    ['1e999', 1.7e308, null],
+  ])('%s, of %d: %s', (text, figure, expected) => expect(agreement(text, figure)).toBe(expected));
+});
+
+const figures = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+  fc.integer().map((number) => number / 1000),
+  fc.integer(),
+  fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }).map(Number),
+);
+
+/** Digits and exponent of a decimal text, without zeros at either end. */
+function canonical(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^([-+]?)(\d*)\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const kept = digits.replace(/0+$/, '');
+  if (kept === '') return '0';
+  return `${sign === '-' ? '-' : ''}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
+}
+
+const digitsSent = fc.oneof(
+  figures.map(String),
+  fc.tuple(figures, fc.integer({ min: 0, max: 20 })).map(([figure, digits]) => figure.toFixed(digits)),
+  fc.tuple(figures, fc.integer({ min: 1, max: 25 })).map(([figure, digits]) => figure.toPrecision(digits)),
+);
+
+describe('of any figure', () => {
+  test('a text is exact when it is the number that is served, and only then', () => {
+    const pairs = fc.oneof(
+      fc.tuple(figures, digitsSent),
+      // Texts near the figure: its own with a digit changed, cut off or added.
+      fc.tuple(figures, fc.nat(30), fc.constantFrom('0', '1', '5', '9', '')).map(([figure, at, digit]) => {
+        const text = String(figure);
+        return [figure, `${text.slice(0, at)}${digit}${text.slice(at + 1)}`] as [number, string];
+      }),
+    );
+    let exact = 0;
+    fc.assert(
+      fc.property(pairs, ([figure, text]) => {
+        if (readNumber(text) === null) return;
+        const isSame = canonical(text) === canonical(String(figure));
+        if (isSame) exact += 1;
+        expect(agreement(text, figure) === 'exact').toBe(isSame);
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(exact).toBeGreaterThan(100);
+  });
+
+  test('every usual rounding of it is exact or rounded', () => {
+    const roundings = fc
+      .tuple(figures, fc.integer({ min: 0, max: 20 }))
+      .chain(([figure, digits]) =>
+        fc
+          .constantFrom(figure.toFixed(digits), figure.toPrecision(digits + 1), figure.toExponential(digits))
+          .map((text) => [figure, text] as const),
+      );
+    fc.assert(
+      fc.property(roundings, ([figure, text]) => {
+        expect(['exact', 'rounded']).toContain(agreement(text, figure));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('integers are rounded to any number of digits', () => {
+    const integers = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 15n }), fc.nat(14));
+    fc.assert(
+      fc.property(integers, ([figure, zeros]) => {
+        const unit = 10n ** BigInt(zeros);
+        const down = (figure / unit) * unit;
+        const text = String(2n * (figure - down) < unit ? down : down + unit);
+        // To no digit at all is no rounding.
+        fc.pre(zeros < String(figure).length);
+        expect(['exact', 'rounded']).toContain(agreement(text, Number(figure)));
+      }),
+    );
+  });
+
+  test('a text two units of its last digit away is neither', () => {
+    const shifted = fc.tuple(figures, fc.integer({ min: 1, max: 15 }), fc.constantFrom(-2n, 2n));
+    fc.assert(
+      fc.property(shifted, ([figure, digits, by]) => {
+        const [mantissa = '', exponent = ''] = figure.toExponential(digits).split('e');
+        const moved = BigInt(mantissa.replace('.', '')) + by;
+        const text = `${moved}e${Number(exponent) - digits}`;
+        // A zero at the end could stand for a coarser unit.
+        fc.pre(figure !== 0 && !String(moved).endsWith('0') && Number.isFinite(Number(text)));
+        fc.pre(Number(text) !== figure);
+        expect(['close', null]).toContain(agreement(text, figure));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

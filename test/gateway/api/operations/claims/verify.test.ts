@@ -1,0 +1,259 @@
+/** GET /verify over published snapshots: verdicts, reasons, what may not be shown, and what it costs. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Cell, cells, World } from '../../../../build/world.ts';
+import { Service, type TestKey } from '../../../service.ts';
+
+const rows = (text: string): Cell[] =>
+  text.split(', ').map((row) => {
+    const [place = '', year = '', value = ''] = row.split(' ');
+    return [place, year, value];
+  });
+
+let world: World;
+let service: Service;
+let owner: TestKey;
+/** The snapshot before the served one. */
+let first: string;
+const USE =
+  'ken 2018 160, ken 2019 170.25, ken 2020 182.4, ken 2021 190, fra 2018 7000, fra 2019 6900.5, ' +
+  'fra 2020 6650, usa 2020 12000, deu 2019 0.4, deu 2020 0';
+
+/** Publishes a snapshot. @returns its id */
+async function night(atlas: string, beacon: string, gazette: string): Promise<string> {
+  await world.publish('atlas', { use: { unit: 'kWh', cells: rows(atlas) }, other: { cells: cells(3) } });
+  await world.publish('beacon', { use: { unit: 'MWh', cells: rows(beacon) } });
+  await world.publish('gazette', { use: { unit: 'kWh', cells: rows(gazette) } });
+  await world.publish('hidden', { use: { unit: 'kWh', cells: rows('ken 2020 166.5') } });
+  for (const provider of ['atlas', 'beacon', 'gazette', 'hidden']) await world.ingest(provider);
+  return (await world.build()).snapshot;
+}
+
+beforeAll(async () => {
+  world = await World.create({
+    atlas: {},
+    beacon: {},
+    gazette: { access_tier: 'display' },
+    hidden: { redistributable: false },
+  });
+  await world.write(
+    'data/concepts.csv',
+    'id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,atlas.use,2021\n',
+  );
+  await world.write(
+    'data/concept-series.csv',
+    [
+      'concept,indicator,factor,deviates,reason',
+      ...['energy,atlas.use,,,', 'energy,beacon.use,1000,,', 'energy,gazette.use,,,', 'energy,hidden.use,,,'],
+      '',
+    ].join('\n'),
+  );
+  first = await night(
+    `${USE}, fra 1999 55`.replace('182.4', '186.25'),
+    'ken 2020 0.1855, ken 2017 0.155',
+    'ken 2020 205.5, ken 2019 177',
+  );
+  world.tomorrow();
+  await night(USE, 'ken 2020 0.1855, ken 2017 0.155', 'ken 2020 199.5, ken 2019 177');
+  service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+  owner = await service.account({ credits: 100_000 });
+});
+afterAll(async () => {
+  await service.stop();
+  await world.remove();
+});
+
+const urlOf = (claims: readonly string[]): string =>
+  `/v1/verify?${claims.map((claim) => `claim=${encodeURIComponent(claim)}`).join('&')}`;
+const ask = (...claims: string[]) => service.get(urlOf(claims), { key: owner.key });
+const judged = async (claim: string) => (await ask(claim)).json.data[0];
+
+describe('verdicts', () => {
+  test.each([
+    ['atlas.none,KEN,2020,1', { verdict: 'unknown', unknown: 'indicator', value: null, unit: null }],
+    ['atlas.use,ZZZ,2020,1', { verdict: 'unknown', unknown: 'iso3', value: null, projected: null }],
+    // Known to Almanac, and not served: it is not told apart from one that does not exist.
+    ['hidden.use,KEN,2020,166.5', { verdict: 'unknown', unknown: 'indicator' }],
+    ['atlas.use,KEN,1900,1', { verdict: 'no_data', value: null, unit: 'kWh', projected: null }],
+    ['atlas.use,BRA,2020,77', { verdict: 'no_data', value: null }],
+    [
+      'atlas.use,ken,2020,182.40',
+      { verdict: 'exact', value: 182.4, unit: 'kWh', projected: false, iso3: 'KEN' },
+    ],
+    ['atlas.use,KEN,2021,190', { verdict: 'exact', value: 190, projected: true }],
+    ['atlas.use,KEN,2019,170.3', { verdict: 'rounded', value: 170.25 }],
+    ['atlas.use,KEN,2019,170.2', { verdict: 'rounded', value: 170.25 }],
+    ['atlas.use,DEU,2020,-0', { verdict: 'exact', value: 0 }],
+    ['atlas.use,KEN,2020,183', { verdict: 'close', value: 182.4, reasons: [] }],
+    ['atlas.use,KEN,2020,431', { verdict: 'mismatch', value: 182.4, reasons: [] }],
+  ])('%s', async (claim, expected) => {
+    const row = await judged(claim);
+    expect(row).toMatchObject({ claim, unknown: null, ...expected });
+    expect(row.edition).toBe(service.snapshots.current()?.id);
+  });
+});
+
+describe('an earlier figure', () => {
+  test.each([
+    ['atlas.use,KEN,2020,186.25', 'superseded', 182.4, 186.25],
+    ['atlas.use,KEN,2020,186.3', 'superseded', 182.4, 186.25],
+    // Right today comes first.
+    ['atlas.use,KEN,2020,182.4', 'exact', 182.4, null],
+    // Withdrawn.
+    ['atlas.use,FRA,1999,55', 'no_data', null, 55],
+    ['gazette.use,KEN,2020,205.5', 'superseded', null, null],
+  ])('%s', async (claim, verdict, value, was) => {
+    const row = await judged(claim);
+    expect(row).toMatchObject({ verdict, value, reasons: [] });
+    const isTold = verdict !== 'exact';
+    expect(row.earlier).toEqual(isTold ? { value: was, edition: first, superseded_by: row.edition } : null);
+  });
+});
+
+describe('reasons', () => {
+  test.each([
+    ['atlas.use,KEN,2020,170.25', { reason: 'wrong_year', year: 2019, value: 170.25, factor: 1 }],
+    ['atlas.use,BRA,2020,12000', { reason: 'wrong_country', iso3: 'USA', value: 12000 }],
+    ['atlas.use,KEN,2020,6650', { reason: 'wrong_country', iso3: 'FRA', value: 6650 }],
+    ['atlas.use,KEN,2020,0.1824', { reason: 'scale', year: 2020, value: 182.4, factor: 1000 }],
+    ['atlas.use,KEN,2020,18240', { reason: 'scale', value: 182.4, factor: 0.01 }],
+    [
+      'atlas.use,KEN,2020,0.1855',
+      { reason: 'other_provider', indicator: 'beacon.use', value: 0.1855, factor: 1 },
+    ],
+    ['atlas.use,KEN,2020,185.5', { reason: 'other_provider', indicator: 'beacon.use', factor: 0.001 }],
+    // There is a figure of another series, where this one has none.
+    ['atlas.use,KEN,2017,155', { reason: 'other_provider', indicator: 'beacon.use' }],
+  ])('%s', async (claim, expected) => {
+    const { verdict, reasons } = await judged(claim);
+    expect(['close', 'mismatch', 'no_data']).toContain(verdict);
+    expect(reasons).toEqual([expect.objectContaining({ fit: 'exact', matches: 1, ...expected })]);
+  });
+
+  test('name their indicators in meta, with licence and credit line', async () => {
+    const { json } = await ask('atlas.use,KEN,2020,185.5', 'atlas.other,KEN,2000,1');
+    expect(json.meta.count).toBe(2);
+    expect(json.meta.indicators.map(({ id }: { id: string }) => id)).toEqual([
+      'atlas.use',
+      'beacon.use',
+      'atlas.other',
+    ]);
+    expect(json.meta.indicators[1]).toEqual({
+      id: 'beacon.use',
+      name: 'use',
+      unit: 'MWh',
+      licence: 'CC BY 4.0',
+      licence_url: 'https://creativecommons.org/licenses/by/4.0/',
+      attribution: 'Figures of the beacon',
+    });
+  });
+});
+
+describe('what may not be shown', () => {
+  test.each([
+    ['gazette.use,KEN,2020,199.5', 'exact'],
+    ['gazette.use,KEN,2020,200', 'rounded'],
+    ['gazette.use,KEN,2020,198', 'close'],
+    ['gazette.use,KEN,2020,177', 'mismatch'],
+    ['gazette.use,KEN,2020,182.4', 'mismatch'],
+    ['gazette.use,KEN,1950,1', 'no_data'],
+  ])('a display-only indicator has a verdict without figures: %s', async (claim, verdict) => {
+    const answer = await ask(claim);
+    const [row] = answer.json.data;
+    expect(row).toMatchObject({ verdict, value: null, unit: 'kWh', earlier: null, reasons: [] });
+    for (const figure of ['199.5', '177', '182.4']) {
+      const { claim: _claim, ...rest } = row;
+      expect(JSON.stringify(rest)).not.toContain(figure);
+    }
+  });
+
+  test('a display-only twin is named without its figure', async () => {
+    const { reasons } = await judged('atlas.use,KEN,2020,199.5');
+    expect(reasons).toEqual([
+      expect.objectContaining({ reason: 'other_provider', indicator: 'gazette.use', value: null }),
+    ]);
+  });
+
+  test('a withheld twin is never read', async () => {
+    expect((await judged('atlas.use,KEN,2020,166.5')).reasons).toEqual([]);
+  });
+});
+
+describe('a call', () => {
+  test('costs a credit a claim, repeated ones too, in the order sent', async () => {
+    const account = await service.account({ credits: 10 });
+    const claims = ['atlas.use,KEN,2020,182.4', 'none.x,KEN,2020,1', 'atlas.use,KEN,2020,182.4'];
+    const answer = await service.get(urlOf(claims), { key: account.key });
+    expect(answer.json.data.map(({ claim }: { claim: string }) => claim)).toEqual(claims);
+    expect(answer.headers['x-credits-charged']).toBe('3');
+    expect(await service.balance(account)).toBe(7);
+    const { json } = await service.get('/v1/usage?days=1', { key: account.key });
+    expect(json.data.endpoints).toContainEqual({
+      route: '/v1/verify',
+      requests: 1,
+      errors: 0,
+      rows: 3,
+      credits: 3,
+    });
+  });
+
+  test('is answered alike when its URL is known', async () => {
+    const url = urlOf(['atlas.use,KEN,2020,182.4', 'atlas.use,KEN,2019,170']);
+    const answers = [];
+    for (let time = 0; time < 3; time++) answers.push(await service.get(url, { key: owner.key }));
+    expect(answers.map(({ json }) => json.data.length)).toEqual([2, 2, 2]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.map(({ headers }) => headers['x-credits-charged'])).toEqual(['2', '2', '2']);
+  });
+
+  test('takes fifty claims', async () => {
+    const claims = Array.from({ length: 50 }, (_, at) => `atlas.other,FRA,${1990 + at},${at}`);
+    const answer = await ask(...claims);
+    expect(answer.headers['x-credits-charged']).toBe('50');
+    expect(answer.json.data).toHaveLength(50);
+  });
+
+  test.each([
+    ['/v1/verify', ['query', 'claim']],
+    [urlOf(['atlas.use,KEN,2020,1', 'atlas.use,KEN,2020,12%']), ['query', 'claim', 1, 'value']],
+    [urlOf(Array.from({ length: 51 }, () => 'atlas.use,KEN,2020,1')), ['query', 'claim']],
+  ])('malformed is 422 and free: %s', async (url, loc) => {
+    const account = await service.account({ credits: 10 });
+    const answer = await service.get(url, { key: account.key });
+    expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
+    expect(await service.balance(account)).toBe(10);
+  });
+
+  test('is charged by the number of its claims when all are well-formed, and else not at all', async () => {
+    const good = fc.constantFrom('atlas.use,KEN,2020,182.4', 'none.x,KEN,1,1', 'gazette.use,KEN,2020,-1e3');
+    const malformed = ['', 'atlas.use', 'atlas.use,KEN,2020,1,000', 'atlas.use,K,2020,1'];
+    const bad = fc.constantFrom(...malformed);
+    const calls = fc.array(fc.oneof({ arbitrary: good, weight: 12 }, { arbitrary: bad, weight: 1 }), {
+      maxLength: 60,
+      size: 'max',
+    });
+    const account = await service.account({ credits: 100_000 });
+    const seen = new Set<number>();
+    await fc.assert(
+      fc.asyncProperty(calls, async (claims) => {
+        const before = await service.balance(account);
+        const { status, json } = await service.get(urlOf(claims), { key: account.key });
+        const isGood =
+          claims.length > 0 && claims.length <= 50 && claims.every((one) => !malformed.includes(one));
+        seen.add(status);
+        expect(status).toBe(isGood ? 200 : 422);
+        if (isGood) expect(json.data).toHaveLength(claims.length);
+        expect(before - (await service.balance(account))).toBe(isGood ? claims.length : 0);
+      }),
+      { numRuns: 60 },
+    );
+    expect(seen).toEqual(new Set([200, 422]));
+  });
+
+  test('beyond the balance is 402, and nothing is charged', async () => {
+    const account = await service.account({ credits: 1 });
+    const claims = ['atlas.use,KEN,2020,1', 'atlas.use,KEN,2020,2'];
+    expect((await service.get(urlOf(claims), { key: account.key })).status).toBe(402);
+    expect(await service.balance(account)).toBe(1);
+  });
+});

@@ -1,0 +1,195 @@
+/** Gateways that follow an origin answer as one that serves the same directory, for the served edition and for history. */
+import { access, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { editionLeaf } from '../../../../../data/proofs/leaves.ts';
+import { MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
+import {
+  generateSigningKey,
+  parseSigningKey,
+  signCheckpoint,
+} from '../../../../../data/proofs/signing-key.ts';
+import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
+import { observationsFile } from '../../../../../data/schema/snapshot.ts';
+import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
+import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
+import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
+import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import { HttpOrigin } from '../../../../http-origin.ts';
+import { INDICATORS } from '../../../fixture-data.ts';
+import { readLog } from '../../../fixture-log.ts';
+import {
+  FIXTURE_ID,
+  fixturePath,
+  publishFixture,
+  setCurrentSnapshot,
+  writeFixture,
+} from '../../../fixture-snapshot.ts';
+import { codeOf, Service } from '../../../service.ts';
+
+const KEY = parseSigningKey(generateSigningKey('almanac.test'));
+const QUIET = { SNAPSHOT_POLL_MS: '1000000' };
+const SECOND = '20261121T020000Z-00000002';
+const LIFE = 'alpha.life_expectancy';
+/** Asked for only as history, so that no process holds it in memory. */
+const OTHER = 'beta.life_expectancy';
+const shifted = INDICATORS.map((indicator) => ({
+  ...indicator,
+  rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
+}));
+const FREE = [
+  '/v1/topics',
+  '/v1/indicators',
+  `/v1/indicators/${LIFE}`,
+  '/v1/meta/freshness',
+  '/v1/meta/coverage',
+];
+const HISTORY = [
+  `/v1/data?indicator=${OTHER}&as_of=${FIXTURE_ID}`,
+  `/v1/rankings/${OTHER}?as_of=2026-11-20`,
+  `/v1/countries/KEN?as_of=${FIXTURE_ID}`,
+  `/v1/indicators/${OTHER}?as_of=${FIXTURE_ID}`,
+];
+
+let source: string;
+let mirror: string;
+let origin: HttpOrigin;
+let direct: Service;
+let following: Service;
+let follower: OriginFollower;
+let client: OriginClient;
+let key: string;
+let directKey: string;
+
+/** Signs the log of the fixture. */
+async function sign(): Promise<void> {
+  const editions = await readLog(source);
+  const { root } = MerkleTree.of(editions.map(editionLeaf));
+  const checkpoint = signCheckpoint(KEY, { size: editions.length, root });
+  await writeFile(join(source, 'log.json'), JSON.stringify({ editions, checkpoint }));
+}
+const follow = async (): Promise<void> => {
+  await follower.check();
+  expect(follower.fault).toBeNull();
+};
+const isMirrored = async (name: string, id: string): Promise<boolean> => {
+  const path = (await fixturePath(source, name, id)).replace(source, mirror);
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+};
+async function expectSameAnswers(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const [here, there] = [await following.get(path, { key }), await direct.get(path, { key: directKey })];
+    expect(here.status).toBe(200);
+    expect(here.text).toBe(there.text);
+  }
+}
+
+beforeAll(async () => {
+  [source, mirror] = [
+    await mkdtemp(join(tmpdir(), 'alm-source-')),
+    await mkdtemp(join(tmpdir(), 'alm-mirror-')),
+  ];
+  await publishFixture(source);
+  await sign();
+  origin = await HttpOrigin.start(source);
+  client = new OriginClient({ url: origin.url });
+  const fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
+  direct = await Service.start({ snapshots: source, settings: QUIET });
+  following = await Service.start({ snapshots: mirror, origin: fetcher, settings: QUIET });
+  ({ key } = await following.account({ credits: 1_000_000 }));
+  ({ key: directKey } = await direct.account({ credits: 1_000_000 }));
+  follower = new OriginFollower({
+    ...{ directory: mirror, client, fetcher, pollMs: 60_000, keys: [parseKey(KEY.publicKey)] },
+    cache: new ObjectCache({ directory: mirror, most_bytes: 1, now: Date.now }),
+    ...{ log: pino({ level: 'silent' }), onPublish: () => following.snapshots.check() },
+  });
+});
+afterAll(async () => {
+  await following?.stop();
+  await direct?.stop();
+  await follower?.close();
+  await client?.close();
+  await origin?.stop();
+  for (const directory of [source, mirror]) await rm(directory, { recursive: true, force: true });
+});
+
+describe('a gateway that follows an origin', () => {
+  test('answers 503 until it has a snapshot, then as one that serves the directory', async () => {
+    expect((await following.get('/v1/topics')).status).toBe(503);
+    await follow();
+    await expectSameAnswers([...FREE, `/v1/data?indicator=${LIFE}`]);
+  });
+
+  test('switches under load without a failed request', async () => {
+    await writeFixture(source, { id: SECOND, generatedAt: '2026-11-21T02:00:00+00:00', indicators: shifted });
+    await setCurrentSnapshot(source, SECOND);
+    await sign();
+    const seen = new Set<unknown>();
+    let isDone = false;
+    const call = async (): Promise<void> => {
+      while (!isDone) {
+        const { status, headers } = await following.get(`/v1/data?indicator=${LIFE}&countries=KEN`, { key });
+        expect(status).toBe(200);
+        seen.add(headers['x-snapshot']);
+      }
+    };
+    const calls = Array.from({ length: 4 }, call);
+    await follow();
+    await expect.poll(() => seen.has(SECOND)).toBe(true);
+    isDone = true;
+    await Promise.all(calls);
+    await direct.snapshots.check();
+    await expectSameAnswers([...FREE, `/v1/data?indicator=${LIFE}`]);
+  });
+});
+
+describe('history', () => {
+  /** A mirror that has never served the first edition. */
+  test('is fetched when it is asked for, and verified', async () => {
+    const name = observationsFile(OTHER);
+    const path = (await fixturePath(source, name, FIXTURE_ID)).replace(source, mirror);
+    await rm(path);
+    await writeFile(path, 'of another length');
+    expect((await readFile(path)).length).toBe(17);
+    await expectSameAnswers(HISTORY);
+    expect(await isMirrored(name, FIXTURE_ID)).toBe(true);
+    expect(await readFile(path)).toEqual(await readFile(path.replace(mirror, source)));
+  });
+
+  test('that cannot be fetched answers 503, and nothing else does', async () => {
+    const indicator = 'alpha.population_total';
+    await rm((await fixturePath(source, observationsFile(indicator), FIXTURE_ID)).replace(source, mirror));
+    const path = `/v1/data?indicator=${indicator}&as_of=${FIXTURE_ID}`;
+    origin.fault = () => (response) => void response.destroy();
+    const refused = await following.get(path, { key });
+    expect([refused.status, codeOf(refused)]).toEqual([503, 'unavailable']);
+    expect((await following.get(`/v1/data?indicator=${indicator}`, { key })).status).toBe(200);
+    expect(await following.snapshots.fault()).toBeNull();
+    origin.fault = () => undefined;
+    await expectSameAnswers([path]);
+  });
+
+  test('a damaged file of the served edition is fetched anew', async () => {
+    const path = await fixturePath(mirror, observationsFile(LIFE), SECOND);
+    const sound = await readFile(path);
+    await writeFile(path, Buffer.alloc(sound.length, 1));
+    const copy = await mkdtemp(join(tmpdir(), 'alm-copy-'));
+    await cp(mirror, copy, { recursive: true });
+    const fetcher = new ObjectFetcher({ directory: copy, client, now: Date.now });
+    const service = await Service.start({ snapshots: copy, origin: fetcher, settings: QUIET });
+    const account = await service.account({ credits: 1_000 });
+    await service.get(`/v1/data?indicator=${LIFE}`, { key: account.key });
+    await service.snapshots.check();
+    const { status } = await service.get(`/v1/data?indicator=${LIFE}`, { key: account.key });
+    expect(status).toBe(200);
+    expect(await readFile(path.replace(mirror, copy))).toEqual(sound);
+    await service.stop();
+    await rm(copy, { recursive: true });
+    await writeFile(path, sound);
+  });
+});

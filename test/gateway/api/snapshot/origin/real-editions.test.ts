@@ -1,0 +1,122 @@
+/** Editions that the build made, pushed and followed: every question about every one of them has the same answer. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { push } from '../../../../../build/editions/push.ts';
+import { DirectoryTarget } from '../../../../../build/editions/push-directory.ts';
+import { parseKeys } from '../../../../../data/proofs/verify-receipt.ts';
+import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
+import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
+import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
+import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import { HttpOrigin } from '../../../../http-origin.ts';
+import { type Story, tellStory } from '../../../edition-story.ts';
+import { codeOf, Service } from '../../../service.ts';
+
+const INDICATORS = ['atlas.cattle', 'atlas.goats', 'atlas.ewes', 'atlas.lamas'];
+
+let story: Story;
+let target: string;
+let mirror: string;
+let origin: HttpOrigin;
+let client: OriginClient;
+let follower: OriginFollower;
+let fetcher: ObjectFetcher;
+let direct: Service;
+const started: Service[] = [];
+
+beforeAll(async () => {
+  story = await tellStory();
+  const { SNAPSHOT_DIR, SNAPSHOT_KEEP } = story.world.settings;
+  const keys = parseKeys(await readFile(join(SNAPSHOT_DIR, 'keys.json'), 'utf8'));
+  [target, mirror] = [
+    await mkdtemp(join(tmpdir(), 'alm-target-')),
+    await mkdtemp(join(tmpdir(), 'alm-mirror-')),
+  ];
+  await push(story.world.snapshots, new DirectoryTarget(target), { keep: SNAPSHOT_KEEP });
+  origin = await HttpOrigin.start(target);
+  client = new OriginClient({ url: origin.url });
+  fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
+  follower = new OriginFollower({
+    ...{ directory: mirror, client, fetcher, keys, pollMs: 60_000 },
+    cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
+    ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
+  });
+  await follower.check();
+  expect(follower.fault).toBeNull();
+  direct = await start(SNAPSHOT_DIR);
+});
+afterAll(async () => {
+  for (const service of started) await service.stop();
+  await follower?.close();
+  await client?.close();
+  await origin?.stop();
+  await story?.world.remove();
+  for (const directory of [target, mirror]) await rm(directory, { recursive: true, force: true });
+});
+
+async function start(snapshots: string): Promise<Service> {
+  const service = await Service.start({ snapshots, ...(snapshots === mirror && { origin: fetcher }) });
+  started.push(service);
+  return service;
+}
+const objectsIn = async (directory: string): Promise<number> =>
+  (await readdir(join(directory, 'objects'), { recursive: true })).length;
+
+const questions = (): string[] => [
+  ...INDICATORS.map((id) => `/v1/revisions?indicator=${id}`),
+  ...[...story.served, story.rolledBack].flatMap((id) => [
+    ...INDICATORS.map((indicator) => `/v1/data?indicator=${indicator}&as_of=${id}`),
+    ...[`/v1/rankings/atlas.ewes?as_of=${id}`, `/v1/countries/FRA?as_of=${id}`, `/v1/indicators?as_of=${id}`],
+  ]),
+  ...[
+    '/v1/editions',
+    '/v1/changes',
+    '/v1/indicators',
+    '/v1/countries/FRA',
+    '/v1/verify?claim=atlas.cattle,FRA,2001,52',
+  ],
+];
+
+test('a mirror begins with less than the target has, and answers every question about history', async () => {
+  const before = await objectsIn(mirror);
+  expect(before).toBeLessThan(await objectsIn(target));
+  const following = await start(mirror);
+  const { key } = await following.account({ credits: 1_000_000 });
+  const { key: directKey } = await direct.account({ credits: 1_000_000 });
+  const statuses: number[] = [];
+  for (const path of questions()) {
+    const [here, there] = [await following.get(path, { key }), await direct.get(path, { key: directKey })];
+    expect([path, here.status, here.text]).toEqual([path, there.status, there.text]);
+    statuses.push(here.status);
+  }
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(questions().length / 2);
+  expect(await objectsIn(mirror)).toBeGreaterThan(before);
+});
+
+test('history that is gone from disk while the origin is away is unavailable, and comes back with it', async () => {
+  await rm(join(mirror, 'objects'), { recursive: true });
+  const { key } = await direct.account({ credits: 1_000 });
+  const expected = await direct.get('/v1/revisions?indicator=atlas.cattle', { key });
+  await follower.close();
+  await fetcher.ensure(await servedObjects());
+  const following = await start(mirror);
+  const account = await following.account({ credits: 1_000 });
+  const ask = () => following.get('/v1/revisions?indicator=atlas.cattle', { key: account.key });
+  origin.fault = () => (response) => void response.destroy();
+  const refused = await ask();
+  expect([refused.status, codeOf(refused)]).toEqual([503, 'unavailable']);
+  origin.fault = () => undefined;
+  expect((await ask()).text).toBe(expected.text);
+});
+
+/** Those that a follower would fetch. */
+async function servedObjects() {
+  const { kept, manifest } = (await story.world.snapshots.current()) ?? {};
+  if (!kept || !manifest) throw new Error('nothing is served');
+  const prerendered = (await story.world.snapshots.prerendered({ manifest })) ?? {};
+  const lists = [...Object.values(manifest.providers), manifest.prerendered];
+  return [...Object.values(kept), ...Object.values(prerendered), ...lists];
+}

@@ -1,0 +1,97 @@
+/** Digests of editions that were built and published, against what `/v1/changes` says of them. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { UsedIndicators } from '../../../gateway/api/metering/used-indicators.ts';
+import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
+import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { createWorld, UNLIMITED, type World } from '../api/metering/harness.ts';
+import { type Story, tellStory } from '../edition-story.ts';
+import { Service } from '../service.ts';
+
+interface Change {
+  edition: string;
+  published_at: string;
+  withdrawn: string[];
+  renamed: { from: string; to: string }[];
+  revised: { indicator: string; changed: number; withdrawn: number; restored: number }[];
+}
+
+let story: Story;
+let service: Service;
+let snapshots: SnapshotStore;
+let redis: TestRedis;
+let world: World;
+
+beforeAll(async () => {
+  story = await tellStory();
+  const { SNAPSHOT_DIR: directory } = story.world.settings;
+  service = await Service.start({ snapshots: directory });
+  const options = { directory, pollMs: 100_000, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog };
+  snapshots = await SnapshotStore.open(options);
+  redis = await startRedis();
+  world = createWorld(await redis.connect(), UNLIMITED);
+});
+afterAll(async () => {
+  await snapshots.close();
+  await service.stop();
+  await redis.stop();
+  await story.world.remove();
+});
+
+/** What an account that uses these indicators should be told of an edition, as lines. */
+function linesOf({ withdrawn, renamed, revised }: Change, used: readonly string[]): string[] {
+  const lines = withdrawn.filter((id) => used.includes(id)).map((id) => `${id} withdrawn`);
+  for (const { from, to } of renamed) if (used.includes(from)) lines.push(`${from} renamed ${to}`);
+  for (const { indicator, changed, withdrawn: gone, restored } of revised) {
+    const name = renamed.find(({ to }) => to === indicator)?.from ?? indicator;
+    const figures = changed + gone + restored;
+    if (figures > 0 && used.includes(name)) lines.push(`${name} revised ${figures}`);
+  }
+  return lines.sort();
+}
+
+it('name what the served editions changed, and nothing of one that was rolled back', async () => {
+  const { data } = JSON.parse((await service.get('/v1/changes')).text) as { data: Change[] };
+  const changes = data.toReversed();
+  expect(changes.map(({ edition }) => edition)).toEqual(story.served);
+  const [first, ...later] = changes;
+  const alerts = new ChangeAlerts(world.redis, snapshots);
+  const usedBy = new Map<string, string[]>();
+  for (const ids of [['atlas.cows', 'atlas.goats', 'atlas.lamas'], ['atlas.sheep'], ['atlas.never']]) {
+    const { account_id } = await world.customer();
+    usedBy.set(account_id, ids);
+    const used = new UsedIndicators(new ScriptRunner(world.redis));
+    used.note(account_id, ids, Date.parse(first?.published_at ?? ''));
+    await used.flush();
+  }
+  // As if alerts had begun with the first edition.
+  await world.redis.set(redisKeys.toldEdition, Date.parse(first?.published_at ?? ''));
+  const told: Record<string, string[]> = {};
+  for await (const { account_id, edition } of alerts.findConcerned()) {
+    const digest = await alerts.digest(account_id, edition);
+    told[`${account_id} ${edition}`] = (digest?.changed ?? [])
+      .map(({ indicator, change, to, figures }) => [indicator, change, to ?? figures].join(' ').trim())
+      .sort();
+    await alerts.markTold(account_id, edition);
+  }
+  const expected: Record<string, string[]> = {};
+  for (const change of later)
+    for (const [account_id, ids] of usedBy) {
+      const lines = linesOf(change, ids);
+      if (lines.length > 0) expected[`${account_id} ${change.edition}`] = lines;
+      // From the next edition on, what was renamed is followed under its new id.
+      for (const { from, to } of change.renamed) if (ids.includes(from)) ids.push(to);
+    }
+  expect(told).toEqual(expected);
+  expect(Object.values(expected).flat()).toEqual(
+    expect.arrayContaining([
+      'atlas.cows renamed atlas.cattle',
+      'atlas.goats withdrawn',
+      expect.stringContaining('atlas.cows revised'),
+      expect.stringContaining('atlas.sheep renamed atlas.ewes'),
+    ]),
+  );
+  expect(JSON.stringify(told)).not.toContain(story.rolledBack);
+});

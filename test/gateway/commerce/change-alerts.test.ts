@@ -1,0 +1,285 @@
+/** Alerts about indicators that an edition changed: what is named, to whom, and how often. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
+import { DAY_MS, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { EditionChanges } from '../../../data/schema/snapshot.ts';
+import { readUsedIndicators, UsedIndicators } from '../../../gateway/api/metering/used-indicators.ts';
+import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import {
+  readToldKinds,
+  setToldKinds,
+} from '../../../gateway/commerce/notifications/alerts/change-settings.ts';
+import {
+  CHANGE_KINDS,
+  type ChangedIndicator,
+} from '../../../gateway/commerce/notifications/alerts/changed-indicators.ts';
+import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
+import { editionName, Served } from './served-editions.ts';
+
+let redis: TestRedis;
+let world: World;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  world = createWorld(await redis.connect(), UNLIMITED);
+});
+afterAll(() => redis.stop());
+
+const IDS = ['a.one', 'a.two', 'a.three', 'b.four', 'b.five', 'b.six'];
+const REF = { sha256: '0'.repeat(64), bytes: 1 };
+const figures = fc.record({
+  ...{ added: fc.nat(2), changed: fc.nat(2), withdrawn: fc.nat(1), restored: fc.nat(1) },
+  file: fc.constant(REF),
+});
+/** An edition: what it did to each indicator. */
+const edition = fc.record({
+  revised: fc.dictionary(fc.constantFrom(...IDS), figures),
+  withdrawn: fc.subarray(IDS, { maxLength: 2 }),
+  renamed: fc.subarray(IDS, { maxLength: 4 }),
+  /** Of indicators that an earlier edition renamed, by their former id. */
+  revisedSince: fc.dictionary(fc.constantFrom(...IDS), figures),
+  revisedWithRename: fc.option(figures, { nil: undefined }),
+  /** Days since the edition before it. */
+  days: fc.integer({ min: 1, max: 15 }),
+});
+type Edition = typeof edition extends fc.Arbitrary<infer One> ? One : never;
+/** What an account used so many days before the first edition. */
+const usage = fc.array(fc.record({ ids: fc.subarray(IDS), daysBefore: fc.integer({ min: 0, max: 40 }) }), {
+  minLength: 1,
+  maxLength: 4,
+});
+const customer = fc.record({ usage, off: fc.subarray([...CHANGE_KINDS]) });
+
+const FIRST_MS = NOON_MS;
+/** @param former ids that an earlier edition renamed */
+function changesOf(
+  { revised, withdrawn, renamed, revisedSince, revisedWithRename }: Edition,
+  former: ReadonlySet<string>,
+): EditionChanges {
+  const gone = withdrawn.filter((id) => !renamed.includes(id));
+  const names = renamed.map((from) => ({ from, to: `${from}_new` }));
+  const stayed = Object.entries(revised).filter(([id]) => !gone.includes(id) && !renamed.includes(id));
+  const since = Object.entries(revisedSince).flatMap(([id, counts]) =>
+    former.has(id) && !renamed.includes(id) ? [[`${id}_new`, counts] as const] : [],
+  );
+  const moved = revisedWithRename ? names.slice(0, 1).map(({ to }) => [to, revisedWithRename] as const) : [];
+  return {
+    added: [],
+    withdrawn: gone,
+    renamed: names,
+    revised: Object.fromEntries([...stayed, ...since, ...moved]),
+  };
+}
+
+/** The same by going through every indicator and every use, one question at a time. */
+function expectedOf(
+  { usage: uses, off }: { usage: { ids: string[]; daysBefore: number }[]; off: string[] },
+  published_ms: number,
+  { withdrawn, renamed, revised }: EditionChanges,
+  former: ReadonlySet<string>,
+): ChangedIndicator[] {
+  const found: ChangedIndicator[] = [];
+  const figuresOf = (id: string): number => {
+    const { changed = 0, withdrawn: lost = 0, restored = 0 } = revised[id] ?? {};
+    return changed + lost + restored;
+  };
+  const revise = (id: string, name: string): void => {
+    const figures = figuresOf(name);
+    if (figures > 0 && !off.includes('revised')) found.push({ indicator: id, change: 'revised', figures });
+  };
+  for (const indicator of IDS) {
+    const daysAgo = uses.filter(({ ids }) => ids.includes(indicator)).map(({ daysBefore }) => daysBefore);
+    const last = dayOf(FIRST_MS) - Math.min(...daysAgo);
+    if (dayOf(published_ms) - last >= 30) continue;
+    const to = renamed.find(({ from }) => from === indicator)?.to;
+    revise(indicator, to ?? indicator);
+    if (to === undefined && former.has(indicator)) revise(`${indicator}_new`, `${indicator}_new`);
+    if (to !== undefined && !off.includes('renamed')) found.push({ indicator, change: 'renamed', to });
+    if (withdrawn.includes(indicator) && !off.includes('withdrawn'))
+      found.push({ indicator, change: 'withdrawn' });
+  }
+  return found;
+}
+
+const sorted = (list: readonly ChangedIndicator[]): ChangedIndicator[] =>
+  [...list].sort((a, b) => (`${a.indicator} ${a.change}` < `${b.indicator} ${b.change}` ? -1 : 1));
+
+/** A sweep and its jobs. @param stopsAfter the process ends after so many jobs were queued */
+async function sweep(
+  gateway: ChangeAlerts,
+  stopsAfter: number,
+): Promise<{ account_id: string; edition: string }[]> {
+  const queued: { account_id: string; edition: string }[] = [];
+  for await (const one of gateway.findConcerned()) {
+    queued.push(one);
+    if (queued.length >= stopsAfter) break;
+  }
+  return queued;
+}
+
+type Holder = typeof customer extends fc.Arbitrary<infer One> ? One : never;
+
+/** An account with its uses and what it turned off. @returns its id */
+async function open({ usage: uses, off }: Holder): Promise<string> {
+  const { account_id } = await world.customer();
+  const on = CHANGE_KINDS.filter((kind) => !off.includes(kind));
+  await setToldKinds(world.redis, account_id, on);
+  for (const { ids, daysBefore } of uses) {
+    const used = new UsedIndicators(new ScriptRunner(world.redis));
+    used.note(account_id, ids, FIRST_MS - daysBefore * DAY_MS);
+    await used.flush();
+  }
+  return account_id;
+}
+
+class Play {
+  readonly #served = new Served();
+  readonly #gateways: readonly [ChangeAlerts, ChangeAlerts];
+  readonly #told = new Map<string, ChangedIndicator[]>();
+  readonly #expected = new Map<string, ChangedIndicator[]>();
+
+  constructor() {
+    this.#gateways = [
+      new ChangeAlerts(world.redis, this.#served),
+      new ChangeAlerts(world.redis, this.#served),
+    ];
+  }
+
+  /** The edition that is there when alerts begin. */
+  async begin(): Promise<void> {
+    const revised = { 'a.one': { added: 1, changed: 9, withdrawn: 0, restored: 0, file: REF } };
+    this.#served.publish(FIRST_MS, { added: IDS, withdrawn: [], renamed: [], revised });
+    for (const gateway of this.#gateways) expect(await sweep(gateway, 9)).toEqual([]);
+  }
+
+  publish(holders: ReadonlyMap<string, Holder>, at_ms: number, one: Edition): void {
+    const former = new Set(this.#served.ids.keys());
+    const changes = changesOf(one, former);
+    this.#served.publish(at_ms, changes);
+    for (const { from, to } of changes.renamed) this.#served.ids.set(from, to);
+    for (const [account_id, holder] of holders) {
+      const named = sorted(expectedOf(holder, at_ms, changes, former));
+      if (named.length > 0) this.#expected.set(`${account_id} ${editionName(at_ms)}`, named);
+    }
+  }
+
+  /** Two gateways sweep, some end halfway; their jobs run in the opposite order, and again. */
+  async tell(stopsAfter: () => number): Promise<void> {
+    const [one, other] = this.#gateways;
+    const jobs: { account_id: string; edition: string }[] = [];
+    for (const gateway of [one, other, one]) jobs.push(...(await sweep(gateway, stopsAfter())));
+    jobs.push(...(await sweep(other, 99)));
+    for (const { account_id, edition: name } of jobs.reverse()) {
+      const digest = await other.digest(account_id, name);
+      if (digest === null) continue;
+      expect(this.#told.has(`${account_id} ${name}`)).toBe(false);
+      this.#told.set(`${account_id} ${name}`, sorted(digest.changed));
+      await one.markTold(account_id, name);
+    }
+  }
+
+  async end(): Promise<void> {
+    expect(this.#told).toEqual(this.#expected);
+    expect(await sweep(this.#gateways[0], 99)).toEqual([]);
+  }
+}
+
+it('name exactly what was used and changed, once to each account and edition', async () => {
+  const holders = fc.array(customer, { minLength: 1, maxLength: 3 });
+  const editions = fc.array(edition, { minLength: 2, maxLength: 4 });
+  const stops = fc.infiniteStream(fc.integer({ min: 1, max: 6 }));
+  await fc.assert(
+    fc.asyncProperty(holders, editions, stops, async (those, list, stop) => {
+      await flushRedis(world.redis);
+      const opened = new Map<string, Holder>();
+      for (const holder of those) opened.set(await open(holder), holder);
+      const play = new Play();
+      await play.begin();
+      let at_ms = FIRST_MS;
+      for (const one of list) {
+        at_ms += one.days * DAY_MS;
+        play.publish(opened, at_ms, one);
+        await play.tell(() => Number(stop.next().value));
+      }
+      await play.end();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('wait for a gateway that does not serve the edition yet, and forget one that was rolled back', async () => {
+  await flushRedis(world.redis);
+  const [ahead, behind] = [new Served(), new Served()];
+  const nothing = { added: [], withdrawn: [], renamed: [], revised: {} };
+  const { account_id } = await world.customer();
+  const used = new UsedIndicators(new ScriptRunner(world.redis));
+  used.note(account_id, ['a.one'], FIRST_MS);
+  await used.flush();
+  for (const served of [ahead, behind]) served.publish(FIRST_MS, nothing);
+  const gateways = [ahead, behind].map((served) => new ChangeAlerts(world.redis, served));
+  for (const gateway of gateways) await sweep(gateway, 9);
+  ahead.publish(FIRST_MS + DAY_MS, { ...nothing, withdrawn: ['a.one'] });
+  const [job] = await sweep(gateways[0] as ChangeAlerts, 9);
+  expect(job?.account_id).toBe(account_id);
+  const edition = job?.edition ?? '';
+  await expect(gateways[1]?.digest(account_id, edition)).rejects.toThrow('not served here yet');
+  behind.publish(FIRST_MS + 2 * DAY_MS, nothing);
+  expect(await gateways[1]?.digest(account_id, edition)).toBeNull();
+  expect(await gateways[0]?.digest(account_id, edition)).toMatchObject({
+    edition,
+    changed: [{ indicator: 'a.one', change: 'withdrawn' }],
+  });
+});
+
+it('follow what calls used: admitted and answered ones alone', async () => {
+  world.clock.ms = NOON_MS;
+  const { account_id, call } = await world.customer();
+  await call({ indicators: ['a.one', 'a.two'] });
+  await call({ indicators: ['a.three'], status: 404 });
+  await call({ indicators: ['b.four'], price: 1_000 });
+  await call({ indicators: ['b.five'], peek: true });
+  await call({});
+  world.clock.ms += DAY_MS;
+  await call({ indicators: ['a.two'] });
+  await world.metering.flush();
+  const name = redisKeys.usedIndicators(account_id);
+  const day = String(dayOf(NOON_MS));
+  await expect
+    .poll(() => world.redis.zrange(name, '0', '-1', 'WITHSCORES'))
+    .toEqual(['a.one', day, 'a.two', String(dayOf(NOON_MS) + 1)]);
+  expect(await world.redis.pttl(name)).toBeGreaterThan(30 * DAY_MS);
+  expect(await readUsedIndicators(world.redis, account_id, dayOf(NOON_MS) + 30)).toEqual(['a.two']);
+  world.clock.ms += 31 * DAY_MS;
+  await call({ indicators: ['b.six'] });
+  await world.metering.flush();
+  expect(await world.redis.zrange(name, '0', '-1')).toEqual(['b.six']);
+});
+
+it('keep at most 10,000 indicators of an account, and none of a closed one', async () => {
+  const { account_id } = await world.customer();
+  const used = new UsedIndicators(new ScriptRunner(world.redis));
+  const many = (word: string, count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `${word}.${index}`);
+  used.note(account_id, many('early', 6_000), NOON_MS);
+  used.note(account_id, many('late', 9_000), NOON_MS + DAY_MS);
+  await used.flush();
+  const name = redisKeys.usedIndicators(account_id);
+  await expect.poll(() => world.redis.zcard(name)).toBe(10_000);
+  expect(await world.redis.zcount(name, dayOf(NOON_MS) + 1, '+inf')).toBe(9_000);
+  await world.store.close(account_id);
+  await world.redis.del(name);
+  used.note(account_id, ['a.one'], NOON_MS + DAY_MS);
+  await used.flush();
+  expect(await world.redis.exists(name)).toBe(0);
+});
+
+it('are all on until one is turned off', async () => {
+  const { account_id } = await world.customer();
+  expect(await readToldKinds(world.redis, account_id)).toEqual(['revised', 'renamed', 'withdrawn']);
+  await setToldKinds(world.redis, account_id, ['renamed']);
+  expect(await readToldKinds(world.redis, account_id)).toEqual(['renamed']);
+  await setToldKinds(world.redis, account_id, [...CHANGE_KINDS]);
+  expect(await world.redis.exists(redisKeys.changeAlerts(account_id))).toBe(0);
+});

@@ -1,0 +1,55 @@
+/** The table of routes and permissions, against the routes that exist and in every role. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { ACCESS } from '../../../../gateway/commerce/pages/access.ts';
+import { ROLES, type Role } from '../../../../gateway/commerce/people/roles.ts';
+import { hiddenTokens } from '../../../admin/harness.ts';
+import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+
+/** Written apart from the product. */
+const ALLOWED: Record<Role, readonly string[]> = {
+  owner: ['self', 'read', 'keys', 'webhooks', 'billing', 'manage'],
+  billing: ['self', 'read', 'billing'],
+  developer: ['self', 'read', 'keys', 'webhooks'],
+  viewer: ['self', 'read'],
+};
+/** Answer without a session. */
+const ANONYMOUS =
+  /^\/account\/(?:sign-in|sign-up|confirm|forgot|reset|closed$|summary$|stripe|invitation|email|undo-email)/;
+
+let harness: AccountPagesHarness;
+let ann: Customer;
+beforeAll(async () => {
+  harness = await startAccountPages();
+  ann = await harness.customer();
+});
+afterAll(() => harness.stop());
+
+const listed = () =>
+  harness.routes.flatMap(({ method, url }) =>
+    method
+      .split(',')
+      .filter((verb) => verb === 'GET' || verb === 'POST')
+      .map((verb) => `${verb} ${url.replace(/\/$/, '')}`)
+      .filter(() => url.startsWith('/account') && !url.endsWith('*') && !ANONYMOUS.test(url)),
+  );
+
+it('every route that needs a session is in the table, and nothing else', () => {
+  expect(Object.keys(ACCESS).sort()).toEqual([...new Set(listed())].sort());
+});
+
+it.each(ROLES)('%s: each route answers by the role', async (role) => {
+  await harness.redis.hset(redisKeys.members(ann.account_id), `${ann.person_id}:role`, role);
+  const { visitor } = ann;
+  const tokens = hiddenTokens(await visitor.get('/account/second-factor'));
+  for (const [route, access] of Object.entries(ACCESS)) {
+    // These would end the session.
+    if (/sign-out|end-others/.test(route)) continue;
+    const [verb, url = ''] = route.split(' ');
+    const path = url.replaceAll(/:[a-z_]+/g, 'none');
+    const page =
+      verb === 'GET' ? await visitor.get(path) : await visitor.post(path, { _csrf: tokens._csrf ?? '' });
+    const isAllowed = ALLOWED[role].includes(access);
+    expect([role, route, page.status !== 403]).toEqual([role, route, isAllowed]);
+  }
+});

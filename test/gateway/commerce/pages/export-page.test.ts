@@ -1,0 +1,117 @@
+/** The account page while a data export is prepared, given up, ready, expired and erased. */
+import { readdir } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { Queue } from 'bullmq';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { wordsOf } from '../../../admin/harness.ts';
+import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+
+const DAY_MS = 86_400_000;
+
+let harness: AccountPagesHarness;
+beforeAll(async () => {
+  harness = await startAccountPages();
+});
+afterAll(() => harness.stop());
+
+/** A customer whose export is ready. */
+async function exported(): Promise<Customer & { request_id: string; path: string }> {
+  const customer = await harness.customer();
+  const mail = harness.mailbox.next(customer.email);
+  await customer.visitor.submit('/account/data', '/account/data/export', {});
+  await mail;
+  const [request] = await harness.context.requests.listOf(customer.account_id);
+  const request_id = request?.request_id ?? '';
+  return { ...customer, request_id, path: `/account/data/${request_id}/download` };
+}
+
+const filesOf = async (request_id: string): Promise<string[]> =>
+  (await readdir(harness.settings.EXPORT_DIR)).filter((name) => name.includes(request_id));
+
+it('shows how far a preparation is, and refreshes if the reader asks for it', async () => {
+  const { account_id, visitor } = await harness.customer();
+  const { requests } = harness.context;
+  const { request_id } = await requests.open(account_id, 'export');
+  expect(wordsOf(await visitor.get('/account/data'))).toContain('Waiting to be prepared');
+  await requests.setProgress(request_id, { done: 5_000, total: 12_000 });
+  const page = await visitor.get('/account/data');
+  expect(wordsOf(page)).toContain('5,000 of 12,000 ledger entries written');
+  expect(page.html).toContain('<progress max="12000" value="5000"');
+  expect(page.headers.refresh).toBeUndefined();
+  expect((await visitor.get('/account/data?follow=yes')).headers.refresh).toBe('5');
+  await harness.handlers.prepare({ request_id });
+  expect((await visitor.get('/account/data?follow=yes')).headers.refresh).toBeUndefined();
+  expect(await requests.get(request_id)).toMatchObject({ status: 'ready', progress: null });
+});
+
+it('says so when the preparation was given up', async () => {
+  const { account_id, visitor } = await harness.customer();
+  await harness.redis.hset(redisKeys.archivedThrough(account_id), 'through', 'not an id');
+  await visitor.submit('/account/data', '/account/data/export', {});
+  const [request] = await harness.context.requests.listOf(account_id);
+  const id = `prepare-${request?.request_id}`;
+  const options = { connection: harness.redis, prefix: redisKeys.jobs, skipWaitingForReady: true };
+  const queue = new Queue('account', options);
+  for (const attempt of [1, 2, 3, 4]) {
+    await expect.poll(async () => (await queue.getJob(id))?.attemptsMade).toBe(attempt);
+    await expect.poll(() => queue.getJobState(id)).toBe('delayed');
+    await (await queue.getJob(id))?.promote();
+  }
+  await expect.poll(() => queue.getJobState(id)).toBe('failed');
+  await queue.close();
+  const page = await visitor.get('/account/data?follow=yes');
+  expect(wordsOf(page)).toContain('This could not be prepared. Our operators have been told');
+  expect(page.headers.refresh).toBeUndefined();
+});
+
+it('offers the file for seven days, then deletes it', async () => {
+  const { visitor, request_id, path } = await exported();
+  const file = await visitor.get(path);
+  expect(file.headers).toMatchObject({ 'content-type': 'application/zip' });
+  expect(Number(file.headers['content-length'])).toBeGreaterThan(500);
+  const { ms } = harness.clock;
+  harness.clock.ms += 7 * DAY_MS - 1;
+  await harness.handlers.sweep({});
+  expect(await filesOf(request_id)).toHaveLength(1);
+  harness.clock.ms += 1;
+  expect(await harness.context.privacy.download(await harness.context.requests.get(request_id))).toBeNull();
+  await harness.handlers.sweep({});
+  expect(await filesOf(request_id)).toEqual([]);
+  harness.clock.ms = ms;
+  expect((await visitor.get(path)).status).toBe(410);
+});
+
+it('deletes the file with the account, also one that is written during the erasure', async () => {
+  const { account_id, visitor, request_id, path } = await exported();
+  expect((await visitor.get(path)).status).toBe(200);
+  const { requests, privacy } = harness.context;
+  const late = await requests.open(account_id, 'export');
+  const { request_id: erasure } = await requests.open(account_id, 'erasure');
+  const markReady = requests.markReady.bind(requests);
+  vi.spyOn(requests, 'markReady').mockImplementationOnce(async (id, plan) => {
+    expect((await privacy.erase(erasure, 'test')).removed).toMatchObject({ exports: 2 });
+    return markReady(id, plan);
+  });
+  await expect(harness.handlers.prepare({ request_id: late.request_id })).rejects.toThrow(
+    'cannot become ready',
+  );
+  vi.restoreAllMocks();
+  expect([...(await filesOf(request_id)), ...(await filesOf(late.request_id))]).toEqual([]);
+  expect((await requests.get(late.request_id)).status).toBe('failed');
+});
+
+it('still offers an export that an earlier version stored in Redis', async () => {
+  const { account_id, visitor } = await harness.customer();
+  const { requests } = harness.context;
+  const { request_id } = await requests.open(account_id, 'export');
+  await requests.markReady(request_id, '14 bytes of JSON, kept for seven days');
+  const text = JSON.stringify({ account: { account_id } });
+  await harness.redis.set(redisKeys.exportFile(account_id, request_id), gzipSync(text), 'PX', 7 * DAY_MS);
+  const path = `/account/data/${request_id}/download`;
+  expect((await visitor.get('/account/data')).html).toContain(`href="${path}"`);
+  const file = await visitor.get(path);
+  expect(JSON.parse(file.html)).toEqual({ account: { account_id } });
+  expect(String(file.headers['content-disposition'])).toContain('.json"');
+  expect((await requests.get(request_id)).status).toBe('done');
+});

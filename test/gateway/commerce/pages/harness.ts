@@ -1,0 +1,295 @@
+/**
+ * The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, and a
+ * mailbox behind a real SMTP server.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Cluster } from 'ioredis';
+import { Agent } from 'undici';
+import { vi } from 'vitest';
+import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { readSettings, type Settings } from '../../../../data/runtime/settings.ts';
+import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
+import { SnapshotStore } from '../../../../gateway/api/snapshot/editions/store.ts';
+import { buildApp } from '../../../../gateway/app.ts';
+import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import type { ServedEditions } from '../../../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import type { JobHandlers } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { createMailer, type Mailer } from '../../../../gateway/commerce/notifications/mail/mailer.ts';
+import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
+import type { AccountContext } from '../../../../gateway/commerce/pages/context.ts';
+import { createAccountContext } from '../../../../gateway/commerce/pages/plugin.ts';
+import { founderOf, ownAccountOf } from '../../../../gateway/commerce/people/person-store.ts';
+import { type AccountService, openAccountService } from '../../../../gateway/commerce/service.ts';
+import { PasswordHasher } from '../../../../gateway/commerce/sign-in/passwords.ts';
+import { type Page, Visitor } from '../../../admin/harness.ts';
+import { silentLog, startRedis, startRedisCluster } from '../../../redis.ts';
+import { publishFixture } from '../../fixture-snapshot.ts';
+import { Mailbox } from './mailbox.ts';
+import { startSmtpSink } from './smtp-sink.ts';
+
+/** Midday, so that no test crosses a UTC day. */
+export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
+export const PASSWORD = 'correct horse battery staple';
+
+/** Hashes at the lowest cost. `accounts/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
+const cheapPasswords = () => new PasswordHasher(16);
+
+interface SomeRedis {
+  url: string;
+  connect(): Promise<RedisClient>;
+  stop(): Promise<void>;
+}
+
+export interface AccountPagesOptions {
+  settings?: Record<string, string>;
+  cluster?: boolean;
+  /** Hashes passwords at the product's own cost. */
+  fullHashing?: boolean;
+  /** Editions whose changes are told; default none. */
+  served?: ServedEditions;
+  /** A Redis that is started, and stopped, by the test. */
+  redis?: SomeRedis;
+}
+
+export interface Customer {
+  account_id: string;
+  person_id: string;
+  email: string;
+  visitor: Visitor;
+}
+
+export class AccountPagesHarness {
+  readonly url: string;
+  readonly routes: readonly { method: string; url: string }[];
+  readonly redis: RedisClient;
+  readonly accounts: AccountStore;
+  readonly context: AccountContext;
+  readonly handlers: JobHandlers;
+  readonly mailbox: Mailbox;
+  readonly metering: RedisMetering;
+  readonly settings: Settings;
+  /** The clock of the service. */
+  readonly clock: { ms: number };
+  readonly #agent = new Agent({ connections: 32 });
+  readonly #stop: () => Promise<void>;
+  #customers = 0;
+  #visitors = 0;
+
+  constructor(parts: Parts) {
+    this.url = parts.url;
+    this.routes = parts.routes;
+    this.redis = parts.redis;
+    this.accounts = parts.accounts;
+    this.context = createAccountContext(parts.service);
+    this.handlers = parts.service.handlers;
+    this.mailbox = parts.mailbox;
+    this.metering = parts.metering;
+    this.settings = parts.settings;
+    this.clock = parts.clock;
+    this.#stop = parts.stop;
+  }
+
+  /** Each visitor has its own IP address, so that tests do not throttle each other. */
+  visitor(): Visitor {
+    const visitor = new Visitor(this.url, this.#agent);
+    this.#visitors += 1;
+    visitor.headers['x-forwarded-for'] = `10.1.${this.#visitors >> 8}.${this.#visitors & 255}`;
+    return visitor;
+  }
+
+  /** A call to the API with a key. */
+  async call(key: string, path = '/v1/countries/KEN'): Promise<{ status: number; json: unknown }> {
+    const response = await fetch(this.url + path, { headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, json: await response.json() };
+  }
+
+  /** A signed-in account, made without jobs and with one form only. */
+  async customer(name = 'Ann'): Promise<Customer> {
+    const email = this.#freshEmail();
+    const visitor = this.visitor();
+    const mail = this.mailbox.next(email);
+    await this.handlers['sign-up']({ email, name });
+    await this.confirm(visitor, this.pathOf((await mail).link));
+    const candidate = await this.context.persons.findLogin(email);
+    if (!candidate) throw new Error(`${email} cannot sign in`);
+    const session = await this.context.sessions.begin(candidate.subject, candidate.epoch);
+    visitor.cookies.set(this.context.site.cookie, session.id);
+    return { account_id: ownAccountOf(candidate.subject), person_id: candidate.subject, email, visitor };
+  }
+
+  /** A signed-in account, made over the pages alone: sign-up, confirmation and sign-in. */
+  async register(name = 'Ann'): Promise<Customer> {
+    const email = this.#freshEmail();
+    const visitor = this.visitor();
+    await this.confirm(visitor, await this.signUp(visitor, email, name));
+    const page = await this.signIn(visitor, email);
+    if (page.status !== 303) throw new Error(`sign-in returned ${page.status}`);
+    const { account_id } = await this.accounts.findByEmail(email);
+    return { account_id, person_id: founderOf(account_id), email, visitor };
+  }
+
+  #freshEmail(): string {
+    this.#customers += 1;
+    return `person-${this.#customers}-${NOON}@example.org`;
+  }
+
+  /** Signs up over the page. @returns the path of the mailed link */
+  async signUp(visitor: Visitor, email: string, name = 'Ann'): Promise<string> {
+    const mail = this.mailbox.next(email);
+    const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name });
+    if (page.status !== 200) throw new Error(`sign-up returned ${page.status}`);
+    return this.pathOf((await mail).link);
+  }
+
+  /** Opens a mailed link and chooses a password. */
+  confirm(visitor: Visitor, link: string, password = PASSWORD): Promise<Page> {
+    return visitor.submit(link, link, { password });
+  }
+
+  signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {
+    return visitor.submit('/account/sign-in', '/account/sign-in', { email, password, next: '/account/' });
+  }
+
+  /** Does what the nightly job does. Resolves when the worker has carried out every erasure that is ready. */
+  async runErasures(): Promise<void> {
+    await this.handlers.erase({});
+    await vi.waitUntil(async () => (await this.context.privacy.listErasable()).length === 0, 10_000);
+  }
+
+  /** Creates a key over the page. `key` is empty when it was rejected. */
+  async makeKey(
+    { visitor }: Customer,
+    fields: Record<string, string> = {},
+  ): Promise<{ page: Page; key: string }> {
+    const page = await visitor.submit('/account/keys', '/account/keys', {
+      label: '',
+      expires: '',
+      ...fields,
+    });
+    return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
+  }
+
+  /** All Redis keys, on all nodes of a cluster. */
+  async allKeys(): Promise<string[]> {
+    const nodes = this.redis instanceof Cluster ? this.redis.nodes('master') : [this.redis];
+    return (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
+  }
+
+  pathOf(link: string | null): string {
+    return (link ?? '').slice(this.url.length);
+  }
+
+  async balance(account_id: string): Promise<number> {
+    return (await this.accounts.get(account_id)).credits.balance;
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.close();
+    await this.#stop();
+  }
+}
+
+interface Parts {
+  url: string;
+  routes: { method: string; url: string }[];
+  redis: RedisClient;
+  accounts: AccountStore;
+  service: AccountService;
+  mailbox: Mailbox;
+  metering: RedisMetering;
+  settings: Settings;
+  clock: { ms: number };
+  stop: () => Promise<void>;
+}
+
+/** Rate limits that tests do not reach. */
+const WIDE = {
+  ...{ TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' },
+  ...{ FREE_GRANTS_PER_RANGE: '100000', FREE_GRANTS_PER_DOMAIN: '100000' },
+};
+
+export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
+  const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));
+  await publishFixture(directory);
+  const server = options.redis ?? (await (options.cluster ? startRedisCluster() : startRedis()));
+  const redis = await server.connect();
+  const clock = { ms: NOON };
+  const now = (): number => clock.ms;
+  const settings = readSettings({
+    LOG_LEVEL: 'silent',
+    VAR_DIR: directory,
+    REDIS_URL: server.url,
+    REDIS_CLUSTER: options.cluster ? 'true' : 'false',
+    ...WIDE,
+    ...options.settings,
+  });
+  const snapshots = await SnapshotStore.open({
+    directory,
+    pollMs: 100_000,
+    hotCacheMb: 4,
+    queryTimeoutMs: 5_000,
+    log: silentLog,
+  });
+  const metering = new RedisMetering({ redis, settings, now, log: silentLog });
+  const packs = await readPacks(settings.CURATED_DIR);
+  const mailbox = new Mailbox();
+  const sink = await startSmtpSink({ receive: (mail) => mailbox.send(mail) });
+  const mailer: Mailer = {
+    ...createMailer({ ...settings, SMTP_URL: sink.url }, { now, log: silentLog }),
+    deleteFor: (address) => mailbox.deleteFor(address),
+  };
+  const listening = { url: '' };
+  const service = await openAccountService({
+    settings,
+    redis,
+    now,
+    log: silentLog,
+    publicUrl: () => listening.url,
+    ...(options.served && { served: options.served }),
+    ...(settings.SMTP_URL === undefined && { mailer }),
+    ...(!options.fullHashing && { passwords: cheapPasswords() }),
+  });
+  let requests = 0;
+  const routes: Parts['routes'] = [];
+  const app = buildApp({
+    settings,
+    metering,
+    snapshots,
+    now,
+    log: silentLog,
+    randomId: () => `test-${requests++}`,
+    account: service,
+    onRoute: (route) => routes.push(route),
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  listening.url = `http://127.0.0.1:${port}`;
+  // Tests run the sweep and the nightly run themselves, so nothing is scheduled.
+  service.startWorker();
+  const accounts = new AccountStore({ redis, now, random: randomBytes, packs });
+  const stop = async (): Promise<void> => {
+    await app.close();
+    await service.stop();
+    await sink.stop();
+    await snapshots.close();
+    if (!options.redis) await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return new AccountPagesHarness({
+    url: listening.url,
+    routes,
+    redis,
+    accounts,
+    service,
+    mailbox,
+    metering,
+    settings,
+    clock,
+    stop,
+  });
+}

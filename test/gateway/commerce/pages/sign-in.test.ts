@@ -1,0 +1,494 @@
+/** Sign-up, address confirmation, sign-in and password reset, on every kind of Redis. */
+import { createHash } from 'node:crypto';
+import { describe, expect, it, vi } from 'vitest';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { type Page, tokenOf, wordsOf } from '../../../admin/harness.ts';
+import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { type AccountPagesHarness, PASSWORD } from './harness.ts';
+
+let harness: AccountPagesHarness;
+
+/** A page without its CSRF token and e-mail address. */
+const withoutVariables = (page: Page, email: string): string =>
+  page.html.replaceAll(/(name="_(?:csrf|idempotency)" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
+
+/** Replaces what is stored for a mailed link. */
+async function rewriteLink(link: string, stored: object): Promise<void> {
+  const key = redisKeys.link(
+    createHash('sha256')
+      .update(link.split(/[/.]/).at(-3) ?? '')
+      .digest('hex'),
+  );
+  expect(await harness.redis.exists(key)).toBe(1);
+  await harness.redis.set(key, JSON.stringify(stored), 'KEEPTTL');
+}
+
+describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+  useDeployment(open, { FREE_GRANT: '1234' }, (opened) => {
+    harness = opened;
+  });
+
+  describe('sign-up', () => {
+    it('says what is free, and leads to prices, terms and privacy', async () => {
+      const page = await harness.visitor().get('/account/sign-up');
+      const { FREE_PER_MINUTE, FREE_PER_DAY } = harness.settings;
+      for (const count of [1234, FREE_PER_MINUTE, FREE_PER_DAY])
+        expect(wordsOf(page)).toContain(count.toLocaleString('en'));
+      for (const path of ['/pricing', '/terms', '/privacy']) expect(page.html).toContain(`href="${path}"`);
+    });
+
+    it('creates the account with free grant and the password that is chosen when the mailed link is opened', async () => {
+      const { account_id, visitor } = await harness.register('Ann Example');
+      expect(await harness.accounts.get(account_id)).toMatchObject({
+        name: 'Ann Example',
+        verified: true,
+        tier: 'free',
+        credits: { balance: 1234, lifetime_granted: 1234 },
+      });
+      expect(wordsOf(await visitor.get('/account/'))).toContain('Ann Example');
+    });
+
+    it('creates no account before the address is confirmed, and sign-in fails', async () => {
+      const email = 'early@example.org';
+      const visitor = harness.visitor();
+      await harness.signUp(visitor, email);
+      await expect(harness.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
+      expect((await harness.signIn(visitor, email)).status).toBe(401);
+    });
+
+    it('shows the same page for a known and an unknown address', async () => {
+      const { email } = await harness.customer();
+      const pages = await Promise.all(
+        [email, 'nobody-yet@example.org'].map(async (address) => {
+          const visitor = harness.visitor();
+          const page = await visitor.submit('/account/sign-up', '/account/sign-up', {
+            ...{ email: address, name: 'X' },
+          });
+          return { status: page.status, html: withoutVariables(page, address) };
+        }),
+      );
+      expect(pages[0]).toEqual(pages[1]);
+      expect(pages[0]?.status).toBe(200);
+    });
+
+    it('changes nothing for an address with an account, and says so by mail only', async () => {
+      const { email, account_id } = await harness.customer();
+      const mail = harness.mailbox.next(email);
+      await harness.visitor().submit('/account/sign-up', '/account/sign-up', {
+        ...{ email: email.toUpperCase(), name: 'Mallory' },
+      });
+      expect(await mail).toMatchObject({ subject: 'You already have an account' });
+      expect((await harness.accounts.get(account_id)).name).toBe('Ann');
+      expect((await harness.signIn(harness.visitor(), email, 'another password')).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+    });
+
+    it('lets the first confirmed of two links set the password, and grants credits once', async () => {
+      const email = 'twice@example.org';
+      const links = [
+        await harness.signUp(harness.visitor(), email, 'Mallory'),
+        await harness.signUp(harness.visitor(), email, 'Ann'),
+      ];
+      const [first = '', second = ''] = links;
+      expect((await harness.confirm(harness.visitor(), second)).status).toBe(200);
+      expect((await harness.visitor().get(first)).status).toBe(410);
+      const late = { password: 'another long password' };
+      expect((await harness.visitor().submit('/account/forgot', first, late)).status).toBe(410);
+      expect((await harness.signIn(harness.visitor(), email, 'another long password')).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+      const { account_id } = await harness.accounts.findByEmail(email);
+      expect(await harness.balance(account_id)).toBe(1234);
+    });
+
+    it('never gives access to a stranger who sends a password with the address of somebody else', async () => {
+      const email = 'victim@example.org';
+      const stolen = 'password of mallory';
+      const mail = harness.mailbox.next(email);
+      const fields = { email, name: 'Mallory', password: stolen };
+      await harness.visitor().submit('/account/sign-up', '/account/sign-up', fields);
+      const link = harness.pathOf((await mail).link);
+      // The owner confirms, first without choosing a password.
+      expect((await harness.visitor().submit(link, link, {})).status).toBe(422);
+      expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
+      expect((await harness.signIn(harness.visitor(), email, stolen)).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+    });
+
+    it('ignores the password of a link and of a job that an earlier version left', async () => {
+      const stolen = 'password of mallory';
+      const old = async (email: string) => ({
+        ...{ email, name: 'Ann', password: await harness.context.passwords.hash(stolen) },
+      });
+      const linked = await harness.signUp(harness.visitor(), 'old-link@example.org');
+      await rewriteLink(linked, { purpose: 'sign-up', facts: await old('old-link@example.org') });
+      const mail = harness.mailbox.next('old-job@example.org');
+      await harness.handlers['sign-up'](await old('old-job@example.org'));
+      for (const [email, link] of [
+        ['old-link@example.org', linked],
+        ['old-job@example.org', harness.pathOf((await mail).link)],
+      ] as const) {
+        expect((await harness.visitor().submit(link, link, {})).status).toBe(422);
+        expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
+        expect((await harness.signIn(harness.visitor(), email, stolen)).status).toBe(401);
+        expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+      }
+    });
+
+    it('rejects an invalid address and keeps what was typed', async () => {
+      const fields = { email: 'ann', name: 'A "quoted" <b>name</b>' };
+      const page = await harness.visitor().submit('/account/sign-up', '/account/sign-up', fields);
+      expect(page.status).toBe(422);
+      expect(page.html).toContain('not an e-mail address');
+      expect(page.html).toContain('value="ann"');
+      expect(page.html).toContain('A &quot;quoted&quot; &lt;b&gt;name&lt;/b&gt;');
+    });
+  });
+
+  describe('a confirmation link', () => {
+    it.each([
+      ['short', 'ninechars', '10 to 200 characters'],
+      ['common', 'Password123!', 'common passwords'],
+      ['the address', 'Picky@example.org', 'e-mail address'],
+    ])('takes no password that is %s, and can be used again', async (_what, password, sentence) => {
+      const link = await harness.signUp(harness.visitor(), 'picky@example.org');
+      const page = await harness.confirm(harness.visitor(), link, password);
+      expect([page.status, wordsOf(page)]).toEqual([422, expect.stringContaining(sentence)]);
+      expect((await harness.visitor().get(link)).status).toBe(200);
+      harness.clock.ms += 3_600_000;
+    });
+
+    it('survives GET requests', async () => {
+      const link = await harness.signUp(harness.visitor(), 'scanner@example.org');
+      for (let look = 0; look < 3; look++) expect((await harness.visitor().get(link)).status).toBe(200);
+      expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
+    });
+
+    it('works only once', async () => {
+      const link = await harness.signUp(harness.visitor(), 'once@example.org');
+      const visitor = harness.visitor();
+      const token = tokenOf(await visitor.get(link));
+      const fields = { _csrf: token, password: PASSWORD };
+      expect((await visitor.post(link, fields)).status).toBe(200);
+      const again = await visitor.post(link, fields);
+      expect(again.status).toBe(410);
+      expect(wordsOf(again)).toContain('no longer valid');
+      expect((await visitor.get(link)).status).toBe(410);
+    });
+
+    it('expires after 24 hours', async () => {
+      const link = await harness.signUp(harness.visitor(), 'late@example.org');
+      harness.clock.ms += 24 * 3_600_000;
+      expect((await harness.visitor().get(link)).status).toBe(410);
+    });
+
+    it('is rejected after any change', async () => {
+      const link = await harness.signUp(harness.visitor(), 'forged@example.org');
+      const at = link.lastIndexOf('/') + 1;
+      const dots = [...link.matchAll(/\./g)].map(({ index }) => index);
+      for (const place of [at, at + 20, (dots[0] ?? 0) + 3, (dots[1] ?? 0) + 5]) {
+        const forged = link.slice(0, place) + (link[place] === 'a' ? 'b' : 'a') + link.slice(place + 1);
+        expect((await harness.visitor().get(forged)).status).toBe(410);
+      }
+      expect((await harness.visitor().get(link.replace('/confirm/', '/reset/'))).status).toBe(410);
+      expect((await harness.visitor().get(link)).status).toBe(200);
+    });
+  });
+
+  describe('sign-in', () => {
+    it('shows the same page for a wrong password and an unknown address', async () => {
+      const { email } = await harness.customer();
+      const answers = await Promise.all(
+        [email, 'stranger@example.org'].map(async (address) => {
+          const page = await harness.signIn(harness.visitor(), address, 'not this one');
+          return { status: page.status, html: withoutVariables(page, address) };
+        }),
+      );
+      expect(answers[0]).toEqual(answers[1]);
+      expect(answers[0]?.status).toBe(401);
+    });
+
+    it('starts a session with a new id, and sign-out ends it', async () => {
+      const { email } = await harness.customer();
+      const visitor = harness.visitor();
+      visitor.cookies.set('almanac_account', 'A'.repeat(43));
+      await harness.signIn(visitor, email);
+      const id = visitor.cookies.get('almanac_account') ?? '';
+      expect(id).not.toBe('A'.repeat(43));
+      await visitor.submit('/account/', '/account/sign-out', {});
+      visitor.cookies.set('almanac_account', id);
+      expect((await visitor.get('/account/')).status).toBe(401);
+    });
+
+    it('ends on all devices with sign-out everywhere', async () => {
+      const { email, visitor } = await harness.customer();
+      const other = harness.visitor();
+      await harness.signIn(other, email);
+      await visitor.submit('/account/', '/account/sign-out-everywhere', {});
+      expect((await other.get('/account/')).status).toBe(401);
+    });
+
+    it('is throttled by account with 429 and Retry-After', async () => {
+      const { email } = await harness.customer();
+      const visitor = harness.visitor();
+      const statuses: number[] = [];
+      for (let guess = 0; guess < 4; guess++)
+        statuses.push((await harness.signIn(visitor, email, `guess ${guess}`)).status);
+      expect(statuses).toEqual([401, 401, 401, 429]);
+      const refused = await harness.signIn(visitor, email);
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      harness.clock.ms += 300_000;
+      expect((await harness.signIn(visitor, email)).status).toBe(303);
+    });
+
+    it('lets the owner in by a known browser while a stranger is kept out', async () => {
+      const { email, visitor } = await harness.register();
+      const known = [...visitor.cookies].filter(([name]) => name.includes('known'));
+      expect(known).toHaveLength(1);
+      await visitor.submit('/account/', '/account/sign-out', {});
+      for (let guess = 0; guess < 10; guess++)
+        await harness.signIn(harness.visitor(), email, `guess ${guess}`);
+      const kept = await harness.signIn(harness.visitor(), email);
+      expect([kept.status, wordsOf(kept)]).toEqual([429, expect.stringContaining('sign-in link by e-mail')]);
+      expect((await harness.signIn(visitor, email)).status).toBe(303);
+      expect((await visitor.get('/account/')).status).toBe(200);
+    });
+
+    it('keeps the browser known that changed or reset the password, and no other', async () => {
+      const { email, visitor } = await harness.register();
+      const other = harness.visitor();
+      await harness.signIn(other, email);
+      const fields = { current: PASSWORD, password: 'quite another one' };
+      await visitor.submit('/account/', '/account/password', fields);
+      for (let guess = 0; guess < 10; guess++)
+        await harness.signIn(harness.visitor(), email, `guess ${guess}`);
+      for (const [browser, status] of [
+        [visitor, 303],
+        [other, 429],
+      ] as const) {
+        browser.cookies.delete('almanac_account');
+        expect((await harness.signIn(browser, email, 'quite another one')).status).toBe(status);
+      }
+      const mail = harness.mailbox.next(email);
+      await harness.handlers.reset({ email });
+      await harness.confirm(other, harness.pathOf((await mail).link), 'a whole new password');
+      expect((await harness.signIn(other, email, 'a whole new password')).status).toBe(303);
+    });
+
+    it('is remembered in an HttpOnly cookie that contains neither address nor password', async () => {
+      const { email } = await harness.register();
+      const { headers } = await harness.signIn(harness.visitor(), email);
+      const cookies = [headers['set-cookie'] ?? []].flat();
+      const [known = ''] = cookies.filter((line) => line.includes('known'));
+      expect(known).toMatch(/Max-Age=15552000; Path=\/account; HttpOnly; SameSite=Lax$/);
+      expect(known).not.toContain('person');
+    });
+
+    it('redirects to no other site', async () => {
+      const { email } = await harness.customer();
+      for (const next of ['https://evil.example/', '//evil.example/', '/account\\..\\', '/admin/']) {
+        const fields = { email, password: PASSWORD, next };
+        const answer = await harness.visitor().submit('/account/sign-in', '/account/sign-in', fields);
+        expect([next, answer.location]).toEqual([next, '/account/']);
+      }
+    });
+  });
+
+  describe('a sign-in link', () => {
+    const ask = (email: string): Promise<Page> =>
+      harness.visitor().submit('/account/sign-in-link', '/account/sign-in-link', { email });
+
+    it('signs the owner in whom a stranger locked out, once, and makes the browser known', async () => {
+      const { email } = await harness.customer();
+      for (let guess = 0; guess < 10; guess++)
+        await harness.signIn(harness.visitor(), email, `guess ${guess}`);
+      const visitor = harness.visitor();
+      expect((await harness.signIn(visitor, email)).status).toBe(429);
+      const mail = harness.mailbox.next(email);
+      expect((await ask(email)).status).toBe(200);
+      const link = harness.pathOf((await mail).link);
+      for (let look = 0; look < 2; look++) expect((await harness.visitor().get(link)).status).toBe(200);
+      expect((await visitor.submit(link, link, {})).location).toBe('/account/');
+      expect((await visitor.get('/account/')).status).toBe(200);
+      expect((await harness.visitor().get(link)).status).toBe(410);
+      expect((await harness.visitor().submit('/account/forgot', link, {})).status).toBe(410);
+      visitor.cookies.delete('almanac_account');
+      expect((await harness.signIn(visitor, email)).status).toBe(303);
+    });
+
+    it('ends after half an hour, and when the password is changed', async () => {
+      const { email, visitor } = await harness.customer();
+      const links: string[] = [];
+      for (const _ of [1, 2]) {
+        const mail = harness.mailbox.next(email);
+        await harness.handlers['sign-in-link']({ email });
+        links.push(harness.pathOf((await mail).link));
+      }
+      const fields = { current: PASSWORD, password: 'quite another one' };
+      await visitor.submit('/account/', '/account/password', fields);
+      for (const link of links) expect((await harness.visitor().get(link)).status).toBe(410);
+      const mail = harness.mailbox.next(email);
+      await harness.handlers['sign-in-link']({ email });
+      const late = harness.pathOf((await mail).link);
+      harness.clock.ms += 30 * 60_000;
+      expect((await harness.visitor().get(late)).status).toBe(410);
+    });
+
+    it('shows the same page for a known and an unknown address', async () => {
+      const { email } = await harness.customer();
+      const mail = harness.mailbox.next(email);
+      const [known, unknown] = [await ask(email), await ask('unheard-of-too@example.org')];
+      expect(withoutVariables(known, email)).toBe(withoutVariables(unknown, 'unheard-of-too@example.org'));
+      await mail;
+      expect(harness.mailbox.to('unheard-of-too@example.org')).toEqual([]);
+    });
+
+    it('can always be had by the owner: whoever uses up the mails has a working one sent', async () => {
+      const { email } = await harness.customer();
+      let answer = await ask(email);
+      while (answer.status === 200) answer = await ask(email);
+      let wait_s = 0;
+      for (let time = 0; time < 15; time++) {
+        wait_s = Number((await ask(email)).headers['retry-after']);
+        harness.clock.ms += wait_s * 1000;
+        expect((await ask(email)).status).toBe(200);
+      }
+      expect(wait_s).toBe(30 * 60);
+    });
+  });
+
+  describe('password reset', () => {
+    const forgot = async (email: string): Promise<Page> =>
+      harness.visitor().submit('/account/forgot', '/account/forgot', { email });
+
+    it('sets the new password by a mailed link and ends every session', async () => {
+      const { email, visitor } = await harness.customer();
+      const mail = harness.mailbox.next(email);
+      await forgot(email);
+      const link = harness.pathOf((await mail).link);
+      const page = await harness.visitor().submit(link, link, { password: 'a whole new password' });
+      expect(page.status).toBe(200);
+      expect((await visitor.get('/account/')).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email, 'a whole new password')).status).toBe(303);
+      expect((await harness.visitor().get(link)).status).toBe(410);
+    });
+
+    /** Posts the form of a link whose page has none any more. */
+    const forcePassword = (link: string): Promise<Page> =>
+      harness.visitor().submit('/account/forgot', link, { password: 'password of mallory' });
+
+    const resetLink = async (email: string): Promise<string> => {
+      const mail = harness.mailbox.next(email);
+      await harness.handlers.reset({ email });
+      return harness.pathOf((await mail).link);
+    };
+
+    it('ends every link when one of them is used', async () => {
+      const { email } = await harness.customer();
+      const links = [await resetLink(email), await resetLink(email), await resetLink(email)];
+      const [, second = ''] = links;
+      expect((await harness.confirm(harness.visitor(), second, 'a whole new password')).status).toBe(200);
+      for (const link of links) {
+        expect((await harness.visitor().get(link)).status).toBe(410);
+        expect((await forcePassword(link)).status).toBe(410);
+      }
+      expect((await harness.signIn(harness.visitor(), email, 'a whole new password')).status).toBe(303);
+    });
+
+    it('lets one of two links that are used at the same moment set the password', async () => {
+      const { email } = await harness.customer();
+      const links = [await resetLink(email), await resetLink(email)];
+      const pages = await Promise.all(
+        links.map((link, index) => harness.confirm(harness.visitor(), link, `a whole new password ${index}`)),
+      );
+      expect(pages.map(({ status }) => status).toSorted()).toEqual([200, 410]);
+      const set = pages.findIndex(({ status }) => status === 200);
+      const { status } = await harness.signIn(harness.visitor(), email, `a whole new password ${set}`);
+      expect(status).toBe(303);
+    });
+
+    it('ends every link when the password is changed', async () => {
+      const { email, visitor } = await harness.customer();
+      const link = await resetLink(email);
+      const fields = { current: PASSWORD, password: 'quite another one' };
+      expect((await visitor.submit('/account/', '/account/password', fields)).status).toBe(303);
+      expect((await harness.visitor().get(link)).status).toBe(410);
+      expect((await forcePassword(link)).status).toBe(410);
+      expect((await harness.signIn(harness.visitor(), email, 'quite another one')).status).toBe(303);
+    });
+
+    it('takes no link of an earlier version, which knows no state of the account', async () => {
+      const { email, account_id } = await harness.customer();
+      const link = await resetLink(email);
+      await rewriteLink(link, { purpose: 'reset', facts: { account_id } });
+      expect((await harness.visitor().get(link)).status).toBe(410);
+      expect((await forcePassword(link)).status).toBe(410);
+    });
+
+    it('hashes nothing for a made-up link, and little for a real one', async () => {
+      const { email } = await harness.customer();
+      const hash = vi.spyOn(harness.context.passwords, 'hash');
+      const link = await resetLink(email);
+      const visitor = harness.visitor();
+      const _csrf = tokenOf(await visitor.get(link));
+      const post = (path: string) => visitor.post(path, { _csrf, password: 'a whole new password' });
+      const madeUp = Array.from({ length: 40 }, (_, index) => `/account/reset/anything-${index}`);
+      // The token itself may end in these digits.
+      const forged = madeUp.map((_, index) => `${link.slice(0, -2)}${index}`).filter((path) => path !== link);
+      const pages = await Promise.all([...madeUp, ...forged].map(post));
+      expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([410]));
+      expect(hash).not.toHaveBeenCalled();
+      const real = await Promise.all(Array.from({ length: 40 }, () => post(link)));
+      expect(hash.mock.calls.length).toBeLessThanOrEqual(5);
+      expect(real.filter(({ status }) => status === 200)).toHaveLength(1);
+      hash.mockRestore();
+    });
+
+    it('shows the same page for a known and an unknown address', async () => {
+      const { email } = await harness.customer();
+      const mail = harness.mailbox.next(email);
+      const [known, unknown] = [await forgot(email), await forgot('unheard-of@example.org')];
+      expect(withoutVariables(known, email)).toBe(withoutVariables(unknown, 'unheard-of@example.org'));
+      await mail;
+      expect(harness.mailbox.to('unheard-of@example.org')).toEqual([]);
+    });
+
+    it('confirms the address of an account made on the command line, and grants the free credits', async () => {
+      const { account_id, email } = await harness.accounts.create({ email: 'cli@example.org', by: 'test' });
+      const mail = harness.mailbox.next(email);
+      await forgot(email);
+      const link = harness.pathOf((await mail).link);
+      await harness.visitor().submit(link, link, { password: PASSWORD });
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+      expect(await harness.accounts.get(account_id)).toMatchObject({
+        verified: true,
+        credits: { balance: 1234 },
+      });
+    });
+
+    it('is throttled for known and unknown addresses', async () => {
+      for (const email of [(await harness.customer()).email, 'unknown-too@example.org']) {
+        const statuses: number[] = [];
+        for (let time = 0; time < 5; time++) statuses.push((await forgot(email)).status);
+        expect([200, 429]).toContain(statuses[2]);
+        expect(statuses[4]).toBe(429);
+        harness.clock.ms += 3_600_000;
+      }
+    });
+  });
+
+  describe('a mail server that is down', () => {
+    it('loses no mail: the job is retried', async () => {
+      harness.mailbox.failure = new Error('451 come again');
+      await expect(
+        harness.handlers.reset({ email: (await accountOf('again@example.org')).email }),
+      ).rejects.toThrow('451');
+      harness.mailbox.failure = null;
+      await harness.handlers.reset({ email: 'again@example.org' });
+      expect(harness.mailbox.to('again@example.org')).toHaveLength(1);
+    });
+  });
+});
+
+const accountOf = (email: string) => harness.accounts.create({ email, verified: true, by: 'test' });

@@ -1,0 +1,184 @@
+/** Alerts about spending: once for each hour or day in which calls cost more than set. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { Debit } from '../../../gateway/api/metering/metering.ts';
+import {
+  PERIODS,
+  type Period,
+  SpendingAlerts,
+} from '../../../gateway/commerce/notifications/alerts/spending-alerts.ts';
+import { startRedis, type TestRedis } from '../../redis.ts';
+import { type Customer, createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
+
+let redis: TestRedis;
+let world: World;
+let alerts: SpendingAlerts;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  world = createWorld(await redis.connect(), UNLIMITED);
+  alerts = new SpendingAlerts(world.redis);
+});
+afterAll(() => redis.stop());
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('call' as const), price: fc.integer({ min: 0, max: 40 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refund' as const), call: fc.nat(20) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('adjust' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.integer({ min: 5, max: 700 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), isTold: fc.boolean() }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+/** What was spent in each window, by the test's own account of the calls. */
+class Model {
+  readonly spent = new Map<number, number>();
+  told = -1;
+  readonly #per_ms: number;
+
+  constructor(per: Period) {
+    this.#per_ms = PERIODS[per];
+  }
+
+  add(at_ms: number, credits: number): void {
+    const window = Math.floor(at_ms / this.#per_ms);
+    this.spent.set(window, (this.spent.get(window) ?? 0) + credits);
+  }
+
+  passed(above: number): { window: number; spent: number } | null {
+    const windows = [...this.spent].sort(([a], [b]) => b - a);
+    const newest = windows[0]?.[0] ?? 0;
+    const over = windows.find(
+      ([window, spent]) => spent > above && window > this.told && window >= newest - 1,
+    );
+    return over ? { window: over[0], spent: over[1] } : null;
+  }
+}
+
+class Play {
+  readonly model: Model;
+  readonly #customer: Customer;
+  readonly #above: number;
+  readonly #per: Period;
+  readonly #debits: Debit[] = [];
+
+  constructor(customer: Customer, above: number, per: Period) {
+    this.model = new Model(per);
+    this.#customer = customer;
+    this.#above = above;
+    this.#per = per;
+  }
+
+  async take(one: Step): Promise<void> {
+    if (one.do === 'wait') world.clock.ms += one.minutes * 60_000;
+    else if (one.do === 'call') await this.#call(one.price);
+    else if (one.do === 'refund') await this.#refund(one.call);
+    else if (one.do === 'adjust')
+      await world.store.adjust(this.#customer.account_id, { delta: -50, by: 'test' });
+    else await this.#look(one.isTold);
+  }
+
+  async #call(price: number): Promise<void> {
+    const verdict = await this.#customer.call({ price });
+    if (verdict.kind !== 'admitted') throw new Error(`the call is ${verdict.kind}`);
+    if (verdict.debit) this.#debits.push(verdict.debit);
+    if (price > 0) this.model.add(world.clock.ms, price);
+  }
+
+  async #refund(call: number): Promise<void> {
+    const [debit] = this.#debits.splice(call % Math.max(1, this.#debits.length), 1);
+    if (!debit) return;
+    const before = (await world.store.get(this.#customer.account_id)).credits.balance;
+    await world.metering.refund(debit);
+    const after = (await world.store.get(this.#customer.account_id)).credits.balance;
+    if (after > before) this.model.add(debit.at_ms, -debit.price);
+  }
+
+  async #look(isTold: boolean): Promise<void> {
+    const expected = this.model.passed(this.#above);
+    const { account_id } = this.#customer;
+    const found = await alerts.passed(account_id);
+    expect(found).toEqual(expected && { ...expected, above: this.#above, per: this.#per });
+    if (!found || !isTold) return;
+    await alerts.markTold(account_id, found);
+    this.model.told = found.window;
+  }
+}
+
+it('finds each window that passed once told, whatever the order of calls, refunds and looks', async () => {
+  const limit = fc.record({
+    above: fc.integer({ min: 1, max: 100 }),
+    per: fc.constantFrom('hour' as const, 'day' as const),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      limit,
+      fc.array(step, { minLength: 5, maxLength: 30 }),
+      async ({ above, per }, steps) => {
+        world.clock.ms = NOON_MS;
+        const customer = await world.customer({ credits: 10_000 });
+        await customer.call({ price: 500 });
+        await alerts.set(customer.account_id, { above, per });
+        const play = new Play(customer, above, per);
+        for (const one of steps) await play.take(one);
+        await play.take({ do: 'look', isTold: true });
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+it('reads a ledger that is longer than one look reads, and keeps two windows', async () => {
+  world.clock.ms = NOON_MS;
+  const customer = await world.customer({ credits: 10_000 });
+  await alerts.set(customer.account_id, { above: 4_100, per: 'hour' });
+  for (let hour = 0; hour < 5; hour++) {
+    await Promise.all(Array.from({ length: 850 }, () => customer.call({ price: 1 })));
+    world.clock.ms += PERIODS.hour;
+  }
+  expect(await alerts.passed(customer.account_id)).toBeNull();
+  await alerts.set(customer.account_id, { above: 4_100, per: 'day' });
+  await Promise.all(Array.from({ length: 4_200 }, () => customer.call({ price: 1 })));
+  expect(await alerts.passed(customer.account_id)).toMatchObject({ spent: 4_200 });
+  const fields = await world.redis.hkeys(redisKeys.spending(customer.account_id));
+  expect(fields.filter((field) => field.endsWith(':spent'))).toHaveLength(1);
+});
+
+it('is removed, and refused for an account that is closed', async () => {
+  const { account_id } = await world.customer();
+  await alerts.set(account_id, { above: 3, per: 'hour' });
+  expect(await alerts.get(account_id)).toEqual({ above: 3, per: 'hour' });
+  await alerts.set(account_id, null);
+  expect(await alerts.get(account_id)).toBeNull();
+  expect(await world.redis.zscore(redisKeys.spendingAlerts, account_id)).toBeNull();
+  await expect(alerts.set(account_id, { above: 0.5, per: 'hour' })).rejects.toMatchObject({
+    code: 'bad_input',
+  });
+  await world.store.close(account_id);
+  await expect(alerts.set(account_id, { above: 3, per: 'hour' })).rejects.toMatchObject({
+    code: 'account_state',
+  });
+});
+
+it.each([
+  { above: 3, per: 'day' },
+  { above: 4, per: 'hour' },
+] as const)('set to $above credits in one $per while a mail was sent is told', async (changed) => {
+  world.clock.ms = NOON_MS;
+  const customer = await world.customer({ credits: 1_000 });
+  await alerts.set(customer.account_id, { above: 3, per: 'hour' });
+  await customer.call({ price: 5 });
+  const hour = await alerts.passed(customer.account_id);
+  if (!hour) throw new Error('no hour');
+  await alerts.set(customer.account_id, changed);
+  await alerts.markTold(customer.account_id, hour);
+  await customer.call({ price: 5 });
+  expect(await alerts.passed(customer.account_id)).toMatchObject({ ...changed, spent: 5 });
+});

@@ -1,0 +1,227 @@
+/** Which events webhooks are told: those of keys, orders and the balance, each once; whatever else happens meanwhile. */
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BalanceAlerts } from '../../../../gateway/commerce/notifications/balance-alerts.ts';
+import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/webhooks/event-types.ts';
+import { WebhookEvents } from '../../../../gateway/commerce/notifications/webhooks/webhook-events.ts';
+import { startWebhooks, type WebhookHarness } from './harness.ts';
+import { answers } from './receiver.ts';
+
+let harness: WebhookHarness;
+beforeAll(async () => {
+  harness = await startWebhooks();
+});
+afterAll(() => harness.stop());
+beforeEach(() => {
+  harness.receiver.received.length = 0;
+  harness.receiver.respond = answers(200);
+});
+
+/** In any order, because events overtake each other. */
+const sorted = (events: readonly (readonly [type: string, data: object])[]) =>
+  events.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+
+/** Types and data of what was received at a path. */
+const told = (path: string) =>
+  sorted(harness.receiver.at(path).map(({ payload: { type, data } }) => [type, data] as const));
+
+describe('with a worker', () => {
+  let worker: { stop(): Promise<void> };
+  beforeAll(() => {
+    worker = harness.startWorker();
+  });
+  afterAll(() => worker.stop());
+
+  it('keys that are made, rotated and revoked are told, each once', async () => {
+    const { keys } = harness.accounts;
+    const account_id = await harness.account();
+    const unheard = await keys.mint(account_id, { label: 'before there was a webhook' });
+    await harness.endpoint(account_id, '/keys', SUBSCRIBABLE);
+    const made = await keys.mint(account_id, { label: 'notebook' });
+    const next = await keys.rotate(made.key_id, { grace_ms: 0 });
+    for (let repeat = 0; repeat < 2; repeat++) await keys.revoke(next.key_id);
+    await keys.revoke(unheard.key_id);
+    for (let repeat = 0; repeat < 2; repeat++) await harness.dispatchAll();
+    const label = 'notebook';
+    await expect
+      .poll(() => told('/keys'))
+      .toEqual(
+        sorted([
+          ['key.created', { key_id: made.key_id, label }],
+          ['key.rotated', { key_id: next.key_id, label, replaces: made.key_id }],
+          ['key.revoked', { key_id: next.key_id, label }],
+          ['key.revoked', { key_id: unheard.key_id, label: 'before there was a webhook' }],
+        ]),
+      );
+  });
+
+  it('orders that are paid and refunded are told, by hand and as the payment provider reports', async () => {
+    const { orders } = harness.accounts;
+    const account_id = await harness.account();
+    await harness.endpoint(account_id, '/orders', ['order.paid', 'order.refunded']);
+    const byHand = await orders.create(account_id, 'starter');
+    await orders.move(byHand.order_id, 'paid');
+    await orders.move(byHand.order_id, 'paid');
+    await orders.move(byHand.order_id, 'refunded');
+    const cancelled = await orders.create(account_id, 'starter');
+    await orders.move(cancelled.order_id, 'cancelled');
+    const byCard = await orders.create(account_id, 'starter', 'stripe');
+    const report = { session_id: 's', payment_id: 'p' };
+    for (const kind of ['open', 'paid', 'paid'] as const)
+      await orders.settle(byCard.order_id, { kind, ...report });
+    await orders.settle(byCard.order_id, { kind: 'refunded', session_id: '', payment_id: 'p' });
+    await harness.dispatchAll();
+    const data = ({ order_id, pack_id, credits, price_minor, currency }: typeof byHand) => ({
+      ...{ order_id, pack_id, credits, price_minor, currency },
+    });
+    await expect
+      .poll(() => told('/orders'))
+      .toEqual(
+        sorted(
+          [byHand, byCard].flatMap((order) => [
+            ['order.paid', data(order)] as const,
+            ['order.refunded', data(order)] as const,
+          ]),
+        ),
+      );
+  });
+
+  it('a balance that falls below the threshold is told each time', async () => {
+    const { accounts, redis } = harness;
+    const alerts = new BalanceAlerts(redis);
+    const account_id = await harness.account();
+    await harness.endpoint(account_id, '/balance', ['credits.low']);
+    await alerts.set(account_id, 1_000);
+    for (const delta of [-10, -5, 100, -100]) {
+      await accounts.adjust(account_id, { delta, by: 'test' });
+      await alerts.pendingCrossings(account_id);
+    }
+    await harness.dispatchAll();
+    await expect
+      .poll(() => told('/balance'))
+      .toEqual([
+        ['credits.low', { balance: 985, threshold: 1_000 }],
+        ['credits.low', { balance: 990, threshold: 1_000 }],
+      ]);
+  });
+
+  it('an event whose delivery could not be queued is told by the next sweep', async () => {
+    const { webhooks, redis, clock } = harness;
+    const { endpoints, deliveries } = webhooks;
+    const account_id = await harness.account();
+    await harness.endpoint(account_id, '/queued', ['key.created']);
+    const store = { redis, now: () => clock.ms, random: randomBytes };
+    const broken = { ...webhooks.queue, add: () => Promise.reject(new Error('Redis is gone')) };
+    const events = new WebhookEvents({ ...store, endpoints, deliveries, queue: broken });
+    const data = { key_id: 'k', label: '' };
+    await expect(events.emit(account_id, 'key.created', 'k', data)).rejects.toThrow('Redis is gone');
+    expect(told('/queued')).toEqual([]);
+    await harness.dispatchAll();
+    await expect.poll(() => told('/queued')).toEqual([['key.created', data]]);
+  });
+
+  it('a closed account loses its webhooks, and what waits for them is not sent', async () => {
+    const { accounts, webhooks, redis } = harness;
+    const account_id = await harness.account();
+    await harness.endpoint(account_id, '/closed', SUBSCRIBABLE);
+    await accounts.keys.mint(account_id);
+    await accounts.close(account_id);
+    await harness.dispatchAll();
+    await webhooks.events.emit(account_id, 'key.created', 'late', { key_id: 'late', label: '' });
+    expect([await webhooks.endpoints.list(account_id), harness.receiver.at('/closed')]).toEqual([[], []]);
+    for (const name of ['webhooks', 'deliveries', 'delivery-log'])
+      expect(await redis.exists(`{a:${account_id}}:${name}`)).toBe(0);
+    const url = harness.receiver.url;
+    const late = webhooks.endpoints.create(account_id, { url, types: ['key.created'], by: '' });
+    await expect(late).rejects.toMatchObject({ code: 'account_state' });
+  });
+
+  it('each event reaches each endpoint that subscribes when it is handed over, with one id, and no other', async () => {
+    const types = ['key.created', 'key.revoked'] as const;
+    const endpoint = fc.record({
+      subscribes: fc.subarray([...types], { minLength: 1 }),
+      isRemoved: fc.boolean(),
+    });
+    const event = fc.record({ type: fc.constantFrom(...types), fails: fc.nat(2) });
+    let run = 0;
+    const property = async (
+      endpoints: { subscribes: string[]; isRemoved: boolean }[],
+      events: { type: (typeof types)[number]; fails: number }[],
+    ) => {
+      const { receiver, webhooks } = harness;
+      const account_id = await harness.account();
+      const base = `/run-${run++}`;
+      const made = [];
+      for (const [index, { subscribes }] of endpoints.entries())
+        made.push(await harness.endpoint(account_id, `${base}/${index}`, subscribes));
+      for (const [index, { isRemoved }] of endpoints.entries())
+        if (isRemoved) await webhooks.endpoints.remove(account_id, made[index]?.endpoint_id ?? '');
+      const failures = new Map<string, number>();
+      receiver.respond = ({ path, payload }, response) => {
+        const attempt = `${path} ${payload.data.key_id}`;
+        const failed = failures.get(attempt) ?? 0;
+        failures.set(attempt, failed + 1);
+        response.writeHead(failed < (events[Number(payload.data.key_id)]?.fails ?? 0) ? 500 : 200).end();
+      };
+      await Promise.all(
+        events.map(({ type }, index) =>
+          webhooks.events.emit(account_id, type, String(index), { key_id: String(index), label: '' }),
+        ),
+      );
+      const expected = endpoints.flatMap(({ subscribes, isRemoved }, at) =>
+        events.flatMap(({ type }, index) =>
+          subscribes.includes(type) && !isRemoved ? [`${base}/${at} ${index}`] : [],
+        ),
+      );
+      const delivered = async () => {
+        await harness.promoteAll();
+        const log = await webhooks.deliveries.list(account_id);
+        return log.filter(({ state }) => state === 'delivered').length;
+      };
+      await expect.poll(delivered).toBe(expected.length);
+      const seen = receiver.received.filter(({ path }) => path.startsWith(`${base}/`));
+      const reached = new Set(seen.map(({ path, payload }) => `${path} ${payload.data.key_id}`));
+      expect([...reached].sort()).toEqual(expected.sort());
+      for (const index of events.keys()) {
+        const ids = seen.filter(({ payload }) => payload.data.key_id === String(index)).map(({ id }) => id);
+        expect(new Set(ids).size).toBeLessThanOrEqual(1);
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(endpoint, { minLength: 1, maxLength: 4 }),
+        fc.array(event, { minLength: 1, maxLength: 6 }),
+        property,
+      ),
+      { numRuns: 15 },
+    );
+  });
+});
+
+it('a worker that is killed while it sends loses nothing: another sends it again, with the same id', async () => {
+  const { receiver, webhooks, settings } = harness;
+  const account_id = await harness.account();
+  const { endpoint_id } = await harness.endpoint(account_id, '/killed', ['key.created']);
+  receiver.respond = () => {};
+  const child = fork(new URL('worker-program.ts', import.meta.url), { env: settings });
+  await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
+  await expect.poll(() => receiver.received.length).toBe(1);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  receiver.respond = answers(200);
+  const [job] = await harness.queue.getActive();
+  // What passes within a minute: the job's lock ends, and two checks find it without one.
+  const keyOf = (name: string): string => harness.queue.toKey(name);
+  await harness.redis.del(keyOf(`${job?.id}:lock`), keyOf('stalled-check'));
+  await harness.redis.sadd(keyOf('stalled'), job?.id ?? '');
+  const worker = harness.startWorker();
+  await expect
+    .poll(async () => (await webhooks.deliveries.list(account_id, endpoint_id))[0]?.state)
+    .toBe('delivered');
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);
+  expect(receiver.received.length).toBe(2);
+  await worker.stop();
+});

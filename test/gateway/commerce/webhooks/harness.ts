@@ -1,0 +1,103 @@
+/** Webhooks for a test file: real Redis, accounts, the queue with its worker, and a receiver. */
+import { randomBytes } from 'node:crypto';
+import { Queue } from 'bullmq';
+import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { connectRedis } from '../../../../data/runtime/redis.ts';
+import { readSettings } from '../../../../data/runtime/settings.ts';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import {
+  type DeliveryId,
+  WEBHOOK_QUEUE,
+} from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
+import { openWebhooks, type Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
+import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
+import { silentLog, startRedis } from '../../../redis.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export interface WebhookHarness {
+  redis: RedisClient;
+  accounts: AccountStore;
+  webhooks: Webhooks;
+  receiver: Receiver;
+  /** The clock of the service. */
+  clock: { ms: number };
+  queue: Queue<DeliveryId>;
+  /** Settings of a process that sends webhooks of the same Redis. */
+  settings: Record<string, string>;
+  /** A new verified account with 1,000 credits. */
+  account(): Promise<string>;
+  /** An endpoint at a path of the receiver. */
+  endpoint(
+    account_id: string,
+    path: string,
+    types: readonly string[],
+  ): Promise<{ endpoint_id: string; secret: string }>;
+  /** Starts a worker as a gateway does. */
+  startWorker(): { stop(): Promise<void> };
+  /** Does what the sweep does for events. */
+  dispatchAll(): Promise<void>;
+  /** Makes the next attempt of every delivery that waits for its time. */
+  promoteAll(): Promise<void>;
+  /** Resolves when no delivery is queued or sent, except those that wait for their time. */
+  idle(): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+export async function startWebhooks(): Promise<WebhookHarness> {
+  const server = await startRedis();
+  const redis = await server.connect();
+  const settings = readSettings({ REDIS_URL: server.url, WEBHOOK_PRIVATE_TARGETS: 'true' });
+  const clock = { ms: Date.now() };
+  const store = { redis, now: () => clock.ms, random: randomBytes };
+  const accounts = new AccountStore({ ...store, packs: await readPacks(settings.CURATED_DIR) });
+  const webhooks = openWebhooks(store, settings);
+  const receiver = await startReceiver();
+  const queue = new Queue<DeliveryId>(WEBHOOK_QUEUE, {
+    connection: redis,
+    prefix: redisKeys.jobs,
+    skipWaitingForReady: true,
+  });
+  queue.on('error', () => {});
+  const workers: { stop(): Promise<void> }[] = [];
+  let made = 0;
+  return {
+    ...{ redis, accounts, webhooks, receiver, clock, queue },
+    settings: { ...server.settings, WEBHOOK_PRIVATE_TARGETS: 'true' },
+    async account() {
+      const email = `webhooks-${made++}@example.org`;
+      return (await accounts.create({ email, verified: true, credits: 1_000, by: 'test' })).account_id;
+    },
+    endpoint: (account_id, path, types) =>
+      webhooks.endpoints.create(account_id, { url: receiver.url + path, types, by: 'per_test' }),
+    startWorker() {
+      const connection = connectRedis(settings, silentLog, 'jobs');
+      const worker = webhooks.startWorker(connection, silentLog);
+      const started = {
+        async stop() {
+          await worker.stop();
+          connection.disconnect();
+        },
+      };
+      workers.push(started);
+      return started;
+    },
+    async dispatchAll() {
+      for await (const { account_id } of webhooks.events.findPending())
+        await webhooks.events.dispatch(account_id);
+    },
+    async promoteAll() {
+      for (const job of await queue.getDelayed()) await job.promote();
+    },
+    async idle() {
+      return (await queue.getJobCountByTypes('waiting', 'active', 'prioritized')) === 0;
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await queue.close();
+      await webhooks.close();
+      await receiver.stop();
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/** A process that sends webhooks as a gateway does; a test kills it. */
+import { randomBytes } from 'node:crypto';
+import { connectRedis } from '../../../../data/runtime/redis.ts';
+import { readSettings } from '../../../../data/runtime/settings.ts';
+import { openWebhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
+import { silentLog } from '../../../redis-server.ts';
+
+const settings = readSettings();
+const redis = connectRedis(settings, silentLog, 'jobs');
+const webhooks = openWebhooks({ redis, now: Date.now, random: randomBytes }, settings);
+webhooks.startWorker(connectRedis(settings, silentLog, 'jobs'), silentLog);

@@ -1,0 +1,72 @@
+/** Figures as people read them. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { columnDecimals, figureHtml, figureText } from '../../../gateway/site/figures.ts';
+
+test('have four digits, and names for large numbers', () => {
+  const read = [34_049_588, 12_345.4, 77.9333, 0.032149, -5.5, 1.5e13, 5e-324, 0].map((value) =>
+    figureText(value),
+  );
+  expect(read.slice(0, 6)).toEqual(['34.05 million', '12,345', '77.93', '0.03215', '-5.5', '15 trillion']);
+  expect(read.at(-1)).toBe('0');
+  expect(figureText(null)).toBe('–');
+});
+
+test('below a thousand are rounded as the formatter of the language does', () => {
+  const formatter = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
+  fc.assert(
+    fc.property(fc.double({ min: -999, max: 999, noNaN: true }), (value) => {
+      expect(figureText(value)).toBe(formatter.format(value));
+    }),
+  );
+});
+
+test('from a thousand on are rounded as the formatter of the language does', () => {
+  const formatter = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
+  const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+  const units = { million: 1e6, billion: 1e9, trillion: 1e12 };
+  const any = fc.tuple(fc.double({ min: 1, max: 10, noNaN: true }), fc.integer({ min: 3, max: 16 }));
+  const figures = fc.oneof(
+    any.map(([digits, power]) => digits * 10 ** power),
+    fc.integer({ min: 1_000, max: 1e9 }),
+    fc.integer({ min: 1_000, max: 999_999 }).map((number) => number + 0.5),
+    fc.integer({ min: 1_000, max: 9_999 }).map((number) => number * 1_000 + 500),
+    fc.constantFrom(999_999.4, 999_999.5, 999_949_999, 999_950_000, 999_950_000_000, 999_999_999_999),
+  );
+  fc.assert(
+    fc.property(figures, fc.boolean(), (size, isNegative) => {
+      const value = isNegative ? -size : size;
+      const [name, unit] = Object.entries(units).findLast(([, each]) => size >= each) ?? [];
+      const expected = unit ? `${formatter.format(value / unit)} ${name}` : whole.format(value);
+      expect(figureText(value)).toBe(expected);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('stand beside their exact value', () => {
+  expect(figureHtml(0.1 + 0.2)).toBe('<data value="0.30000000000000004">0.3</data>');
+});
+
+describe('the figures of a column', () => {
+  const column = (values: readonly number[]): string[] =>
+    values.map((value) => figureText(value, columnDecimals(values)));
+
+  test('have as many digits after the point as the largest needs, so that points stand below each other', () => {
+    expect(column([86.37, 84.6, 72, 0])).toEqual(['86.37', '84.60', '72.00', '0.00']);
+    expect(column([0.967, 0.95, 0.9])).toEqual(['0.967', '0.950', '0.900']);
+    expect(column([-5.25, 3])).toEqual(['-5.25', '3.00']);
+    expect(column([12, 3, 250])).toEqual(['12', '3', '250']);
+  });
+
+  test('keep the digits that they have alone', () => {
+    expect(column([85.23, 0.032149])).toEqual(['85.23', '0.03215']);
+    expect(column([12_345, 85.25, 7])).toEqual(['12,345', '85.25', '7']);
+    fc.assert(
+      fc.property(fc.array(fc.double({ noNaN: true, min: -1e13, max: 1e13 })), (values) => {
+        const numbers = (texts: string[]) => texts.map((text) => Number.parseFloat(text.replaceAll(',', '')));
+        expect(numbers(column(values))).toEqual(numbers(values.map((value) => figureText(value))));
+      }),
+    );
+  });
+});

@@ -1,0 +1,246 @@
+/** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Service, type TestKey } from '../service.ts';
+import { linksOf, rowsOf, sectionOf, structuredOf, textOf, valuesOf } from './page-text.ts';
+
+const PUBLIC_URL = 'https://almanac.test';
+
+let service: Service;
+let key: TestKey;
+beforeAll(async () => {
+  service = await Service.start({ settings: { PUBLIC_URL } });
+  key = await service.account();
+});
+afterAll(() => service.stop());
+
+const page = async (path: string): Promise<string> => {
+  const { status, text } = await service.get(`/indicators/${path}`);
+  expect([path, status]).toEqual([path, 200]);
+  return text;
+};
+
+interface RankingRow {
+  rank: number | null;
+  name: string;
+  value: number | null;
+  ci_lo: number | null;
+  ci_hi: number | null;
+}
+
+describe('the ranking', () => {
+  test('of each indicator has the figures of the API, and names who has none', async () => {
+    const { json: all } = await service.get('/v1/indicators');
+    for (const { id, no_rank } of all.data) {
+      if (no_rank) continue;
+      const { json } = await service.get(`/v1/rankings/${id}`, { key: key.key });
+      const held = (json.data as RankingRow[]).filter(({ value }) => value !== null);
+      const html = sectionOf(await page(id), 'ranking');
+      const table = /<tbody>.*<\/tbody>/s.exec(html)?.[0] ?? '';
+      const bounded = held.some(({ ci_lo }) => ci_lo !== null);
+      const figures = held.flatMap(({ value, ci_lo, ci_hi }) => (bounded ? [value, ci_lo, ci_hi] : [value]));
+      expect([id, valuesOf(table)]).toEqual([id, figures.filter((one) => one !== null)]);
+      expect(rowsOf(html).map(([rank, name]) => [rank, name?.replace(' projected', '')])).toEqual(
+        held.map(({ rank, name }) => [String(rank ?? '–'), name]),
+      );
+      for (const { name, value } of json.data as RankingRow[])
+        if (value === null && held.length > 0) expect(textOf(html)).toContain(name);
+    }
+  });
+
+  test('marks projections, and has no ranks where there are none', async () => {
+    expect(textOf(sectionOf(await page('beta.forecast_only'), 'ranking'))).toContain('projected');
+    const codes = sectionOf(await page('alpha.regime_code'), 'ranking');
+    expect(/<thead>.*<\/thead>/.exec(codes)?.[0]).not.toContain('Rank');
+    expect(textOf(codes)).toContain('Figures, 2011');
+    expect(rowsOf(codes).map(([name]) => name)).toEqual(['Germany', 'Zimbabwe']);
+  });
+});
+
+describe('the map', () => {
+  test('is of the latest year, and names the figure of each country', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy'), 'map');
+    expect(textOf(html)).toContain('Map, 2021');
+    expect(html).toContain('<title>Kenya: 63.5 years</title>');
+    expect(html).toContain('<title>Brazil: no figure</title>');
+  });
+
+  test('shows classes alone of another year that is chosen', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
+    expect(textOf(html)).toContain('Map, 2020');
+    expect(html).not.toMatch(/<title>Kenya|First of the list/);
+    expect(html).toContain('<option selected>2020</option>');
+    expect([...html.matchAll(/<option[^>]*>(\d+)/g)].map(([, year]) => year)).toEqual([
+      '2021',
+      '2020',
+      '2019',
+    ]);
+  });
+
+  test('stays at the latest year where the series does not reach', async () => {
+    expect(textOf(sectionOf(await page('alpha.life_expectancy?year=1500'), 'map'))).toContain('Map, 2021');
+  });
+});
+
+describe('the lines', () => {
+  const lines = async (query: string): Promise<string> =>
+    sectionOf(await page(`alpha.life_expectancy${query}`), 'lines');
+  const drawn = (html: string): string[] =>
+    linksOf(/<ul class="chips".*?<\/ul>/s.exec(html)?.[0] ?? '').filter((href) =>
+      href.startsWith('/countries/'),
+    );
+
+  test('are of well-known countries, or of those that are chosen', async () => {
+    expect(drawn(await lines(''))).toEqual(['/countries/KEN', '/countries/DEU', '/countries/USA']);
+    expect(drawn(await lines('?countries=usa,DE'))).toEqual(['/countries/USA', '/countries/DEU']);
+    expect(drawn(await lines('?countries=USA&add=KEN'))).toEqual(['/countries/USA', '/countries/KEN']);
+  });
+
+  test('are chosen and removed by links and a form', async () => {
+    const html = await lines('?countries=USA,KEN&year=2020');
+    expect(linksOf(html)).toContain('/indicators/alpha.life_expectancy?year=2020&countries=USA');
+    expect(html).toContain('<input type="hidden" name="countries" value="USA,KEN">');
+    expect(html).toContain('<option value="BRA">Brazil</option>');
+  });
+
+  test('are at most six, and a page says what it leaves out', async () => {
+    const html = await lines('?countries=AFG,ALB,BRA,DEU,KEN,USA,ZWE,QQ');
+    expect(drawn(html)).toHaveLength(6);
+    expect(textOf(html)).toContain('There is no country “QQ”.');
+    expect(textOf(html)).toContain('Only 6 countries are drawn');
+    expect(html).not.toContain('name="add"');
+  });
+
+  test('are a picture: no figure of earlier years stands in the page', async () => {
+    const html = await page('alpha.life_expectancy?countries=DEU,KEN');
+    expect(valuesOf(sectionOf(html, 'lines'))).toEqual([82, 63.5]);
+    expect(html).not.toMatch(/62\.5|\b61\b|\b81\b/);
+  });
+});
+
+describe('what it costs', () => {
+  test('is what the API charges', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy'), 'use');
+    const priced = async (path: string) => (await service.get(path, { key: key.key })).headers;
+    const calls = [
+      '/v1/data?indicator=alpha.life_expectancy&countries=KEN,DEU,USA',
+      '/v1/rankings/alpha.life_expectancy',
+      '/v1/data?indicator=alpha.life_expectancy',
+      '/v1/files/alpha.life_expectancy.parquet',
+    ];
+    const charged: number[] = [];
+    for (const call of calls) charged.push(Number((await priced(call))['x-credits-charged']));
+    expect(valuesOf(html.slice(0, html.indexOf('</table>')))).toEqual(charged);
+  });
+
+  test('stands above calls that work, for the countries that are chosen', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?countries=usa,KE'), 'use');
+    const urls = new Set(
+      [...textOf(html).matchAll(/https:\/\/almanac\.test(\/[^\s"]+)/g)].map(([, path]) => path),
+    );
+    const call = '/v1/data?indicator=alpha.life_expectancy&countries=USA,KEN';
+    expect([...urls]).toEqual([call, `${call}&format=csv`]);
+    for (const path of urls) expect((await service.get(String(path), { key: key.key })).status).toBe(200);
+    expect(textOf(html)).toContain('United States, Kenya: all years');
+  });
+
+  test('and every call are absent where figures are for display only, and the page says why', async () => {
+    const html = await page('gamma.reserves');
+    expect(textOf(sectionOf(html, 'use'))).toContain('Gamma terms');
+    expect(html).not.toMatch(/\/v1\/data|\/v1\/rankings|format=csv|distribution/);
+    expect(valuesOf(sectionOf(html, 'ranking'))).toContain(12);
+    expect(valuesOf(html)).not.toContain(9);
+  });
+});
+
+describe('what is told beside the figures', () => {
+  test('are sources, doubts, and the same statistic from others', async () => {
+    const html = await page('alpha.life_expectancy');
+    expect(linksOf(sectionOf(html, 'source'))).toContain('https://example.org/a?b=ü');
+    expect(textOf(sectionOf(html, 'source'))).toContain('Registers of 東京');
+    expect(textOf(sectionOf(html, 'compare'))).toContain('Decided: Counted twice, at the source.');
+    expect(linksOf(sectionOf(html, 'twins'))).toEqual(['/indicators/beta.life_expectancy']);
+    expect(textOf(sectionOf(html, 'twins'))).toContain('Typically 0.1% apart in 2 common countries');
+  });
+
+  test('are projections', async () => {
+    expect(textOf(sectionOf(await page('alpha.population_total'), 'compare'))).toContain(
+      'Years after 2020 are projections',
+    );
+  });
+
+  test('are citations, as the API gives them', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy'), 'cite');
+    for (const file of linksOf(html)) {
+      const { status, text } = await service.get(file);
+      expect(status).toBe(200);
+      const shown = textOf(html).replaceAll(/\s/g, '');
+      expect(shown).toContain(
+        (file.endsWith('.bib') ? text : JSON.stringify(JSON.parse(text))).replaceAll(/\s/g, ''),
+      );
+    }
+    expect(linksOf(html)).toHaveLength(2);
+    const [apa, ris] = [textOf(html), textOf(html)];
+    expect(apa).toContain('Alpha Institute, Registers of 東京, & Census (2026). Life expectancy (snapshot ');
+    expect(ris).toContain('TY - DATA');
+  });
+
+  test('are frames for other sites', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?countries=KEN,USA'), 'embed');
+    const sources = [...textOf(html).matchAll(/<iframe src="https:\/\/almanac\.test([^"]+)"/g)];
+    expect(sources).toHaveLength(2);
+    for (const [, source = ''] of sources) {
+      const { status, headers } = await service.get(source.replaceAll('&amp;', '&'));
+      expect([source, status]).toEqual([source, 200]);
+      expect(headers['content-security-policy']).toContain('frame-ancestors *');
+    }
+  });
+
+  test('is a description for search engines', async () => {
+    const described = structuredOf(await page('alpha.life_expectancy'));
+    expect(described).toMatchObject({
+      '@type': 'Dataset',
+      name: 'Life expectancy (Alpha Institute)',
+      url: `${PUBLIC_URL}/indicators/alpha.life_expectancy`,
+      license: 'https://creativecommons.org/licenses/by/4.0/',
+      temporalCoverage: '2019/2021',
+      variableMeasured: { unitText: 'years' },
+    });
+    expect(String(described.description).length).toBeGreaterThan(50);
+  });
+
+  test('are links that lead somewhere', async () => {
+    const html = await page('alpha.life_expectancy');
+    const own = linksOf(html).filter((href) =>
+      /^\/(v1|indicators|topics|providers|countries|compare)\b/.test(href),
+    );
+    for (const href of new Set(own)) expect([href, (await service.get(href)).status]).toEqual([href, 200]);
+  });
+});
+
+describe('an indicator that there is not', () => {
+  test('is a page that says so', async () => {
+    const { status, text } = await service.get('/indicators/alpha.nothing%3Cb%3E');
+    expect(status).toBe(404);
+    expect(text).not.toContain('<b>');
+    expect(textOf(text)).toContain('alpha.nothing<b>');
+  });
+});
+
+describe('a series in no memory', () => {
+  test('is read once for a page', async () => {
+    const fresh = await Service.start();
+    try {
+      expect((await fresh.get('/indicators/beta.long_series?countries=KEN,BRA')).status).toBe(200);
+      expect(fresh.snapshots.current()?.observations.counts.misses).toBe(1);
+    } finally {
+      await fresh.stop();
+    }
+  });
+});
+
+describe('every page', () => {
+  test('of an indicator can be shown, whatever figures it has', async () => {
+    const { json } = await service.get('/v1/indicators');
+    for (const { id, name } of json.data) expect(textOf(await page(id))).toContain(name);
+  });
+});

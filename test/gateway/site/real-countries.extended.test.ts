@@ -1,0 +1,278 @@
+/** Pages of every country, and comparisons of real indicators: every figure and every mark is that of the API. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
+import { rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import { chartsIn, isAt, lineIn, namedDot, otherDots, scaleBelow, shows, valueScale } from './read-charts.ts';
+import { RealEdition, type TrueFigure } from './real-edition.ts';
+
+const PER_TOPIC = 5;
+const PAIRS = 20;
+const COMPARED = 5;
+/** Of pictures of histories. */
+const SPARK_YEARS = 40;
+
+interface ShownItem {
+  indicator: string;
+  value: number;
+  year: number;
+  rank: number | null;
+  delta: number | null;
+  /** Of the figure. */
+  text: string;
+  sparkline: string | null;
+}
+
+/** The rows of tables of a country's figures. */
+const itemsIn = (html: string): ShownItem[] =>
+  [...html.matchAll(/<tr>\s*<th scope="row"><a href="\/indicators\/([^"?]+)\?.*?<\/tr>/gs)].map(
+    ([row, indicator = '']) => {
+      const cell = (className: string): string =>
+        new RegExp(`<td class="${className}">(.*?)</td>`, 's').exec(row)?.[1] ?? '';
+      const [, rank, direction, by] =
+        /^(\d+)(?: . (up|down) by (\d+))?$/.exec(textOf(cell('figure rank'))) ?? [];
+      return {
+        indicator,
+        value: Number(/<data value="([^"]+)">/.exec(cell('figure'))?.[1] ?? Number.NaN),
+        year: Number(cell('year')),
+        rank: rank === undefined ? null : Number(rank),
+        delta: by === undefined ? null : Number(by) * (direction === 'up' ? 1 : -1),
+        text: textOf(cell('figure')),
+        sparkline: /<svg class="sparkline".*?<\/svg>/s.exec(cell('spark'))?.[0] ?? null,
+      };
+    },
+  );
+
+const asShown = ({ indicator, value, year, rank, rank_delta_1y }: TopicItem) => ({
+  indicator,
+  value,
+  year,
+  rank,
+  // No change is not said.
+  delta: rank === null ? null : rank_delta_1y || null,
+});
+
+describeWithMirror('pages of all countries', (mirror) => {
+  let real: RealEdition;
+  let profiles: Map<string, Record<string, TopicItem[]>>;
+  beforeAll(async () => {
+    real = await RealEdition.start(mirror);
+    profiles = new Map();
+    for (const { iso3 } of real.countries)
+      profiles.set(iso3, (await real.json(`/v1/countries/${iso3}`)).data.topics);
+    expect(profiles.size).toBeGreaterThan(240);
+  }, BUILD_WITHIN_MS);
+  afterAll(() => real?.service.stop());
+
+  function expectItems(where: string, shown: readonly ShownItem[], held: readonly TopicItem[]): void {
+    const known = new Map(held.map((item) => [item.indicator, asShown(item)]));
+    for (const { text, sparkline, ...item } of shown) {
+      expect([where, item]).toEqual([where, known.get(item.indicator)]);
+      expect([where, item.indicator, text, shows(text, item.value)]).toEqual([
+        where,
+        item.indicator,
+        text,
+        true,
+      ]);
+    }
+  }
+
+  test('show up to five figures of each topic, featured ones first', async () => {
+    let compared = 0;
+    for (const [iso3, topics] of profiles) {
+      const html = await real.page(`/countries/${iso3}`);
+      for (const [slug, items] of Object.entries(topics)) {
+        const shown = itemsIn(sectionOf(html, `${slug}-title`));
+        expectItems(iso3, shown, items);
+        const featured = items.filter(({ featured: is }) => is).length;
+        expect([iso3, slug, shown.length]).toEqual([iso3, slug, Math.min(PER_TOPIC, items.length)]);
+        const isFeatured = shown.map(
+          ({ indicator }) => items.find((one) => one.indicator === indicator)?.featured,
+        );
+        expect(isFeatured.filter(Boolean).length).toBe(Math.min(PER_TOPIC, featured));
+        compared += shown.length;
+      }
+      expect(itemsIn(html).length).toBe(
+        Object.values(topics).reduce((sum, { length }) => sum + Math.min(PER_TOPIC, length), 0),
+      );
+    }
+    expect(compared).toBeGreaterThan(10_000);
+  });
+
+  test('show all figures of a topic in the order of the API', async () => {
+    let compared = 0;
+    for (const [iso3, topics] of profiles)
+      for (const [slug, items] of Object.entries(topics)) {
+        const shown = itemsIn(await real.page(`/countries/${iso3}/${slug}`));
+        expect(shown.map(({ indicator }) => indicator)).toEqual(items.map(({ indicator }) => indicator));
+        expectItems(iso3, shown, items);
+        compared += shown.length;
+      }
+    expect(compared).toBeGreaterThan(50_000);
+  });
+
+  test('draw the history of each featured series from its least to its greatest value', async () => {
+    const since = Number(real.built.snapshot.match(/\/(\d{4})[^/]*$/)?.[1]) - SPARK_YEARS;
+    const histories = new Map<string, Map<string, TrueFigure[]>>();
+    for (const record of real.records.filter(({ featured }) => featured)) {
+      const rows = (await real.history(record, { from: since })).filter(({ projected }) => !projected);
+      histories.set(
+        record.id,
+        Map.groupBy(rows, ({ iso3 }) => iso3),
+      );
+    }
+    let drawn = 0;
+    for (const iso3 of profiles.keys())
+      for (const { indicator, sparkline } of itemsIn(await real.page(`/countries/${iso3}`))) {
+        const points = histories.get(indicator)?.get(iso3) ?? [];
+        expect([iso3, indicator, sparkline !== null]).toEqual([iso3, indicator, points.length > 1]);
+        if (sparkline === null) continue;
+        expect([iso3, indicator, misdrawn(sparkline, points)]).toEqual([iso3, indicator, []]);
+        drawn += 1;
+      }
+    expect(drawn).toBeGreaterThan(5_000);
+  });
+
+  describe('a comparison', () => {
+    let pairs: [IndicatorRecord, IndicatorRecord][];
+    let codes: string[];
+    beforeAll(() => {
+      const dated = real.records.filter(({ coverage }) => typeof coverage?.latest_year === 'number');
+      const chosen = real.sample(dated, 2 * PAIRS, ({ id }) => `compared ${id}`);
+      pairs = chosen.slice(0, PAIRS).map((record, at) => [record, chosen[PAIRS + at] as IndicatorRecord]);
+      codes = real.sample(real.countries, COMPARED, ({ iso3 }) => `compared ${iso3}`).map(({ iso3 }) => iso3);
+      codes[0] = 'KEN';
+      codes[1] = 'BRA';
+    });
+    const pageOf = ([across, up]: readonly [IndicatorRecord, IndicatorRecord]): Promise<string> =>
+      real.page(`/compare?countries=${codes.join()}&indicators=${across.id},${up.id}`);
+
+    test('has the newest figure of each country with its year and rank, and every point of its line', async () => {
+      for (const pair of pairs) {
+        const html = await pageOf(pair);
+        for (const [at, record] of pair.entries()) {
+          const section = sectionOf(html, `compared-${at + 1}`);
+          const rows = await real.history(record, { countries: codes });
+          const newest = codes.map((code) => {
+            const own = rows.filter(({ iso3 }) => iso3 === code);
+            return own.findLast(({ projected }) => !projected) ?? own.at(-1);
+          });
+          expect([record.id, valuesOf(section)]).toEqual([
+            record.id,
+            newest.flatMap((figure) => figure?.value ?? []),
+          ]);
+          expect(rowsOf(section).map(([, , year]) => year)).toEqual(
+            newest.map((figure) =>
+              figure === undefined ? '–' : `${figure.year}${figure.projected ? ' (projected)' : ''}`,
+            ),
+          );
+          expectLines(chartsIn(section, 'wide')[0] ?? '', rows);
+        }
+      }
+    });
+
+    function expectLines(svg: string, rows: readonly TrueFigure[]): void {
+      if (rows.length === 0) return;
+      const [x, y] = [scaleBelow(svg), valueScale(svg)];
+      const withFigures = codes.filter((code) => rows.some(({ iso3 }) => iso3 === code));
+      for (const [at, code] of withFigures.entries()) {
+        const own = rows.filter(({ iso3 }) => iso3 === code);
+        const { vertices = [] } = lineIn(svg, at) ?? {};
+        const right = own.filter(({ year, value }, index) => {
+          const vertex = vertices[index];
+          return vertex && isAt(vertex.x, x(year)) && isAt(vertex.y, y(value));
+        });
+        expect([code, vertices.length, right.length]).toEqual([code, own.length, own.length]);
+      }
+    }
+
+    test('has a dot where both figures of each country lie', async () => {
+      let dots = 0;
+      for (const [across, up] of pairs) {
+        const html = await pageOf([across, up]);
+        const year = Math.min(across.coverage?.latest_year ?? 0, up.coverage?.latest_year ?? 0);
+        const both = await figuresOfBoth([across, up], year);
+        const section = sectionOf(html, 'scatter-heading');
+        if (both.length === 0) {
+          expect(section).toBe('');
+          continue;
+        }
+        expect(textOf(section)).toMatch(new RegExp(`^${both.length} countries in ${year}`));
+        for (const className of ['wide', 'narrow'] as const)
+          dots += expectDots(chartsIn(section, className)[0] ?? '', both);
+      }
+      expect(dots).toBeGreaterThan(2_000);
+    });
+
+    interface Both {
+      iso3: string;
+      x: number;
+      y: number;
+    }
+
+    async function figuresOfBoth(
+      pair: readonly [IndicatorRecord, IndicatorRecord],
+      year: number,
+    ): Promise<Both[]> {
+      const [across = [], up = []] = await Promise.all(
+        pair.map((record) => real.history(record, { from: year, to: year })),
+      );
+      return across.flatMap(({ iso3, value: x }) => {
+        const other = up.find((figure) => figure.iso3 === iso3);
+        return other ? [{ iso3, x, y: other.value }] : [];
+      });
+    }
+
+    /** Named ones by their names, the others one to one. @returns how many dots there are */
+    function expectDots(svg: string, both: readonly Both[]): number {
+      const x = scaleBelow(svg, isSkewed(both.map((each) => each.x)));
+      const y = valueScale(svg, isSkewed(both.map((each) => each.y)));
+      const lies = (dot: { x: number; y: number }, each: Both): boolean =>
+        isAt(dot.x, x(each.x)) && isAt(dot.y, y(each.y));
+      const named = codes.flatMap((code) => both.find(({ iso3 }) => iso3 === code) ?? []);
+      for (const [at, each] of named.entries()) {
+        const dot = namedDot(svg, at);
+        expect(dot?.name).toBe(real.countries.find(({ iso3 }) => iso3 === each.iso3)?.name);
+        expect([each, dot && lies(dot, each)]).toEqual([each, true]);
+      }
+      const others = both.filter(({ iso3 }) => !codes.includes(iso3));
+      const dots = otherDots(svg);
+      expect(dots.length).toBe(others.length);
+      expect(others.filter((each) => !dots.some((dot) => lies(dot, each)))).toEqual([]);
+      expect(dots.filter((dot) => !others.some((each) => lies(dot, each)))).toEqual([]);
+      return dots.length + named.length;
+    }
+  });
+});
+
+/** Axes of values of which the largest is far above the middle one have steps of equal ratios. */
+function isSkewed(values: readonly number[]): boolean {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+  return (sorted[0] ?? 0) > 0 && (sorted.at(-1) ?? 0) > 10 * middle;
+}
+
+/** Years that a sparkline draws at another height than their value has between the least and the greatest. */
+function misdrawn(svg: string, points: readonly TrueFigure[]): number[] {
+  const [, first, last] = /aria-label="Line of (\d+)(?:–(\d+))?"/.exec(svg) ?? [];
+  const [from, to] = [Number(first), Number(last ?? first)];
+  const [, , width, height] = /viewBox="(\d+) (?:\d+) (\d+) (\d+)"/.exec(svg)?.map(Number) ?? [];
+  const places = [...(/ d="([^"]+)"/.exec(svg)?.[1] ?? '').matchAll(/[ML]([\d.]+) ([\d.]+)/g)];
+  const [left, right] = [3, (width ?? 0) - 3];
+  const [top, bottom] = [3, (height ?? 0) - 3];
+  const heights = new Map(
+    places.map(([, x, y]) => [
+      Math.round(from + ((Number(x) - left) / (right - left)) * (to - from)),
+      (bottom - Number(y)) / (bottom - top),
+    ]),
+  );
+  const values = points.map(({ value }) => value);
+  const [least, greatest] = [Math.min(...values), Math.max(...values)];
+  const wrong = points.filter(({ year, value }) => {
+    const expected = greatest === least ? 0.5 : (value - least) / (greatest - least);
+    // Heights are stored as whole hundredths, and places drawn to a tenth.
+    return !(Math.abs((heights.get(year) ?? Number.NaN) - expected) < 0.012);
+  });
+  return heights.size === points.length ? wrong.map(({ year }) => year) : [heights.size, points.length];
+}

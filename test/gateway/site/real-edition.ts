@@ -1,0 +1,167 @@
+/** The service over a build of the whole mirror, and what its API says of each figure. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/load-shedding.ts';
+import { query } from '../../build/parquet-readers.ts';
+import { silentLog } from '../../redis.ts';
+import { buildMirror, type SharedBuild } from '../../shared-builds.ts';
+import { Service } from '../service.ts';
+
+const PAGE = 500;
+const SEED = 'figures of pages';
+
+/** A figure as the API gives it. */
+export interface TrueFigure {
+  iso3: string;
+  year: number;
+  value: number;
+  ci_lo: number | null;
+  ci_hi: number | null;
+  projected: boolean;
+}
+
+export interface TrueRank extends TrueFigure {
+  name: string;
+  rank: number | null;
+  rank_delta_1y: number | null;
+}
+
+interface Range {
+  countries?: readonly string[];
+  from?: number;
+  to?: number;
+}
+
+const hasValue = ({ value }: { value: number | null }): boolean => value !== null;
+
+interface Parts {
+  service: Service;
+  built: SharedBuild;
+  records: readonly IndicatorRecord[];
+  countries: readonly CountryRecord[];
+  key: string;
+}
+
+export class RealEdition {
+  readonly service: Service;
+  readonly built: SharedBuild;
+  readonly records: readonly IndicatorRecord[];
+  /** By name. */
+  readonly countries: readonly CountryRecord[];
+  readonly key: string;
+
+  private constructor(parts: Parts) {
+    this.service = parts.service;
+    this.built = parts.built;
+    this.records = parts.records;
+    this.countries = parts.countries;
+    this.key = parts.key;
+  }
+
+  /** @param mirror directory from `describeWithMirror` */
+  static async start(mirror: string): Promise<RealEdition> {
+    const built = await buildMirror(mirror);
+    // A machine that is busy with other tests is no overload of the service.
+    const loadShedder = new LoadShedder({ ...LOAD_LIMITS, lag_ms: Infinity }, silentLog);
+    const service = await Service.start({ snapshots: built.snapshots, loadShedder });
+    const { key } = await service.account({ credits: 100_000_000 });
+    const records: IndicatorRecord[] = [];
+    for (let total = 1; records.length < total; ) {
+      const { json } = await service.get(`/v1/indicators?limit=${PAGE}&offset=${records.length}`);
+      records.push(...json.data);
+      total = json.meta.total;
+    }
+    const { json } = await service.get('/v1/countries');
+    return new RealEdition({ service, built, records, countries: json.data, key });
+  }
+
+  /** Data of a call that must succeed. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is that of the operation, which the service's own check holds
+  async json(path: string): Promise<any> {
+    const { status, json } = await this.service.get(path, { key: this.key });
+    if (status !== 200) throw new Error(`${path}: status ${status}`);
+    return json;
+  }
+
+  /** Text of a page or picture that must be there. */
+  async page(path: string): Promise<string> {
+    const { status, text } = await this.service.get(path);
+    if (status !== 200) throw new Error(`${path}: status ${status}`);
+    return text;
+  }
+
+  /** So many of the items, always the same ones and in no order that the catalogue knows. */
+  sample<Item>(items: readonly Item[], count: number, keyOf: (item: Item) => string): Item[] {
+    const digest = (item: Item): string =>
+      createHash('sha256')
+        .update(SEED + keyOf(item))
+        .digest('hex');
+    return items
+      .map((item) => ({ item, digest: digest(item) }))
+      .sort((a, b) => (a.digest < b.digest ? -1 : 1))
+      .slice(0, count)
+      .map(({ item }) => item);
+  }
+
+  /**
+   * Figures by country and year, without rows that have no value. What may not be exported is read from the published
+   * file.
+   */
+  async history(record: IndicatorRecord, range: Range): Promise<TrueFigure[]> {
+    const rows = record.access_tier === 'open' ? this.#called(record, range) : this.#stored(record, range);
+    return (await rows).filter(hasValue);
+  }
+
+  async #called({ id }: IndicatorRecord, { countries, from, to }: Range): Promise<TrueFigure[]> {
+    const sent = new URLSearchParams({ indicator: id });
+    if (countries) sent.set('countries', countries.join());
+    if (from !== undefined) sent.set('from', String(from));
+    if (to !== undefined) sent.set('to', String(to));
+    return (await this.json(`/v1/data?${sent}`)).data;
+  }
+
+  async #stored({ id }: IndicatorRecord, { countries, from, to }: Range): Promise<TrueFigure[]> {
+    const file = join(this.built.snapshot, observationsFile(id));
+    const rows = await query(
+      `SELECT iso3, year, value, ci_lo, ci_hi, projected FROM read_parquet('${file}') ORDER BY iso3, year`,
+    );
+    return (rows as unknown as TrueFigure[]).filter(
+      ({ iso3, year }) =>
+        (countries?.includes(iso3) ?? true) && year >= (from ?? -Infinity) && year <= (to ?? Infinity),
+    );
+  }
+
+  /** What sources say of figures of a year, by country. */
+  async statuses({ id, access_tier }: IndicatorRecord, year: number): Promise<Map<string, string>> {
+    const file = join(this.built.snapshot, observationsFile(id));
+    const rows: unknown[] =
+      access_tier === 'open'
+        ? (await this.json(`/v1/data?indicator=${id}&from=${year}&to=${year}&fields=iso3,status`)).data
+        : await query(`SELECT iso3, status FROM read_parquet('${file}') WHERE year = ${year}`);
+    return new Map(
+      (rows as { iso3: string; status: string | null }[]).flatMap(({ iso3, status }) =>
+        status === null ? [] : [[iso3, status] as const],
+      ),
+    );
+  }
+
+  /** Figures of the latest year, in the order in which they are listed; empty for a series without any. */
+  async latest(record: IndicatorRecord): Promise<TrueRank[]> {
+    const { coverage, id, no_rank } = record;
+    const year = coverage?.latest_year ?? coverage?.yr_max ?? null;
+    if (year === null) return [];
+    if (!no_rank) {
+      const { data, meta } = await this.json(`/v1/rankings/${id}`);
+      return (data as TrueRank[]).filter(hasValue).map((row) => ({ ...row, year: meta.year }));
+    }
+    const rows = await this.history(record, { from: year, to: year });
+    return this.countries
+      .flatMap(({ iso3, name }) => {
+        const row = rows.find((one) => one.iso3 === iso3);
+        return row ? [{ ...row, name, rank: null, rank_delta_1y: null }] : [];
+      })
+      .sort((a, b) => b.value - a.value);
+  }
+}

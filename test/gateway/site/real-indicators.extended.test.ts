@@ -1,0 +1,344 @@
+/**
+ * Pages of a hundred real indicators: every figure that stands there or is drawn is that of the API in the same edition.
+ * Pictures are read back by their axes and legends.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import { describeWithMirror } from '../../mirror.ts';
+import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
+import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import {
+  chartsIn,
+  type DrawnLine,
+  descriptionOf,
+  isAt,
+  isInRange,
+  legendIn,
+  lineIn,
+  mapIn,
+  readFigure,
+  type Scale,
+  scaleBelow,
+  shows,
+  valueScale,
+} from './read-charts.ts';
+import { RealEdition, type TrueFigure, type TrueRank } from './real-edition.ts';
+
+const OPEN = 75;
+const DISPLAY = 25;
+
+describeWithMirror('pages of a hundred real indicators', (mirror) => {
+  let real: RealEdition;
+  let chosen: IndicatorRecord[];
+  beforeAll(async () => {
+    real = await RealEdition.start(mirror);
+    const ofTier = (tier: string) => real.records.filter(({ access_tier }) => access_tier === tier);
+    const idOf = ({ id }: IndicatorRecord): string => id;
+    chosen = [...real.sample(ofTier('open'), OPEN, idOf), ...real.sample(ofTier('display'), DISPLAY, idOf)];
+    expect(chosen.length).toBe(OPEN + DISPLAY);
+  }, BUILD_WITHIN_MS);
+  afterAll(() => real?.service.stop());
+
+  const each = async (check: (record: IndicatorRecord, html: string) => Promise<number>): Promise<number> => {
+    let compared = 0;
+    for (const record of chosen) compared += await check(record, await real.page(`/indicators/${record.id}`));
+    return compared;
+  };
+
+  test('the ranking has every figure, bound, status, rank and change, and names who has none', async () => {
+    let marked = 0;
+    const compared = await each(async (record, html) => {
+      const held = await real.latest(record);
+      const section = sectionOf(html, 'ranking');
+      const columns = columnsOf(section);
+      const rows = rowsOf(section);
+      expect([record.id, rows.length]).toEqual([record.id, held.length]);
+      const statuses = await real.statuses(record, held[0]?.year ?? 0);
+      for (const [at, figure] of held.entries())
+        expectRow(record, columns, { cells: rows[at] ?? [], figure, status: statuses.get(figure.iso3) });
+      marked += rows.filter((cells) => cells.some((cell) => / (estimated|provisional)/.test(cell))).length;
+      const exact = valuesOf(/<tbody>.*<\/tbody>/s.exec(section)?.[0] ?? '');
+      const hasBounds = columns.includes('Bounds');
+      expect([record.id, exact]).toEqual([
+        record.id,
+        held.flatMap(({ value, ci_lo, ci_hi }) =>
+          [value, ...(hasBounds ? [ci_lo, ci_hi] : [])].filter((one) => one !== null),
+        ),
+      ]);
+      const missing = real.countries.filter(({ iso3 }) => !held.some((figure) => figure.iso3 === iso3));
+      const named = linksOf(/<p class="names">.*?<\/p>/s.exec(section)?.[0] ?? '');
+      expect([record.id, named]).toEqual([record.id, missing.map(({ iso3 }) => `/countries/${iso3}`)]);
+      return exact.length;
+    });
+    expect(compared).toBeGreaterThan(10_000);
+    expect(marked).toBeGreaterThan(100);
+  });
+
+  describe('the map', () => {
+    test('has every country of the latest year in the class of its value, and says the value', async () => {
+      const compared = await each(async (record, html) => {
+        const held = await real.latest(record);
+        const [svg = ''] = chartsIn(html, 'map');
+        expectMap(record, svg, { held, legend: sectionOf(html, 'map') });
+        const titles = mapIn(svg);
+        for (const { iso3, name, value } of held) {
+          const title = titles.get(iso3)?.title ?? '';
+          expect(title.startsWith(`${name}: `)).toBe(true);
+          expect([
+            record.id,
+            iso3,
+            shows(withoutUnit(title.slice(name.length + 2), record.unit), value),
+          ]).toEqual([record.id, iso3, true]);
+        }
+        return held.length;
+      });
+      expect(compared).toBeGreaterThan(10_000);
+    });
+
+    test('of another year has classes only, in the page, in frames and as a file', async () => {
+      for (const record of chosen) {
+        const { yr_min, latest_year } = record.coverage ?? {};
+        if (typeof yr_min !== 'number' || typeof latest_year !== 'number' || yr_min === latest_year) continue;
+        const year = Math.ceil((yr_min + latest_year) / 2) - 1;
+        const held = await real.history(record, { from: year, to: year });
+        const html = await real.page(`/indicators/${record.id}?year=${year}`);
+        const section = sectionOf(html, 'map');
+        if (held.length === 0) {
+          expect(textOf(section)).toContain(`No country has a figure of ${year}.`);
+          continue;
+        }
+        const [svg = ''] = chartsIn(html, 'map');
+        const legend = section;
+        expectMap(record, svg, { held, legend });
+        expectMap(record, await real.page(`/indicators/${record.id}/map.svg?year=${year}`), { held, legend });
+        const embedded = await real.page(`/embed/indicators/${record.id}?year=${year}`);
+        expectMap(record, embedded, { held, legend: embedded });
+        expect([...mapIn(svg).values()].every(({ title }) => title === null)).toBe(true);
+      }
+    });
+
+    /** Each country once: hatched, or in the class of its value; and no class has a value of another's range. */
+    function expectMap(
+      { id }: IndicatorRecord,
+      svg: string,
+      { held, legend }: { held: readonly TrueFigure[]; legend: string },
+    ): void {
+      const shapes = mapIn(svg);
+      const ranges = legendIn(legend);
+      expect([...shapes.keys()].sort()).toEqual(real.countries.map(({ iso3 }) => iso3).sort());
+      const byClass = new Map<string, number[]>();
+      for (const { iso3, value } of held) {
+        const className = shapes.get(iso3)?.className ?? '';
+        const range = ranges.find((one) => one.className === className);
+        expect([id, iso3, value, range && isInRange(value, range)]).toEqual([id, iso3, value, true]);
+        byClass.set(className, [...(byClass.get(className) ?? []), value]);
+      }
+      const coloured = [...shapes.values()].filter(({ className }) => className !== 'none');
+      expect([id, coloured.length]).toEqual([id, held.length]);
+      const filled = ranges.flatMap(({ className }) => byClass.get(className) ?? [Number.NaN]);
+      const extents = ranges.flatMap(({ className }) => {
+        const values = byClass.get(className) ?? [];
+        return values.length === 0 ? [] : [Math.min(...values), Math.max(...values)];
+      });
+      expect(filled.length).toBeGreaterThan(0);
+      expect([id, extents]).toEqual([id, extents.toSorted((a, b) => a - b)]);
+    }
+  });
+
+  describe('the lines', () => {
+    test('have every point of every year within a pixel, dashed where projected, with bands of bounds', async () => {
+      const compared = await each(async (record, html) => {
+        const section = sectionOf(html, 'lines');
+        const codes = drawnCountries(section);
+        if (codes.length === 0) return 0;
+        const rows = await real.history(record, { countries: codes });
+        const charts = ['wide', 'narrow'] as const;
+        for (const className of charts) {
+          const [svg = ''] = chartsIn(section, className);
+          expect(expectLines(record, svg, { codes, rows })).toBe(rows.length);
+        }
+        return rows.length * charts.length;
+      });
+      expect(compared).toBeGreaterThan(10_000);
+    });
+
+    test('stand beside the latest figures, and are told in words', async () => {
+      await each(async (record, html) => {
+        const section = sectionOf(html, 'lines');
+        const codes = drawnCountries(section);
+        const latest = await real.latest(record);
+        const shown = codes.map((code) => latest.find(({ iso3 }) => iso3 === code));
+        expect([record.id, valuesOf(section)]).toEqual([
+          record.id,
+          shown.flatMap((figure) => figure?.value ?? []),
+        ]);
+        if (!record.no_rank)
+          expect(rowsOf(section).map((cells) => cells[2])).toEqual(
+            shown.map((figure) => String(figure?.rank ?? '–')),
+          );
+        if (codes.length > 0)
+          expectWords(record, descriptionOf(chartsIn(section, 'wide')[0] ?? ''), {
+            codes,
+            rows: await real.history(record, { countries: codes }),
+          });
+        return codes.length;
+      });
+    });
+
+    const drawnCountries = (section: string): string[] =>
+      linksOf(/<ul class="chips".*?<\/ul>/s.exec(section)?.[0] ?? '').flatMap(
+        (href) => /^\/countries\/([A-Z]{3})$/.exec(href)?.[1] ?? [],
+      );
+
+    /** @returns how many points were found where they belong */
+    function expectLines(
+      { id }: IndicatorRecord,
+      svg: string,
+      { codes, rows }: { codes: readonly string[]; rows: readonly TrueFigure[] },
+    ): number {
+      const scales = { x: scaleBelow(svg), y: valueScale(svg) };
+      const withFigures = codes.filter((code) => rows.some(({ iso3 }) => iso3 === code));
+      for (const [at, code] of withFigures.entries()) {
+        const own = rows.filter(({ iso3 }) => iso3 === code);
+        const line = lineIn(svg, at);
+        expect([id, code, line?.vertices.length]).toEqual([id, code, own.length]);
+        if (line === undefined) continue;
+        expect([id, code, misplacedPoints(line, own, scales)]).toEqual([id, code, []]);
+        expect([id, code, misplacedBands(line, own, scales)]).toEqual([id, code, []]);
+      }
+      return rows.filter(({ iso3 }) => withFigures.includes(iso3)).length;
+    }
+
+    /** Of each country: first and last year, and the newest observed figure. */
+    function expectWords(
+      { id, unit }: IndicatorRecord,
+      description: string,
+      { codes, rows }: { codes: readonly string[]; rows: readonly TrueFigure[] },
+    ): void {
+      const told = [...description.matchAll(/: (-?\d+) to (-?\d+), (.+?) in (-?\d+)\. /g)];
+      const byCountry = codes
+        .map((code) => rows.filter(({ iso3 }) => iso3 === code))
+        .filter(({ length }) => length > 0);
+      expect([id, told.length]).toEqual([id, byCountry.length]);
+      for (const [at, own] of byCountry.entries()) {
+        const [, from, to, text = '', year] = told[at] ?? [];
+        const point = own.findLast(({ projected }) => !projected) ?? own.at(-1);
+        expect([id, from, to, year].map(String)).toEqual(
+          [id, own[0]?.year, own.at(-1)?.year, point?.year].map(String),
+        );
+        expect([id, text, shows(withoutUnit(text, unit), point?.value ?? Number.NaN)]).toEqual([
+          id,
+          text,
+          true,
+        ]);
+      }
+    }
+  });
+
+  test('bars have the first countries of the list, in proportion', async () => {
+    const compared = await each(async (record) => {
+      const held = await real.latest(record);
+      const svg = await real.page(`/indicators/${record.id}/bars.svg`);
+      const bars = [...svg.matchAll(/<rect x="(-?\d+)" [^>]*?width="(\d+)"[^>]*?fill="currentColor"/g)];
+      const texts = [...svg.matchAll(/<text [^>]*font-size="17"[^>]*>([^<]*)</g)].map(([, text]) => text);
+      expect(bars.length).toBe(Math.min(held.length, bars.length));
+      expect(bars.length).toBeGreaterThan(0);
+      const shown = held.slice(0, bars.length);
+      const largest = Math.max(...shown.map(({ value }) => Math.abs(value)));
+      const longest = Math.max(...bars.map(([, , width]) => Number(width)));
+      for (const [at, { value }] of shown.entries()) {
+        const width = Number(bars[at]?.[2]);
+        // Both ends are rounded, and there is always something to see.
+        const error = 1 + longest / Math.max(longest - 1, 1);
+        expect(Math.abs(width - Math.max(1, (Math.abs(value) / largest) * longest))).toBeLessThanOrEqual(
+          error,
+        );
+        expect(texts.some((text) => /^-?[\d,.]+/.test(text ?? '') && shows(text ?? '', value))).toBe(true);
+      }
+      return shown.length;
+    });
+    expect(compared).toBeGreaterThan(1_000);
+  });
+
+  test('prices and rows of calls are those that the API names', async () => {
+    for (const record of chosen.filter(({ access_tier }) => access_tier === 'open')) {
+      const section = sectionOf(await real.page(`/indicators/${record.id}`), 'use');
+      const codes = /countries=([A-Z,]+)/.exec(section)?.[1] ?? '';
+      const asked = new Map([
+        [/: all years$/, `/v1/data?indicator=${record.id}&countries=${codes}&dry_run=true`],
+        [/^All countries and years$/, `/v1/data?indicator=${record.id}&dry_run=true`],
+        [/^The ranking of/, `/v1/rankings/${record.id}?dry_run=true`],
+      ]);
+      for (const [what, rows = '', price = ''] of rowsOf(section)) {
+        const path = [...asked].find(([pattern]) => pattern.test(what ?? ''))?.[1];
+        if (path === undefined) continue;
+        const { data } = await real.json(path);
+        expect([record.id, what, readFigure(rows), readFigure(price)]).toEqual([
+          record.id,
+          what,
+          data.rows,
+          data.price,
+        ]);
+      }
+    }
+  });
+});
+
+interface Scales {
+  x: Scale;
+  y: Scale;
+}
+
+/** Years whose figure is drawn elsewhere, or as if it were projected. */
+const misplacedPoints = ({ vertices }: DrawnLine, own: readonly TrueFigure[], { x, y }: Scales): number[] =>
+  own.flatMap(({ year, value, projected }, at) => {
+    const vertex = vertices[at];
+    const isThere = vertex && isAt(vertex.x, x(year)) && isAt(vertex.y, y(value));
+    // A projection without a year beside it is a dot, which cannot be dashed.
+    const isMarked = projected || vertex?.isDashed === false;
+    return isThere && isMarked ? [] : [year];
+  });
+
+/** Edges of bands that are those of no year, or all years with bounds where there is no band at all. */
+function misplacedBands({ bands }: DrawnLine, own: readonly TrueFigure[], { x, y }: Scales): unknown[] {
+  const bounded = own.filter(({ ci_lo, ci_hi }) => ci_lo !== null && ci_hi !== null);
+  if (bands.length === 0 && bounded.length === own.length && own.length > 2) return bounded;
+  return bands.filter(
+    (band) =>
+      !bounded.some(
+        ({ year, ci_lo, ci_hi }) =>
+          isAt(band.x, x(year)) && isAt(band.upper, y(ci_hi ?? 0)) && isAt(band.lower, y(ci_lo ?? 0)),
+      ),
+  );
+}
+
+/** `1,712` of `1,712 billion US$`, where the unit is `billion US$`. */
+const withoutUnit = (text: string, unit: string | null): string =>
+  unit !== null && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
+
+const columnsOf = (section: string): string[] =>
+  [...(/<thead>.*?<\/thead>/s.exec(section)?.[0] ?? '').matchAll(/<th\b[^>]*>(.*?)<\/th>/gs)].map(
+    ([, label = '']) => textOf(label),
+  );
+
+/** A row of the ranking: rank, name with marks, value, bounds, change of rank. */
+function expectRow(
+  { id, unit }: IndicatorRecord,
+  columns: readonly string[],
+  { cells, figure, status = '' }: { cells: readonly string[]; figure: TrueRank; status: string | undefined },
+): void {
+  const cell = (label: string): string | undefined => cells[columns.indexOf(label)];
+  const where = [id, figure.iso3];
+  // A forecast is one that is projected.
+  const said = status
+    .split(', ')
+    .filter((word) => !['', 'forecast', 'projection', 'predicted'].includes(word));
+  const marks = [...(figure.projected ? ['projected'] : []), ...said];
+  expect([...where, cell('Country')]).toEqual([...where, [figure.name, ...marks].join(' ')]);
+  expect([...where, shows(cell(unit ?? 'Value') ?? '', figure.value)]).toEqual([...where, true]);
+  if (!columns.includes('Rank')) return;
+  const { rank, rank_delta_1y: delta } = figure;
+  expect([...where, cell('Rank')]).toEqual([...where, String(rank ?? '–')]);
+  const change = cell('Change of rank')?.replace('−', '-').replace('+', '');
+  expect([...where, change]).toEqual([...where, delta === null ? '–' : String(delta)]);
+}
