@@ -20,7 +20,7 @@ const ENTRY_POINTS = `^(${[
   'build/starter/write-starter.ts',
   'build/worker.ts',
   'data/proofs/verify-receipt.ts',
-  'gateway/commerce/cli/main.ts',
+  'admin/cli.ts',
   'gateway/api/http/openapi/openapi.ts',
   'gateway/main.ts',
   'gateway/commerce/invoices/invoice-thread.ts',
@@ -58,6 +58,18 @@ export default {
       'What all HTML shares knows none of the rooms that use it.',
       { path: '^gateway/web/' },
       { path: '^(admin|gateway/(site|commerce|process|app|main))' },
+    ),
+    forbid(
+      'site-knows-no-commerce',
+      'Public pages need no accounts.',
+      { path: '^gateway/site/' },
+      { path: '^gateway/(commerce|process|app|main)' },
+    ),
+    forbid(
+      'composition-root-knows-admin',
+      'Only the composition root knows the operator area.',
+      { path: '^gateway/', pathNot: '^gateway/(app|process/server-process)\\.ts$' },
+      { path: '^admin/' },
     ),
     forbid(
       'build-is-apart',

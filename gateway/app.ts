@@ -26,6 +26,7 @@ import { OPERATIONS } from './api/operations/registry.ts';
 import type { Snapshots } from './api/snapshot/editions/store.ts';
 import { ServiceStatusReader } from './api/status/service-status.ts';
 import { registerAccountPages } from './commerce/pages/plugin.ts';
+import { salesFacts } from './commerce/sales-facts.ts';
 import type { AccountService } from './commerce/service.ts';
 import { installAssets } from './site/assets.ts';
 import { featuredPages } from './site/featured.ts';
@@ -58,7 +59,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const { loadShedder = new LoadShedder(LOAD_LIMITS, log) } = dependencies;
   const observe = requestObserver(log, metrics);
   const { packs = dependencies.account?.packs ?? [] } = dependencies;
-  const facts = serviceFacts(settings, packs);
+  const facts = serviceFacts(settings, packs, salesFacts(settings));
   const described = { current: () => snapshots.current(), publicUrl: facts.baseUrl, log };
   const { statusRedis = dependencies.account?.redis ?? null } = dependencies;
   const status = new ServiceStatusReader({ snapshots, metering, redis: statusRedis, now, log });

@@ -1,6 +1,5 @@
 /** What the placeholders of guides stand for: facts of the code, and examples that work on an edition. */
 
-import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { ERRORS, type ErrorCode } from '../api/core/errors.ts';
 import { ENCODERS, LIST_FORMATS } from '../api/encoders/registry.ts';
 import { xlsx } from '../api/encoders/tables/xlsx.ts';
@@ -10,12 +9,6 @@ import { isPriced } from '../api/operations/operation.ts';
 import { OPERATIONS } from '../api/operations/registry.ts';
 import type { Edition } from '../api/snapshot/editions/edition.ts';
 import { exampleFigures } from '../api/snapshot/editions/example-values.ts';
-import { DISABLE_AFTER_DAYS, KEPT } from '../commerce/notifications/webhooks/delivery-log.ts';
-import { ATTEMPTS, RETRY_DELAYS_MS } from '../commerce/notifications/webhooks/delivery-queue.ts';
-import { MAX_ENDPOINTS } from '../commerce/notifications/webhooks/endpoint-records.ts';
-import { EVENT_TYPES } from '../commerce/notifications/webhooks/event-types.ts';
-import { SEND_TIMEOUT_MS } from '../commerce/notifications/webhooks/sender.ts';
-import { MAX_ACTIVE_KEYS } from '../commerce/records.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
 /** What a caller does about each error. */
@@ -50,7 +43,6 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
 };
 
 const OF_CODE = {
-  keysMost: MAX_ACTIVE_KEYS,
   rowsMax: ROWS_MAX,
   workbookRowsMax: xlsx.rowsMax,
   pageMax: LIMIT_MAX,
@@ -70,18 +62,6 @@ const OF_CODE = {
   errors: (Object.entries(ERRORS) as [ErrorCode, { status: number; message: string }][])
     .map(([code, { status, message }]) => ({ code, status, message, advice: ADVICE[code] }))
     .toSorted((a, b) => a.status - b.status),
-  webhooks: {
-    most: MAX_ENDPOINTS,
-    events: Object.entries(EVENT_TYPES).map(([type, { help, data }]) => ({
-      ...{ type, help },
-      fields: Object.keys(data.shape),
-    })),
-    attempts: ATTEMPTS,
-    days: Math.floor(RETRY_DELAYS_MS.reduce((sum, delay_ms) => sum + delay_ms, 0) / DAY_MS),
-    timeoutS: SEND_TIMEOUT_MS / 1_000,
-    disableAfterDays: DISABLE_AFTER_DAYS,
-    kept: KEPT,
-  },
 } as const;
 
 /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */

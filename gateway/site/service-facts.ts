@@ -2,14 +2,31 @@
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { serviceAddress } from '../api/http/server/service-address.ts';
-import { pricesSentence } from '../commerce/invoices/invoice-text.ts';
-import { salesTermsOf } from '../commerce/invoices/sales-terms.ts';
 
 export interface Limits {
   /** Whose requests are counted together. */
   who: string;
   perMinute: number;
   perDay: number;
+}
+
+/** What the commerce around the API says of itself. */
+export interface SalesFacts {
+  /** Whether prices contain VAT, in words. */
+  vat: string;
+  /** Active keys that an account can have. */
+  keysMax: number;
+  webhooks: {
+    endpointsMax: number;
+    events: readonly { type: string; help: string; fields: readonly string[] }[];
+    attempts: number;
+    /** From the first attempt to the last. */
+    days: number;
+    timeout_s: number;
+    disabledAfter_days: number;
+    /** What the log of an endpoint keeps. */
+    kept: { deliveries: number; days: number };
+  };
 }
 
 export interface ServiceFacts {
@@ -20,8 +37,7 @@ export interface ServiceFacts {
   limits: readonly Limits[];
   packs: readonly CreditPack[];
   paysByCard: boolean;
-  /** Whether prices contain VAT, in words. */
-  vat: string;
+  sales: SalesFacts;
   /** Name and address, a line each; empty where the operator has not said. */
   seller: readonly string[];
   /** Null where the operator has not said. */
@@ -31,7 +47,11 @@ export interface ServiceFacts {
   curatedDir: string;
 }
 
-export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): ServiceFacts {
+export function serviceFacts(
+  settings: Settings,
+  packs: readonly CreditPack[],
+  sales: SalesFacts,
+): ServiceFacts {
   return {
     baseUrl: serviceAddress(settings),
     freeGrant: settings.FREE_GRANT,
@@ -43,7 +63,7 @@ export function serviceFacts(settings: Settings, packs: readonly CreditPack[]): 
     ],
     packs,
     paysByCard: settings.STRIPE_SECRET_KEY !== undefined,
-    vat: pricesSentence(salesTermsOf(settings)),
+    sales,
     seller: sellerLines(settings.INVOICE_FROM),
     contactEmail: settings.CONTACT_EMAIL ?? null,
     schedule: scheduleText(settings),

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { COMMANDS } from '../../admin/cli.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
@@ -14,7 +15,6 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/audit/audit-log.ts';
-import { COMMANDS } from '../../gateway/commerce/cli/main.ts';
 import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/audit/audit.lua', 'utf8'));

@@ -102,7 +102,7 @@ export class Session implements AsyncDisposable {
 
   /** Runs one command of `npm run account`. */
   async #command(...words: string[]): Promise<string> {
-    return (await runNode('gateway/commerce/cli/main.ts', [...words, '--json'], this.settings)).stdout;
+    return (await runNode('admin/cli.ts', [...words, '--json'], this.settings)).stdout;
   }
 
   /** Starts a gateway on the snapshot and Redis of this run, which has nothing to do any more. */

@@ -21,7 +21,7 @@ import {
 import { verifyWithPackage } from './python-receipts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const ACCOUNT_COMMAND = join(ROOT, 'gateway/commerce/cli/main.ts');
+const ACCOUNT_COMMAND = join(ROOT, 'admin/cli.ts');
 /** A limit for what hangs. */
 const WITHIN_MS = 600_000;
 

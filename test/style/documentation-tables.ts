@@ -1,10 +1,11 @@
 /** Tables of the documentation that are generated from code: settings, errors, commands, mails, build steps. */
+
+import { COMMANDS } from '../../admin/cli.ts';
 import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality.ts';
 import { ERRORS } from '../../gateway/api/core/errors.ts';
 import { INCLUDE_WORDS, INCLUDED } from '../../gateway/api/operations/catalogue/include.ts';
-import { COMMANDS } from '../../gateway/commerce/cli/main.ts';
 import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
 import { MAILS } from './mails.ts';
 

@@ -86,7 +86,7 @@ describe('operator pages across archive and live entries', () => {
 
   it('have a command line that shows archived entries', async () => {
     const settings = [`REDIS_URL=${service.redis.url}`, `ARCHIVE_DIR=${dir}`];
-    const main = join(import.meta.dirname, '../../../gateway/commerce/cli/main.ts');
+    const main = join(import.meta.dirname, '../../../admin/cli.ts');
     const show = [process.execPath, main, 'show', '--email', EMAIL, '--json'];
     const { stdout } = await run('env', [...settings, ...show]);
     const { ledger } = JSON.parse(stdout);

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../../../admin/cli.ts';
 import { parseKey } from '../../../gateway/api/metering/keys.ts';
-import { run } from '../../../gateway/commerce/cli/main.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
-const MAIN = join(import.meta.dirname, '../../../gateway/commerce/cli/main.ts');
+const MAIN = join(import.meta.dirname, '../../../admin/cli.ts');
 
 let server: TestRedis;
 let varDir: string;

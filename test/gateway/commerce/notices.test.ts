@@ -1,8 +1,8 @@
 /** Mails about changes: who is told of what, by whom it was done, and each event once. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { run } from '../../../admin/cli.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../../gateway/commerce/audit/audit-log.ts';
-import { run } from '../../../gateway/commerce/cli/main.ts';
 import { openAccountQueue } from '../../../gateway/commerce/notifications/jobs/account-queue.ts';
 import type { Mail } from '../../../gateway/commerce/notifications/mail/mailer.ts';
 import type { GivenRole } from '../../../gateway/commerce/people/roles.ts';

@@ -7,6 +7,7 @@ import { readSettings } from '../../../data/runtime/settings.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../../gateway/api/operations/registry.ts';
 import { readPacks } from '../../../gateway/commerce/orders/order-store.ts';
+import { salesFacts } from '../../../gateway/commerce/sales-facts.ts';
 import { legalPages } from '../../../gateway/site/pages/legal.ts';
 import { serviceFacts } from '../../../gateway/site/service-facts.ts';
 import { Service, type TestKey } from '../service.ts';
@@ -86,7 +87,8 @@ describe('legal texts', () => {
   });
 
   test('say plainly what the operator has not said', () => {
-    const facts = serviceFacts(readSettings({}), []);
+    const settings = readSettings({});
+    const facts = serviceFacts(settings, [], salesFacts(settings));
     expect([facts.seller, facts.contactEmail]).toEqual([[], null]);
     expect(legalPages(facts).map(({ path }) => path)).toEqual(['/terms', '/privacy', '/contact']);
   });
@@ -95,9 +97,10 @@ describe('legal texts', () => {
     const curatedDir = await mkdtemp(join(tmpdir(), 'alm-curated-'));
     try {
       await mkdir(join(curatedDir, 'pages'));
+      const settings = readSettings({ INVOICE_FROM: 'Example Ltd' });
       const file = join(curatedDir, 'pages', 'terms.md');
       await writeFile(file, '# Our terms\n\nThose of {{ facts.seller[0] }}.\n\n## One\n\nText.\n');
-      const facts = { ...serviceFacts(readSettings({ INVOICE_FROM: 'Example Ltd' }), []), curatedDir };
+      const facts = { ...serviceFacts(settings, [], salesFacts(settings)), curatedDir };
       const [terms] = legalPages(facts);
       const snapshot = service.snapshots.current();
       if (!terms || !snapshot) throw new Error('no page');

@@ -8,22 +8,27 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { OPERATOR_COMMANDS } from '../../../admin/operator-commands.ts';
-import { CuratedError } from '../../../data/curated/curated.ts';
-import { PrivateRedisError, startPrivateRedis } from '../../../data/runtime/private-redis.ts';
-import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
-import { readSettings, type Settings, SettingsError } from '../../../data/runtime/settings.ts';
-import { AccountStore } from '../accounts/account-store.ts';
-import { Archive } from '../archive/archive.ts';
-import { salesTermsOf } from '../invoices/sales-terms.ts';
-import { readPacks } from '../orders/order-store.ts';
-import { AccountError } from '../records.ts';
-import { type Command, type CommandContext, type OptionValues, UsageError } from './command.ts';
-import { ACCOUNT_COMMANDS } from './commands.ts';
+import { CuratedError } from '../data/curated/curated.ts';
+import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
+import { connectRedis, whenReady } from '../data/runtime/redis.ts';
+import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { AccountStore } from '../gateway/commerce/accounts/account-store.ts';
+import { Archive } from '../gateway/commerce/archive/archive.ts';
+import {
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  UsageError,
+} from '../gateway/commerce/cli/command.ts';
+import { ACCOUNT_COMMANDS } from '../gateway/commerce/cli/commands.ts';
+import { salesTermsOf } from '../gateway/commerce/invoices/sales-terms.ts';
+import { readPacks } from '../gateway/commerce/orders/order-store.ts';
+import { AccountError } from '../gateway/commerce/records.ts';
+import { OPERATOR_COMMANDS } from './operator-commands.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 
-/** All commands by name: the only place where this folder knows the operator area. */
+/** All commands by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = { ...ACCOUNT_COMMANDS, ...OPERATOR_COMMANDS };
 
 export interface CommandIo {
