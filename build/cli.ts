@@ -10,7 +10,6 @@ import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
-import { migrateStore } from './editions/migrate.ts';
 import { SnapshotError } from './editions/verify.ts';
 import { withDecisions } from './editions/with-decisions.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
@@ -64,19 +63,12 @@ export async function run(argv: readonly string[], io: CommandIo): Promise<numbe
     const step = STEPS.get(name);
     if (!step) throw new UsageError(name === '' ? 'which step?' : `there is no step "${name}"`);
     const { context, close } = await openContext(step, io);
-    const { result, lines, exitCode } = await migrateFirst(step, context)
-      .then(() => step.run(context, options))
-      .finally(close);
+    const { result, lines, exitCode } = await step.run(context, options).finally(close);
     io.stdout.write(`${json ? JSON.stringify(result) : lines.join('\n')}\n`);
     return exitCode;
   } catch (error) {
     return report(error, io);
   }
-}
-
-/** Steps that read or change published snapshots see those of an earlier version, too. */
-async function migrateFirst(step: Step, context: StepContext): Promise<void> {
-  if (step.migratesFirst) await migrateStore(context);
 }
 
 function parse(argv: readonly string[]): {

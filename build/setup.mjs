@@ -108,10 +108,6 @@ async function install(missing) {
   if (status !== 0) fail(`failed: ${command}`);
 }
 
-/** A snapshot was a directory up to version 0.1. After the migration it stays for a while. */
-const isOfEarlierVersion = (id) =>
-  existsSync(join(snapshots, id, 'manifest.json')) && !existsSync(join(snapshots, 'editions', `${id}.json`));
-
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
   fail(`Node ${OLDEST_NODE} or newer is needed, found ${process.version}`);
 
@@ -131,14 +127,10 @@ if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'u
 if (task === 'test' && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
 if (missing.length > 0) await install(missing);
 
-const pointer = join(snapshots, 'current');
-if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(pointer)) {
+if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current'))) {
   say('publishing the starter data');
   process.env.LOG_LEVEL ||= 'warn';
   await run('node', 'build/main.ts', 'starter');
-} else if (task === 'start' && !SNAPSHOT_ORIGIN && isOfEarlierVersion(readFileSync(pointer, 'utf8').trim())) {
-  say('migrating the snapshots of an earlier version');
-  await run('node', 'build/main.ts', 'migrate');
 }
 // Lets a signal in that came meanwhile: the shell would go on.
 await setImmediate();

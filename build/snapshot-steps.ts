@@ -1,9 +1,8 @@
-/** The steps that keep what is published: check, go back, copy, clean up, withhold, migrate, sign. */
+/** The steps that keep what is published: check, go back, copy, clean up, withhold, sign. */
 import { resolve } from 'node:path';
 import { backfill } from './editions/backfill.ts';
 import { buildSnapshot, WAIT_FOR_BUILD_MS } from './editions/build-snapshot.ts';
 import { LogSigner } from './editions/log-signer.ts';
-import { migrateStore } from './editions/migrate.ts';
 import { push } from './editions/push.ts';
 import { DirectoryTarget } from './editions/push-directory.ts';
 import type { PushTarget } from './editions/push-target.ts';
@@ -90,12 +89,6 @@ const withholdStep: RunStep = async (context, { provider, indicator, reason }) =
   return { result: { snapshot, ...deletion }, lines, exitCode: 0 };
 };
 
-const migrate: RunStep = async (context) => {
-  const snapshots = await migrateStore(context);
-  const lines = [`migrated ${snapshots.length} snapshots of an earlier version`];
-  return { result: { snapshots }, lines, exitCode: 0 };
-};
-
 const backfillStep: RunStep = async ({ observer: _, ...context }) => {
   const summary = await backfill({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
   const { editions, left_out: leftOut, lost } = summary;
@@ -124,33 +117,23 @@ export const SNAPSHOT_STEPS: Readonly<Record<string, Step>> = {
   verify: {
     run: verify,
     help: 'check the objects of all snapshots, and the served one against the lake',
-    migratesFirst: true,
   },
   rollback: {
     run: rollbackStep,
     help: 'serve an earlier snapshot (--to ID)',
     usesRedis: true,
-    migratesFirst: true,
   },
   push: {
     run: pushStep,
     help: 'copy the published snapshots to an origin (--to DIRECTORY or s3://BUCKET/PREFIX; --delete removes what it no longer needs)',
-    migratesFirst: true,
   },
   gc: {
     run: gc,
     help: 'show objects that no snapshot needs, or remove them (--yes)',
-    migratesFirst: true,
   },
   withhold: {
     run: withholdStep,
     help: 'delete a series from all snapshots where law demands it (--provider ID or --indicator ID, --reason TEXT)',
-    usesRedis: true,
-    migratesFirst: true,
-  },
-  migrate: {
-    run: migrate,
-    help: 'make editions of snapshots that an earlier version published',
     usesRedis: true,
   },
   backfill: {

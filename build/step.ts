@@ -42,6 +42,4 @@ export interface Step {
   takesArgument?: boolean;
   /** Reports its run to Redis, or reads from it. */
   usesRedis?: boolean;
-  /** Reads or changes published snapshots without a build: those of an earlier version are migrated first. */
-  migratesFirst?: boolean;
 }

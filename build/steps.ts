@@ -202,14 +202,13 @@ const ALL: Readonly<Record<string, Step>> = {
   concepts: {
     run: concepts,
     help: 'list pairs of series from different providers with the same concept',
-    migratesFirst: true,
   },
   inspect: {
     run: inspectStep,
     help: 'read an unknown directory or URL and write a first definition (inspect WHERE, --provider ID)',
     takesArgument: true,
   },
-  list: { run: list, help: 'show snapshots and runs', migratesFirst: true },
+  list: { run: list, help: 'show snapshots and runs' },
 };
 
 /** Steps by the name typed on the command line. */

@@ -16,7 +16,6 @@ import { readSettings, type Settings, SettingsError } from '../data/runtime/sett
 import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
-import { migrateStore } from './editions/migrate.ts';
 import { withDecisions } from './editions/with-decisions.ts';
 import { createHandlers } from './jobs/job-handlers.ts';
 import { startJobWorker } from './jobs/job-worker.ts';
@@ -61,9 +60,6 @@ async function start(
   });
   const recover = (): Promise<void> => recoverRuns(settings, reporter, Date.now, log);
   await recover();
-  await migrateStore(await createContext(stopping)).catch((error: unknown) =>
-    log.error({ err: error }, 'snapshots of an earlier version are not migrated yet'),
-  );
   stopping.throwIfAborted();
   const worker = startJobWorker({
     redis: jobConnection,

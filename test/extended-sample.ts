@@ -7,7 +7,7 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/build/connectors/who-gho-mirror.extended.test.ts',
   // Kills: of a build, of changes to the store, of the worker, of Redis and the gateway
   'test/build/killed-build.extended.test.ts',
-  'test/build/editions/killed-storage.extended.test.ts',
+  'test/build/editions/retention.extended.test.ts',
   'test/build/jobs/worker-process.extended.test.ts',
   'test/gateway/idempotency-kills.extended.test.ts',
   'test/gateway/lease-kills.extended.test.ts',

@@ -38,7 +38,6 @@ import { renderKept } from './kept-files.ts';
 import { latestParts } from './latest-files.ts';
 import { LogSigner, type SigningSettings } from './log-signer.ts';
 import { prepareTables, writeObservations } from './materialise.ts';
-import { migrateSnapshots } from './migrate.ts';
 import { planSnapshot, type SnapshotPlan } from './plan-snapshot.ts';
 import { contentHash, renderRoutes, routeCount } from './prerender.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
@@ -178,8 +177,6 @@ class Build {
   async run(): Promise<BuildSummary> {
     const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
-    const migration = { ...this.#deps, overrides };
-    await this.#steps.run('migrate', () => migrateSnapshots(this.#storage, migration));
     this.#served = await this.#storage.currentId();
     const plan = await this.#steps.run('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),

@@ -8,7 +8,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { isWithheld } from '../../data/runtime/withheld.ts';
-import { editionChanges, type FileRef, OBJECTS, SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
+import { editionChanges, type FileRef, OBJECTS } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
@@ -179,29 +179,14 @@ export async function collectGarbage(
   }
 }
 
-/**
- * Removes prerendered files beyond the retention, and the directories of migrated snapshots.
- * @returns the snapshots that lost their files.
- */
-export async function prune(storage: SnapshotStorage, keep: number): Promise<string[]> {
-  await removeOldLayout(storage);
-  return storage.whilePointerStays(() => pruneRendered(storage, keep));
-}
-
-async function pruneRendered(storage: SnapshotStorage, keep: number): Promise<string[]> {
-  const { lists, files, snapshots } = await outdatedFiles(storage, keep);
-  if (snapshots.length === 0) return [];
-  const needed = await neededObjects(storage, keep);
-  const objects = [...lists, ...files].filter(({ sha256 }) => !needed.has(sha256));
-  await removeObjects(storage, objects);
-  return snapshots;
-}
-
-/** Directories of an earlier version: gateways of that version have a new snapshot by now. */
-async function removeOldLayout(storage: SnapshotStorage): Promise<void> {
-  const published = new Set(await storage.ids());
-  const names = await readdir(storage.directory);
-  for (const name of names.filter((one) => SNAPSHOT_ID.test(one) && published.has(one))) {
-    await rm(join(storage.directory, name), { recursive: true, force: true });
-  }
+/** Removes prerendered files beyond the retention. @returns the snapshots that lost their files. */
+export function prune(storage: SnapshotStorage, keep: number): Promise<string[]> {
+  return storage.whilePointerStays(async () => {
+    const { lists, files, snapshots } = await outdatedFiles(storage, keep);
+    if (snapshots.length === 0) return [];
+    const needed = await neededObjects(storage, keep);
+    const objects = [...lists, ...files].filter(({ sha256 }) => !needed.has(sha256));
+    await removeObjects(storage, objects);
+    return snapshots;
+  });
 }

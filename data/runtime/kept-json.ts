@@ -1,6 +1,6 @@
 /**
- * Kept files of JSON, which are stored for ever, are compressed with zstd. Those of earlier versions are plain text; the
- * first bytes tell which of the two a file is.
+ * Kept files of JSON, which are stored for ever, are compressed with zstd. Other JSON of a snapshot is plain text; the first
+ * bytes tell which of the two a file is.
  */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';

@@ -5,7 +5,6 @@ import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { oldWorld } from '../build/editions/old-layout.ts';
 import { pidFrom } from '../signals.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
@@ -59,17 +58,6 @@ describe('build/setup.mjs', () => {
     await writeFile(join(snapshots, 'current'), '20261120T020000Z-00000001\n');
     const environment = { REDIS_URL: 'redis://127.0.0.1:1', SNAPSHOT_DIR: snapshots };
     expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
-  });
-
-  it('migrates the snapshots of an earlier version, once', async () => {
-    const { world } = await oldWorld();
-    const { VAR_DIR, SNAPSHOT_DIR } = world.settings;
-    const environment = { VAR_DIR, SNAPSHOT_DIR, REDIS_URL: 'redis://127.0.0.1:1', LOG_LEVEL: 'silent' };
-    const first = setUp('start', [bare], environment);
-    expect(first.said).toContain('setup: migrating the snapshots of an earlier version');
-    expect(first.said).toContain('migrated 4 snapshots');
-    expect(setUp('start', [bare], environment)).toEqual({ status: 0, said: '' });
-    await world.remove();
   });
 
   it('publishes no starter data where an origin is followed', () => {

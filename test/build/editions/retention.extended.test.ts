@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { collectGarbage } from '../../../build/editions/retention.ts';
 import { SCRUB_NIGHTS, scrub } from '../../../build/editions/scrub.ts';
@@ -8,7 +11,13 @@ import { verifyFiles } from '../../../build/editions/verify.ts';
 import { nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { FileRef } from '../../../data/schema/snapshot.ts';
+import { expireLock } from '../../expire-lock.ts';
 import { World } from '../world.ts';
+
+const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));
+const KILLS = 25;
+/** Objects before each kill that nothing names, so that their removal takes a while. */
+const UNNAMED = 160;
 
 let world: World;
 /** Five snapshots, of which the newest three have prerendered files. */
@@ -122,6 +131,44 @@ describe('retention', () => {
     await rm(world.snapshots.pathOf(list));
     await expect(gc(true)).rejects.toThrow(/list of atlas of .* cannot be read/);
     expect(await storedObjects()).toEqual(before.filter((sha256) => sha256 !== list.sha256));
+  });
+});
+
+describe('gc killed at any moment', () => {
+  /** Starts gc, kills it once few enough objects are left, and waits for its end. */
+  async function killedGc(isTime: () => Promise<boolean>): Promise<void> {
+    const { VAR_DIR, CURATED_DIR } = world.settings;
+    const env = { VAR_DIR, CURATED_DIR, LOG_LEVEL: 'silent', SNAPSHOT_KEEP: '1' };
+    const child = spawn(process.execPath, [MAIN, 'gc', '--yes'], {
+      ...{ env, stdio: ['ignore', 'ignore', 'inherit'] },
+    });
+    let hasEnded = false;
+    const closed = once(child, 'close').then(() => {
+      hasEnded = true;
+    });
+    while (!hasEnded && !(await isTime()));
+    child.kill('SIGKILL');
+    await closed;
+    for (const lock of ['.lock', '.pointer']) await expireLock(join(world.settings.SNAPSHOT_DIR, lock));
+  }
+
+  it('loses nothing that a snapshot names', async () => {
+    const full = (await storedObjects()).length;
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      for (let count = 0; count < UNNAMED; count += 1)
+        await plant({ sha256: `${kill}`.padStart(2, '0') + `${count}`.padStart(62, '0') });
+      const before = (await storedObjects()).length;
+      const share = Math.random();
+      await killedGc(async () => (await storedObjects()).length < before - share * 100);
+      await expectKeptFiles();
+      await renderedIds();
+    }
+    world.settings.SNAPSHOT_KEEP = 1;
+    await gc(true);
+    expect(await renderedIds()).toEqual(ids.slice(3));
+    await expectKeptFiles();
+    expect((await storedObjects()).length).toBeLessThan(full);
+    expect(await gc(false)).toMatchObject({ objects: [] });
   });
 });
 
