@@ -3,7 +3,7 @@
  *
  *   manifest.json            format, time, files; a directory without one is no backup
  *   redis.ndjson             one key a line: `[name, time to live in ms or -1, value]`, name and value (DUMP) in base64
- *   archive/ lake/ snapshots/ curated/ signing/    copies of the directories; format 1 has no signing/
+ *   archive/ lake/ snapshots/ curated/ signing/    copies of the directories
  *
  * The manifest carries a digest of itself, which detects a changed or shortened one.
  */
@@ -16,7 +16,6 @@ import { CommandError } from '../runtime/command-error.ts';
 import { hashFile } from '../runtime/hash-file.ts';
 
 export const BACKUP_FORMAT = 2;
-const READABLE_FORMATS: readonly unknown[] = [1, BACKUP_FORMAT];
 export const BACKUP_MANIFEST = 'manifest.json';
 export const REDIS_FILE = 'redis.ndjson';
 
@@ -25,7 +24,7 @@ const staysInside = (path: string): boolean =>
   !path.startsWith('/') && path.split('/').every((word) => !['', '.', '..'].includes(word));
 
 const manifestSchema = z.object({
-  format: z.literal([1, BACKUP_FORMAT]),
+  format: z.literal(BACKUP_FORMAT),
   /** ISO 8601: when the backup began. */
   begun_at: z.string(),
   /** Number of Redis keys. */
@@ -59,9 +58,9 @@ async function readManifest(directory: string): Promise<BackupManifest> {
     return damaged();
   }
   if (!sealed?.manifest || sealed.sha256 !== digestOf(sealed.manifest)) return damaged();
-  if (!READABLE_FORMATS.includes(sealed.manifest.format)) {
+  if (sealed.manifest.format !== BACKUP_FORMAT) {
     throw new CommandError(
-      `${file} has format ${sealed.manifest.format}; this version reads up to ${BACKUP_FORMAT}`,
+      `${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`,
     );
   }
   const parsed = manifestSchema.safeParse(sealed.manifest);

@@ -46,11 +46,7 @@ export interface PlannedIndicator {
   upstream: CatalogueEntry;
   /** For `include=sources`. */
   sources: IndicatorSource[];
-  /**
-   * The upstream files that its figures come from, by URL. All files that its run read or confirmed, when a version
-   * before this one read it: that one did not note which file fed which series. None for a series without a row, and
-   * when no list was kept at all.
-   */
+  /** The upstream files that its figures come from, by URL. None for a series without a row. */
   files: readonly UpstreamFile[];
   /** What operators edited, as it is without their edits; null without edits. */
   original: EditableFacts | null;
@@ -161,10 +157,7 @@ const numbered = (indicators: readonly UnnumberedIndicator[]): PlannedIndicator[
 
 /** Adds the upstream files of each series. */
 async function withFiles(lakeDir: string, sources: readonly Omit<Source, 'files'>[]): Promise<Source[]> {
-  const runs = sources.map(({ provider: { definition, run } }) => ({
-    run,
-    lake: new ProviderLake(lakeDir, definition.id),
-  }));
+  const runs = sources.map(({ provider }) => provider.run);
   const lists = await readSources(runs, join(lakeDir, '.scratch-plan'));
   return sources.map((source, index) => {
     const slugs = source.catalogue.map(({ slug }) => slug);
@@ -250,7 +243,7 @@ function planIndicator(
 
 /** The clock counts only where there are rows ahead of it, so that other files stay as they are in a new year. */
 function projectedFromOf(rule: ProjectionRule, { ahead }: SeriesFacts, currentYear: number): number {
-  const hasRowsAhead = ahead === undefined || (ahead !== null && ahead.last_row > currentYear);
+  const hasRowsAhead = ahead !== null && ahead.last_row > currentYear;
   const from = hasRowsAhead ? firstProjectedYear(rule, currentYear) : rule.projected_from;
   return Math.min(from ?? NEVER_PROJECTED, NEVER_PROJECTED);
 }

@@ -5,7 +5,7 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type LakeRun, OBSERVATIONS, ProviderLake, REVISIONS, RUN_DATA } from '../lake/lake.ts';
-import { changedSeries, isOfThisReading, writeRevisions } from '../lake/revisions.ts';
+import { changedSeries, writeRevisions } from '../lake/revisions.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
@@ -74,7 +74,6 @@ async function revise(
     lake,
     base,
     changed,
-    readsStatus: isOfThisReading(held.record) && !isOfThisReading(base.record),
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });

@@ -8,7 +8,7 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
 import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
-import { changedSeries, isOfThisReading, writeRevisions } from '../lake/revisions.ts';
+import { changedSeries, writeRevisions } from '../lake/revisions.ts';
 import type { SeriesFile } from '../lake/series-facts.ts';
 import { assignSeries, carryFiles, keepFetchTimes } from '../lake/series-files.ts';
 import {
@@ -35,8 +35,8 @@ export type Outcome = Partial<RunRecord> & Pick<RunRecord, 'status'>;
 const fetchesFile = z.object({
   /** Digest of what the run depends on besides upstream files. */
   inputs: z.string(),
-  /** Digest of the definition and the curated tables; absent in runs of earlier versions, whose tables were others. */
-  definition: z.string().optional(),
+  /** Digest of the definition and the curated tables. */
+  definition: z.string(),
   files: z.array(fetchedFile),
 });
 type Fetches = z.infer<typeof fetchesFile>;
@@ -149,8 +149,7 @@ async function listSources(
   before: PreviousRun | null,
   carried: readonly string[],
 ): Promise<SourceFile[]> {
-  const runs = before ? [{ lake, run: before.run }] : [];
-  const [earlier = []] = await readSources(runs, join(lake.directory, SCRATCH));
+  const [earlier = []] = await readSources([before?.run ?? null], join(lake.directory, SCRATCH));
   return carryFiles(assignSeries(keepFetchTimes(files, earlier), reader.files), earlier, carried);
 }
 
@@ -159,14 +158,13 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
   const changed = changedSeries(before.series, reader.series);
   if (changed.length === 0 && (await addsNothing(reading, before))) {
     const known = await knownSources(lake, before.run);
-    const sources = known?.digest === facts.sources.digest ? known : facts.sources;
+    const sources = known.digest === facts.sources.digest ? known : facts.sources;
     return { ...facts, ...unchanged(before.run, facts.bytes, sources) };
   }
   const revisions = await writeRevisions({
     lake,
     changed,
     base: before.run,
-    readsStatus: !isOfThisReading(before.run.record),
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });
@@ -176,23 +174,13 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
       : holdReason(
           definition.gates,
           { record: before.run.record, series: before.series },
-          { record: comparableCounts(before.run.record, reading, facts), series: reader.series },
+          { record: facts, series: reader.series },
           currentYear,
         ),
     yearsAheadReason(definition.id, before.series, reader.series, currentYear),
   ];
   const reason = reasons.filter((one) => one !== null).join(' ') || null;
   return { ...facts, base_run: before.run.record.run_id, revisions, ...judge(reason) };
-}
-
-/** The counts of this run as the version that wrote the last good one would have counted them. */
-function comparableCounts(
-  before: RunRecord,
-  { reader }: CompletedRead,
-  facts: Facts,
-): Pick<RunRecord, 'rows_written' | 'countries'> {
-  if (isOfThisReading(before)) return facts;
-  return { rows_written: facts.rows_written + facts.empty_cells, countries: reader.countryCountWithEmpty };
 }
 
 /**

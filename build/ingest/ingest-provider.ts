@@ -18,12 +18,11 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ReadFile, RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { completeRuns } from '../lake/complete-runs.ts';
 import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA, SOURCES } from '../lake/lake.ts';
 import { LakeWriter } from '../lake/lake-writer.ts';
 import { yearOf } from '../lake/projection-rule.ts';
 import { newestYearOf } from '../lake/series-facts.ts';
-import { knownSources, type RunSources, summariseSources, writeSources } from '../lake/sources.ts';
+import { knownSources } from '../lake/sources.ts';
 import { describeError } from '../runtime/machine-fault.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import {
@@ -77,9 +76,6 @@ export async function ingestProvider(
   try {
     for (const interrupted of await lake.recover(dependencies.now()))
       dependencies.observer?.onRun?.(interrupted);
-    await completeRuns(lake).catch((error: unknown) =>
-      dependencies.log.error({ err: error, provider: providerId }, 'older runs cannot be completed'),
-    );
     const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake, options);
     const record = await run.run();
     await lake.prune(dependencies.settings.LAKE_KEEP);
@@ -193,10 +189,8 @@ class ProviderRun {
     const definition = await definitionDigest(settings.CURATED_DIR, this.#definition.id);
     const inputs = inputDigest(definition, this.#source);
     const previous = await this.#lastGood();
-    const confirmed =
-      previous && !this.#options.force ? await this.#confirm(previous, upstream, inputs) : null;
-    if (previous && confirmed) {
-      const sources = await this.#confirmedSources(previous, upstream, confirmed);
+    if (previous && !this.#options.force && (await this.#isConfirmed(previous, upstream, inputs))) {
+      const sources = await knownSources(this.#lake, previous);
       const newest_year = newestYearOf(await this.#lake.series(previous), currentYear);
       return { ...unchanged(previous, upstream.bytes, sources), newest_year };
     }
@@ -260,36 +254,18 @@ class ProviderRun {
     }
   }
 
-  /** The files of the last good run, when neither they nor the inputs have changed; null otherwise. */
-  async #confirm(
-    previous: LakeRun,
-    upstream: TrackedUpstream,
-    inputs: string,
-  ): Promise<readonly FetchedFile[] | null> {
+  /** Whether neither the files of the last good run nor its inputs have changed. */
+  async #isConfirmed(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
     const known = await readFetches(previous);
-    if (known?.inputs !== inputs) return null;
+    if (known?.inputs !== inputs) return false;
     this.#progress('checking upstream', 0, null, 0, 0);
-    return (await upstream.unchanged(known.files)) ? known.files : null;
+    return upstream.unchanged(known.files);
   }
 
-  /** The list of confirmed files; made now when an earlier version read them. */
-  async #confirmedSources(
-    previous: LakeRun,
-    upstream: TrackedUpstream,
-    confirmed: readonly FetchedFile[],
-  ): Promise<RunSources> {
-    const known = await knownSources(this.#lake, previous);
-    if (known) return known;
-    const files = await this.#readFiles(upstream, confirmed);
-    const sources = files.map((file) => ({ ...file, series: null, carried: false }));
-    await writeSources(this.#directory, sources, join(this.#lake.directory, '.scratch-sources'));
-    return summariseSources(this.#runId, sources);
-  }
-
-  async #readFiles(upstream: TrackedUpstream, confirmed?: readonly FetchedFile[]): Promise<ReadFile[]> {
+  async #readFiles(upstream: TrackedUpstream): Promise<ReadFile[]> {
     const { starter, mirror } = this.#definition;
     const layout = this.#options.starter ? starter : mirror;
-    const files = await upstream.hashes(confirmed);
+    const files = await upstream.hashes();
     return files.map(({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
       url: originUrl(this.#definition, layout, this.#source, reference),
       ...{ reference, sha256, bytes },

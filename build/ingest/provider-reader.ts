@@ -81,11 +81,6 @@ export class ProviderReader {
     return new Set([...this.#seenCountries].map((number) => this.countries[number] ?? ''));
   }
 
-  /** The same with those that have nothing but empty cells of wide tables. */
-  get countryCountWithEmpty(): number {
-    return new Set([...this.#seenCountries, ...this.#buffer.emptyCountries]).size;
-  }
-
   /** Empty cells of wide tables that were dropped. */
   get emptyCells(): number {
     return this.#buffer.emptyCells;

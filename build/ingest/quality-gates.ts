@@ -31,10 +31,8 @@ function checkDrop(what: string, before: number, after: number, allowed: number)
 }
 
 /** Whether only the clock kept the newest observed year of a run from being later, or nothing did. */
-const isDecidedByClock = ({ newest_year: newest, ahead }: SeriesFacts, currentYear: number): boolean =>
-  ahead === undefined
-    ? (newest ?? 0) > currentYear
-    : ahead !== null && unruledYears(ahead, currentYear).length > 0;
+const isDecidedByClock = ({ ahead }: SeriesFacts, currentYear: number): boolean =>
+  unruledYears(ahead, currentYear).length > 0;
 
 /** Why one series is suspicious, or null. */
 function checkSeries(before: SeriesFacts, after: SeriesFacts, currentYear: number): string | null {
@@ -94,7 +92,7 @@ export function yearsAheadReason(
   const found = Object.entries(after).flatMap(([slug, { ahead }]) => {
     const years = unruledYears(ahead, currentYear);
     const [first, last] = [years.at(0), years.at(-1)];
-    const accepted = unruledYears(before[slug]?.ahead, currentYear).at(-1) ?? currentYear;
+    const accepted = unruledYears(before[slug]?.ahead ?? null, currentYear).at(-1) ?? currentYear;
     if (first === undefined || last === undefined || last <= accepted) return [];
     return [first === last ? `${slug} (${first})` : `${slug} (${first} to ${last})`];
   });

@@ -83,8 +83,6 @@ export class SeriesBuffer {
   readonly statuses: (string | null)[] = [null];
   /** Empty cells of wide tables that were dropped, over the run. */
   emptyCells = 0;
-  /** Countries of those, over the run. */
-  readonly emptyCountries = new Set<number>();
   /** Status codes by upstream's text. */
   readonly #statusIndex = new Map<string, number>();
   readonly #places: PlaceIndex;
@@ -210,7 +208,6 @@ export class SeriesBuffer {
       for (let row = start; row < end; row += 1) {
         if (blank[row] === 1 && (row < first || row > last)) {
           this.emptyCells += 1;
-          this.emptyCountries.add(country[row] ?? 0);
           continue;
         }
         copyRow(columns, row, kept);

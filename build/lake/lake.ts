@@ -216,17 +216,6 @@ export class ProviderLake {
   }
 
   /**
-   * Replaces the record and the revisions of a run that an earlier version wrote.
-   * @param revisions the new file; null when the run has none
-   */
-  async complete(record: RunRecord, revisions: string | null): Promise<void> {
-    const directory = join(this.directory, record.run_id);
-    if (revisions === null) await rm(join(directory, REVISIONS), { force: true });
-    else await rename(revisions, join(directory, REVISIONS));
-    await replaceFile(join(directory, RUN), JSON.stringify(record, null, 2));
-  }
-
-  /**
    * Removes old runs. Keeps the current one and the newest `keep` with data; what is kept for ever of the others goes to
    * the history first.
    */

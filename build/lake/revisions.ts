@@ -30,17 +30,11 @@ export interface ComparedRuns {
   file: string;
   /** The series to compare; all others are equal. */
   changed: readonly string[];
-  /** Whether only the newer run is of a version that reads the status of all sources. */
-  readsStatus: boolean;
 }
-
-/** Whether a version read the status of all sources, and dropped the empty cells of wide tables. */
-export const isOfThisReading = ({ empty_cells: cells }: Pick<RunRecord, 'empty_cells'>): boolean =>
-  cells !== undefined;
 
 /** Writes the revisions, unless nothing changed, and counts them. */
 export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
-  const { lake, base, current, changed, readsStatus, file } = runs;
+  const { lake, base, current, changed, file } = runs;
   if (changed.length === 0) return { added: 0, changed: 0, removed: 0, restored: 0, indicators: [] };
   const scratch = join(lake.directory, '.scratch-revisions');
   const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
@@ -53,7 +47,6 @@ export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
       previous: base.observations,
       current,
       changed: list,
-      reads_status: readsStatus,
       file,
     });
     return await summarise(duck, file);

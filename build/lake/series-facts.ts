@@ -30,10 +30,7 @@ export const seriesFacts = z.object({
   countries: z.int(),
   /** Newest year with an observed value, by the rule and the clock of the run. */
   newest_year: z.int().nullable(),
-  /**
-   * The rows after the year of the run that upstream does not flag as projected; null without any, absent in runs of
-   * earlier versions.
-   */
+  /** The rows after the year of the run that upstream does not flag as projected; null without any. */
   ahead: z
     .object({
       /** Their years with a value, ascending. */
@@ -43,8 +40,7 @@ export const seriesFacts = z.object({
       /** The definition's rule in this run. */
       rule: projectionRule,
     })
-    .nullable()
-    .optional(),
+    .nullable(),
   /** Of all values. */
   median: z.number().nullable(),
   unit: z.string().nullable(),

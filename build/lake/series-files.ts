@@ -54,12 +54,12 @@ export function carryFiles(
   const wanted = new Set(slugs);
   const merged = new Map(files.map((file) => [identity(file), file]));
   for (const file of earlier) {
-    const series = file.series?.filter((slug) => wanted.has(slug)) ?? slugs;
+    const series = file.series.filter((slug) => wanted.has(slug));
     if (series.length === 0) continue;
     const read = merged.get(identity(file));
     merged.set(
       identity(file),
-      read ? { ...read, series: [...(read.series ?? []), ...series] } : { ...file, series, carried: true },
+      read ? { ...read, series: [...read.series, ...series] } : { ...file, series, carried: true },
     );
   }
   return [...merged.values()];
@@ -67,7 +67,7 @@ export function carryFiles(
 
 /**
  * The files of each series by URL.
- * @param list the files of a run; one without `series` counts for all series
+ * @param list the files of a run
  * @param slugs all series of the run
  */
 export function filesBySeries(
@@ -84,7 +84,7 @@ export function filesBySeries(
       first.fetched_at,
     );
     const file = { url, sha256, bytes, fetched_at };
-    for (const slug of new Set(same.flatMap(({ series }) => series ?? slugs))) bySeries.get(slug)?.push(file);
+    for (const slug of new Set(same.flatMap(({ series }) => series))) bySeries.get(slug)?.push(file);
   }
   return bySeries;
 }

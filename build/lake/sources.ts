@@ -64,7 +64,7 @@ export async function writeSources(
       ...(['url', 'reference', 'sha256'] as const).map(texts),
       { type: BIGINT, values: files.map(({ bytes }) => BigInt(bytes)) },
       ...(['fetched_at', 'confirmed_at'] as const).map(texts),
-      { type: LIST(VARCHAR), values: files.map(({ series }) => series && listValue([...series])) },
+      { type: LIST(VARCHAR), values: files.map(({ series }) => listValue([...series])) },
       { type: BOOLEAN, values: files.map(({ carried }) => carried) },
     ]);
     await duck.run(WRITE_SOURCES, { file: join(runDirectory, SOURCES) });
@@ -73,47 +73,36 @@ export async function writeSources(
   }
 }
 
-/** The files that the newest run since `good` read or confirmed; null when they were not kept. */
-export async function knownSources(lake: ProviderLake, good: LakeRun): Promise<RunSources | null> {
-  const since = (await lake.records()).filter(
-    ({ run_id: id, status }) =>
-      id === good.record.run_id || (id > good.record.run_id && status === 'unchanged'),
+/** The files that the newest run since `good` read or confirmed. */
+export async function knownSources(lake: ProviderLake, good: LakeRun): Promise<RunSources> {
+  const confirmed = (await lake.records()).findLast(
+    ({ run_id: id, status }) => id > good.record.run_id && status === 'unchanged',
   );
-  return since.findLast(({ sources }) => sources !== undefined)?.sources ?? null;
+  const sources = confirmed?.sources ?? good.record.sources;
+  if (sources === undefined) throw new Error(`${good.directory} lists no upstream files`);
+  return sources;
 }
 
 /**
- * Reads the lists of several good runs, wherever they are kept; an empty one for no run, and for one of an earlier version
- * that kept none.
+ * Reads the lists of several good runs, wherever they are kept; an empty one for no run.
  * @param scratch a spill directory, removed at the end
  */
 export async function readSources(
-  runs: readonly { lake: ProviderLake; run: LakeRun | null }[],
+  runs: readonly (LakeRun | null)[],
   scratch: string,
 ): Promise<SourceFile[][]> {
-  const directories = await Promise.all(runs.map(({ lake, run }) => run && listDirectory(lake, run)));
-  if (directories.every((directory) => directory === null)) return directories.map(() => []);
+  if (runs.every((run) => run === null)) return runs.map(() => []);
   const duck = await DuckSession.open({ scratch });
   try {
     const lists: SourceFile[][] = [];
-    for (const directory of directories) {
-      const rows =
-        directory === null ? [] : await duck.rows(READ_SOURCES, { file: join(directory, SOURCES) });
+    for (const run of runs) {
+      const rows = run === null ? [] : await duck.rows(READ_SOURCES, { file: join(run.directory, SOURCES) });
       lists.push(rows.map((row) => listedFile.parse(row)));
     }
     return lists;
   } finally {
     await duck.close();
   }
-}
-
-/** Where the files of a good run are listed: by itself, or by an unchanged run after one of an earlier version. */
-async function listDirectory(lake: ProviderLake, run: LakeRun): Promise<string | null> {
-  const listing = run.record.sources ?? (await knownSources(lake, run));
-  if (!listing) return null;
-  return listing.run_id === run.record.run_id
-    ? run.directory
-    : (await lake.keptRun(listing.run_id)).directory;
 }
 
 const listedFile = z.object({
@@ -124,6 +113,6 @@ const listedFile = z.object({
   bytes: z.coerce.number(),
   fetched_at: z.string(),
   confirmed_at: z.string(),
-  series: z.array(z.string()).nullable().default(null),
-  carried: z.boolean().default(false),
+  series: z.array(z.string()),
+  carried: z.boolean(),
 });

@@ -96,11 +96,7 @@ export class DirectoryUpstream implements TrackedUpstream {
     return files.length > 0;
   }
 
-  async hashes(confirmed: readonly FetchedFile[] = []): Promise<HashedFile[]> {
-    for (const { reference } of confirmed.filter(({ validator }) => validator !== ABSENT)) {
-      const { stored } = await this.#locate(reference);
-      this.#hashes.add(reference, stored);
-    }
+  hashes(): Promise<HashedFile[]> {
     return this.#hashes.list();
   }
 

@@ -30,8 +30,7 @@ const READ_BYTES = 1 << 18;
 export class HashLog {
   readonly #files = new Map<string, LoggedFile>();
 
-  /** Notes a file without reading it. */
-  add(reference: string, file: StoredFile): LoggedFile {
+  #add(reference: string, file: StoredFile): LoggedFile {
     const known = this.#files.get(reference);
     if (known) return known;
     const logged = { file, digest: null };
@@ -40,7 +39,7 @@ export class HashLog {
   }
 
   async *stream(reference: string, file: StoredFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const logged = this.add(reference, file);
+    const logged = this.#add(reference, file);
     const hash = createHash('sha256');
     let bytes = 0;
     for await (const chunk of createReadStream(file.path, { signal, highWaterMark: READ_BYTES })) {
@@ -52,7 +51,7 @@ export class HashLog {
   }
 
   async text(reference: string, file: StoredFile, signal: AbortSignal): Promise<string> {
-    const logged = this.add(reference, file);
+    const logged = this.#add(reference, file);
     const content = await readFile(file.path, { signal });
     const sha256 = createHash('sha256').update(content).digest('hex');
     logged.digest ??= { bytes: content.length, sha256 };

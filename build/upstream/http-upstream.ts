@@ -37,12 +37,11 @@ const cachedCopy = z.object({
   etag: z.string().nullable(),
   last_modified: z.string().nullable(),
   bytes: z.int(),
-  /** Unix milliseconds. Absent in old caches, where the file's own time tells it. */
-  fetched_ms: z.number().optional(),
+  /** Unix milliseconds. */
+  fetched_ms: z.number(),
 });
 type CachedCopy = z.infer<typeof cachedCopy>;
-type DatedCopy = CachedCopy & Pick<StoredFile, 'fetched_ms'>;
-type FetchedCopy = DatedCopy & StoredFile & { changed: boolean };
+type FetchedCopy = CachedCopy & StoredFile & { changed: boolean };
 
 /** Requests in flight to one provider. */
 const MAX_CONCURRENT_REQUESTS = 4;
@@ -138,16 +137,14 @@ export class HttpUpstream implements TrackedUpstream {
     await rm(`${path}.json`, { force: true });
     await rename(draft, path);
     await replaceFile(`${path}.json`, JSON.stringify(copy));
-    return { ...copy, path, changed: true, fetched_ms, confirmed_ms: fetched_ms };
+    return { ...copy, path, changed: true, confirmed_ms: fetched_ms };
   }
 
-  async #readCopy(path: string, url: URL): Promise<DatedCopy | null> {
+  async #readCopy(path: string, url: URL): Promise<CachedCopy | null> {
     const text = await readFile(`${path}.json`, 'utf8').catch(() => null);
     if (text === null) return null;
     const parsed = cachedCopy.safeParse(JSON.parse(text));
-    if (!parsed.success || parsed.data.url !== url.href) return null;
-    const fetched_ms = parsed.data.fetched_ms ?? Math.round((await stat(path)).mtimeMs);
-    return { ...parsed.data, fetched_ms };
+    return parsed.data?.url === url.href ? parsed.data : null;
   }
 
   async #fetchLogged(reference: string): Promise<StoredFile> {
@@ -188,8 +185,7 @@ export class HttpUpstream implements TrackedUpstream {
     return isSame;
   }
 
-  async hashes(confirmed: readonly FetchedFile[] = []): Promise<HashedFile[]> {
-    for (const { reference } of confirmed) this.#hashes.add(reference, await this.#fetch(reference));
+  hashes(): Promise<HashedFile[]> {
     return this.#hashes.list();
   }
 

@@ -53,11 +53,8 @@ export interface TrackedUpstream extends Upstream {
   fetched(): FetchedFile[];
   /** Whether none of these files has changed. */
   unchanged(files: readonly FetchedFile[]): Promise<boolean>;
-  /**
-   * The files read so far with the hashes of what was read, each once.
-   * @param confirmed further files, which `unchanged` found to be as they were
-   */
-  hashes(confirmed?: readonly FetchedFile[]): Promise<HashedFile[]>;
+  /** The files read so far with the hashes of what was read, each once. */
+  hashes(): Promise<HashedFile[]>;
   /** Bytes read so far. */
   readonly bytes: number;
   /**

@@ -16,8 +16,7 @@
  *
  * `history/` keeps for ever, of every run but failed and cancelled ones, `run.json`, `revisions.parquet` and
  * `sources.parquet`, and of a run without `base_run` also `observations.parquet`: all its rows are new. So the rows of
- * any good run are those of the first run of its chain with the revisions of the later ones applied in order. Runs
- * written before revisions were kept are completed by the next ingestion, as far as LAKE_KEEP has left them.
+ * any good run are those of the first run of its chain with the revisions of the later ones applied in order.
  */
 import { z } from 'zod';
 import { iso3, timestamp } from './records.ts';
@@ -71,8 +70,7 @@ export const REVISION_COLUMNS = {
   indicator: 'VARCHAR',
   iso3: 'VARCHAR',
   year: 'INTEGER',
-  // added, changed, withdrawn, restored. Not revisions: `gap`, only a row without a value came, went or changed;
-  // `reading`, only the status differs, because an earlier version did not read it.
+  // added, changed, withdrawn, restored. No revision: `gap`, only a row without a value came, went or changed.
   kind: 'VARCHAR',
   old_row: 'BOOLEAN', // whether the base run has the row
   new_row: 'BOOLEAN',
@@ -88,7 +86,7 @@ export const REVISION_COLUMNS = {
   new_status: 'VARCHAR',
 } as const;
 
-/** Sorted by url, reference and sha256. Files of earlier versions lack the last two columns. */
+/** Sorted by url, reference and sha256. */
 export const SOURCE_COLUMNS = {
   url: 'VARCHAR', // at the origin, also when a mirror served the file; see originUrl in build/upstream
   reference: 'VARCHAR', // what the connector asked for, relative to the origin or to the mirror's own layout
@@ -98,7 +96,7 @@ export const SOURCE_COLUMNS = {
   // from the same URL keeps the time of the good run before it
   fetched_at: 'VARCHAR',
   confirmed_at: 'VARCHAR', // when upstream last sent them or answered 304
-  series: 'VARCHAR[]', // slugs of the series whose figures come from it; null when that is not known
+  series: 'VARCHAR[]', // slugs of the series whose figures come from it
   carried: 'BOOLEAN', // not read by this run: an earlier one read it, for series whose rows are carried over
 } as const;
 
@@ -119,7 +117,7 @@ export interface ReadFile extends UpstreamFile {
 
 /** A row of `sources.parquet`. */
 export interface SourceFile extends ReadFile {
-  series: readonly string[] | null;
+  series: readonly string[];
   carried: boolean;
 }
 
@@ -148,7 +146,7 @@ const revisionCounts = {
   changed: z.int(),
   removed: z.int(),
   /** Figures that an earlier run had and a later one withdrew. */
-  restored: z.int().optional(),
+  restored: z.int(),
 };
 
 export const runRecord = z.object({
@@ -167,7 +165,7 @@ export const runRecord = z.object({
   rows_read: z.int().optional(),
   /**
    * Cells that wide tables leave empty outside the measured years of a country: no observations, so they were not
-   * written. Absent in runs of earlier versions, which wrote them.
+   * written. Absent in runs that read no rows, as `rows_read` and `newest_year` are.
    */
   empty_cells: z.int().optional(),
   indicators: z.int(),
@@ -183,7 +181,7 @@ export const runRecord = z.object({
    * Indicators that failed on their own, with the reason and the rows left out with them, beside those among the
    * rejects; the others of the run are kept.
    */
-  failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int().optional() })),
+  failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int() })),
   /** Why the run failed or is held; a sentence for the operator. */
   reason: z.string().nullable(),
   /** Newest observed year of the run. */
@@ -193,7 +191,7 @@ export const runRecord = z.object({
   rows_carried: z.int().optional(),
   /**
    * The good run before this one, with which `revisions` compares it; null for the first of a chain. Absent for runs
-   * without data, and for those of earlier versions until they are completed.
+   * without data.
    */
   base_run: z.string().nullable().optional(),
   /** Figures against `base_run`; absent when there was none. The rows are in `revisions.parquet`. */

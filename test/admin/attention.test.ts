@@ -293,7 +293,7 @@ describe('Needs attention', () => {
     await service.client.hincrby(redisKeys.account(account_id), 'granted', 25);
     service.clock.ms += DAY_MS;
     operator = await service.signedIn();
-    await report('undp', { failed_indicators: [{ slug: 'gii', reason: 'cut off' }] });
+    await report('undp', { failed_indicators: [{ slug: 'gii', reason: 'cut off', rows: 0 }] });
     await operator.get('/admin/reconcile');
     await service.client.zadd(redisKeys.orders, 1, 'ord_of_no_account');
     const all = await findings();

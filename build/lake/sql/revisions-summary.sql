@@ -6,6 +6,6 @@ SELECT
   count(*) FILTER (kind = 'withdrawn')::INTEGER AS removed,
   count(*) FILTER (kind = 'restored')::INTEGER AS restored
 FROM read_parquet($file)
-WHERE kind NOT IN ('gap', 'reading')
+WHERE kind <> 'gap'
 GROUP BY indicator
 ORDER BY indicator;

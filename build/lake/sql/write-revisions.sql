@@ -1,6 +1,5 @@
 -- The rows of the series in $changed that differ between two runs of one provider; REVISION_COLUMNS of
--- data/schema/lake.ts. A figure is a row with a value. `withdrawn_before` holds what earlier runs withdrew. With
--- $reads_status the base run is of a version that read the status of fewer sources.
+-- data/schema/lake.ts. A figure is a row with a value. `withdrawn_before` holds what earlier runs withdrew.
 COPY (
   WITH before AS (
     SELECT * FROM read_parquet($previous) WHERE indicator IN (SELECT unnest($changed))
@@ -30,10 +29,6 @@ COPY (
     CASE
       WHEN old_value IS NULL AND new_value IS NULL THEN 'gap'
       WHEN new_value IS NULL THEN 'withdrawn'
-      WHEN $reads_status AND old_value = new_value
-        AND old_ci_lo IS NOT DISTINCT FROM new_ci_lo
-        AND old_ci_hi IS NOT DISTINCT FROM new_ci_hi
-        AND old_projected IS NOT DISTINCT FROM new_projected THEN 'reading'
       WHEN old_value IS NOT NULL THEN 'changed'
       WHEN withdrawn_before.year IS NOT NULL THEN 'restored'
       ELSE 'added'

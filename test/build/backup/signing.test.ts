@@ -1,9 +1,8 @@
 /** The private key and the memory of the last signed head, in a backup and after a restore. */
-import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
-import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import type { TreeSettings } from '../../../build/backup/trees.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
@@ -89,22 +88,6 @@ describe('the signing directory', () => {
     await restoreBackup({ redis, settings: restored }, to);
     const names = [...(await contents(restored)).keys()];
     expect(names.filter((name) => name.startsWith('signing/'))).toEqual(['signing/head']);
-  });
-
-  it('is left alone by a backup of format 1, which has none', async () => {
-    const older = join(dir, 'older');
-    await cp(backup, older, { recursive: true });
-    await rm(join(older, 'signing'), { recursive: true });
-    const file = join(older, 'manifest.json');
-    const { manifest } = JSON.parse(await readFile(file, 'utf8'));
-    expect(manifest.format).toBe(BACKUP_FORMAT);
-    const files = Object.entries(manifest.files).filter(([name]) => !name.startsWith('signing/'));
-    await writeFile(file, manifestText({ ...manifest, format: 1, files: Object.fromEntries(files) }));
-    const settings = await remembering(log.slice(0, 1));
-    await writeFile(join(settings.SIGNING_DIR, 'key'), 'my own');
-    await restoreBackup({ redis, settings }, older, { force: true });
-    expect(await readFile(join(settings.SIGNING_DIR, 'key'), 'utf8')).toBe('my own');
-    expect(await readFile(join(settings.SIGNING_DIR, 'head'), 'utf8')).toBe(headOf(log.slice(0, 1)));
   });
 });
 

@@ -10,7 +10,6 @@ import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { silentLog } from '../../redis.ts';
 import { contextFor, memoryUpstream } from '../connectors/read-connector.ts';
 import { definition, World } from '../world.ts';
-import { ageRuns } from './yesterdays-lake.ts';
 
 const curated = await loadCurated('data');
 const SLUGS = ['one', 'two'] as const;
@@ -350,34 +349,6 @@ describe('in lake and snapshot', () => {
     const covered = data as { iso3: string; n_observations: number }[];
     expect(covered.find(({ iso3 }) => iso3 === 'FRA')?.n_observations).toBe(1);
     expect(covered.find(({ iso3 }) => iso3 === 'DEU')?.n_observations).toBe(10);
-  });
-
-  describe('after a version that wrote them', () => {
-    beforeEach(async () => {
-      await define('null');
-      await night();
-      await ageRuns(world.lake('atlas'));
-      await define();
-    });
-
-    it('a run without them is no withdrawal and is not held, though three quarters of the rows go', async () => {
-      const record = await night();
-      expect(record).toMatchObject({ status: 'succeeded', reason: null, rows_written: 61, empty_cells: 159 });
-      expect(record.revisions).toMatchObject({ added: 0, changed: 0, removed: 0, restored: 0 });
-    });
-
-    it.each([
-      ['rows', FIGURES.filter(([, year]) => year < 2012), /rows fell by 30\.0 % \(220 to 154;/],
-      [
-        'countries',
-        FIGURES.filter(([place]) => !['ALB', 'AND'].includes(place)),
-        /countries fell by 18\.2 % \(11 to 9;/,
-      ],
-    ])('a loss of %s is still held', async (_, rows, reason) => {
-      const record = await night(table(rows));
-      expect(record.status).toBe('suspicious');
-      expect(record.reason).toMatch(reason);
-    });
   });
 
   it('the next run is compared by what is left', async () => {

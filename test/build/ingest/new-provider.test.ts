@@ -1,6 +1,3 @@
-/** What a run tells of a definition that does not fit its upstream yet. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findLostPlaces } from '../../../build/ingest/lost-places.ts';
@@ -148,17 +145,6 @@ describe('a run of a new provider', () => {
       indicators: 1,
       rows_written: 90,
     });
-  });
-
-  it('is not held after an update of Almanac that changed curated data', async () => {
-    await world.publish('atlas', { one: { cells: cells(9) }, two: { cells: cells(9) } });
-    const { run_id: run } = await world.ingest('atlas');
-    const file = join(world.settings.LAKE_DIR, 'atlas', run, 'fetches.json');
-    const { definition: _, ...older } = JSON.parse(await readFile(file, 'utf8'));
-    await writeFile(file, JSON.stringify({ ...older, inputs: 'of an earlier version' }));
-    await world.define('atlas', { source: { exclude: ['two'] } });
-    world.tomorrow();
-    expect(await world.ingest('atlas')).toMatchObject({ status: 'succeeded', indicators: 1 });
   });
 
   it('is held when upstream changed with the definition, and names the command that accepts it', async () => {

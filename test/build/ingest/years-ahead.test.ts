@@ -7,9 +7,8 @@ import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
-import { query, type Row, readObservations } from '../parquet-readers.ts';
+import { type Row, readObservations } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';
-import { ageRuns, forgetStatus } from './yesterdays-lake.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -140,21 +139,6 @@ describe('what upstream says', () => {
     ]);
   });
 
-  it('is no revision when only a version before this one did not read its status', async () => {
-    const lines = ['iso3,year,value,flag', 'FRA,2023,1,', 'FRA,2024,1,e', 'FRA,2025,2,p'];
-    await read({ status: 'flag' }, lines);
-    await ageRuns(world.lake('atlas'));
-    await forgetStatus(world.lake('atlas'));
-    world.tomorrow();
-    const record = await read({ status: 'flag' }, [...lines.slice(0, 3), 'FRA,2025,3,p']);
-    expect(record.revisions).toMatchObject({ added: 0, changed: 1, removed: 0 });
-    const file = join(world.lake('atlas').directory, record.run_id, 'revisions.parquet');
-    expect(await query(`SELECT year, kind, new_status FROM read_parquet('${file}') ORDER BY year`)).toEqual([
-      { year: 2024, kind: 'reading', new_status: 'estimated' },
-      { year: 2025, kind: 'changed', new_status: 'provisional' },
-    ]);
-  });
-
   it('of a year that has not begun is not believed when it calls it observed', async () => {
     const lines = ['iso3,year,value,forecast', 'FRA,2026,1,no', 'FRA,2027,2,no'];
     const held = await read({ projected: 'forecast' }, lines);
@@ -191,32 +175,5 @@ describe('at the turn of the year', () => {
     expect((await night({ births: upTo(2027) })).status).toBe('suspicious');
     world.clock = Date.UTC(2027, 0, 1) - 86_400_000;
     expect((await night({ births: upTo(2027, 2020, 2) })).status).toBe('succeeded');
-  });
-});
-
-describe('a lake of the version that knew no clock', () => {
-  beforeEach(async () => {
-    await world.define('atlas', { future_years: 'observed' });
-    await night({ births: upTo(2050), now: upTo(2026) });
-    await ageRuns(world.lake('atlas'), 2050);
-    await world.define('atlas');
-  });
-
-  it('is served with the years ahead as projected, before it is read again', async () => {
-    await world.build();
-    expect((await observedYears('atlas.births')).at(-1)).toBe(2026);
-    expect((await observedYears('atlas.now')).at(-1)).toBe(2026);
-  });
-
-  it('is held at the next run without a rule', async () => {
-    const record = await night({ births: upTo(2050), now: upTo(2026) });
-    expect(record.reason).toMatch(/^Held because of years after 2026 .*: births \(2027 to 2050\)\. Set/);
-  });
-
-  it('passes with a rule: the newest year has not gone back', async () => {
-    await world.define('atlas', { indicators: { births: { projected_from: 2024 } } });
-    const record = await night({ births: upTo(2050), now: upTo(2026) });
-    expect(record).toMatchObject({ status: 'succeeded', newest_year: 2026 });
-    expect(record.revisions).toMatchObject({ added: 0, changed: 0, removed: 0 });
   });
 });

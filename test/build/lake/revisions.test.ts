@@ -1,5 +1,5 @@
 /** The history of figures: what each run changed, kept for ever, enough to rebuild every run. */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Copier, copyConsistently, treesOf } from '../../../build/backup/trees.ts';
@@ -188,55 +188,5 @@ describe('the history of a provider', () => {
     await writeFile(join(directory, REVISIONS), 'half');
     expect((await provider.lake.history()).map(({ record }) => record.run_id)).not.toContain(id);
     await expectWhole(provider.lake, published);
-  });
-});
-
-describe('a lake of an earlier version', () => {
-  /** Rewrites the runs as they were before revisions were kept: `change` instead of `kind`, no base, no sources. */
-  async function age(): Promise<void> {
-    for (const id of await provider.lake.runIds()) {
-      const directory = join(provider.lake.directory, id);
-      const { base_run: _, sources: __, revisions, ...record } = await provider.lake.record(id);
-      await rm(join(directory, 'sources.parquet'), { force: true });
-      if (revisions) {
-        const file = join(directory, REVISIONS);
-        await query(
-          `COPY (SELECT indicator, iso3, year, replace(kind, 'withdrawn', 'removed') AS change, old_value, new_value,
-             old_ci_lo, new_ci_lo, old_ci_hi, new_ci_hi FROM read_parquet('${file}')) TO '${file}.old' (FORMAT parquet)`,
-        );
-        await writeFile(file, await readFile(`${file}.old`));
-        await rm(`${file}.old`);
-      }
-      const counts = revisions && { ...revisions, restored: undefined };
-      await writeFile(join(directory, 'run.json'), JSON.stringify({ ...record, revisions: counts }));
-    }
-  }
-
-  it('is completed by the next ingestion from the runs that it still holds', async () => {
-    const published = new Map<string, Rows>();
-    for (let night = 0; night < 3; night += 1) {
-      const status = night === 1 ? 'estimated' : null;
-      const rows = rowsOf({
-        ...REST,
-        'one DEU 2000': figure(1, { status }),
-        [`one FRA ${2000 + night}`]: figure(1),
-      });
-      published.set((await provider.night(rows)).run_id, rows);
-    }
-    await age();
-    const repeated = await provider.ingest();
-    expect(repeated.status).toBe('unchanged');
-    provider.world.tomorrow();
-    const replayed = await replay(provider.lake);
-    for (const [id, rows] of published) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
-    const [, second = ''] = published.keys();
-    expect(await kindsOf(provider, second)).toEqual({
-      'one DEU 2000': 'changed',
-      'one FRA 2000': 'withdrawn',
-      'one FRA 2001': 'added',
-    });
-    // The files of the old runs are unknown, but the ones that were confirmed are on disk.
-    expect(repeated.sources).toMatchObject({ run_id: repeated.run_id, files: 1 });
-    expect((await provider.ingest()).sources).toEqual(repeated.sources);
   });
 });

@@ -117,7 +117,7 @@ describeWithMirror('the upstream files of each series', (mirror) => {
     const lake = new ProviderLake(lakeDir, id);
     const run = await lake.current();
     if (!run) throw new Error(`${id} has no run`);
-    const [files = []] = await readSources([{ lake, run }], join(root, 'scratch'));
+    const [files = []] = await readSources([run], join(root, 'scratch'));
     const series = Object.entries(await lake.series(run));
     return {
       files,

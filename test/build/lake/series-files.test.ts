@@ -1,6 +1,6 @@
 /** Which upstream files the lake names for each series, and what a snapshot's plan makes of it. */
 import { createHash } from 'node:crypto';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -151,46 +151,6 @@ describe('a provider with a file per series', () => {
       ),
     };
     expect(lists).toEqual(runs.map(() => every));
-  });
-});
-
-describe('runs of earlier versions', () => {
-  const rewrite = async (run: RunRecord, columns: string): Promise<void> => {
-    const file = join(world.lake('atlas').directory, run.run_id, SOURCES);
-    await query(`COPY (SELECT ${columns} FROM read_parquet('${file}')) TO '${file}.new' (FORMAT parquet)`);
-    await rename(`${file}.new`, file);
-  };
-  const OLD_COLUMNS = '* EXCLUDE (series, carried)';
-
-  it('every series names all files of the run, carried ones too', async () => {
-    world = await World.create();
-    const old = two(cells(3), cells(4));
-    const first = await night(old);
-    await rewrite(first, OLD_COLUMNS);
-    const all = (await listOf(first)).map(({ url, sha256, bytes, fetched_at }) => ({
-      url,
-      sha256,
-      bytes: Number(bytes),
-      fetched_at,
-    }));
-    expect(all).toHaveLength(4);
-    expect(await planned()).toEqual({ one: all, two: all });
-    const broken = two(BROKEN, cells(5));
-    await night(broken);
-    expect(await planned()).toEqual({ one: all, two: fileOf('two', broken, SECOND) });
-  });
-
-  it('a run without any list names the files that a later run confirmed, once one has', async () => {
-    world = await World.create();
-    const first = await night(two(cells(3), cells(4)));
-    const { sources: _, base_run: __, ...old } = first;
-    await world.write(`lake/atlas/${first.run_id}/run.json`, JSON.stringify(old));
-    await rm(join(world.lake('atlas').directory, first.run_id, SOURCES));
-    expect(await planned()).toEqual({ one: [], two: [] });
-    const confirmed = await world.ingest('atlas');
-    expect(confirmed).toMatchObject({ status: 'unchanged', sources: { run_id: confirmed.run_id } });
-    const urls = (await listOf(confirmed)).map(({ url }) => url);
-    expect(Object.values(await planned()).map((files) => files.map(({ url }) => url))).toEqual([urls, urls]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** The upstream files of every run: where each came from, its hash, size and times, kept for ever. */
 import { createHash } from 'node:crypto';
-import { readFile, rm, utimes } from 'node:fs/promises';
+import { readFile, utimes } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -145,28 +145,5 @@ describe('from the origin', () => {
     }
     const third = await night({ one: { cells: cells(4) }, two: { cells: cells(2) } });
     expect(third).toMatchObject({ status: 'unchanged', sources: second.sources });
-  });
-
-  it('files in the cache of an earlier version are hashed and dated', async () => {
-    const first = await night({ one: { cells: cells(3) } });
-    const { directory } = world.lake('atlas');
-    const { base_run: _, sources: __, ...old } = await world.lake('atlas').record(first.run_id);
-    await world.write(`lake/atlas/${first.run_id}/run.json`, JSON.stringify(old));
-    await rm(join(directory, first.run_id, SOURCES));
-    for (const reference of Object.keys(files)) {
-      const copy = join(directory, '.copies', sha256(base + reference));
-      const { fetched_ms: ___, ...facts } = JSON.parse(await readFile(`${copy}.json`, 'utf8')) as Record<
-        string,
-        unknown
-      >;
-      await world.write(`lake/atlas/.copies/${sha256(base + reference)}.json`, JSON.stringify(facts));
-      await utimes(copy, 1_000_000, 1_000_000);
-    }
-    const second = await night({ one: { cells: cells(3) } });
-    expect(second).toMatchObject({ status: 'unchanged', sources: { run_id: second.run_id, files: 3 } });
-    for (const { reference, sha256: hash, fetched_at, confirmed_at } of await sourcesOf(second)) {
-      expect(hash).toBe(sha256(files[String(reference)] ?? ''));
-      expect([fetched_at, confirmed_at]).toEqual(['1970-01-12T13:46:40+00:00', SECOND]);
-    }
   });
 });

@@ -189,7 +189,6 @@ async function writeRun(
     lake,
     base,
     changed: changedSeries(before, series),
-    readsStatus: false,
     current: join(directory, OBSERVATIONS),
     file: join(directory, REVISIONS),
   });
