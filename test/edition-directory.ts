@@ -48,7 +48,7 @@ export class EditionDirectory {
 
   /**
    * Publishes an edition with these files by name, those below `routes/` prerendered.
-   * @param change of the manifest, for one that an earlier version wrote. @returns its id
+   * @param change of the manifest. @returns its id
    */
   async publish(files: Files, change: (manifest: Manifest) => Manifest = (same) => same): Promise<string> {
     this.#published += 1;

@@ -30,7 +30,7 @@ const withheldRecord = z.object({
   tombstones: z.array(z.object({ snapshot: snapshotId, indicator: indicatorId })),
   /** What is read in place of a list, by its hash. */
   lists: z.record(z.string(), fileRef),
-  /** Signs the other members. Records of earlier versions have none until the next publication. */
+  /** Signs the other members. Absent until `LogSigner` writes the record. */
   note: z.string().optional(),
 });
 export type WithheldRecord = z.infer<typeof withheldRecord>;

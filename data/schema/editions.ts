@@ -21,10 +21,9 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
 /** What a manifest says of an edition, of which the log holds a copy. */
 export type ManifestFacts = Pick<Manifest, 'counts' | 'lineage' | 'successor'>;
 
-/** The lineage of each edition by all manifests. Those of a version that did not note it are left out. */
-export function provenLineages(manifests: ReadonlyMap<string, ManifestFacts>): Map<string, EditionLineage> {
-  const lineages = new Map<string, EditionLineage>();
-  for (const [edition, { lineage }] of manifests) if (lineage) lineages.set(edition, lineage);
+/** The lineage of each edition by all manifests. */
+function provenLineages(manifests: ReadonlyMap<string, ManifestFacts>): Map<string, EditionLineage> {
+  const lineages = new Map([...manifests].map(([edition, { lineage }]) => [edition, lineage]));
   for (const [base, { successor }] of manifests) {
     if (successor === undefined) continue;
     const { edition, changes, changed } = successor;
@@ -42,11 +41,11 @@ export function contradictedEntry(
   manifests: ReadonlyMap<string, ManifestFacts>,
 ): LogEntry | undefined {
   const lineages = provenLineages(manifests);
-  return editions.find((entry) => {
-    const lineage = lineages.get(entry.edition);
-    const isSame = lineage === undefined || isDeepStrictEqual(lineage, editionLineage.parse(entry));
-    return !isSame || !isDeepStrictEqual(entry.counts, manifests.get(entry.edition)?.counts);
-  });
+  return editions.find(
+    (entry) =>
+      !isDeepStrictEqual(lineages.get(entry.edition), editionLineage.parse(entry)) ||
+      !isDeepStrictEqual(entry.counts, manifests.get(entry.edition)?.counts),
+  );
 }
 
 export const publishedMs = ({ published_at }: LogEntry): number => Date.parse(published_at);

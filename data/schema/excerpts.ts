@@ -13,8 +13,8 @@ export interface StoredExcerpt {
   runs: [iso3: string, rows: number][];
   /** Named as in Parquet. */
   columns: ExcerptColumns;
-  /** By ISO3, what the source says of the figure of the latest year, where it says something; absent in earlier excerpts. */
-  statuses?: Record<string, string>;
+  /** By ISO3, what the source says of the figure of the latest year, where it says something. */
+  statuses: Record<string, string>;
 }
 
 export interface ExcerptColumns {

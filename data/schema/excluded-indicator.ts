@@ -16,9 +16,8 @@ const excludedIndicator = z.object({
   unit: z.string(),
   topic: z.string(),
   provider: z.string(),
-  /** Earlier versions knew sample providers, which are gone. */
-  why: z.enum(EXCLUSION_REASONS).catch('provider off'),
-  /** Whose terms or which decision withhold it. Absent for other reasons, and in lists of earlier versions. */
+  why: z.enum(EXCLUSION_REASONS),
+  /** Whose terms or which decision withhold it. Absent for other reasons. */
   detail: z.string().optional(),
 });
 export type ExcludedIndicator = z.output<typeof excludedIndicator>;

@@ -75,7 +75,7 @@ export const buildRun = z.object({
   /** The snapshot that it published. */
   snapshot: z.string().nullable(),
   counts: manifest.shape.counts.nullable(),
-  /** Absent in builds of earlier versions. */
+  /** Absent unless it succeeded. */
   quality: qualityCounts.optional(),
   /** Milliseconds by step. */
   steps_ms: z.record(z.string(), z.number()),

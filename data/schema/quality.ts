@@ -400,7 +400,7 @@ export const qualityCounts = z.object({
 });
 export type QualityCounts = z.infer<typeof qualityCounts>;
 
-/** A kind of an earlier or later version is left out. */
+/** A kind that this version does not know is left out. */
 export const qualityFindings = z
   .array(z.looseObject({ kind: z.string() }))
   .transform((findings) => findings.filter(({ kind }) => qualityKind.safeParse(kind).success))

@@ -23,7 +23,7 @@
  *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
  *
  * Kept JSON is compressed with zstd, and latest values are in parts, since rewriting them for each change would cost more
- * than the changed observations. Earlier versions wrote plain JSON and one `latest/<provider>.parquet`, which stay readable.
+ * than the changed observations.
  *
  * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids).
  *
@@ -97,7 +97,7 @@ export type Sparklines = Record<string, Record<string, Sparkline>>;
 export const ENCODING_SUFFIX = { br: '.br', zstd: '.zst', gzip: '.gz' } as const;
 
 export const OBSERVATION_COLUMNS = {
-  indicator: 'VARCHAR', // the same in every row; earlier versions wrote no such column
+  indicator: 'VARCHAR', // the same in every row
   iso3: 'VARCHAR',
   year: 'INTEGER',
   value: 'DOUBLE',
@@ -206,8 +206,7 @@ export const manifest = z.object({
   kept: fileList,
   /** The list of prerendered files, as an object: a `fileList`. */
   prerendered: fileRef,
-  /** Manifests of earlier versions have none, so nothing proves what the log says of it. */
-  lineage: editionLineage.optional(),
+  lineage: editionLineage,
   /** Of the last backfilled edition: the first publication, which follows from it since it was made. */
   successor: editionLineage.pick({ changes: true, changed: true }).extend({ edition: snapshotId }).optional(),
 });

@@ -47,7 +47,7 @@ describe('indicators', () => {
     expect((await operator.get('/admin/indicators/none.such')).status).toBe(404);
   });
 
-  it('GET /admin/indicators: names whose terms withhold an indicator, also in a list of an earlier version', async () => {
+  it('GET /admin/indicators: names whose terms withhold an indicator', async () => {
     const texts = { unit: '', topic: 'health', provider: 'atlas', why: 'not redistributable' };
     const lists = [
       { id: 'atlas.cases', name: 'Cases', ...texts, detail: 'Health <b>Office</b>: CC BY-NC 4.0' },

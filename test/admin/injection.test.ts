@@ -77,7 +77,7 @@ describe('markup and formulas in stored text', () => {
         bytes: 1,
         vintage: EVIL,
         rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
-        failed_indicators: [{ slug: EVIL, reason: EVIL }],
+        failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
         reason: EVIL,
       }),
     );

@@ -68,18 +68,23 @@ export async function readManifest(root: string, id: string): Promise<Manifest> 
 
 export async function enterInLog(root: string, id: string, base: string | null | undefined): Promise<void> {
   const before = (await readLog(root)).filter(({ edition }) => edition !== id);
-  const { counts, generated_at, providers } = await readManifest(root, id);
-  const manifest = await readFile(join(root, manifestPath(id)));
+  const lineage = {
+    base: base === undefined ? (before.at(-1)?.edition ?? null) : base,
+    changes: null,
+    changed: {},
+  };
+  const sealed: Manifest = { ...(await readManifest(root, id)), lineage };
+  const { counts, generated_at, providers } = sealed;
+  const manifest = JSON.stringify(sealed);
+  await writeFile(join(root, manifestPath(id)), manifest);
   const entry: LogEntry = {
     edition: id,
     published_at: generated_at,
     indicators: counts.indicators,
     root: await rootOf(root, providers),
     manifest: createHash('sha256').update(manifest).digest('hex'),
-    base: base === undefined ? (before.at(-1)?.edition ?? null) : base,
     counts,
-    changes: null,
-    changed: {},
+    ...lineage,
   };
   await writeLog(root, [...before, entry]);
 }

@@ -342,6 +342,7 @@ async function seal(
     format: SNAPSHOT_FORMAT,
     id,
     generated_at: generatedAt,
+    lineage: { base: null, changes: null, changed: {} },
     counts: {
       providers: Object.keys(PROVIDERS).length,
       indicators: all.length,

@@ -92,7 +92,7 @@ describe('backfill', () => {
     expect(first?.base).toBe(added.at(-1)?.edition);
     expect(await storage.currentId()).toBe(first?.edition);
     for (const { edition } of added)
-      expect((await storage.publishedManifest(edition)).lineage?.backfilled).toBe(true);
+      expect((await storage.publishedManifest(edition)).lineage.backfilled).toBe(true);
   });
 
   it('stores what changed in each, and in the first publication', async () => {

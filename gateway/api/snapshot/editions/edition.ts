@@ -45,7 +45,7 @@ export interface Edition {
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
   /** Pictures of featured series by indicator; none for a closed edition. */
   sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>>;
-  /** What the page of an indicator shows first; null for a closed edition, and where an earlier version built the served one. */
+  /** What the page of an indicator shows first; null for a closed edition. */
   excerpt(indicator: string): Promise<Excerpt | null>;
   /** Those of a provider that are shown today. */
   indicatorsOf(provider: string): Promise<readonly IndicatorRecord[]>;

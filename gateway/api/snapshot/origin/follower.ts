@@ -146,7 +146,7 @@ export class OriginFollower {
     const { editions } = proveLog(this.#log.text, keys, before);
     const served = editions.find(({ edition }) => edition === id);
     if (!served) throw new OriginError(`${CURRENT_POINTER}: ${id} is not in the log`);
-    proveEntries(editions, await this.#factsOf(editions), before);
+    proveEntries(editions, await this.#factsOf(editions));
     this.#seen = editions;
     const withheld = await this.#proveWithheld();
     const manifest = withReplacedLists(await this.#manifest(served), withheld);

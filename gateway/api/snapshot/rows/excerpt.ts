@@ -11,7 +11,7 @@ export class Excerpt {
   readonly #year: number | null;
   readonly #countries: ReadonlySet<string>;
 
-  constructor({ year, countries, runs, columns, statuses = {} }: StoredExcerpt) {
+  constructor({ year, countries, runs, columns, statuses }: StoredExcerpt) {
     const starts = new Uint32Array(runs.length + 1);
     for (const [at, [, rows]] of runs.entries()) starts[at + 1] = (starts[at] ?? 0) + rows;
     const held = {
@@ -41,7 +41,7 @@ export class Excerpt {
 const doubles = (values: readonly (number | null)[]): Float64Array =>
   new Float64Array(values.map((value) => value ?? Number.NaN));
 
-/** Null for a snapshot of an earlier version, which has none. @throws {SnapshotUnreadable} */
+/** Null where there is none. @throws {SnapshotUnreadable} */
 export async function readExcerpt(files: SnapshotFiles, indicator: string): Promise<Excerpt | null> {
   const parse = (text: string): Excerpt => new Excerpt(JSON.parse(text));
   return (await files.shared(excerptFile(indicator), 'excerpt', parse)) ?? null;

@@ -332,18 +332,6 @@ describe('a follower of an origin that lies', () => {
     expect([follower.fault, await served()]).toEqual([null, second]);
   });
 
-  it('keeps to what it saw first where a manifest of an earlier version says nothing', async () => {
-    const id = await published.publish(edition(3), ({ lineage: _, ...earlier }) => earlier);
-    await follower.check();
-    expect([follower.fault, await served()]).toEqual([null, id]);
-    const { editions } = await published.log();
-    await published.sign(editions.map((entry) => (entry.edition === id ? { ...entry, base: null } : entry)));
-    const message = new RegExp(`its entry of ${id} is another than before`);
-    await expectRefused(message);
-    await reopen();
-    await expectRefused(message);
-  });
-
   it('follows a log whose first edition was found afterwards to follow from a backfilled one', async () => {
     const [first] = (await published.log()).editions;
     if (!first) throw new Error('two editions were published');
