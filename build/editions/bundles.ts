@@ -13,6 +13,7 @@ import { listValue } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { bundleFile, type FileList, observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
+import { inBatches } from '../runtime/in-batches.ts';
 import { type BaseEdition, isReusable } from './base-edition.ts';
 import { joinParquet } from './join-parquet.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
@@ -55,27 +56,12 @@ export async function writeBundles(
     const path = join(directory, name);
     if (base && (await isReusable(base, name, base.tables[name], hash)))
       await link(join(base.directory, name), path);
-    else await writeBundle(duck, directory, path, rowGroupsOf(ids, coverage));
-  }
-  return inputs;
-}
-
-/** Neighbours by id, together not above the size, unless one indicator is. */
-function rowGroupsOf(ids: readonly string[], coverage: BundleFiles['coverage']): string[][] {
-  const groups: string[][] = [];
-  let room = 0;
-  for (const id of ids) {
-    const rows = coverage.get(id)?.rows ?? 0;
-    const last = groups.at(-1);
-    if (last !== undefined && rows <= room) {
-      last.push(id);
-      room -= rows;
-    } else {
-      groups.push([id]);
-      room = GROUP_ROWS - rows;
+    else {
+      const groups = inBatches(ids, GROUP_ROWS, (id) => coverage.get(id)?.rows ?? 0);
+      await writeBundle(duck, directory, path, groups);
     }
   }
-  return groups;
+  return inputs;
 }
 
 async function writeBundle(

@@ -13,6 +13,7 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { type EditionChanges, type LogEntry, providerOf } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import { inBatches } from '../runtime/in-batches.ts';
 
 const COMPARED_TABLES = readSql(import.meta.url, 'sql/compared-tables.sql');
 const WITHDRAWN_FIGURES = readSql(import.meta.url, 'sql/withdrawn-figures.sql');
@@ -80,7 +81,8 @@ export async function compareEditions(
   await fillTables(duck, numbered, earlier);
   await mkdir(join(directory, 'revisions'), { recursive: true });
   const revised: EditionChanges['revised'] = {};
-  for (const batch of batches(numbered)) Object.assign(revised, await writeBatch(duck, directory, batch));
+  for (const batch of inBatches(numbered, BATCH_BYTES, (one) => one.base.bytes + one.next.bytes))
+    Object.assign(revised, await writeBatch(duck, directory, batch));
   return {
     added: [...next.keys()].filter((id) => !base.has(id) && !oldIds.has(id)).sort(),
     withdrawn: [...base.keys()].filter((id) => !next.has(id) && !continued.has(id)).sort(),
@@ -138,22 +140,6 @@ interface EarlierFile {
 /** Series with equal rows share a file, which a statement must read once. */
 const distinctFiles = (files: readonly EarlierFile[]) => distinct(files.map(({ file }) => file));
 const distinct = (paths: readonly string[]) => listValue([...new Set(paths)]);
-
-function batches(series: readonly ComparedSeries[]): ComparedSeries[][] {
-  const found: ComparedSeries[][] = [];
-  let room = 0;
-  for (const one of series) {
-    room -= one.base.bytes + one.next.bytes;
-    const batch = found.at(-1);
-    if (batch && room >= 0) {
-      batch.push(one);
-    } else {
-      found.push([one]);
-      room = BATCH_BYTES - one.base.bytes - one.next.bytes;
-    }
-  }
-  return found;
-}
 
 async function writeBatch(
   duck: DuckSession,

@@ -62,7 +62,7 @@ async function writeBatch(
   batch: Batch,
   excerpts: ReadonlyMap<number, GrowingExcerpt>,
 ): Promise<void> {
-  await inParallel(batch.indicators, PARALLEL, async ({ id, number }) => {
+  await inParallel(batch, PARALLEL, async ({ id, number }) => {
     const excerpt = excerpts.get(number) ?? emptyExcerpt(null);
     const packed = await packJson(JSON.stringify(withoutEmptyBounds(excerpt)));
     await writeFile(join(directory, excerptFile(id)), packed);

@@ -12,6 +12,7 @@ import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
+import { inBatches } from '../runtime/in-batches.ts';
 import { type BaseEdition, isReusable } from './base-edition.ts';
 import type { PlannedIndicator } from './plan-snapshot.ts';
 import { writeComparisons } from './write-comparisons.ts';
@@ -30,40 +31,28 @@ export type BatchIndicator = Pick<
   'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom' | 'ciLevel'
 > & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
 
-/** Indicators of one lake file by id. Never empty. */
-export interface Batch<Indicator extends BatchIndicator = BatchIndicator> {
-  first: Indicator;
-  last: Indicator;
-  indicators: Indicator[];
-}
+/** Indicators of one lake file by id. */
+export type Batch<Indicator extends BatchIndicator = BatchIndicator> = [Indicator, ...Indicator[]];
 
 /** Splits indicators by id into batches of one lake file and at most `rows` rows, or one indicator. */
 export function batchIndicators<Indicator extends BatchIndicator>(
   indicators: readonly Indicator[],
   rows = BATCH_ROWS,
 ): Batch<Indicator>[] {
-  const batches: Batch<Indicator>[] = [];
-  let room = 0;
-  for (const indicator of indicators.toSorted((a, b) => a.number - b.number)) {
-    const batch = batches.at(-1);
-    room -= indicator.lakeRows;
-    if (batch?.first.lake === indicator.lake && room >= 0) {
-      batch.indicators.push(indicator);
-      batch.last = indicator;
-    } else {
-      batches.push({ first: indicator, last: indicator, indicators: [indicator] });
-      room = rows - indicator.lakeRows;
-    }
-  }
-  return batches;
+  return inBatches(
+    indicators.toSorted((a, b) => a.number - b.number),
+    rows,
+    ({ lakeRows }) => lakeRows,
+    ({ lake }, first) => lake === first.lake,
+  );
 }
 
 /** Indicator numbers of a batch, as an SQL parameter. */
-export const numbersOf = ({ indicators }: Batch) => listValue(indicators.map(({ number }) => number));
+export const numbersOf = (batch: Batch) => listValue(batch.map(({ number }) => number));
 
 /** Published files of a batch, as an SQL parameter. */
-export const filesOf = (directory: string, { indicators }: Batch) =>
-  listValue(indicators.map(({ id }) => join(directory, observationsFile(id))));
+export const filesOf = (directory: string, batch: Batch) =>
+  listValue(batch.map(({ id }) => join(directory, observationsFile(id))));
 
 /** Creates the tables of a build and fills in enabled countries and planned indicators. */
 export async function prepareTables(
@@ -86,11 +75,10 @@ export async function prepareTables(
 
 /** Loads a batch from the lake into the table `lake_batch`. */
 export async function readLakeBatch(duck: DuckSession, batch: Batch): Promise<void> {
-  const { first, last } = batch;
+  const [first] = batch;
+  const last = batch.at(-1) ?? first;
   await duck.run(LAKE_BATCH, {
-    lake: first.lake,
-    first: first.slug,
-    last: last.slug,
+    ...{ lake: first.lake, first: first.slug, last: last.slug },
     numbers: numbersOf(batch),
   });
 }
@@ -100,7 +88,7 @@ export async function writeBatch(duck: DuckSession, directory: string, batch: Ba
   await readLakeBatch(duck, batch);
   await writeComparisons(duck);
   await duck.run(RANKED_BATCH);
-  for (const { id, number } of batch.indicators) {
+  for (const { id, number } of batch) {
     const file = join(directory, observationsFile(id));
     await duck.run(WRITE_OBSERVATIONS, { number, indicator: id, file });
   }
@@ -122,7 +110,7 @@ export async function writeObservations(
   let done = linked.size;
   for (const batch of batchIndicators(indicators.filter(({ id }) => !linked.has(id)))) {
     await writeBatch(duck, directory, batch);
-    done += batch.indicators.length;
+    done += batch.length;
     onFiles(done);
   }
   return linked;

@@ -57,7 +57,7 @@ export async function verifyFigures(
       const id = ids.get(Number(number)) ?? '';
       checkCounts(id, facts, coverage.get(id)?.rows ?? 0);
     }
-    done += batch.indicators.length;
+    done += batch.length;
     onIndicators(done);
   }
 }

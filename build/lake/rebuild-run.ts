@@ -11,7 +11,14 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, OBSERVATIONS, ProviderLake, REVISIONS } from './lake.ts';
 import { type ProjectionRule, yearOf } from './projection-rule.ts';
-import { factsOf, OBSERVED, PROJECTED, type SeriesFile, UNSTATED } from './series-facts.ts';
+import {
+  factsOf,
+  OBSERVED,
+  PROJECTED,
+  type SeriesColumns,
+  type SeriesFile,
+  UNSTATED,
+} from './series-facts.ts';
 
 const REBUILT_ROWS = readSql(import.meta.url, 'sql/rebuilt-rows.sql');
 const DROP_REVISED = readSql(import.meta.url, 'sql/drop-revised.sql');
@@ -89,8 +96,12 @@ async function rebuild(
   const series: SeriesFile = {};
   await eachSeries(duck, (slug, rows) => {
     const entry = entries.get(slug);
-    if (entry) series[slug] = rows.facts(entry.unit, ruleOf(entry), currentYear);
-    else lost.push(slug);
+    if (!entry) {
+      lost.push(slug);
+      return;
+    }
+    const { columns, countries, statuses } = columnsOf(rows);
+    series[slug] = factsOf(columns, countries, statuses, entry.unit, ruleOf(entry), currentYear);
   });
   const slugs = Object.keys(series);
   const file = join(directory, OBSERVATIONS);
@@ -117,86 +128,52 @@ async function entriesSince(
   return entries;
 }
 
-/** The rows of one series, as they come. */
-class SeriesRows {
-  readonly #columns: Record<
-    'country' | 'year' | 'value' | 'ciLo' | 'ciHi' | 'projected' | 'status',
-    number[]
-  > = { country: [], year: [], value: [], ciLo: [], ciHi: [], projected: [], status: [] };
-  readonly #countries: Words<string>;
-  readonly #statuses: Words<string | null>;
+/** A row as `rebuilt-in-order.sql` selects it. */
+type Cells = readonly unknown[];
 
-  constructor(countries: Words<string>, statuses: Words<string | null>) {
-    this.#countries = countries;
-    this.#statuses = statuses;
-  }
-
-  add([, iso3, year, value, ciLo, ciHi, projected, status]: readonly unknown[]): void {
-    const columns = this.#columns;
-    columns.country.push(this.#countries.codeOf(String(iso3)));
-    columns.year.push(Number(year));
-    for (const [name, cell] of [
-      ['value', value],
-      ['ciLo', ciLo],
-      ['ciHi', ciHi],
-    ] as const)
-      columns[name].push(typeof cell === 'number' ? cell : Number.NaN);
-    columns.projected.push(projected === null ? UNSTATED : projected ? PROJECTED : OBSERVED);
-    columns.status.push(this.#statuses.codeOf(typeof status === 'string' ? status : null));
-  }
-
-  facts(unit: string | null, rule: ProjectionRule, currentYear: number): SeriesFile[string] {
-    const { country, year, value, ciLo, ciHi, projected, status } = this.#columns;
-    const columns = {
-      rows: year.length,
-      country: Int32Array.from(country),
-      year: Int32Array.from(year),
-      value: Float64Array.from(value),
-      ciLo: Float64Array.from(ciLo),
-      ciHi: Float64Array.from(ciHi),
-      projected: Uint8Array.from(projected),
-      status: Int32Array.from(status),
-    };
-    return factsOf(columns, this.#countries.words, this.#statuses.words, unit, rule, currentYear);
-  }
-}
-
-/** Numbers words in the order of their first use. */
-class Words<Word> {
-  readonly words: Word[];
-  readonly #codes: Map<Word, number>;
-
-  constructor(first: readonly Word[]) {
-    this.words = [...first];
-    this.#codes = new Map(first.map((word, code) => [word, code]));
-  }
-
-  codeOf(word: Word): number {
-    const known = this.#codes.get(word);
-    if (known !== undefined) return known;
-    const code = this.words.push(word) - 1;
-    this.#codes.set(word, code);
-    return code;
-  }
-}
-
-async function eachSeries(
-  duck: DuckSession,
-  onSeries: (slug: string, rows: SeriesRows) => void,
-): Promise<void> {
-  const [countries, statuses] = [new Words<string>([]), new Words<string | null>([null])];
-  let open: { slug: string; rows: SeriesRows } | null = null;
+/** Calls `onSeries` with the rows of each series. */
+async function eachSeries(duck: DuckSession, onSeries: (slug: string, rows: Cells[]) => void): Promise<void> {
+  let slug: string | null = null;
+  let rows: Cells[] = [];
+  const close = (): void => {
+    if (slug !== null) onSeries(slug, rows);
+    rows = [];
+  };
   await duck.eachChunk(EACH_ROW, (columns, count) => {
     for (let row = 0; row < count; row += 1) {
-      const cells = columns.map((column) => column[row]);
-      const slug = String(cells[0]);
-      if (open?.slug !== slug) {
-        if (open) onSeries(open.slug, open.rows);
-        open = { slug, rows: new SeriesRows(countries, statuses) };
-      }
-      open.rows.add(cells);
+      const [next, ...cells] = columns.map((column) => column[row]);
+      if (next !== slug) close();
+      slug = String(next);
+      rows.push(cells);
     }
   });
-  const last = open as { slug: string; rows: SeriesRows } | null;
-  if (last) onSeries(last.slug, last.rows);
+  close();
+}
+
+/** The rows as columns, with what their codes stand for. */
+function columnsOf(rows: readonly Cells[]) {
+  const countries = [...new Set(rows.map(([iso3]) => String(iso3)))];
+  const statuses = [
+    null,
+    ...new Set(rows.flatMap((cells) => (typeof cells[6] === 'string' ? [cells[6]] : []))),
+  ];
+  const codes = (words: readonly unknown[], at: number): Int32Array => {
+    const numbers = new Map(words.map((word, code) => [word, code]));
+    return Int32Array.from(rows, (cells) => numbers.get(cells[at]) ?? 0);
+  };
+  const doubles = (at: number): Float64Array =>
+    Float64Array.from(rows, ({ [at]: cell }) => (typeof cell === 'number' ? cell : Number.NaN));
+  const columns: SeriesColumns = {
+    rows: rows.length,
+    country: codes(countries, 0),
+    year: Int32Array.from(rows, ([, year]) => Number(year)),
+    value: doubles(2),
+    ciLo: doubles(3),
+    ciHi: doubles(4),
+    projected: Uint8Array.from(rows, (cells) =>
+      cells[5] === null ? UNSTATED : cells[5] ? PROJECTED : OBSERVED,
+    ),
+    status: codes(statuses, 6),
+  };
+  return { columns, countries, statuses };
 }

@@ -66,6 +66,28 @@ function originFault({
   return token === undefined || isSafe ? null : 'SNAPSHOT_ORIGIN_TOKEN: only sent to an https:// address';
 }
 
+/** What is wrong with settings that depend on each other; null when nothing is. */
+function combinedFault(settings: z.infer<typeof settingsSchema>): string | null {
+  const areTogether = (one: SettingName, other: SettingName): boolean =>
+    (settings[one] === undefined) === (settings[other] === undefined);
+  for (const [one, other] of TOGETHER)
+    if (!areTogether(one, other)) return `${other}: ${one} and ${other} are set together or not at all`;
+  if (settings.DEMO_KEY && isProduction(settings))
+    return 'DEMO_KEY: there is no demo account with NODE_ENV=production';
+  const { REDIS_URL, REDIS_CLUSTER, REDIS_WAIT_REPLICAS } = settings;
+  if (REDIS_URL === undefined && (REDIS_CLUSTER || REDIS_WAIT_REPLICAS > 0))
+    return 'REDIS_URL: needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';
+  const { INVOICE_VAT_RATE, INVOICE_COUNTRY, INVOICE_VAT_ID } = settings;
+  return INVOICE_VAT_RATE > 0 && (INVOICE_COUNTRY === undefined || INVOICE_VAT_ID === '')
+    ? 'INVOICE_VAT_RATE: needs INVOICE_COUNTRY and INVOICE_VAT_ID'
+    : null;
+}
+
+const TOGETHER = [
+  ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
+  ['OPERATOR_WEBHOOK_URL', 'OPERATOR_WEBHOOK_SECRET'],
+] as const satisfies [SettingName, SettingName][];
+
 /**
  * Reads and freezes the settings. Paths become absolute. An empty variable counts as absent.
  * @throws {SettingsError} naming every bad setting and what was expected.
@@ -79,29 +101,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     const lines = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
     throw new SettingsError(`bad settings\n  ${lines.join('\n  ')}`);
   }
-  if ((parsed.data.STRIPE_SECRET_KEY === undefined) !== (parsed.data.STRIPE_WEBHOOK_SECRET === undefined)) {
-    const both = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are set together or not at all';
-    throw new SettingsError(`bad settings\n  STRIPE_WEBHOOK_SECRET: ${both}`);
-  }
-  if (
-    (parsed.data.OPERATOR_WEBHOOK_URL === undefined) !==
-    (parsed.data.OPERATOR_WEBHOOK_SECRET === undefined)
-  ) {
-    const both = 'OPERATOR_WEBHOOK_URL and OPERATOR_WEBHOOK_SECRET are set together or not at all';
-    throw new SettingsError(`bad settings\n  OPERATOR_WEBHOOK_SECRET: ${both}`);
-  }
-  if (parsed.data.DEMO_KEY && isProduction(parsed.data))
-    throw new SettingsError('bad settings\n  DEMO_KEY: there is no demo account with NODE_ENV=production');
-  const { REDIS_URL, REDIS_CLUSTER, REDIS_WAIT_REPLICAS } = parsed.data;
-  if (REDIS_URL === undefined && (REDIS_CLUSTER || REDIS_WAIT_REPLICAS > 0)) {
-    const own = 'needed with REDIS_CLUSTER and REDIS_WAIT_REPLICAS: the private Redis is one server';
-    throw new SettingsError(`bad settings\n  REDIS_URL: ${own}`);
-  }
-  const { INVOICE_VAT_RATE, INVOICE_COUNTRY, INVOICE_VAT_ID } = parsed.data;
-  if (INVOICE_VAT_RATE > 0 && (INVOICE_COUNTRY === undefined || INVOICE_VAT_ID === ''))
-    throw new SettingsError('bad settings\n  INVOICE_VAT_RATE: needs INVOICE_COUNTRY and INVOICE_VAT_ID');
-  const origin = originFault(parsed.data);
-  if (origin !== null) throw new SettingsError(`bad settings\n  ${origin}`);
+  const fault = combinedFault(parsed.data) ?? originFault(parsed.data);
+  if (fault !== null) throw new SettingsError(`bad settings\n  ${fault}`);
   const varDir = resolve(parsed.data.VAR_DIR);
   const { PROVIDER_MIRROR: mirror } = parsed.data;
   return Object.freeze({

@@ -17,7 +17,9 @@ import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
 import { type Shown, showSnapshot } from '../shown-snapshot.ts';
+import { type Row, readObservations } from './parquet-readers.ts';
 
 export const DATA = resolve(dirname(fileURLToPath(import.meta.url)), '../../data');
 export const NOON = Date.UTC(2026, 10, 20, 12);
@@ -188,6 +190,18 @@ export class World {
     return buildSnapshot({ ...dependencies, ...more });
   }
 
+  /** Publishes series, and reads them into the lake. */
+  async ingestSeries(series: Record<string, Series>, id = 'atlas'): Promise<void> {
+    await this.publish(id, series);
+    const { status, reason } = await this.ingest(id);
+    if (status !== 'succeeded') throw new Error(`${id} is ${status}: ${reason}`);
+  }
+
+  /** The rows of an indicator in the served snapshot. */
+  async observations(id: string): Promise<Row[]> {
+    return readObservations(join((await this.served()).directory, observationsFile(id)));
+  }
+
   lake(id: string): ProviderLake {
     return new ProviderLake(this.settings.LAKE_DIR, id);
   }
@@ -223,6 +237,24 @@ export class World {
     await rm(this.directory, { recursive: true, force: true });
   }
 }
+
+/** Figures with ties, gaps and a year without any. */
+export const ONE: Series = {
+  name: 'One',
+  unit: 'kg',
+  cells: [
+    ['FRA', 2000, '5'],
+    ['DEU', 2000, '5'],
+    ['USA', 2000, '7.25'],
+    ['AFG', 2000, ''],
+    ['kos', 2000, '1'],
+    ['FRA', 2001, '9'],
+    ['DEU', 2001, '1'],
+    ['USA', 2001, '2'],
+    ['BRA', 2001, ''],
+    ['USA', 2003, '2'],
+  ],
+};
 
 const TEN_PLACES = ['afg', 'FRA', ' deu ', 'kos', 'usa', 'bra', 'chn', 'ind', 'jpn', 'ken'];
 /** Figures for ten places in `years` years from 2000; place codes are spelled as upstreams spell them. */

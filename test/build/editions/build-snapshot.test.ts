@@ -15,7 +15,7 @@ import {
 } from '../../../data/schema/records.ts';
 import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readObservations, readWithHyparquet, readWithParquetjs } from '../parquet-readers.ts';
-import { type Cell, SERVED, type Series, World } from '../world.ts';
+import { type Cell, ONE as one, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -23,33 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.remove());
 
-const one: Series = {
-  name: 'One',
-  unit: 'kg',
-  cells: [
-    ['FRA', 2000, '5'],
-    ['DEU', 2000, '5'],
-    ['USA', 2000, '7.25'],
-    ['AFG', 2000, ''],
-    ['kos', 2000, '1'],
-    ['FRA', 2001, '9'],
-    ['DEU', 2001, '1'],
-    ['USA', 2001, '2'],
-    ['BRA', 2001, ''],
-    ['USA', 2003, '2'],
-  ],
-};
-
-async function publish(series: Record<string, Series>, id = 'atlas'): Promise<void> {
-  await world.publish(id, series);
-  const record = await world.ingest(id);
-  expect(record).toMatchObject({ status: 'succeeded' });
-}
-
-const observations = async (id: string) => {
-  const { directory } = await world.served();
-  return readObservations(join(directory, observationsFile(id)));
-};
+const publish = (series: Record<string, Series>, id?: string) => world.ingestSeries(series, id);
+const observations = (id: string) => world.observations(id);
 
 describe('observations', () => {
   it('have competition ranks (1, 2, 2, 4), highest value first, and the change since the year before', async () => {

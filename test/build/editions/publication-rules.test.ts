@@ -13,8 +13,7 @@ import { unpackJson } from '../../../data/runtime/kept-json.ts';
 import { additionFile } from '../../../data/schema/additions.ts';
 import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
-import { readObservations } from '../parquet-readers.ts';
-import { type Series, World } from '../world.ts';
+import { ONE as one, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -22,33 +21,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.remove());
 
-const one: Series = {
-  name: 'One',
-  unit: 'kg',
-  cells: [
-    ['FRA', 2000, '5'],
-    ['DEU', 2000, '5'],
-    ['USA', 2000, '7.25'],
-    ['AFG', 2000, ''],
-    ['kos', 2000, '1'],
-    ['FRA', 2001, '9'],
-    ['DEU', 2001, '1'],
-    ['USA', 2001, '2'],
-    ['BRA', 2001, ''],
-    ['USA', 2003, '2'],
-  ],
-};
-
-async function publish(series: Record<string, Series>, id = 'atlas'): Promise<void> {
-  await world.publish(id, series);
-  const record = await world.ingest(id);
-  expect(record).toMatchObject({ status: 'succeeded' });
-}
-
-const observations = async (id: string) => {
-  const { directory } = await world.served();
-  return readObservations(join(directory, observationsFile(id)));
-};
+const publish = (series: Record<string, Series>, id?: string) => world.ingestSeries(series, id);
+const observations = (id: string) => world.observations(id);
 
 describe('publication rules', () => {
   /**

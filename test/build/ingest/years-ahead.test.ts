@@ -1,13 +1,10 @@
-/** Years ahead of the clock: projected unless the definition says otherwise, and held where it says nothing. */
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../../build/editions/plan-snapshot.ts';
 import { verifyPublished } from '../../../build/editions/verify.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
-import { observationsFile } from '../../../data/schema/snapshot.ts';
-import { type Row, readObservations } from '../parquet-readers.ts';
+import type { Row } from '../parquet-readers.ts';
 import { type Series, World } from '../world.ts';
 
 let world: World;
@@ -30,8 +27,7 @@ async function accept({ run_id: id }: RunRecord): Promise<RunRecord> {
   return acceptRun(await world.dependencies(), 'atlas', id);
 }
 
-const observations = async (id: string): Promise<Row[]> =>
-  readObservations(join((await world.served()).directory, observationsFile(id)));
+const observations = (id: string): Promise<Row[]> => world.observations(id);
 const observedYears = async (id: string) =>
   (await observations(id)).filter(({ projected }) => !projected).map(({ year }) => year);
 const coverageOf = async (id: string) =>
