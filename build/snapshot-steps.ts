@@ -3,9 +3,8 @@ import { resolve } from 'node:path';
 import { backfill } from './editions/backfill.ts';
 import { buildSnapshot, WAIT_FOR_BUILD_MS } from './editions/build-snapshot.ts';
 import { LogSigner } from './editions/log-signer.ts';
-import { push } from './editions/push.ts';
-import { DirectoryTarget } from './editions/push-directory.ts';
-import type { PushTarget } from './editions/push-target.ts';
+import { type PushTarget, push } from './editions/push/push.ts';
+import { DirectoryTarget } from './editions/push/push-directory.ts';
 import { collectGarbage } from './editions/retention.ts';
 import { rollback, SnapshotStorage } from './editions/snapshot-storage.ts';
 import { verifyPublished } from './editions/verify.ts';
@@ -28,7 +27,7 @@ const rollbackStep: RunStep = async ({ settings }, { to }) => {
 async function openTarget(to: string, signal: AbortSignal | undefined): Promise<PushTarget> {
   if (!/^(s3|https?):\/\//.test(to)) return new DirectoryTarget(resolve(to));
   // The client of S3 takes a moment to load, which no other step needs.
-  const { S3Target } = await import('./editions/push-s3.ts');
+  const { S3Target } = await import('./editions/push/push-s3.ts');
   return new S3Target(to, signal);
 }
 

@@ -2,7 +2,7 @@
 import type { Curated } from '../data/curated/curated.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot, describeBuild } from './editions/build-snapshot.ts';
-import { publishedConcepts } from './editions/concept-links.ts';
+import { publishedConcepts } from './editions/relations/concept-links.ts';
 import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';

@@ -20,7 +20,7 @@ import { LostRunError } from '../lake/rebuild-run.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';
-import { storeChanges } from './edition-changes.ts';
+import { storeChanges } from './compare/edition-changes.ts';
 import { LogSigner } from './log-signer.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
 import { withoutWithheld } from './withhold.ts';

@@ -25,8 +25,8 @@ import {
 } from '../../data/schema/proofs.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import type { SnapshotFile } from './file-writer.ts';
-import { keptFile } from './kept-files.ts';
+import type { SnapshotFile } from './tables/file-writer.ts';
+import { keptFile } from './tables/kept-files.ts';
 
 const READ_LEAVES = readSql(import.meta.url, 'sql/read-leaves.sql');
 const HASH_BYTES = 32;

@@ -16,6 +16,10 @@ import { yearOf } from '../lake/projection-rule.ts';
 import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { hashFile } from '../runtime/hash-file.ts';
+import type { PlannedIndicator, SnapshotPlan } from './plan/plan-snapshot.ts';
+import { planSnapshot } from './plan/plan-snapshot.ts';
+import { scrub } from './scrub.ts';
+import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
 import {
   type BatchIndicator,
   batchIndicators,
@@ -23,13 +27,9 @@ import {
   numbersOf,
   prepareTables,
   readLakeBatch,
-} from './materialise.ts';
-import type { PlannedIndicator, SnapshotPlan } from './plan-snapshot.ts';
-import { planSnapshot } from './plan-snapshot.ts';
-import { scrub } from './scrub.ts';
-import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
-import type { IndicatorCoverage } from './summary-tables.ts';
-import { loadCountrySeries, readCoverage } from './summary-tables.ts';
+} from './tables/materialise.ts';
+import type { IndicatorCoverage } from './tables/summary-tables.ts';
+import { loadCountrySeries, readCoverage } from './tables/summary-tables.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
 const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');

@@ -9,7 +9,7 @@ import type {
 } from '../../data/schema/quality.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import type { PlannedIndicator, PlannedProvider } from '../editions/plan-snapshot.ts';
+import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
 /** A published series with its public record and the statistics of its figures. */

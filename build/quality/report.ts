@@ -22,8 +22,8 @@ import {
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
 import { type BaseEdition, baseCatalogue } from '../editions/base-edition.ts';
-import type { SnapshotPlan } from '../editions/plan-snapshot.ts';
-import { TABLE_FILES } from '../editions/summary-tables.ts';
+import type { SnapshotPlan } from '../editions/plan/plan-snapshot.ts';
+import { TABLE_FILES } from '../editions/tables/summary-tables.ts';
 import { firstNamed } from '../editions/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { CheckContext, QualityCheck } from './check.ts';

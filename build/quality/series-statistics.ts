@@ -9,8 +9,8 @@ import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type SeriesStatistics, seriesStatistics, statisticsFile } from '../../data/schema/quality.ts';
 import { STATISTICS } from '../../data/schema/snapshot.ts';
-import { batchIndicators, filesOf } from '../editions/materialise.ts';
-import type { PlannedIndicator } from '../editions/plan-snapshot.ts';
+import type { PlannedIndicator } from '../editions/plan/plan-snapshot.ts';
+import { batchIndicators, filesOf } from '../editions/tables/materialise.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
 export type { SeriesStatistics } from '../../data/schema/quality.ts';

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { planSnapshot } from '../../build/editions/plan-snapshot.ts';
+import { planSnapshot } from '../../build/editions/plan/plan-snapshot.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import { readManifest } from '../../build/starter/manifest.ts';
 import { type Curated, loadCurated } from '../../data/curated/curated.ts';

@@ -4,7 +4,7 @@ import type { PlaceTable } from '../../../data/curated/curated.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import { INDICATOR_ID, iso3 } from '../../../data/schema/records.ts';
-import type { PlannedProvider } from '../../editions/plan-snapshot.ts';
+import type { PlannedProvider } from '../../editions/plan/plan-snapshot.ts';
 import type { CheckContext, QualityCheck } from '../check.ts';
 import { counted, countryName } from '../wording.ts';
 

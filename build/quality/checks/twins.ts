@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
 import { iso3 } from '../../../data/schema/records.ts';
-import { readConcept, unitsAgree } from '../../editions/concept-vocabulary.ts';
+import { readConcept, unitsAgree } from '../../editions/relations/concept-vocabulary.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
 import { contradictions, magnitudeOf, readClaims } from '../label-vocabulary.ts';
 import { type TwinPair, twinPairs } from '../twin-pairs.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BaseEdition } from '../../../build/editions/base-edition.ts';
-import { writeBundles } from '../../../build/editions/bundles.ts';
+import { writeBundles } from '../../../build/editions/tables/bundles.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { hashFile } from '../../../build/runtime/hash-file.ts';
 import {

@@ -6,10 +6,10 @@ import {
   compareWords,
   conceptCandidates,
   describeSeries,
-} from '../../../build/editions/concept-matching.ts';
-import { correlationCandidates } from '../../../build/editions/correlation-candidates.ts';
-import { findRelations } from '../../../build/editions/relations.ts';
-import { Spearman, sortByValue } from '../../../build/editions/spearman.ts';
+} from '../../../build/editions/relations/concept-matching.ts';
+import { correlationCandidates } from '../../../build/editions/relations/correlation-candidates.ts';
+import { findRelations } from '../../../build/editions/relations/relations.ts';
+import { Spearman, sortByValue } from '../../../build/editions/relations/spearman.ts';
 import { Concepts } from '../../../data/curated/concepts.ts';
 
 const WORDS = [

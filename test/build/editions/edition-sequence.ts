@@ -6,7 +6,7 @@ import {
   compareEditions,
   type EarlierFiles,
   type ObservationFile,
-} from '../../../build/editions/compare-editions.ts';
+} from '../../../build/editions/compare/compare-editions.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { hashFile } from '../../../build/runtime/hash-file.ts';
 import {

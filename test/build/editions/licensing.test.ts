@@ -1,7 +1,7 @@
 /** The terms of a series: the narrowest of its sources, unless a decision with a reason says otherwise. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { termsOf } from '../../../build/editions/licensing.ts';
+import { termsOf } from '../../../build/editions/plan/licensing.ts';
 import { createCollectors } from '../../../data/curated/collectors.ts';
 import { type Collector, type IndicatorOverlay, providerDefinition } from '../../../data/schema/curated.ts';
 import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';

@@ -4,7 +4,11 @@
  */
 import { bdtr, ndtri } from 'cephes';
 import { describe, expect, it } from 'vitest';
-import { CriticalFactors, compareCountries, type Estimate } from '../../../build/editions/rank-intervals.ts';
+import {
+  CriticalFactors,
+  compareCountries,
+  type Estimate,
+} from '../../../build/editions/tables/rank-intervals.ts';
 
 const ROUNDS = 1000;
 const LEVELS = [0.8, 0.9, 0.95];

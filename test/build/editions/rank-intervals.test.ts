@@ -15,7 +15,7 @@ import {
   batchIndicators,
   prepareTables,
   writeBatch,
-} from '../../../build/editions/materialise.ts';
+} from '../../../build/editions/tables/materialise.ts';
 import { verifyFigures } from '../../../build/editions/verify.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';

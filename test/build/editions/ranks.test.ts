@@ -9,7 +9,7 @@ import {
   batchIndicators,
   prepareTables,
   writeBatch,
-} from '../../../build/editions/materialise.ts';
+} from '../../../build/editions/tables/materialise.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { query, readObservations } from '../parquet-readers.ts';

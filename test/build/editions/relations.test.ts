@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { describeSeries, isSameConcept } from '../../../build/editions/concept-matching.ts';
-import { findRelations, MAX_RELATED, type RelationInput } from '../../../build/editions/relations.ts';
-import type { IndicatorCoverage } from '../../../build/editions/summary-tables.ts';
+import { describeSeries, isSameConcept } from '../../../build/editions/relations/concept-matching.ts';
+import {
+  findRelations,
+  MAX_RELATED,
+  type RelationInput,
+} from '../../../build/editions/relations/relations.ts';
+import type { IndicatorCoverage } from '../../../build/editions/tables/summary-tables.ts';
 import { Concepts } from '../../../data/curated/concepts.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 

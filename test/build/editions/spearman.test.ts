@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Spearman, sortByValue } from '../../../build/editions/spearman.ts';
+import { Spearman, sortByValue } from '../../../build/editions/relations/spearman.ts';
 
 /** The textbook definition: average ranks of the common subset, then Pearson's coefficient. */
 function naiveRho(a: readonly number[], b: readonly number[]): number {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { planSnapshot } from '../../../build/editions/plan-snapshot.ts';
+import { planSnapshot } from '../../../build/editions/plan/plan-snapshot.ts';
 import { verifyPublished } from '../../../build/editions/verify.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';

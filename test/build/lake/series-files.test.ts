@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Connector } from '../../../build/connectors/connector.ts';
-import { planSnapshot } from '../../../build/editions/plan-snapshot.ts';
+import { planSnapshot } from '../../../build/editions/plan/plan-snapshot.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { SOURCES } from '../../../build/lake/lake.ts';

@@ -2,8 +2,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { prepareTables } from '../../../build/editions/materialise.ts';
-import type { PlannedIndicator } from '../../../build/editions/plan-snapshot.ts';
+import type { PlannedIndicator } from '../../../build/editions/plan/plan-snapshot.ts';
+import { prepareTables } from '../../../build/editions/tables/materialise.ts';
 import { collectStatistics } from '../../../build/quality/series-statistics.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import type { SeriesStatistics } from '../../../data/schema/quality.ts';

@@ -4,7 +4,7 @@ import {
   type PlannedIndicator,
   planSnapshot,
   type SnapshotPlan,
-} from '../../../../build/editions/plan-snapshot.ts';
+} from '../../../../build/editions/plan/plan-snapshot.ts';
 import { ProviderLake } from '../../../../build/lake/lake.ts';
 import { DuckSession } from '../../../../build/runtime/duckdb.ts';
 import { type Curated, loadCurated } from '../../../../data/curated/curated.ts';

@@ -6,13 +6,18 @@ import { createHash } from 'node:crypto';
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type DuckDBValue, listValue } from '@duckdb/node-api';
-import { inParallel } from '../../data/runtime/in-parallel.ts';
-import { packJson } from '../../data/runtime/kept-json.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { DRAWN_COUNTRIES, excerptFile, type StoredExcerpt, WELL_KNOWN } from '../../data/schema/excerpts.ts';
-import { type FileList, observationsFile } from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
-import { type BaseEdition, isReusable } from './base-edition.ts';
+import { inParallel } from '../../../data/runtime/in-parallel.ts';
+import { packJson } from '../../../data/runtime/kept-json.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import {
+  DRAWN_COUNTRIES,
+  excerptFile,
+  type StoredExcerpt,
+  WELL_KNOWN,
+} from '../../../data/schema/excerpts.ts';
+import { type FileList, observationsFile } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import { type BaseEdition, isReusable } from '../base-edition.ts';
 import { type Batch, type BatchIndicator, batchIndicators, filesOf } from './materialise.ts';
 
 const EXCERPTS = readSql(import.meta.url, 'sql/excerpts.sql');

@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { observationsFile, type Sparkline, type Sparklines } from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
-import type { PlannedIndicator } from './plan-snapshot.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { observationsFile, type Sparkline, type Sparklines } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 
 const SPARKLINES = readSql(import.meta.url, 'sql/sparklines.sql');
 const YEARS = 40;

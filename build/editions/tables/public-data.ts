@@ -1,15 +1,17 @@
 /** Collects what a snapshot publishes besides observations: tables, relations, the quality report, twins and records. */
 import type { Logger } from 'pino';
-import type { Curated } from '../../data/curated/curated.ts';
-import type { Additions } from '../../data/schema/additions.ts';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
-import type { ConceptLink } from '../../data/schema/snapshot.ts';
-import { publicFindingsOf, type QualityReport, reportQuality } from '../quality/report.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
-import type { BaseEdition } from './base-edition.ts';
-import type { BuildSteps } from './build-steps.ts';
-import type { ServedHistory } from './departures.ts';
-import type { SnapshotPlan } from './plan-snapshot.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
+import type { Additions } from '../../../data/schema/additions.ts';
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import type { ConceptLink } from '../../../data/schema/snapshot.ts';
+import { publicFindingsOf, type QualityReport, reportQuality } from '../../quality/report.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { BaseEdition } from '../base-edition.ts';
+import type { BuildSteps } from '../build-steps.ts';
+import type { ServedHistory } from '../plan/departures.ts';
+import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
+import { findRelations } from '../relations/relations.ts';
+import { findTwins } from '../relations/twins.ts';
 import type { PublicData } from './prerender.ts';
 import {
   countryDetails,
@@ -19,10 +21,8 @@ import {
   indexIndicators,
   topicRecords,
 } from './public-records.ts';
-import { findRelations } from './relations.ts';
 import { readSparklines } from './sparklines.ts';
 import { dropCountrySeries, type IndicatorCoverage, writeSummaryTables } from './summary-tables.ts';
-import { findTwins } from './twins.ts';
 
 /** What a build has when the observation files are written. */
 export interface Written {

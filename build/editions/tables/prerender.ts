@@ -1,6 +1,6 @@
 /** Renders the bodies of the free routes as `{ data, meta }`. All of them carry the time of publication. */
 import { createHash } from 'node:crypto';
-import type { SeriesStatistics } from '../../data/schema/quality.ts';
+import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import {
   type CountryDetail,
   type CountryRecord,
@@ -10,7 +10,7 @@ import {
   indicatorDetail,
   type RelatedEntry,
   type TopicRecord,
-} from '../../data/schema/records.ts';
+} from '../../../data/schema/records.ts';
 import {
   CONCEPTS,
   type ConceptLink,
@@ -22,8 +22,8 @@ import {
   SPARKLINES,
   type Sparklines,
   STATISTICS,
-} from '../../data/schema/snapshot.ts';
-import { statisticsText } from '../quality/series-statistics.ts';
+} from '../../../data/schema/snapshot.ts';
+import { statisticsText } from '../../quality/series-statistics.ts';
 import type { SnapshotFile } from './file-writer.ts';
 
 /** Everything that is rendered; lists are in response order. */

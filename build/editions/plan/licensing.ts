@@ -4,10 +4,10 @@
  * The terms of the original collectors follow their figures, by whatever provider they come: the narrowest of its sources
  * decides about a series, unless curated data decide otherwise with a reason (`redistributable: true`).
  */
-import type { Collectors } from '../../data/curated/collectors.ts';
-import type { Collector, IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
-import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
-import type { IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
+import type { Collectors } from '../../../data/curated/collectors.ts';
+import type { Collector, IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
+import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';
+import type { IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
 
 export type Terms = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'access_tier' | 'attribution'> & {
   redistributable: boolean;

@@ -3,18 +3,18 @@
  * today's decisions govern them, too: the narrower of the terms that they had last and of their provider's terms today.
  */
 import { z } from 'zod';
-import type { Curated } from '../../data/curated/curated.ts';
-import type { IndicatorAlias, ProviderDefinition } from '../../data/schema/curated.ts';
-import type { Overrides } from '../../data/schema/overrides.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
+import type { IndicatorAlias, ProviderDefinition } from '../../../data/schema/curated.ts';
+import type { Overrides } from '../../../data/schema/overrides.ts';
 import {
   providerCatalogue,
   providerOf,
   type VanishedIndicator,
   vanishedIndicator,
-} from '../../data/schema/snapshot.ts';
+} from '../../../data/schema/snapshot.ts';
+import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
 import type { ServedHistory } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
-import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 /** What a snapshot publishes, and what must not be published. */
 type Planned = Pick<SnapshotPlan, 'providers' | 'withheld'> & { indicators: readonly { id: string }[] };

@@ -5,11 +5,11 @@
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
-import type { ConceptMember, Concepts } from '../../data/curated/concepts.ts';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { type IndicatorRecord, type IndicatorTwin, iso3 } from '../../data/schema/records.ts';
-import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+import type { ConceptMember, Concepts } from '../../../data/curated/concepts.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { type IndicatorRecord, type IndicatorTwin, iso3 } from '../../../data/schema/records.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
 
 const TWINS = readSql(import.meta.url, 'sql/twins.sql');
 

@@ -2,7 +2,7 @@
  * Builds the public records of a snapshot from the plan and the coverage of its observations. Every record is parsed
  * with its public schema, so no other shape can reach a file.
  */
-import type { Curated } from '../../data/curated/curated.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
 import {
   type CountryDetail,
   type CoverageRecord,
@@ -15,9 +15,9 @@ import {
   type TopicItem,
   type TopicRecord,
   topicRecord,
-} from '../../data/schema/records.ts';
-import { compareByName, type IndexedIndicator } from '../../data/schema/snapshot.ts';
-import type { SnapshotPlan } from './plan-snapshot.ts';
+} from '../../../data/schema/records.ts';
+import { compareByName, type IndexedIndicator } from '../../../data/schema/snapshot.ts';
+import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
 import type { CountryCoverage, IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
 /** In curated order. */

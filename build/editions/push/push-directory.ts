@@ -1,8 +1,8 @@
 /** Pushes to a directory: a mounted disk, or the document root of a web server. */
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { replaceFile } from '../../data/runtime/durable-files.ts';
-import type { PushTarget } from './push-target.ts';
+import { replaceFile } from '../../../data/runtime/durable-files.ts';
+import type { PushTarget } from './push.ts';
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 

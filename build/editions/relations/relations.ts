@@ -7,10 +7,12 @@
  * All correlations are exact. Up to 1,200 indicators every pair is compared; beyond, only candidates from
  * `correlation-candidates.ts` and `concept-matching.ts` are.
  */
-import { type Concepts, SAME_CONCEPT } from '../../data/curated/concepts.ts';
-import type { CuratedLink } from '../../data/schema/curated.ts';
-import type { RelatedEntry } from '../../data/schema/records.ts';
-import type { ConceptLink } from '../../data/schema/snapshot.ts';
+import { type Concepts, SAME_CONCEPT } from '../../../data/curated/concepts.ts';
+import type { CuratedLink } from '../../../data/schema/curated.ts';
+import type { RelatedEntry } from '../../../data/schema/records.ts';
+import type { ConceptLink } from '../../../data/schema/snapshot.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
+import type { IndicatorCoverage, LatestColumns } from '../tables/summary-tables.ts';
 import {
   type Agreement,
   type ConceptSeries,
@@ -20,9 +22,7 @@ import {
   MIN_COMMON,
 } from './concept-matching.ts';
 import { correlationCandidates } from './correlation-candidates.ts';
-import type { PlannedIndicator } from './plan-snapshot.ts';
 import { type SortedSeries, Spearman, sortByValue } from './spearman.ts';
-import type { IndicatorCoverage, LatestColumns } from './summary-tables.ts';
 
 export const MAX_RELATED = 12;
 const MIN_RHO = 0.7;

@@ -1,8 +1,8 @@
 /** Renders the kept files of JSON. None holds a time, so equal data give equal files. */
 import { z } from 'zod';
-import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../data/schema/additions.ts';
-import type { IndicatorAlias } from '../../data/schema/curated.ts';
-import type { CountryRecord, RelatedEntry, TopicRecord } from '../../data/schema/records.ts';
+import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../../data/schema/additions.ts';
+import type { IndicatorAlias } from '../../../data/schema/curated.ts';
+import type { CountryRecord, RelatedEntry, TopicRecord } from '../../../data/schema/records.ts';
 import {
   ALIASES,
   COUNTRIES,
@@ -14,7 +14,7 @@ import {
   TOPICS,
   termsFile,
   type VanishedIndicator,
-} from '../../data/schema/snapshot.ts';
+} from '../../../data/schema/snapshot.ts';
 import type { SnapshotFile } from './file-writer.ts';
 
 export interface KeptData {

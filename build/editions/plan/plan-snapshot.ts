@@ -6,30 +6,30 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Curated } from '../../data/curated/curated.ts';
-import type { IndicatorOverlay, ProviderDefinition } from '../../data/schema/curated.ts';
-import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import type { CatalogueEntry, RunRecord, UpstreamFile } from '../../data/schema/lake.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
+import type { IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
+import type { ExcludedIndicator } from '../../../data/schema/excluded-indicator.ts';
+import type { CatalogueEntry, RunRecord, UpstreamFile } from '../../../data/schema/lake.ts';
 import {
   applyOverride,
   type EditableFacts,
   editableFactsOf,
   hasEdits,
   type Overrides,
-} from '../../data/schema/overrides.ts';
-import type { QualityDecisionWord } from '../../data/schema/quality.ts';
-import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../data/schema/records.ts';
-import { compareByName } from '../../data/schema/snapshot.ts';
-import { type LakeRun, lastGood, ProviderLake } from '../lake/lake.ts';
+} from '../../../data/schema/overrides.ts';
+import type { QualityDecisionWord } from '../../../data/schema/quality.ts';
+import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
+import { compareByName } from '../../../data/schema/snapshot.ts';
+import { type LakeRun, lastGood, ProviderLake } from '../../lake/lake.ts';
 import {
   firstProjectedYear,
   type ProjectionRule,
   projectionRuleOf,
   yearsWithoutRule,
-} from '../lake/projection-rule.ts';
-import type { SeriesFacts, SeriesFile } from '../lake/series-facts.ts';
-import { filesBySeries } from '../lake/series-files.ts';
-import { readSources } from '../lake/sources.ts';
+} from '../../lake/projection-rule.ts';
+import type { SeriesFacts, SeriesFile } from '../../lake/series-facts.ts';
+import { filesBySeries } from '../../lake/series-files.ts';
+import { readSources } from '../../lake/sources.ts';
 import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;

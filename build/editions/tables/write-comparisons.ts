@@ -4,8 +4,8 @@
  * processor time, and 20 s as a self-join.
  */
 import { INTEGER, VARCHAR } from '@duckdb/node-api';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
 import { CriticalFactors, compareCountries, type Estimate } from './rank-intervals.ts';
 
 const COMPARABLE_BATCH = readSql(import.meta.url, 'sql/comparable-batch.sql');

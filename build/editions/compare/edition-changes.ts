@@ -1,8 +1,8 @@
 /** What changed since the served edition, for the log: compares the files of a build with it, and stores the result. */
 import { join } from 'node:path';
-import { syncFiles } from '../../data/runtime/durable-files.ts';
-import type { IndicatorAlias } from '../../data/schema/curated.ts';
-import { servedChain } from '../../data/schema/editions.ts';
+import { syncFiles } from '../../../data/runtime/durable-files.ts';
+import type { IndicatorAlias } from '../../../data/schema/curated.ts';
+import { servedChain } from '../../../data/schema/editions.ts';
 import {
   type EditionChanges,
   type EditionLineage,
@@ -11,8 +11,9 @@ import {
   type LogEntry,
   observationsFile,
   providerOf,
-} from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+} from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
 import {
   compareEditions,
   countChanges,
@@ -20,7 +21,6 @@ import {
   type ObservationFile,
   revisionsFile,
 } from './compare-editions.ts';
-import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 export interface FinishedBuild {
   /** Holds its files. */

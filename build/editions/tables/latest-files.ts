@@ -6,10 +6,10 @@
 import { hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { latestFile } from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
-import type { PlannedIndicator } from './plan-snapshot.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { latestFile } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 
 const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 

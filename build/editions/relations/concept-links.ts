@@ -7,9 +7,9 @@ import {
   conceptLink,
   type FileRef,
   providerCatalogue,
-} from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { SnapshotStorage } from './snapshot-storage.ts';
+} from '../../../data/schema/snapshot.ts';
+import { CommandError } from '../../runtime/command-error.ts';
+import { SnapshotStorage } from '../snapshot-storage.ts';
 
 /** A link with the names of both series. */
 export interface NamedLink extends ConceptLink {

@@ -9,12 +9,12 @@
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { observationsFile } from '../../data/schema/snapshot.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
-import { inBatches } from '../runtime/in-batches.ts';
-import { type BaseEdition, isReusable } from './base-edition.ts';
-import type { PlannedIndicator } from './plan-snapshot.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { observationsFile } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import { inBatches } from '../../runtime/in-batches.ts';
+import { type BaseEdition, isReusable } from '../base-edition.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { writeComparisons } from './write-comparisons.ts';
 
 const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');

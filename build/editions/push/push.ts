@@ -8,15 +8,15 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editionLeaf } from '../../data/proofs/leaves.ts';
-import { inParallel } from '../../data/runtime/in-parallel.ts';
+import { editionLeaf } from '../../../data/proofs/leaves.ts';
+import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import {
   NOTHING_WITHHELD,
   parseWithheld,
   signingTime,
   WITHHELD,
   type WithheldRecord,
-} from '../../data/runtime/withheld.ts';
+} from '../../../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -26,11 +26,27 @@ import {
   objectPath,
   PUBLICATION_LOG,
   publicationLog,
-} from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import type { PushTarget } from './push-target.ts';
-import { neededObjects } from './retention.ts';
-import type { SnapshotStorage } from './snapshot-storage.ts';
+} from '../../../data/schema/snapshot.ts';
+import { CommandError } from '../../runtime/command-error.ts';
+import { neededObjects } from '../retention.ts';
+import type { SnapshotStorage } from '../snapshot-storage.ts';
+
+/** A place that snapshots are pushed to. */
+export interface PushTarget {
+  /** For messages. */
+  readonly name: string;
+  /** Sizes of all files below a folder, by path. */
+  list(folder: string): Promise<Map<string, number>>;
+  /** Null when there is no such file. */
+  read(path: string): Promise<Buffer | null>;
+  /**
+   * Stores a file: a reader sees what was there before or the whole content.
+   * @param sha256 of the content in hex, which the target checks where it can.
+   */
+  write(path: string, content: Buffer, sha256: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  close(): void;
+}
 
 const UPLOADS = 8;
 

@@ -6,12 +6,12 @@
 import { join } from 'node:path';
 import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { type IndicatorRecord, indicatorRecord } from '../../data/schema/records.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { type IndicatorRecord, indicatorRecord } from '../../../data/schema/records.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { writeLatest } from './latest-files.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
-import type { PlannedIndicator } from './plan-snapshot.ts';
 
 const COUNTRY_COVERAGE = readSql(import.meta.url, 'sql/country-coverage.sql');
 const COUNTRY_SERIES = readSql(import.meta.url, 'sql/country-series.sql');

@@ -11,10 +11,10 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
-import { WITHHELD } from '../../data/runtime/withheld.ts';
-import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import type { PushTarget } from './push-target.ts';
+import { WITHHELD } from '../../../data/runtime/withheld.ts';
+import { CURRENT_POINTER, PUBLICATION_LOG } from '../../../data/schema/snapshot.ts';
+import { CommandError } from '../../runtime/command-error.ts';
+import type { PushTarget } from './push.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Without a byte in either direction. */

@@ -1,7 +1,7 @@
 /** Which indicators left the editions that were served, one after the other. */
-import { servedChain } from '../../data/schema/editions.ts';
-import { editionChanges, type LogEntry } from '../../data/schema/snapshot.ts';
-import type { SnapshotStorage } from './snapshot-storage.ts';
+import { servedChain } from '../../../data/schema/editions.ts';
+import { editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';
+import type { SnapshotStorage } from '../snapshot-storage.ts';
 
 /** Indicators of `base` that the edition after it no longer has, under that id. */
 export interface Departure {
