@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type DuckDBValue, listValue } from '@duckdb/node-api';
+import { listValue } from '@duckdb/node-api';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import { packJson } from '../../../data/runtime/kept-json.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
@@ -52,8 +52,13 @@ export async function writeExcerpts(
       await link(join(base.directory, name), join(directory, name));
     else changed.push(indicator);
   }
-  for (const batch of batchIndicators(changed))
-    await writeBatch(directory, batch, await readExcerpts(duck, directory, batch, countries));
+  for (const batch of batchIndicators(changed)) {
+    const excerpts = await readExcerpts(duck, directory, batch, countries);
+    await inParallel(batch, PARALLEL, async ({ id, number }) => {
+      const packed = await packJson(JSON.stringify(excerpts.get(number) ?? EMPTY));
+      await writeFile(join(directory, excerptFile(id)), packed);
+    });
+  }
   return inputs;
 }
 
@@ -62,31 +67,19 @@ const hashOf = (observations: string | undefined): string =>
     .update(JSON.stringify([EXCERPT_VERSION, WELL_KNOWN, DRAWN_COUNTRIES, observations]))
     .digest('hex');
 
-async function writeBatch(
-  directory: string,
-  batch: Batch,
-  excerpts: ReadonlyMap<number, GrowingExcerpt>,
-): Promise<void> {
-  await inParallel(batch, PARALLEL, async ({ id, number }) => {
-    const excerpt = excerpts.get(number) ?? emptyExcerpt(null);
-    const packed = await packJson(JSON.stringify(withoutEmptyBounds(excerpt)));
-    await writeFile(join(directory, excerptFile(id)), packed);
-  });
-}
-
-/** With lists for the bounds also where no row has any. */
-type GrowingExcerpt = StoredExcerpt & {
-  columns: { ci_lo: (number | null)[]; ci_hi: (number | null)[] };
-  statuses: Record<string, string>;
+const EMPTY: StoredExcerpt = {
+  ...{ year: null, countries: [], runs: [] },
+  columns: { year: [], value: [], ci_lo: null, ci_hi: null, rank: [], rank_delta_1y: [], projected: [] },
+  statuses: {},
 };
 
-const emptyExcerpt = (year: number | null): GrowingExcerpt => ({
-  year,
-  countries: [],
-  runs: [],
-  columns: { year: [], value: [], ci_lo: [], ci_hi: [], rank: [], rank_delta_1y: [], projected: [] },
-  statuses: {},
-});
+/** As excerpts.sql selects it. */
+interface ExcerptRow extends Pick<StoredExcerpt, 'year' | 'countries' | 'columns'> {
+  number: number;
+  /** The country of each row. */
+  rows: string[];
+  statuses: [iso3: string, status: string][];
+}
 
 /** By the number of the indicator; those without figures are absent. */
 async function readExcerpts(
@@ -94,55 +87,26 @@ async function readExcerpts(
   directory: string,
   batch: Batch,
   countries: readonly string[],
-): Promise<Map<number, GrowingExcerpt>> {
-  const excerpts = new Map<number, GrowingExcerpt>();
-  const parameters = {
+): Promise<Map<number, StoredExcerpt>> {
+  const found = await duck.rows(EXCERPTS, {
     files: filesOf(directory, batch),
     drawn: DRAWN_COUNTRIES,
     well_known: listValue([...WELL_KNOWN]),
     countries: listValue([...countries]),
+  });
+  return new Map((found as unknown as ExcerptRow[]).map((row) => [row.number, excerptOf(row)]));
+}
+
+function excerptOf({ year, countries, rows, columns, statuses }: ExcerptRow): StoredExcerpt {
+  const runs = [...Map.groupBy(rows, (iso3) => iso3)].map(([iso3, own]): [string, number] => [
+    iso3,
+    own.length,
+  ]);
+  const bounds = [columns.ci_lo, columns.ci_hi];
+  const isBounded = bounds.flat().some((bound) => bound !== null);
+  return {
+    ...{ year, countries, runs },
+    columns: isBounded ? columns : { ...columns, ci_lo: null, ci_hi: null },
+    statuses: Object.fromEntries(statuses),
   };
-  await duck.eachChunk(
-    EXCERPTS,
-    (columns, rows) => {
-      const [numbers = [], latest = [], iso3 = [], isDrawn = [], statuses = [], ...figures] = columns;
-      for (let at = 0; at < rows; at += 1) {
-        const number = Number(numbers[at]);
-        const excerpt = excerpts.get(number) ?? emptyExcerpt(Number(latest[at]));
-        excerpts.set(number, excerpt);
-        countRow(excerpt, String(iso3[at]), isDrawn[at] === true);
-        addFigures(excerpt, figures, at);
-        const status = statuses[at];
-        if (typeof status === 'string') excerpt.statuses[String(iso3[at])] = status;
-      }
-    },
-    parameters,
-  );
-  return excerpts;
-}
-
-function countRow({ runs, countries }: GrowingExcerpt, iso3: string, isDrawn: boolean): void {
-  const run = runs.at(-1);
-  if (run?.[0] === iso3) {
-    run[1] += 1;
-    return;
-  }
-  runs.push([iso3, 1]);
-  if (isDrawn) countries.push(iso3);
-}
-
-function addFigures({ columns }: GrowingExcerpt, figures: DuckDBValue[][], at: number): void {
-  const [year = [], value = [], ciLo = [], ciHi = [], rank = [], rankDelta = [], projected = []] = figures;
-  columns.year.push(Number(year[at]));
-  columns.value.push(value[at] as number | null);
-  columns.ci_lo.push(ciLo[at] as number | null);
-  columns.ci_hi.push(ciHi[at] as number | null);
-  columns.rank.push(rank[at] as number | null);
-  columns.rank_delta_1y.push(rankDelta[at] as number | null);
-  columns.projected.push(projected[at] === true);
-}
-
-function withoutEmptyBounds({ columns, ...excerpt }: GrowingExcerpt): StoredExcerpt {
-  const isBounded = [...columns.ci_lo, ...columns.ci_hi].some((bound) => bound !== null);
-  return { ...excerpt, columns: isBounded ? columns : { ...columns, ci_lo: null, ci_hi: null } };
 }

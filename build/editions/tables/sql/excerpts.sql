@@ -24,11 +24,23 @@ drawn AS (
   )
 )
 SELECT
-  number, latest.year AS latest_year, iso3, drawn.iso3 IS NOT NULL AS is_drawn,
-  CASE WHEN published.year = latest.year AND value IS NOT NULL THEN status END AS status,
-  published.year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected
+  number,
+  any_value(latest.year) AS year,
+  coalesce(list(DISTINCT iso3 ORDER BY iso3) FILTER (drawn.iso3 IS NOT NULL), []) AS countries,
+  list(iso3 ORDER BY iso3, published.year) AS rows,
+  {
+    year: list(published.year ORDER BY iso3, published.year),
+    value: list(value ORDER BY iso3, published.year),
+    ci_lo: list(ci_lo ORDER BY iso3, published.year),
+    ci_hi: list(ci_hi ORDER BY iso3, published.year),
+    rank: list(rank ORDER BY iso3, published.year),
+    rank_delta_1y: list(rank_delta_1y ORDER BY iso3, published.year),
+    projected: list(projected ORDER BY iso3, published.year)
+  } AS columns,
+  coalesce(list([iso3, status] ORDER BY iso3)
+    FILTER (published.year = latest.year AND value IS NOT NULL AND status IS NOT NULL), []) AS statuses
 FROM published
 JOIN latest USING (number)
 LEFT JOIN drawn USING (number, iso3)
 WHERE published.year = latest.year OR drawn.iso3 IS NOT NULL
-ORDER BY number, iso3, published.year;
+GROUP BY number;
