@@ -41,7 +41,7 @@ export const seriesFacts = z.object({
       rule: projectionRule,
     })
     .nullable(),
-  /** Of all values. */
+  /** The median of all values. */
   median: z.number().nullable(),
   unit: z.string().nullable(),
   /** SHA-256 of the rows; the same on every machine. */

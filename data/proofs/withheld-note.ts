@@ -13,7 +13,7 @@ const NOTE =
 export interface WithheldNote {
   /** Sorts by time. */
   signed_at: string;
-  /** Of the content, in base64. */
+  /** The hash of the content, in base64. */
   hash: string;
 }
 

@@ -29,7 +29,7 @@ export function readScript(module: string, file: string, keys: number): Script {
 
 export type ScriptArguments = readonly (string | number)[];
 
-/** Of a failed command. `not_sent` and `refused` changed nothing; `unknown` (connection lost, timeout) may have. */
+/** The outcome of a failed command. `not_sent` and `refused` changed nothing; `unknown` (connection lost, timeout) may have. */
 export type CommandOutcome = 'not_sent' | 'refused' | 'unknown';
 
 const NOT_SENT = /enableOfflineQueue options is false|Cluster is ended/;

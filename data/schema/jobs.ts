@@ -94,11 +94,11 @@ export interface StoredRun {
   started_at: string;
   finished_at: string | null;
   reason: string | null;
-  /** Of a running one. */
+  /** Set while it runs. */
   progress: RunProgress | null;
-  /** Of an ingestion. */
+  /** Null for a build. */
   record: z.infer<typeof runRecord> | null;
-  /** Of a build. */
+  /** Null for an ingestion. */
   build: BuildRun | null;
 }
 

@@ -207,7 +207,7 @@ export const manifest = z.object({
   /** The list of prerendered files, as an object: a `fileList`. */
   prerendered: fileRef,
   lineage: editionLineage,
-  /** Of the last backfilled edition: the first publication, which follows from it since it was made. */
+  /** In the last backfilled edition: the first publication, which follows from it since it was made. */
   successor: editionLineage.pick({ changes: true, changed: true }).extend({ edition: snapshotId }).optional(),
 });
 export type Manifest = z.infer<typeof manifest>;

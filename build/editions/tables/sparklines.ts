@@ -9,7 +9,7 @@ import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 
 const SPARKLINES = readSql(import.meta.url, 'sql/sparklines.sql');
 const YEARS = 40;
-/** Of a history without a change. */
+/** The height of a history without a change. */
 const MIDDLE = 50;
 
 const row = z.object({

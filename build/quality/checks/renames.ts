@@ -119,7 +119,7 @@ function faultOf(alias: IndicatorAlias, context: CheckContext): string | null {
     : `data/aliases.csv leads from ${old} to ${now}, but no snapshot had ${old}: is it misspelt?`;
 }
 
-/** Of a rename before the oldest snapshot nothing is known: it may have happened elsewhere. */
+/** Nothing is known of a rename before the oldest snapshot: it may have happened elsewhere. */
 const wasPublished = (
   { old, since }: IndicatorAlias,
   { before, departed, firstDate }: CheckContext,
