@@ -1,4 +1,4 @@
-/** Sees to it that there is an operator, and that one of them is owner. */
+/** Creates the first operator, who is owner. */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,6 @@ export async function ensureFirstOperator(
   settings: Pick<Settings, 'ADMIN_EMAIL' | 'ADMIN_PASSWORD' | 'VAR_DIR'>,
   trial: boolean,
 ): Promise<SignIn | null> {
-  await ensureOwner(operators, audit, START);
   const existing = await operators.list();
   const put = ({ email, password }: SignIn) =>
     audit.attempt(
@@ -48,21 +47,4 @@ export async function ensureFirstOperator(
   await writeFile(file, `${created.password}\n`, { mode: 0o600 });
   await put(created);
   return created;
-}
-
-/** Earlier versions had no owners: the oldest operator becomes the first. */
-export async function ensureOwner(operators: OperatorStore, audit: AuditLog, by: string): Promise<void> {
-  const all = await operators.list();
-  if (all.some(({ role }) => role === 'owner')) return;
-  const oldest = all.find(({ role }) => role === 'operator');
-  if (!oldest) return;
-  const { email } = oldest;
-  await audit.attempt(
-    {
-      ...{ by, action: 'operator.role', subject: `operator ${email}`, request_id: '' },
-      ...{ before: { role: 'operator' }, after: { role: 'owner' }, reason: 'No operator was owner.' },
-    },
-    () => operators.setRole(email, 'owner'),
-    (isChanged) => (isChanged ? {} : null),
-  );
 }

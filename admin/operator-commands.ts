@@ -4,10 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
 import {
   auditedChange,
-  BY,
   type Command,
   type CommandContext,
   formatTime,
@@ -16,7 +14,6 @@ import {
   UsageError,
 } from '../gateway/commerce/cli/command.ts';
 import { AccountError } from '../gateway/commerce/records.ts';
-import { ensureOwner } from './first-operator.ts';
 import { isRole, OperatorStore, type Role } from './operators.ts';
 
 const PASSWORD_BYTES = 15;
@@ -39,10 +36,8 @@ function roleOf({ role: word }: OptionValues, fallback: Role): Role {
   throw new UsageError(`--role takes ${ROLE_WORDS}, not "${String(word)}".`);
 }
 
-/** The operators, one of them owner. */
 async function openOperators(redis: RedisClient) {
   const operators = new OperatorStore(redis, Date.now);
-  await ensureOwner(operators, new AuditLog(redis, Date.now), BY);
   const all = await operators.list();
   return { operators, all, find: (address: string) => all.find(({ email }) => email === address) ?? null };
 }

@@ -20,7 +20,6 @@ import type { LoginRecord } from '../gateway/commerce/sign-in/sign-in.ts';
 import { validateEmail } from '../gateway/commerce/validation.ts';
 
 const SET_ROLE = readScript(import.meta.url, 'lua/set-operator-role.lua', 1);
-const ADOPT_ROLES = readScript(import.meta.url, 'lua/adopt-operator-roles.lua', 1);
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-operator-password.lua', 1);
 const EPOCH_BYTES = 12;
 
@@ -76,7 +75,6 @@ export class OperatorStore {
    */
   async invite(email: string, role: Role): Promise<OperatorRecord> {
     const address = validateEmail(email);
-    await this.#adoptRoles();
     const isNew = await this.#redis.hsetnx(redisKeys.operatorRoles, addressDigest(address), role);
     if (isNew === 0 && (await this.#redis.hexists(redisKeys.operator(address), 'email')))
       throw new AccountError('account_exists', `There is already an operator ${address}.`);
@@ -118,7 +116,6 @@ export class OperatorStore {
   }
 
   async #changeRole(email: string, role: Role | ''): Promise<boolean> {
-    await this.#adoptRoles();
     const result = await this.#runner.run(SET_ROLE, [redisKeys.operatorRoles, addressDigest(email), role]);
     if (result === 'last-owner')
       throw new AccountError('account_state', `${email} is the last owner. Make somebody else owner first.`);
@@ -127,7 +124,6 @@ export class OperatorStore {
 
   /** Oldest first. */
   async list(): Promise<OperatorRecord[]> {
-    await this.#adoptRoles();
     const [ids, roles] = await Promise.all([
       this.#redis.zrange(redisKeys.operators, '0', '-1'),
       this.#redis.hgetall(redisKeys.operatorRoles),
@@ -185,18 +181,8 @@ export class OperatorStore {
   }
 
   async #roleOf(email: string): Promise<Role | null> {
-    const read = () => this.#redis.hget(redisKeys.operatorRoles, addressDigest(email));
-    const role = (await read()) ?? ((await this.#adoptRoles()) ? await read() : null);
-    return role !== null && isRole(role) ? role : null;
-  }
-
-  /** Takes over the roles of a store that an earlier version wrote. @returns whether it did */
-  async #adoptRoles(): Promise<boolean> {
-    if ((await this.#redis.exists(redisKeys.operatorRoles)) === 1) return false;
-    const ids = await this.#redis.zrange(redisKeys.operators, '0', '-1');
-    const roles = await Promise.all(ids.map((id) => this.#redis.hget(redisKeys.operatorOf(id), 'role')));
-    const stored = ids.flatMap((id, index) => (isRole(roles[index]) ? [id, roles[index]] : []));
-    return (await this.#runner.run(ADOPT_ROLES, [redisKeys.operatorRoles, ...stored])) === 1;
+    const role = await this.#redis.hget(redisKeys.operatorRoles, addressDigest(email));
+    return isRole(role) ? role : null;
   }
 }
 

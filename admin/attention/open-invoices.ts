@@ -25,7 +25,7 @@ export const openInvoices: AttentionSource = {
 
 /** None for an order whose invoice is not issued yet. */
 async function itemOf({ accounts }: AdminArea, order: OrderRecord, now_ms: number): Promise<AttentionItem[]> {
-  const invoice = (await accounts.orders.invoices.documentsOf(order)).at(-1);
+  const invoice = (await accounts.orders.invoices.issuedOf(order.order_id)).at(-1);
   if (!invoice) return [];
   const isOverdue = invoice.due_at_ms !== null && now_ms > invoice.due_at_ms;
   const amount = `${(order.price_minor / 100).toFixed(2)} ${order.currency}`;

@@ -154,7 +154,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
 }
 
 async function invoicingOf({ accounts, now }: AdminArea, order: OrderRecord) {
-  const documents = await accounts.orders.invoices.documentsOf(order);
+  const documents = await accounts.orders.invoices.issuedOf(order.order_id);
   const due_at_ms = order.state === 'pending' ? (documents.at(-1)?.due_at_ms ?? null) : null;
   return {
     invoices: documents.map(({ number }) => ({ number, pdf: invoicePdfPath(number) })),

@@ -70,8 +70,7 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 
 /** Keys that an account may have got since the scan. */
 function namesOf(account_id: string, now_ms: number): string[] {
-  const { account, keys, ledger, archivedThrough, idem, accountOrders, login, alert, usage, debits } =
-    redisKeys;
+  const { account, keys, ledger, archivedThrough, idem, accountOrders, alert, usage, debits } = redisKeys;
   const { spending, changeAlerts, usedIndicators } = redisKeys;
   const { members, invitations, billing, webhooks, webhookDeliveries, webhookLog } = redisKeys;
   const always = [
@@ -83,7 +82,6 @@ function namesOf(account_id: string, now_ms: number): string[] {
     archivedThrough,
     idem,
     accountOrders,
-    login,
     alert,
     spending,
     changeAlerts,

@@ -13,20 +13,17 @@
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
  *   {a:ID}:ledger             stream  changes of the balance that are not archived yet
  *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts
- *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|<key id>|requests, |errors, |rows, |credits; earlier versions left out the
- *                                     key id
+ *   {a:ID}:usage:YYYY-MM-DD   hash    <route template>|<key id>|requests, |errors, |rows, |credits
  *   {a:ID}:debits:N           hash    debit id -> first answer, of one UTC minute; kept for minutes
  *   {a:ID}:repeatable:KEY     hash    fingerprint, edition, debit, repeats: of a call with that Idempotency-Key; kept for minutes
  *   {a:ID}:lease:SHA256       hash    left (bytes), debit, uses: what was paid of a file with that content; kept for a day
  *   {a:ID}:pin:FILE           string  edition from which that file is answered while its lease lasts
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, by, times; session:ID, payment:ID and refund:ID
- *                                     as the payment provider reported them, settled (their state is the order's), invoicing
- *                                     (numbered or earlier_moved; earlier versions left it out)
+ *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:members            hash    <person id>:role | added_at_ms | by; offer:to | by | until_ms (of the ownership)
  *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
- *   {a:ID}:login              hash    password (hashed), epoch: what earlier versions stored in place of a person
  *   {a:ID}:billing            hash    name, address (lines), country, country_name, vat_id: of the next invoices
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
  *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |
@@ -39,7 +36,6 @@
  *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: what the holder is not told of
  *   {a:ID}:used               zset    indicator ids by the number of the last UTC day of their use; kept for 30 days
  *   {a:ID}:told:EDITION       string  set when the holder was told what that edition changed; expires after 60 days
- *   {a:ID}:export:RID         string  gzip of the JSON of an export, as earlier versions stored it; expires after days
  *
  * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
  *
@@ -57,8 +53,7 @@
  *
  * Sign-in, audit, privacy requests, jobs and runs:
  *
- *   operator:SHA256           hash    email, password (absent while invited), epoch (renewed to end every session), created_at_ms;
- *                                     of earlier versions also role
+ *   operator:SHA256           hash    email, password (absent while invited), epoch (renewed to end every session), created_at_ms
  *   operators                 zset    digests of the operators' addresses by creation
  *   operators:roles           hash    digest of an operator's address -> viewer, operator or owner
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice, account_id, agent
@@ -155,7 +150,6 @@ export const redisKeys = {
   idem: (accountId: string) => `${tag(accountId)}:idem`,
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,
-  login: (accountId: string) => `${tag(accountId)}:login`,
   members: (accountId: string) => `${tag(accountId)}:members`,
   invitations: (accountId: string) => `${tag(accountId)}:invitations`,
   billing: (accountId: string) => `${tag(accountId)}:billing`,
@@ -167,8 +161,6 @@ export const redisKeys = {
   changeAlerts: (accountId: string) => `${tag(accountId)}:change-alerts`,
   usedIndicators: (accountId: string) => `${tag(accountId)}:used`,
   toldOf: (accountId: string, edition: string) => `${tag(accountId)}:told:${encodeURIComponent(edition)}`,
-  exportFile: (accountId: string, requestId: string) =>
-    `${tag(accountId)}:export:${encodeURIComponent(requestId)}`,
 
   person: (personId: string) => `${personTag(personId)}:person`,
   personAccounts: (personId: string) => `${personTag(personId)}:accounts`,

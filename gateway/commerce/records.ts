@@ -38,7 +38,7 @@ export interface KeyRecord extends KeyRules {
   last4: string;
   state: KeyState;
   created_at_ms: number;
-  /** Who made it; empty for keys of earlier versions. */
+  /** Id of the person who made it. */
   by: string;
   /** For a key that was replaced, the end of its grace period at the latest. */
   expires_at_ms: number | null;
@@ -58,12 +58,6 @@ export interface KeyRecord extends KeyRules {
 export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
 export type PaymentId = (typeof PAYMENT_IDS)[number];
 
-/**
- * How an order is invoiced: `numbered` from the register; `earlier`: an earlier version showed an invoice under the id of the
- * order; `earlier_moved`: the same, and its state has changed since, so that a credit note is due when its claim ends.
- */
-export type Invoicing = 'numbered' | 'earlier' | 'earlier_moved';
-
 export interface OrderRecord {
   order_id: string;
   account_id: string;
@@ -81,7 +75,6 @@ export interface OrderRecord {
   moved_at_ms: number;
   /** Credits of a refunded order that were spent and could not be taken back. */
   shortfall: number;
-  invoicing: Invoicing;
 }
 
 export interface LedgerEntry {
@@ -97,7 +90,7 @@ export interface LedgerEntry {
         route: string;
         key_id: string;
         rows: number;
-        /** Ids of the first few indicators; absent where there were none, and in entries of earlier versions. */
+        /** Ids of the first few indicators; absent where there were none. */
         indicators?: string[];
         /** Number of indicators beyond those; absent with them. */
         more_indicators?: number;

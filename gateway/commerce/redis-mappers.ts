@@ -7,7 +7,6 @@ import { rulesFrom } from './keys/key-rules.ts';
 import type {
   AccountRecord,
   AccountState,
-  Invoicing,
   KeyRecord,
   LedgerEntry,
   LedgerKind,
@@ -101,7 +100,6 @@ export function orderFrom(order_id: string, account_id: string, hash: Hash): Ord
     created_at_ms,
     moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
     shortfall: numberOr(hash.shortfall, 0),
-    invoicing: (hash.invoicing ?? 'earlier') as Invoicing,
   };
 }
 

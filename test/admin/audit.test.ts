@@ -15,7 +15,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/audit/audit-log.ts';
-import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
+import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/audit/audit.lua', 'utf8'));
 
@@ -42,8 +42,6 @@ let snapshot: string;
 
 beforeAll(async () => {
   service = await startAdmin();
-  // Otherwise the command line makes the oldest operator owner first.
-  await service.operators.put('owner@example.org', 'owner', PASSWORD);
   operator = await service.signedIn();
   const { accounts, requests, client } = service;
   ({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));

@@ -1,10 +1,8 @@
 /** What each role may do, in any order of changes; stores written before there were owners. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ensureOwner } from '../../admin/first-operator.ts';
-import { OperatorStore, ROLES, type Role } from '../../admin/operators.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES, type Role } from '../../admin/operators.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
 import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, startAdmin, tokenOf, type Visitor } from './harness.ts';
 
@@ -158,74 +156,5 @@ describe('operators', () => {
     await Promise.allSettled(changes);
     const roles = Object.values(await service.client.hgetall('operators:roles'));
     expect(roles.filter((held) => held === 'owner')).toHaveLength(1);
-  });
-});
-
-describe('a store written before there were owners', () => {
-  let operators: OperatorStore;
-  let audit: AuditLog;
-
-  beforeEach(async () => {
-    await flushRedis(service.client);
-    operators = new OperatorStore(service.client, () => service.clock.ms);
-    audit = new AuditLog(service.client, () => service.clock.ms);
-    const stored = {
-      'reader@example.org': 'viewer',
-      'first@example.org': 'operator',
-      'second@example.org': 'operator',
-    };
-    for (const [index, [email, held]] of Object.entries(stored).entries()) {
-      await service.operators.put(email, 'viewer', PASSWORD);
-      const key = `operator:${addressDigest(email)}`;
-      await service.client.hset(key, { role: held, epoch: 3, created_at_ms: index });
-      await service.client.zadd('operators', index, addressDigest(email));
-    }
-    await service.client.del('operators:roles');
-  });
-
-  it('keeps its operators, roles, passwords and sessions', async () => {
-    const visitor = service.visitor();
-    expect((await visitor.signIn('second@example.org', PASSWORD)).status).toBe(303);
-    expect((await visitor.get('/admin/operators')).status).toBe(200);
-    const session = {
-      id: '',
-      subject: 'first@example.org',
-      epoch: '3',
-      csrf: '',
-      notice: null,
-      account_id: null,
-    };
-    expect(await operators.findUser(session)).toMatchObject({ role: 'operator', canWrite: true });
-  });
-
-  it('makes its oldest operator owner, once and audited', async () => {
-    await ensureOwner(operators, audit, 'test');
-    await ensureOwner(operators, audit, 'test');
-    expect((await operators.list()).map(({ email, role: held }) => [email, held])).toEqual([
-      ['reader@example.org', 'viewer'],
-      ['first@example.org', 'owner'],
-      ['second@example.org', 'operator'],
-    ]);
-    expect(await audit.list()).toMatchObject([
-      {
-        ...{ action: 'operator.role', subject: 'operator first@example.org', by: 'test' },
-        ...{ before: { role: 'operator' }, after: { role: 'owner' } },
-      },
-    ]);
-  });
-
-  it('gives nothing back to a removed operator', async () => {
-    await ensureOwner(operators, audit, 'test');
-    await operators.remove('second@example.org');
-    const session = {
-      id: '',
-      subject: 'second@example.org',
-      epoch: '3',
-      csrf: '',
-      notice: null,
-      account_id: null,
-    };
-    expect(await operators.findUser(session)).toBeNull();
-    expect(await operators.findLogin('second@example.org')).toBeNull();
   });
 });

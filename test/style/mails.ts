@@ -22,7 +22,7 @@ const key = {
 const order: OrderRecord = {
   ...{ order_id: 'ord_1', account_id: 'acc_1', state: 'pending', pack_id: 'starter', pack_name: 'Starter' },
   ...{ credits: 10_000, price_minor: 900, currency: 'EUR', payment: 'invoice', by: '' },
-  ...{ created_at_ms: 0, moved_at_ms: 0, shortfall: 0, invoicing: 'numbered' },
+  ...{ created_at_ms: 0, moved_at_ms: 0, shortfall: 0 },
 };
 
 const ASKED = 'the address that was entered';

@@ -16,7 +16,7 @@ import type { Archive } from '../archive/archive.ts';
 import { DEFAULT_TERMS, type SalesTerms } from '../invoices/sales-terms.ts';
 import { KeyStore } from '../keys/key-store.ts';
 import { OrderStore } from '../orders/order-store.ts';
-import { founderOf, ownAccountOf, personIdOf } from '../people/person-store.ts';
+import { founderOf, ownAccountOf, PersonStore } from '../people/person-store.ts';
 import {
   AccountError,
   type AccountRecord,
@@ -41,7 +41,7 @@ import {
 } from '../validation.ts';
 import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
 
-const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 2);
+const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
 const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 5);
 const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
@@ -80,11 +80,13 @@ export class AccountStore {
   readonly keys: KeyStore;
   readonly orders: OrderStore;
   readonly #deps: AccountStoreDependencies;
+  readonly #persons: PersonStore;
   readonly #run: RunScript;
 
   constructor(dependencies: AccountStoreDependencies) {
     this.#deps = dependencies;
     this.#run = createRunScript(dependencies.redis);
+    this.#persons = new PersonStore(dependencies);
     this.keys = new KeyStore(dependencies);
     this.orders = new OrderStore({ terms: DEFAULT_TERMS, ...dependencies });
   }
@@ -97,16 +99,17 @@ export class AccountStore {
     const name = (account.name ?? '').trim().slice(0, MAX_NAME_LENGTH);
     const created_at_ms = now();
     const candidate = `acc_${randomId(ID_LENGTH, random)}`;
-    const index = redisKeys.email(email);
-    const reserved = await redis.set(index, candidate, 'NX').catch(throwUnavailable);
-    // An index entry without an account is left by a crash, or is of a person without one: it gets that id.
-    const known = reserved === 'OK' ? null : await redis.get(index).catch(throwUnavailable);
-    const account_id = known === null ? candidate : ownAccountOf(personIdOf(known));
-    const person = redisKeys.personAccounts(founderOf(account_id));
-    await redis.sadd(person, account_id).catch(throwUnavailable);
+    // An index entry without an account is left by a crash, or is of a person without one: the account gets that id.
+    const reserved = founderOf(candidate);
+    const known = await redis.set(redisKeys.email(email), reserved, 'NX', 'GET').catch(throwUnavailable);
+    const person_id = known ?? reserved;
+    const account_id = ownAccountOf(person_id);
+    await this.#persons.create(person_id, { email, name, account_id });
+    await this.#persons.addAccount(person_id, account_id);
     const [result] = await this.#run(CREATE, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
+      redisKeys.members(account_id),
       created_at_ms,
       candidate,
       email,
@@ -114,6 +117,7 @@ export class AccountStore {
       account.verified ? '1' : '0',
       credits,
       account.by,
+      person_id,
     ]);
     await redis.zadd(redisKeys.accounts, 'NX', created_at_ms, account_id).catch(throwUnavailable);
     if (result === 'exists')
@@ -227,9 +231,8 @@ export class AccountStore {
   async findByEmail(email: string): Promise<AccountRecord> {
     const { redis } = this.#deps;
     const address = validateEmail(email);
-    const stored = await redis.get(redisKeys.email(address)).catch(throwUnavailable);
-    if (stored === null) throwUnknownAccount(address);
-    const person_id = personIdOf(stored);
+    const person_id = await redis.get(redisKeys.email(address)).catch(throwUnavailable);
+    if (person_id === null) throwUnknownAccount(address);
     const ids = await redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
     const candidates = [...new Set([ownAccountOf(person_id), ...ids.sort()])];
     const found = await Promise.all(candidates.map((id) => this.get(id).catch(nullIfUnknown)));

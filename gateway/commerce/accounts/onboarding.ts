@@ -2,7 +2,7 @@
  * What mailed links do: sign-up with a confirmed e-mail address, reset of a lost password, and sign-in without one.
  *
  * - The password is chosen after the link was opened, by whoever reads the mails of the address. A stranger who signs up
- *   with the address of somebody else never gets access. Links of earlier versions carry a password, which is ignored.
+ *   with the address of somebody else never gets access.
  * - Links of a person end when the password changes or the person signs out everywhere, and after the use of any reset link.
  * - The free credits are granted once per account, even if the confirmation is repeated or raced, and within the bounds of
  *   `FreeGrants`.
@@ -13,13 +13,7 @@ import type { JobProducer } from '../notifications/jobs/queue.ts';
 import type { Mailer } from '../notifications/mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from '../notifications/mail/signed-links.ts';
 import * as templates from '../notifications/mail/templates.ts';
-import {
-  founderOf,
-  ownAccountOf,
-  type PersonRecord,
-  type PersonStore,
-  personIdOf,
-} from '../people/person-store.ts';
+import { founderOf, ownAccountOf, type PersonRecord, type PersonStore } from '../people/person-store.ts';
 import { AccountError, type AccountRecord } from '../records.ts';
 import type { LoginRecord } from '../sign-in/sign-in.ts';
 import { nullIfUnknown, validateEmail } from '../validation.ts';
@@ -92,7 +86,7 @@ export class Onboarding {
     const person = await persons.findByEmail(email);
     if (!person) return;
     const { person_id, epoch } = person;
-    const token = await links.create('reset', { account_id: person_id, epoch }, RESET_TTL_MS);
+    const token = await links.create('reset', { person_id, epoch }, RESET_TTL_MS);
     await mailer.send(templates.resetPassword(email, `${publicUrl()}/account/reset/${token}`));
   }
 
@@ -101,8 +95,8 @@ export class Onboarding {
     const { links, persons, mailer, publicUrl } = this.#deps;
     const login = await persons.findLogin(email);
     if (!login) return;
-    const { subject: account_id, epoch } = login;
-    const token = await links.create('sign-in', { account_id, epoch }, SIGN_IN_LINK_TTL_MS);
+    const { subject: person_id, epoch } = login;
+    const token = await links.create('sign-in', { person_id, epoch }, SIGN_IN_LINK_TTL_MS);
     await mailer.send(templates.signInLink(email, `${publicUrl()}/account/sign-in-link/${token}`));
   }
 
@@ -132,7 +126,7 @@ export class Onboarding {
   /** The person of a reset link, without using the link up; null if the link is invalid. */
   async peekReset(token: string): Promise<PersonRecord | null> {
     const link = await this.#deps.links.peek('reset', token);
-    const person = link && (await this.#deps.persons.get(personIdOf(link.account_id)));
+    const person = link && (await this.#deps.persons.get(link.person_id));
     return person?.epoch === link?.epoch ? person : null;
   }
 
@@ -149,7 +143,7 @@ export class Onboarding {
   }
 
   async #loginOf(link: LinkPayload<'sign-in'> | null): Promise<LoginRecord | null> {
-    const login = link && (await this.#deps.persons.findLoginOf(personIdOf(link.account_id)));
+    const login = link && (await this.#deps.persons.findLoginOf(link.person_id));
     return login && login.epoch === link.epoch ? login : null;
   }
 
@@ -189,8 +183,7 @@ export class Onboarding {
     const { links, persons, accounts } = this.#deps;
     const payload = await links.redeem('reset', token);
     if (payload === null) return null;
-    const { account_id, epoch } = payload;
-    const person_id = personIdOf(account_id);
+    const { person_id, epoch } = payload;
     if (!(await persons.setPassword(person_id, password, { epoch }))) return null;
     const person = await persons.get(person_id);
     const own = await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown);

@@ -2,8 +2,7 @@
  * Invoices and credit notes: what they say, and which one an order needs next.
  *
  * An order by invoice is invoiced when it is placed, an order by card when it is paid. Whatever ends the claim (a refund,
- * a cancellation, a failed payment) takes the invoice back with a credit note. Orders of earlier versions keep the invoice
- * that was shown under the id of the order; their credit notes are numbered.
+ * a cancellation, a failed payment) takes the invoice back with a credit note.
  */
 import { z } from 'zod';
 import { DAY_MS } from '../../../data/schema/redis-keys.ts';
@@ -39,7 +38,7 @@ export const issuedDocument = z.object({
 export type IssuedDocument = z.infer<typeof issuedDocument>;
 
 export interface InvoiceDocument extends IssuedDocument {
-  /** `2026-000123`; the id of the order for invoices of earlier versions. */
+  /** `2026-000123` */
   number: string;
 }
 
@@ -53,24 +52,16 @@ export interface Customer {
 const isOwedOrPaid = ({ state, payment }: OrderRecord): boolean =>
   state === 'paid' || (state === 'pending' && payment === 'invoice');
 
-/** Whether an order of an earlier version had an invoice, under its own id. */
-export const hasEarlierInvoice = ({ invoicing, payment, state }: OrderRecord): boolean =>
-  invoicing !== 'numbered' && (payment === 'invoice' || state === 'paid' || state === 'refunded');
-
 /** What must be issued for an order in its state, after the documents that it has; null if nothing. */
 export function nextDocument(
   order: OrderRecord,
   issued: readonly Pick<IssuedDocument, 'kind'>[],
 ): IssuedDocument['kind'] | null {
   const last = issued.at(-1)?.kind;
-  const isInvoiced = last === undefined ? hasEarlierInvoice(order) : last === 'invoice';
-  if (isOwedOrPaid(order)) return isInvoiced ? null : 'invoice';
-  // What ended before there were numbers stays as it is.
-  if (isInvoiced) return order.invoicing === 'earlier' ? null : 'credit_note';
+  if (isOwedOrPaid(order)) return last === 'invoice' ? null : 'invoice';
+  if (last === 'invoice') return 'credit_note';
   // A refund by card can be reported before its payment; both were money that moved.
-  return last === undefined && order.state === 'refunded' && order.invoicing === 'numbered'
-    ? 'invoice'
-    : null;
+  return last === undefined && order.state === 'refunded' ? 'invoice' : null;
 }
 
 export function invoiceOf(
@@ -85,23 +76,6 @@ export function invoiceOf(
     due_at_ms: order.payment === 'invoice' ? issued_at_ms + terms.due_days * DAY_MS : null,
     buyer: buyerOf(account, billing),
     ...vatAmounts(terms, billing, order.price_minor),
-  };
-}
-
-/** The invoice that an earlier version showed for an order, with no word about VAT. */
-export function earlierInvoice(
-  order: OrderRecord,
-  account: AccountRecord,
-  terms: SalesTerms,
-): InvoiceDocument {
-  const { created_at_ms, payment, price_minor } = order;
-  return {
-    number: order.order_id,
-    ...baseOf(order, account, terms),
-    issued_at_ms: created_at_ms,
-    due_at_ms: payment === 'invoice' ? created_at_ms + terms.due_days * DAY_MS : null,
-    buyer: buyerOf(account, null),
-    ...{ vat: 'not_stated', vat_rate_bp: 0, vat_minor: 0, gross_minor: price_minor, net_minor: price_minor },
   };
 }
 

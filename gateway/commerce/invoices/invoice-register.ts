@@ -21,8 +21,6 @@ import { throwUnknownAccount } from '../validation.ts';
 import { readBilling } from './billing-details.ts';
 import {
   creditNoteOf,
-  earlierInvoice,
-  hasEarlierInvoice,
   type InvoiceDocument,
   type IssuedDocument,
   invoiceOf,
@@ -97,9 +95,7 @@ export class InvoiceRegister {
       if (kind === null) return;
       const last = issued.at(-1);
       const document =
-        kind === 'invoice'
-          ? await this.#invoiceOf(order)
-          : creditNoteOf(last ?? (await this.#earlierInvoice(order)), this.#deps.now());
+        kind === 'credit_note' && last ? creditNoteOf(last, this.#deps.now()) : await this.#invoiceOf(order);
       await this.#issue(document, issued.length);
     }
   }
@@ -124,16 +120,12 @@ export class InvoiceRegister {
     return invoiceOf(order, { account, billing }, terms, now());
   }
 
-  async #earlierInvoice(order: OrderRecord): Promise<InvoiceDocument> {
-    return earlierInvoice(order, await this.#accountOf(order), this.#deps.terms);
-  }
-
   async #accountOf({ account_id }: OrderRecord): Promise<AccountRecord> {
     const hash = await this.#deps.redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable);
     return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
   }
 
-  /** The documents with a number, oldest first. */
+  /** The documents of an order, oldest first. */
   async issuedOf(order_id: string): Promise<InvoiceDocument[]> {
     const numbers = await this.#deps.redis.hget(redisKeys.invoicesOfOrders, order_id).catch(throwUnavailable);
     return Promise.all((numbers?.split(' ') ?? []).map((number) => this.get(number)));
@@ -147,25 +139,13 @@ export class InvoiceRegister {
       .sort((a, b) => sequenceOf(a.number) - sequenceOf(b.number));
   }
 
-  /** All documents of an order, oldest first: with them the invoice that an earlier version showed. */
-  async documentsOf(order: OrderRecord): Promise<InvoiceDocument[]> {
-    const issued = await this.issuedOf(order.order_id);
-    return hasEarlierInvoice(order) ? [await this.#earlierInvoice(order), ...issued] : issued;
-  }
-
-  /** @throws {AccountError} `invoice_unknown`; `order_unknown` for a number that is no number and no order's id */
+  /** @throws {AccountError} `invoice_unknown` */
   async get(number: string): Promise<InvoiceDocument> {
     const year = NUMBER.exec(number)?.[1];
-    if (year === undefined) return this.#getEarlier(number);
+    if (year === undefined) throw unknownInvoice(number);
     const json = await this.#deps.redis.hget(redisKeys.invoices(year), number).catch(throwUnavailable);
     if (json === null) throw unknownInvoice(number);
     return { number, ...issuedDocument.parse(JSON.parse(json)) };
-  }
-
-  async #getEarlier(order_id: string): Promise<InvoiceDocument> {
-    const order = await this.#deps.readOrder(order_id);
-    if (!hasEarlierInvoice(order)) throw unknownInvoice(order_id);
-    return this.#earlierInvoice(order);
   }
 }
 

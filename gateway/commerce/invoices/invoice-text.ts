@@ -21,14 +21,13 @@ export const moneyText = (minor: number, currency: string): string =>
 /** `19 %` from hundredths of a percent. */
 export const rateText = (basisPoints: number): string => `${basisPoints / 100} %`;
 
-/** What a customer reads beside a price. Empty where an invoice of an earlier version says nothing about VAT. */
+/** What a customer reads beside a price. */
 export function vatSentence({ vat, vat_rate_bp }: VatAmounts): string {
   return {
     charged: `VAT of ${rateText(vat_rate_bp)} is included.`,
     reverse_charge: 'Without VAT: reverse charge.',
     outside: 'Without VAT: the customer is in another country.',
     none: 'No VAT is charged.',
-    not_stated: '',
   }[vat];
 }
 
@@ -92,7 +91,6 @@ const VAT_NOTES: Readonly<Record<InvoiceDocument['vat'], readonly string[]>> = {
   ],
   outside: ['No VAT is charged: the place of supply is the country of the customer.'],
   none: ['No VAT is charged.'],
-  not_stated: [],
 };
 
 function notesOf(document: InvoiceDocument): string[] {

@@ -9,8 +9,7 @@
  * Not covered: rates of other member states (One-Stop Shop), special territories, and asking VIES whether a VAT id is in use.
  */
 
-/** `not_stated`: invoices of earlier versions said nothing about VAT. */
-export const VAT_TREATMENTS = ['charged', 'reverse_charge', 'outside', 'none', 'not_stated'] as const;
+export const VAT_TREATMENTS = ['charged', 'reverse_charge', 'outside', 'none'] as const;
 export type VatTreatment = (typeof VAT_TREATMENTS)[number];
 
 export interface VatTerms {

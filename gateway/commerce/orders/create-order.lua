@@ -26,8 +26,7 @@ elseif state == 'closed' then
   return { 'closed' }
 elseif redis.call('EXISTS', order) == 0 then
   redis.call('HSET', order, 'state', 'pending', 'pack_id', pack_id, 'pack_name', pack_name, 'credits', credits,
-    'price_minor', price_minor, 'currency', currency, 'payment', payment, 'by', by, 'created_at_ms', now_ms,
-    'invoicing', 'numbered')
+    'price_minor', price_minor, 'currency', currency, 'payment', payment, 'by', by, 'created_at_ms', now_ms)
   redis.call('ZADD', orders, now_ms, order_id)
 end
 return { 'created' }

@@ -48,8 +48,6 @@ end
 -- Decided by hand, not by reports of the payment provider; see settle-order.lua.
 redis.call('HDEL', order, 'settled')
 redis.call('HSET', order, 'state', to, to .. '_at_ms', now_ms, 'shortfall', shortfall)
--- Of an order of an earlier version: what it calls for from now on has a number; see document.ts.
-redis.call('HSETNX', order, 'invoicing', 'earlier_moved')
 if delta ~= 0 then
   balance = redis.call('HINCRBY', account, 'balance', delta)
   redis.call('HINCRBY', account, 'granted', delta)

@@ -120,8 +120,6 @@ end
 
 redis.call('HSET', order, unpack(news))
 redis.call('HSET', order, 'state', to, to .. '_at_ms', now_ms, 'shortfall', shortfall, 'settled', '1')
--- As in move-order.lua.
-redis.call('HSETNX', order, 'invoicing', 'earlier_moved')
 if state == 'paid' or to == 'paid' then
   redis.call('HINCRBY', account, 'paid', to == 'paid' and 1 or -1)
 end

@@ -1,7 +1,7 @@
 /** Who made keys and orders, for pages: stored is the id of a person, shown the address of today. */
 import type { PersonStore } from '../people/person-store.ts';
 
-/** Keys and orders with `by` as pages show it; what earlier versions stored, and persons who are gone, stay as they are. */
+/** Keys and orders with `by` as pages show it; for a person who is gone, the id stays. */
 export async function withMakers<Made extends { by: string }>(
   persons: PersonStore,
   made: readonly Made[],

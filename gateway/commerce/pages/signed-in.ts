@@ -6,7 +6,7 @@
  */
 
 import { contactOf } from '../../api/http/server/contact.ts';
-import { ownAccountOf, type PersonRecord, personIdOf } from '../people/person-store.ts';
+import { ownAccountOf, type PersonRecord } from '../people/person-store.ts';
 import { PERMISSIONS, type Role } from '../people/roles.ts';
 import { AccountError, type AccountState } from '../records.ts';
 import type { AccountService } from '../service.ts';
@@ -60,7 +60,7 @@ async function membershipOf(
 /** Returns what finds the user of a session; null if the sessions of the person were ended. */
 export function userFinder(parts: UserParts) {
   return async (session: Session): Promise<SignedInUser | null> => {
-    const person = await parts.persons.get(personIdOf(session.subject));
+    const person = await parts.persons.get(session.subject);
     if (!person || person.epoch !== session.epoch) return null;
     const membership = await currentMembership(parts, session, person);
     const base = { subject: person.person_id, email: person.email, canWrite: true };
@@ -89,9 +89,7 @@ async function currentMembership(
   session: Session,
   { person_id }: PersonRecord,
 ): Promise<Membership | null> {
-  // Sessions of earlier versions belong to the account that the person signed up for.
-  const chosen = session.account_id ?? (session.subject === person_id ? null : session.subject);
-  if (chosen !== null) return membershipOf(parts, person_id, chosen);
+  if (session.account_id !== null) return membershipOf(parts, person_id, session.account_id);
   const [first = null] = await membershipsOf(parts, person_id);
   if (first) await parts.sessions.setAccount(session, first.account_id);
   return first;

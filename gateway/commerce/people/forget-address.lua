@@ -1,7 +1,7 @@
 -- Deletes the e-mail index entry of a person.
 --
 -- KEYS
---   1 email  string: id of a person, or of the account that the person signed up for
+--   1 email  string: id of a person
 -- ARGV
 --   1 id
 -- Returns 1 if it was deleted, 0 if it is missing or belongs to somebody else

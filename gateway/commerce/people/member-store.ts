@@ -5,7 +5,7 @@
  *   lost a role can do nothing more with a form that is still open, an invitation that is still in the mail, or an offer.
  * - An invitation is valid while the member who sent it is the owner; an offer of the ownership too, and while the other
  *   is a member.
- * - An account of an earlier version has no list of members: the person who signed up becomes its owner at the first look.
+ * - The person who signs up becomes the owner, by the script that creates the account.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -26,10 +26,9 @@ import {
   type OwnershipOffer,
   offerFrom,
 } from './member-records.ts';
-import { founderOf, type PersonStore } from './person-store.ts';
+import type { PersonStore } from './person-store.ts';
 import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
 
-const ENSURE_OWNER = readScript(import.meta.url, 'ensure-owner.lua', 2);
 const INVITE = readScript(import.meta.url, 'invite-member.lua', 3);
 const WITHDRAW = readScript(import.meta.url, 'withdraw-invitation.lua', 2);
 const ACCEPT = readScript(import.meta.url, 'accept-invitation.lua', 3);
@@ -67,13 +66,10 @@ export class MemberStore {
 
   /** The role of a person now; null for somebody who is not a member. */
   async roleOf(account_id: string, person_id: string): Promise<Role | null> {
-    const read = () =>
-      this.#deps.redis.hget(redisKeys.members(account_id), `${person_id}:role`).catch(throwUnavailable);
-    const role = await read();
-    if (isRole(role)) return role;
-    if (person_id !== founderOf(account_id) || !(await this.#ensureOwner(account_id))) return null;
-    const made = await read();
-    return isRole(made) ? made : null;
+    const role = await this.#deps.redis
+      .hget(redisKeys.members(account_id), `${person_id}:role`)
+      .catch(throwUnavailable);
+    return isRole(role) ? role : null;
   }
 
   /** The owner first, then by the time at which they were added. */
@@ -110,7 +106,7 @@ export class MemberStore {
     const address = validateEmail(email);
     const invitation_id = `inv_${randomId(ID_LENGTH, this.#deps.random)}`;
     const now_ms = this.#deps.now();
-    await this.#change(account_id, INVITE, [
+    await this.#change(INVITE, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
     ]);
@@ -127,13 +123,13 @@ export class MemberStore {
   /** @throws {AccountError} `member_refused` */
   async withdraw(account_id: string, invitation_id: string, by: string): Promise<void> {
     const names = [redisKeys.members(account_id), redisKeys.invitations(account_id)];
-    await this.#change(account_id, WITHDRAW, [...names, invitation_id, by]);
+    await this.#change(WITHDRAW, [...names, invitation_id, by]);
   }
 
   /** Makes the person a member. Whether it is the invited one is for the caller to check. @throws {AccountError} `member_refused` */
   async accept(account_id: string, invitation_id: string, person_id: string): Promise<void> {
     await this.#persons.addAccount(person_id, account_id);
-    await this.#change(account_id, ACCEPT, [
+    await this.#change(ACCEPT, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[this.#deps.now(), invitation_id, person_id],
     ]);
@@ -144,12 +140,12 @@ export class MemberStore {
     account_id: string,
     { person_id, role, by }: { person_id: string; role: GivenRole; by: string },
   ): Promise<void> {
-    await this.#change(account_id, SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
+    await this.#change(SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
   }
 
   /** Removes a member: by the owner, or by the member. @throws {AccountError} `member_refused` */
   async remove(account_id: string, { person_id, by }: { person_id: string; by: string }): Promise<void> {
-    await this.#change(account_id, REMOVE, [redisKeys.members(account_id), person_id, by]);
+    await this.#change(REMOVE, [redisKeys.members(account_id), person_id, by]);
     await this.#persons.removeAccount(person_id, account_id);
   }
 
@@ -157,12 +153,12 @@ export class MemberStore {
   async offerOwnership(account_id: string, { to, by }: { to: string; by: string }): Promise<void> {
     const until_ms = this.#deps.now() + OFFER_TTL_MS;
     const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
-    await this.#change(account_id, OFFER, [...names, to, by, until_ms]);
+    await this.#change(OFFER, [...names, to, by, until_ms]);
   }
 
   /** Withdraws or declines the offer: by either side. @throws {AccountError} `member_refused` */
   async endOffer(account_id: string, by: string): Promise<void> {
-    await this.#change(account_id, END_OFFER, [redisKeys.members(account_id), by]);
+    await this.#change(END_OFFER, [redisKeys.members(account_id), by]);
   }
 
   /**
@@ -175,32 +171,17 @@ export class MemberStore {
   ): Promise<void> {
     const { redis, now } = this.#deps;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    await this.#change(account_id, ACCEPT_OFFER, [
+    await this.#change(ACCEPT_OFFER, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now(), person_id, email, FORMER_OWNER],
     ]);
   }
 
-  async #facts(account_id: string): Promise<Record<string, string>> {
-    const key = redisKeys.members(account_id);
-    const facts = await this.#deps.redis.hgetall(key).catch(throwUnavailable);
-    if (Object.keys(facts).length > 0 || !(await this.#ensureOwner(account_id))) return facts;
-    return this.#deps.redis.hgetall(key).catch(throwUnavailable);
+  #facts(account_id: string): Promise<Record<string, string>> {
+    return this.#deps.redis.hgetall(redisKeys.members(account_id)).catch(throwUnavailable);
   }
 
-  /** Whether the account has a list of members now. */
-  async #ensureOwner(account_id: string): Promise<boolean> {
-    const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
-    const [result] = await this.#run(ENSURE_OWNER, [...names, founderOf(account_id)]);
-    return result === 'kept';
-  }
-
-  async #change(
-    account_id: string,
-    script: Parameters<RunScript>[0],
-    values: Parameters<RunScript>[1],
-  ): Promise<void> {
-    await this.#ensureOwner(account_id);
+  async #change(script: Parameters<RunScript>[0], values: Parameters<RunScript>[1]): Promise<void> {
     const [result] = await this.#run(script, values);
     if (result !== 'done')
       throw new AccountError('member_refused', REFUSALS[String(result)] ?? 'This is not possible.');

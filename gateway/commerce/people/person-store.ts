@@ -1,9 +1,8 @@
 /**
  * Persons: who signs in to the account area (realm `account`), with address, name and password.
  *
- * The person `per_X` signed up for the account `acc_X`; somebody who was invited has no account of that name. Before there
- * were persons, an account had the address and the credentials of its holder. Such a person is made at the first look, once,
- * from what the account holds; an erased person leaves a mark so that this does not happen again.
+ * The person `per_X` signed up for the account `acc_X`; somebody who was invited has no account of that name. An erased
+ * person leaves a mark, so that no late write makes the person again.
  *
  * A person who has a password can sign in: it is only ever set by whoever reads the mails of the address.
  */
@@ -20,7 +19,7 @@ import {
 import type { LoginRecord } from '../sign-in/sign-in.ts';
 import { validateEmail } from '../validation.ts';
 
-const IMPORT = readScript(import.meta.url, 'import-person.lua', 2);
+const CREATE = readScript(import.meta.url, 'create-person.lua', 2);
 const SET_PASSWORD = readScript(import.meta.url, 'set-password.lua', 1);
 const CHANGE_EMAIL = readScript(import.meta.url, 'change-email.lua', 1);
 const RENAME = readScript(import.meta.url, 'rename-person.lua', 1);
@@ -45,10 +44,6 @@ export const founderOf = (account_id: string): string => `per_${account_id.repla
 /** The account that a person has, or would have, signed up for. */
 export const ownAccountOf = (person_id: string): string => `acc_${person_id.replace(/^per_/, '')}`;
 
-/** From what earlier versions stored in place of a person's id, too: the id of the account. */
-export const personIdOf = (stored: string): string =>
-  stored.startsWith('per_') ? stored : founderOf(stored);
-
 export class PersonStore {
   readonly #deps: StoreDependencies;
   readonly #run: RunScript;
@@ -60,16 +55,15 @@ export class PersonStore {
 
   /** Null for nobody, and for an erased person. */
   async get(person_id: string): Promise<PersonRecord | null> {
-    const stored = await this.#read(person_id);
-    if (Object.keys(stored).length > 0) return personFrom(person_id, stored);
-    return (await this.#import(person_id)) ? personFrom(person_id, await this.#read(person_id)) : null;
+    const stored = await this.#deps.redis.hgetall(redisKeys.person(person_id)).catch(throwUnavailable);
+    return personFrom(person_id, stored);
   }
 
   /** Null if nobody has the address. @param email in lower case */
   async findByEmail(email: string): Promise<PersonRecord | null> {
     const stored = await this.#deps.redis.get(redisKeys.email(email)).catch(throwUnavailable);
     // Read for an unknown address too, so that it costs the same commands.
-    const person = await this.get(stored === null ? 'per_nobody' : personIdOf(stored));
+    const person = await this.get(stored ?? 'per_nobody');
     return person?.email === email ? person : null;
   }
 
@@ -93,17 +87,21 @@ export class PersonStore {
     const candidate = `per_${randomId(ID_LENGTH, random)}`;
     const index = redisKeys.email(address);
     const taken = await redis.set(index, candidate, 'NX', 'GET').catch(throwUnavailable);
-    const person_id = personIdOf(taken ?? candidate);
+    const person_id = taken ?? candidate;
     const known = await this.get(person_id);
     if (known) return known;
-    await this.#create(person_id, { email: address, name });
+    await this.create(person_id, { email: address, name });
     return this.#expect(person_id);
   }
 
-  async #create(person_id: string, { email, name }: { email: string; name: string }): Promise<void> {
-    await this.#run(IMPORT, [
+  /** Makes a person who cannot sign in yet, unless the person exists or was erased. @param account_id of which the person is the owner */
+  async create(
+    person_id: string,
+    { email, name, account_id = '' }: { email: string; name: string; account_id?: string },
+  ): Promise<void> {
+    await this.#run(CREATE, [
       ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
-      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.#deps.now(), '', '0', ''],
+      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.#deps.now(), account_id],
     ]);
   }
 
@@ -138,7 +136,7 @@ export class PersonStore {
   async changeEmail(person_id: string, { from, to }: { from: string; to: string }): Promise<boolean> {
     const { redis } = this.#deps;
     const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET').catch(throwUnavailable);
-    if (reserved !== null && personIdOf(reserved) !== person_id) {
+    if (reserved !== null && reserved !== person_id) {
       // An entry whose person has another address by now is left over.
       if (await this.findByEmail(to)) return false;
       await redis.set(redisKeys.email(to), person_id).catch(throwUnavailable);
@@ -151,8 +149,7 @@ export class PersonStore {
   /** Removes the index entry of an address that the person does not have. */
   async forgetAddress(email: string, person_id: string): Promise<void> {
     if ((await this.get(person_id))?.email === email) return;
-    for (const id of [person_id, ownAccountOf(person_id)])
-      await this.#run(FORGET_ADDRESS, [redisKeys.email(email), id]);
+    await this.#run(FORGET_ADDRESS, [redisKeys.email(email), person_id]);
   }
 
   async endSessions(person_id: string): Promise<void> {
@@ -180,7 +177,6 @@ export class PersonStore {
   async erase(person_id: string): Promise<void> {
     const { redis, now } = this.#deps;
     const person = await this.get(person_id);
-    // The mark comes first: without it the person would be made again from an account of earlier versions.
     const key = redisKeys.person(person_id);
     await redis.hset(key, 'erased_at_ms', now()).catch(throwUnavailable);
     await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms').catch(throwUnavailable);
@@ -190,29 +186,6 @@ export class PersonStore {
 
   async #expect(person_id: string): Promise<PersonRecord> {
     return (await this.get(person_id)) ?? throwUnknownPerson();
-  }
-
-  #read(person_id: string): Promise<Record<string, string>> {
-    return this.#deps.redis.hgetall(redisKeys.person(person_id)).catch(throwUnavailable);
-  }
-
-  /** Makes the person who held an account of an earlier version. False if there is none. */
-  async #import(person_id: string): Promise<boolean> {
-    const { redis } = this.#deps;
-    const account_id = ownAccountOf(person_id);
-    const [account, login] = await Promise.all([
-      redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable),
-      redis.hgetall(redisKeys.login(account_id)).catch(throwUnavailable),
-    ]);
-    const { email, name = '', state, verified, erased_as, created_at_ms = '0' } = account;
-    if (!email || erased_as !== undefined) return false;
-    const canSignIn = verified === '1' || state === 'closed';
-    await this.#run(IMPORT, [
-      ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
-      ...[email, name, created_at_ms, (canSignIn && login.password) || '', login.epoch ?? '0', account_id],
-    ]);
-    await redis.del(redisKeys.login(account_id)).catch(throwUnavailable);
-    return true;
   }
 }
 

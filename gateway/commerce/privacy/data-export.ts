@@ -99,7 +99,7 @@ export function listAccountData(
     }),
     list('invoices', 'Invoices and credit notes, by order, the newest order first.', async function* () {
       for (const order of await accounts.orders.list(account_id))
-        yield* await accounts.orders.invoices.documentsOf(order);
+        yield* await accounts.orders.invoices.issuedOf(order.order_id);
     }),
     list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
       each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily)),

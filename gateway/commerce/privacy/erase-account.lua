@@ -4,20 +4,18 @@
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
---   3 login    hash, of earlier versions
---   4 alert    hash
---   5 members  hash
---   6 invitations  hash
---   7 spending, 8 change_alerts  hashes
---   9 used     zset
---   10 billing  hash
+--   3 alert    hash
+--   4 members  hash
+--   5 invitations  hash
+--   6 spending, 7 change_alerts  hashes
+--   8 used     zset
+--   9 billing  hash
 -- ARGV
 --   1 now_ms
 --   2 opaque  id that replaces the person
 -- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
-local account, keys, login, alert, members, invitations = unpack(KEYS)
-local spending, change_alerts, used, billing = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local account, keys, alert, members, invitations, spending, change_alerts, used, billing = unpack(KEYS)
 local now_ms, opaque = ARGV[1], ARGV[2]
 
 local facts = redis.call('HMGET', account, 'state', 'erased_as')
@@ -29,7 +27,7 @@ elseif facts[2] then
   return { 'unchanged', facts[2] }
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
-redis.call('DEL', login, alert, members, invitations, spending, change_alerts, used, billing)
+redis.call('DEL', alert, members, invitations, spending, change_alerts, used, billing)
 local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
   if personal[string.match(field, ':(.*)$')] then

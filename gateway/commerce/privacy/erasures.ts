@@ -33,7 +33,7 @@ import { SecondFactorStore } from '../sign-in/second-factor.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'erase-account.lua', 10);
+const ERASE = readScript(import.meta.url, 'erase-account.lua', 9);
 
 const ID_LENGTH = 16;
 const BY = 'system';
@@ -79,7 +79,7 @@ export class Erasures {
       redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)).catch(throwUnavailable),
       redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable),
     ]);
-    const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(account_id, request_id)));
+    const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(request_id)));
     return {
       addresses: erased_as === null ? 1 : 0,
       names: account.name === '' ? 0 : 1,
@@ -93,11 +93,9 @@ export class Erasures {
     };
   }
 
-  /** Whether there is a file of this request, or what an earlier version stored. */
-  async hasExport(account_id: string, request_id: string): Promise<boolean> {
-    const { redis, exports } = this.#deps;
-    if ((await exports.size(request_id)) !== null) return true;
-    return (await redis.exists(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable)) === 1;
+  /** Whether there is a file of this request. */
+  async hasExport(request_id: string): Promise<boolean> {
+    return (await this.#deps.exports.size(request_id)) !== null;
   }
 
   /** One sentence: what an erasure of the account would do now. */
@@ -148,11 +146,10 @@ export class Erasures {
   }
 
   async #deleteExports(account_id: string): Promise<void> {
-    const { requests, redis, exports } = this.#deps;
+    const { requests, exports } = this.#deps;
     for (const { request_id, kind, status } of await requests.listOf(account_id)) {
       if (kind !== 'export') continue;
       await exports.delete(request_id);
-      await redis.del(redisKeys.exportFile(account_id, request_id)).catch(throwUnavailable);
       if (status === 'pending' || status === 'ready')
         await requests.fail(request_id, { note: 'The account was erased.', by: BY });
     }
@@ -192,7 +189,6 @@ export class Erasures {
     const [result, erased_as] = await this.#run(ERASE, [
       redisKeys.account(account_id),
       redisKeys.keys(account_id),
-      redisKeys.login(account_id),
       redisKeys.alert(account_id),
       redisKeys.members(account_id),
       redisKeys.invitations(account_id),

@@ -4,11 +4,8 @@
  * An export is prepared as a zip file and can be downloaded for seven days; the first download closes the request.
  * An erasure is only planned by `prepare`; see `Erasures`.
  */
-import { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import type { Readable } from 'node:stream';
 import { AccountError } from '../records.ts';
-import { throwUnavailable } from '../redis-access.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
 import type { PrivacyRequest } from './request-store.ts';
@@ -22,8 +19,7 @@ export interface PrivacyServiceDependencies extends DataExportDependencies, Eras
 
 export interface ExportDownload {
   content: Readable;
-  /** Null for an export of an earlier version, which is one JSON file. */
-  size_bytes: number | null;
+  size_bytes: number;
 }
 
 export class PrivacyService {
@@ -74,22 +70,16 @@ export class PrivacyService {
     return found;
   }
 
-  async #open({ account_id, request_id }: PrivacyRequest): Promise<ExportDownload | null> {
-    const { redis, exports } = this.#deps;
+  async #open({ request_id }: PrivacyRequest): Promise<ExportDownload | null> {
+    const { exports } = this.#deps;
     const size_bytes = await exports.size(request_id);
-    if (size_bytes !== null) return { content: exports.read(request_id), size_bytes };
-    // As an earlier version stored it: gzipped JSON.
-    const stored = await redis
-      .getBuffer(redisKeys.exportFile(account_id, request_id))
-      .catch(throwUnavailable);
-    return stored && { content: Readable.from([stored]).pipe(createGunzip()), size_bytes: null };
+    return size_bytes === null ? null : { content: exports.read(request_id), size_bytes };
   }
 
   /** Whether the export can still be downloaded. */
   async hasExport(request: PrivacyRequest): Promise<boolean> {
     if (!this.#isKept(request)) return false;
-    const { account_id, request_id } = request;
-    return this.#erasures.hasExport(account_id, request_id);
+    return this.#erasures.hasExport(request.request_id);
   }
 
   #isKept({ kind, status, ready_at_ms }: PrivacyRequest): boolean {

@@ -19,7 +19,7 @@ local FIRST_DELAY_MS = 1000
 
 local facts = redis.call('HMGET', throttle, 'failures', 'last_ms', 'since_ms')
 local failures, last_ms = tonumber(facts[1] or 0), tonumber(facts[2] or 0)
-local since_ms = tonumber(facts[3] or facts[2] or now_ms)
+local since_ms = tonumber(facts[3] or now_ms)
 local forgotten = math.min(math.max(math.floor((now_ms - since_ms) / decay_ms), 0), failures)
 failures = failures - forgotten
 since_ms = since_ms + forgotten * decay_ms

@@ -65,7 +65,7 @@ describe('creating an account', () => {
   });
 
   it('completes an account after a crash between its e-mail index and its hash', async () => {
-    await world.redis.set(redisKeys.email('ann@example.org'), 'acc_halfway');
+    await world.redis.set(redisKeys.email('ann@example.org'), 'per_halfway');
     expect(await codeOf(world.store.findByEmail('ann@example.org'))).toBe('account_unknown');
     const account = await world.store.create({ email: 'ann@example.org', credits: 10, by });
     expect(account.account_id).toBe('acc_halfway');

@@ -1,9 +1,9 @@
-/** What invoices and credit notes say: VAT, parties, amounts, orders of earlier versions, and the PDF. */
+/** What invoices and credit notes say: VAT, parties, amounts, and the PDF. */
 import fc from 'fast-check';
 import { extractText, getDocumentProxy, getMeta } from 'unpdf';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../../data/runtime/settings.ts';
-import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import {
   BillingStore,
@@ -53,8 +53,8 @@ beforeEach(async () => {
   ({ account_id } = await store.create({ email: 'ann@example.org', name: 'Ann', by: 'test' }));
 });
 
-const documentsOf = async (order_id: string): Promise<InvoiceDocument[]> =>
-  store.orders.invoices.documentsOf(await store.orders.get(order_id));
+const documentsOf = (order_id: string): Promise<InvoiceDocument[]> =>
+  store.orders.invoices.issuedOf(order_id);
 
 describe('VAT', () => {
   const german = { country: 'DE', vat_rate_bp: 1900 };
@@ -187,59 +187,6 @@ describe('documents', () => {
       ['invoice', 500],
       ['credit_note', -500],
     ]);
-  });
-});
-
-describe('orders of earlier versions', () => {
-  /** As the version before invoices wrote it. */
-  async function writeEarlier(order_id: string, state: string, payment = 'invoice'): Promise<void> {
-    const created_at_ms = world.clock.ms - DAY_MS;
-    await world.redis.set(redisKeys.orderAccount(order_id), account_id);
-    await world.redis.hset(redisKeys.order(account_id, order_id), {
-      ...{ state, pack_id: 'small', pack_name: 'Small', credits: '100', price_minor: '500', currency: 'EUR' },
-      ...{ payment, by: '', created_at_ms: String(created_at_ms), [`${state}_at_ms`]: String(created_at_ms) },
-    });
-    await world.redis.zadd(redisKeys.accountOrders(account_id), created_at_ms, order_id);
-    await world.redis.zadd(redisKeys.orders, created_at_ms, order_id);
-  }
-
-  it('keep the invoice under the id of the order, without VAT, and take no number when paid', async () => {
-    await writeEarlier('ord_a', 'pending');
-    await store.orders.move('ord_a', 'paid');
-    const [invoice, ...more] = await documentsOf('ord_a');
-    expect([more, await store.orders.invoices.issuedOf('ord_a')]).toEqual([[], []]);
-    expect(invoice).toMatchObject({
-      ...{ number: 'ord_a', kind: 'invoice', vat: 'not_stated', gross_minor: 500, vat_minor: 0 },
-      issued_at_ms: world.clock.ms - DAY_MS,
-    });
-    expect(await store.orders.invoices.get('ord_a')).toEqual(invoice);
-  });
-
-  it('get a numbered credit note that names it when refunded or cancelled now, and none for the past', async () => {
-    for (const [id, state, to] of [
-      ['ord_b', 'paid', 'refunded'],
-      ['ord_c', 'pending', 'cancelled'],
-      ['ord_d', 'refunded', 'refunded'],
-    ] as const) {
-      await writeEarlier(id, state);
-      await store.orders.move(id, to);
-    }
-    const issued = await Promise.all(
-      ['ord_b', 'ord_c', 'ord_d'].map((id) => store.orders.invoices.issuedOf(id)),
-    );
-    expect(issued).toMatchObject([
-      [{ number: '2026-000001', kind: 'credit_note', corrects: 'ord_b', gross_minor: -500 }],
-      [{ number: '2026-000002', kind: 'credit_note', corrects: 'ord_c' }],
-      [],
-    ]);
-  });
-
-  it('by card have none before they are paid', async () => {
-    await writeEarlier('ord_e', 'pending', 'stripe');
-    expect(await documentsOf('ord_e')).toEqual([]);
-    await expect(store.orders.invoices.get('ord_e')).rejects.toMatchObject({ code: 'invoice_unknown' });
-    await store.orders.settle('ord_e', { kind: 'paid', session_id: 'cs_1', payment_id: 'pi_1' });
-    expect(await documentsOf('ord_e')).toMatchObject([{ number: 'ord_e', due_at_ms: null }]);
   });
 });
 

@@ -154,7 +154,6 @@ describe('orders', () => {
       created_at_ms: world.clock.ms,
       moved_at_ms: world.clock.ms,
       shortfall: 0,
-      invoicing: 'numbered',
     });
     expect((await world.store.get(account_id)).credits.balance).toBe(0);
   });

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { KNOWN_FOR_MS, KnownBrowsers } from '../../../gateway/commerce/sign-in/known-browsers.ts';
 import { PasswordHasher } from '../../../gateway/commerce/sign-in/passwords.ts';
 import {
@@ -216,12 +215,4 @@ describe('a known browser', () => {
       browser: null,
     });
   });
-});
-
-it('a counter of an earlier version goes on where it was', async () => {
-  const key = redisKeys.throttle('test-address', '192.0.2.1');
-  await client.hset(key, { failures: PER_ADDRESS.free_attempts + 3, last_ms: clock.ms });
-  expect(await attempt({ email: VICTIM })).toEqual({ kind: 'throttled', wait_s: 8 });
-  clock.ms += 8_000;
-  expect(await kindOf({ email: VICTIM })).toBe('rejected');
 });

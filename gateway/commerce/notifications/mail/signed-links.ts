@@ -15,11 +15,10 @@ const SECRET_BYTES = 32;
 const ID_BYTES = 24;
 const TOKEN = /^([A-Za-z0-9_-]{32})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
 
-/** `account_id` is the id of a person; links of earlier versions have that of the account that the person signed up for. */
 const PAYLOADS = {
   'sign-up': z.object({ email: z.string(), name: z.string() }),
-  reset: z.object({ account_id: z.string(), epoch: z.string() }),
-  'sign-in': z.object({ account_id: z.string(), epoch: z.string() }),
+  reset: z.object({ person_id: z.string(), epoch: z.string() }),
+  'sign-in': z.object({ person_id: z.string(), epoch: z.string() }),
   'email-change': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
   'email-undo': z.object({ person_id: z.string(), from: z.string(), to: z.string() }),
   invitation: z.object({ account_id: z.string(), invitation_id: z.string() }),
@@ -80,11 +79,9 @@ const keyOf = (id: string): string => redisKeys.link(createHash('sha256').update
 
 const sealingKeyOf = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
 
-/** Earlier versions stored the facts as they are. */
 interface StoredLink {
   purpose: string;
-  sealed?: string;
-  facts?: unknown;
+  sealed: string;
 }
 
 function parsePayload<P extends LinkPurpose>(
@@ -95,9 +92,6 @@ function parsePayload<P extends LinkPurpose>(
   if (text === null) return null;
   const stored = JSON.parse(text) as StoredLink;
   if (stored.purpose !== purpose) return null;
-  const { sealed } = stored;
-  const facts: unknown = sealed === undefined ? stored.facts : JSON.parse(openText(sealingKeyOf(id), sealed));
-  // A link of an earlier version may lack facts; then it is invalid.
-  const parsed = PAYLOADS[purpose].safeParse(facts);
-  return parsed.success ? (parsed.data as LinkPayload<P>) : null;
+  const facts: unknown = JSON.parse(openText(sealingKeyOf(id), stored.sealed));
+  return PAYLOADS[purpose].parse(facts) as LinkPayload<P>;
 }

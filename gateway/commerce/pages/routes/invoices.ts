@@ -37,7 +37,7 @@ export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): 
   /** Leads to the latest invoice of an order, which is issued with a card payment only when that has arrived. */
   scope.get('/orders/:order_id/invoice', async (request, reply) => {
     const order = await findOwnOrder(context, request);
-    const documents = await orders.invoices.documentsOf(order);
+    const documents = await orders.invoices.issuedOf(order.order_id);
     const invoice = documents.findLast(({ kind }) => kind === 'invoice');
     if (invoice) return redirectWithFlash(context, reply, documentPath(invoice.number));
     const notice = 'There is no invoice of this order: it is issued when the payment has arrived.';

@@ -44,7 +44,7 @@ interface OrderPage {
   order: OrderRecord;
   path: string;
   documents: DocumentLink[];
-  /** Whether the price contains VAT; empty for orders of earlier versions. */
+  /** Whether the price contains VAT. */
   vat: string;
   /** When the invoice is due; null where it is paid or by card. */
   due_at_ms: number | null;
@@ -93,7 +93,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
         (await orders.list(account_id)).map(async (order) => ({
           ...order,
           path: orderPath(order.order_id),
-          documents: (await orders.invoices.documentsOf(order)).map(linkOf),
+          documents: (await orders.invoices.issuedOf(order.order_id)).map(linkOf),
         })),
       ),
     });
@@ -149,7 +149,7 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
     const found = await findOwnOrder(context, request);
     const [order = found] = await withMakers(context.persons, [found]);
     const { order_id, payment, price_minor, state } = order;
-    const documents = await context.accounts.orders.invoices.documentsOf(order);
+    const documents = await context.accounts.orders.invoices.issuedOf(order.order_id);
     const billing = await context.billing.get(order.account_id);
     const invoice = documents.findLast(({ kind }) => kind === 'invoice');
     return view(reply, 'Order', {

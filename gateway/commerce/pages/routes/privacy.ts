@@ -67,14 +67,11 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
     const file = await context.privacy.download(one);
     if (file === null)
       throw new PageError(410, 'This file is not ready yet, or has expired. Files are kept for seven days.');
-    const { content, size_bytes } = file;
-    if (size_bytes !== null) reply.header('Content-Length', size_bytes);
-    const [type, suffix] =
-      size_bytes === null ? ['application/json; charset=utf-8', 'json'] : ['application/zip', 'zip'];
     return reply
-      .header('Content-Type', type)
-      .header('Content-Disposition', `attachment; filename="almanac-${request_id}.${suffix}"`)
-      .send(content);
+      .header('Content-Length', file.size_bytes)
+      .header('Content-Type', 'application/zip')
+      .header('Content-Disposition', `attachment; filename="almanac-${request_id}.zip"`)
+      .send(file.content);
   });
 }
 

@@ -28,6 +28,7 @@ describe('keys in Redis', () => {
       expect.stringMatching(/^key:/),
       '{global}:usage:2026-11-20',
       expect.stringMatching(/^\{p:per_\w+\}:accounts$/),
+      expect.stringMatching(/^\{p:per_\w+\}:person$/),
     ]);
   });
 
@@ -44,6 +45,7 @@ describe('keys in Redis', () => {
       account: 0,
       keys: 0,
       ledger: 0,
+      members: 0,
       minute: 120,
       debits: 180,
       day: 172_800,

@@ -1,6 +1,5 @@
 /** The account page while a data export is prepared, given up, ready, expired and erased. */
 import { readdir } from 'node:fs/promises';
-import { gzipSync } from 'node:zlib';
 import { Queue } from 'bullmq';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
@@ -99,19 +98,4 @@ it('deletes the file with the account, also one that is written during the erasu
   vi.restoreAllMocks();
   expect([...(await filesOf(request_id)), ...(await filesOf(late.request_id))]).toEqual([]);
   expect((await requests.get(late.request_id)).status).toBe('failed');
-});
-
-it('still offers an export that an earlier version stored in Redis', async () => {
-  const { account_id, visitor } = await harness.customer();
-  const { requests } = harness.context;
-  const { request_id } = await requests.open(account_id, 'export');
-  await requests.markReady(request_id, '14 bytes of JSON, kept for seven days');
-  const text = JSON.stringify({ account: { account_id } });
-  await harness.redis.set(redisKeys.exportFile(account_id, request_id), gzipSync(text), 'PX', 7 * DAY_MS);
-  const path = `/account/data/${request_id}/download`;
-  expect((await visitor.get('/account/data')).html).toContain(`href="${path}"`);
-  const file = await visitor.get(path);
-  expect(JSON.parse(file.html)).toEqual({ account: { account_id } });
-  expect(String(file.headers['content-disposition'])).toContain('.json"');
-  expect((await requests.get(request_id)).status).toBe('done');
 });

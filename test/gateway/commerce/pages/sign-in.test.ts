@@ -1,7 +1,4 @@
-/** Sign-up, address confirmation, sign-in and password reset, on every kind of Redis. */
-import { createHash } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { type Page, tokenOf, wordsOf } from '../../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import { type AccountPagesHarness, PASSWORD } from './harness.ts';
@@ -11,17 +8,6 @@ let harness: AccountPagesHarness;
 /** A page without its CSRF token and e-mail address. */
 const withoutVariables = (page: Page, email: string): string =>
   page.html.replaceAll(/(name="_(?:csrf|idempotency)" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
-
-/** Replaces what is stored for a mailed link. */
-async function rewriteLink(link: string, stored: object): Promise<void> {
-  const key = redisKeys.link(
-    createHash('sha256')
-      .update(link.split(/[/.]/).at(-3) ?? '')
-      .digest('hex'),
-  );
-  expect(await harness.redis.exists(key)).toBe(1);
-  await harness.redis.set(key, JSON.stringify(stored), 'KEEPTTL');
-}
 
 describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   useDeployment(open, { FREE_GRANT: '1234' }, (opened) => {
@@ -112,26 +98,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
       expect((await harness.signIn(harness.visitor(), email, stolen)).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
-    });
-
-    it('ignores the password of a link and of a job that an earlier version left', async () => {
-      const stolen = 'password of mallory';
-      const old = async (email: string) => ({
-        ...{ email, name: 'Ann', password: await harness.context.passwords.hash(stolen) },
-      });
-      const linked = await harness.signUp(harness.visitor(), 'old-link@example.org');
-      await rewriteLink(linked, { purpose: 'sign-up', facts: await old('old-link@example.org') });
-      const mail = harness.mailbox.next('old-job@example.org');
-      await harness.handlers['sign-up'](await old('old-job@example.org'));
-      for (const [email, link] of [
-        ['old-link@example.org', linked],
-        ['old-job@example.org', harness.pathOf((await mail).link)],
-      ] as const) {
-        expect((await harness.visitor().submit(link, link, {})).status).toBe(422);
-        expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
-        expect((await harness.signIn(harness.visitor(), email, stolen)).status).toBe(401);
-        expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
-      }
     });
 
     it('rejects an invalid address and keeps what was typed', async () => {
@@ -416,14 +382,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.visitor().get(link)).status).toBe(410);
       expect((await forcePassword(link)).status).toBe(410);
       expect((await harness.signIn(harness.visitor(), email, 'quite another one')).status).toBe(303);
-    });
-
-    it('takes no link of an earlier version, which knows no state of the account', async () => {
-      const { email, account_id } = await harness.customer();
-      const link = await resetLink(email);
-      await rewriteLink(link, { purpose: 'reset', facts: { account_id } });
-      expect((await harness.visitor().get(link)).status).toBe(410);
-      expect((await forcePassword(link)).status).toBe(410);
     });
 
     it('hashes nothing for a made-up link, and little for a real one', async () => {
