@@ -41,6 +41,7 @@
  *
  *   {p:PID}:person            hash    email, name, password (hashed), epoch (raised to end every session), created_at_ms; or
  *                                     erased_at_ms alone
+ *   {p:PID}:outbox            hash    address-changed:<epoch> -> JSON: from, to, canUndo: an event whose mails are not queued yet
  *   {p:PID}:accounts          set     ids of the accounts of which the person may be a member; their members decide
  *
  * Without that tag: immutable facts and indexes, whose writes are idempotent:
@@ -81,6 +82,7 @@
  *   {alerts}:deliveries       hash    <alert id>.<mail or webhook> -> JSON: alerts to operators that are to be delivered
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
+ *   outbox                    zset    person ids by when an event may last have been written for them
  *   webhooks                  zset    account ids that have, or had, webhooks
  *   link:SHA256               string  JSON: purpose and encrypted facts of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
@@ -163,6 +165,7 @@ export const redisKeys = {
   toldOf: (accountId: string, edition: string) => `${tag(accountId)}:told:${encodeURIComponent(edition)}`,
 
   person: (personId: string) => `${personTag(personId)}:person`,
+  personOutbox: (personId: string) => `${personTag(personId)}:outbox`,
   personAccounts: (personId: string) => `${personTag(personId)}:accounts`,
 
   key: (keyId: string) => `key:${encodeURIComponent(keyId)}`,
@@ -203,6 +206,7 @@ export const redisKeys = {
   alertWatcher: '{alerts}:watcher',
   alertTurns: '{alerts}:turns',
   alertNoted: '{alerts}:noted',
+  outbox: 'outbox',
   webhookAccounts: 'webhooks',
   link: (digest: string) => `link:${digest}`,
   linkSecret: 'secret:links',

@@ -27,6 +27,7 @@ import { SignedLinks } from './notifications/mail/signed-links.ts';
 import { ExpiringKeys } from './notifications/notices/expiring-keys.ts';
 import { Notices } from './notifications/notices/notices.ts';
 import { OperatorAlerts } from './notifications/operator-alerts/operator-alerts.ts';
+import { Outbox } from './notifications/outbox.ts';
 import { openWebhooks, type Webhooks } from './notifications/webhooks/webhooks.ts';
 import { readPacks } from './orders/order-store.ts';
 import { createStripePayment, type StripePayment } from './orders/stripe.ts';
@@ -133,7 +134,8 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const parties = { accounts, persons, links, mailer, jobs };
   const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
   const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
-  const emailChanges = new EmailChanges({ accounts, persons, members, links, mailer, jobs, publicUrl });
+  const outbox = new Outbox(store);
+  const emailChanges = new EmailChanges({ ...parties, members, outbox, publicUrl });
   const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   stops.push(() => operatorAlerts.close());

@@ -137,6 +137,7 @@ const RETURNING: Jobs = {
   'key-expires': { account_id: 'acc_1', key_id: 'key_1', person_id: 'per_1', days: 7 },
   prepare: { request_id: 'req_1' },
   erasure: { request_id: 'req_1' },
+  'email-changed': { person_id: 'per_1' },
 };
 /** Kinds that name one, and so can only be dismissed. */
 const NAMING: Jobs = {
@@ -144,7 +145,6 @@ const NAMING: Jobs = {
   reset: { email: 'bo@example.org' },
   'sign-in-link': { email: 'bo@example.org' },
   'email-change': { person_id: 'per_1', email: 'bo@example.org' },
-  'email-changed': { person_id: 'per_1', from: 'bo@example.org', to: 'bo@example.net', canUndo: true },
   'address-changed': {
     ...{ email: 'bo@example.net', person_id: 'per_1', canUndo: true },
     ...{ from: 'bo@example.org', to: 'bo@example.net' },

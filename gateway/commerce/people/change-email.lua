@@ -1,14 +1,16 @@
--- Changes the address of a person, and ends all sessions and mailed links.
+-- Changes the address of a person, ends all sessions and mailed links, and writes the event that is told to both addresses.
 --
--- KEYS
+-- KEYS, both with the person's hash tag
 --   1 person  hash
+--   2 outbox  hash: <type>:<id> -> JSON of an event that is not handed over yet
 -- ARGV
 --   1 from  the address that the person has
 --   2 to    repeating it is the same change
+--   3 event JSON
 -- Returns 'changed' | 'kept' (the person has another address, or is erased)
 
-local person = KEYS[1]
-local from, to = ARGV[1], ARGV[2]
+local person, outbox = KEYS[1], KEYS[2]
+local from, to, event = ARGV[1], ARGV[2], ARGV[3]
 
 local email = redis.call('HGET', person, 'email')
 if email == to then
@@ -17,5 +19,7 @@ elseif email ~= from then
   return 'kept'
 end
 redis.call('HSET', person, 'email', to)
-redis.call('HINCRBY', person, 'epoch', 1)
+-- Each change raises the epoch, which so names the event.
+local epoch = redis.call('HINCRBY', person, 'epoch', 1)
+redis.call('HSET', outbox, 'address-changed:' .. epoch, event)
 return 'changed'

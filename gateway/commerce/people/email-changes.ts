@@ -8,6 +8,7 @@ import type { JobProducer } from '../notifications/jobs/queue.ts';
 import type { Mailer } from '../notifications/mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from '../notifications/mail/signed-links.ts';
 import * as templates from '../notifications/mail/templates.ts';
+import type { Outbox } from '../notifications/outbox.ts';
 import { validateEmail } from '../validation.ts';
 import type { MemberStore } from './member-store.ts';
 import type { PersonStore } from './person-store.ts';
@@ -22,6 +23,7 @@ export interface EmailChangeDependencies {
   links: SignedLinks;
   mailer: Mailer;
   jobs: JobProducer;
+  outbox: Outbox;
   /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
 }
@@ -62,10 +64,14 @@ export class EmailChanges {
 
   /** Uses a link up. Null if it is no longer valid. */
   async carryOut(purpose: Purpose, token: string): Promise<EmailChange | null> {
-    const { links, persons, jobs } = this.#deps;
+    const { links, persons } = this.#deps;
     const change = await this.#ifPossible(await links.redeem(purpose, token));
-    if (change === null || !(await persons.changeEmail(change.person_id, change))) return null;
-    await jobs.add('email-changed', { ...change, canUndo: purpose === 'email-change' });
+    if (change === null) return null;
+    const { person_id, from, to } = change;
+    const canUndo = purpose === 'email-change';
+    if (!(await persons.changeEmail(person_id, { from, to, canUndo }))) return null;
+    // The change has its event by now: without this job the sweep queues it.
+    await this.#queue(person_id).catch(() => {});
     return change;
   }
 
@@ -79,15 +85,32 @@ export class EmailChanges {
     return person?.email === change.from && other === null ? change : null;
   }
 
-  /** Job: lets the accounts of the person follow, and queues a mail to each address: one of them may take none any more. */
-  async follow({ person_id, from, to, canUndo }: EmailChange & { canUndo: boolean }): Promise<void> {
-    const { accounts, persons, members, jobs } = this.#deps;
-    for (const account_id of await persons.accountsOf(person_id))
-      if ((await members.roleOf(account_id, person_id)) === 'owner')
-        await accounts.changeEmail(account_id, { from, to });
-    const change = { person_id, from, to };
-    await jobs.add('address-changed', { ...change, email: to, canUndo: false });
-    await jobs.add('address-changed', { ...change, email: from, canUndo });
+  /** Queues the mails about changes that a process left behind. */
+  async queueUntold(): Promise<void> {
+    for (const person_id of await this.#deps.outbox.listPersons()) await this.#queue(person_id);
+  }
+
+  #queue(person_id: string): Promise<void> {
+    return this.#deps.jobs.add('email-changed', { person_id }, `email-changed-${person_id}`);
+  }
+
+  /**
+   * Job: lets the accounts of the person follow each change, and queues a mail to each address, once: one of them may take
+   * none any more.
+   */
+  async follow(person_id: string): Promise<void> {
+    const { accounts, persons, members, jobs, outbox } = this.#deps;
+    await outbox.handOver(person_id, async (event_id, { from, to, canUndo }) => {
+      // To the address of now: a repeated event sets none that was changed again since.
+      const person = await persons.get(person_id);
+      for (const account_id of person ? await persons.accountsOf(person_id) : [])
+        if (person && (await members.roleOf(account_id, person_id)) === 'owner')
+          await accounts.changeEmail(account_id, { from, to: person.email });
+      const change = { person_id, from, to };
+      const id = `${event_id}-${person_id}`;
+      await jobs.addOnce('address-changed', { ...change, email: to, canUndo: false }, `${id}-to`);
+      await jobs.addOnce('address-changed', { ...change, email: from, canUndo }, `${id}-from`);
+    });
   }
 
   /** Job: tells one address of the change. */

@@ -21,7 +21,7 @@ import { validateEmail } from '../validation.ts';
 
 const CREATE = readScript(import.meta.url, 'create-person.lua', 2);
 const SET_PASSWORD = readScript(import.meta.url, 'set-password.lua', 1);
-const CHANGE_EMAIL = readScript(import.meta.url, 'change-email.lua', 1);
+const CHANGE_EMAIL = readScript(import.meta.url, 'change-email.lua', 2);
 const RENAME = readScript(import.meta.url, 'rename-person.lua', 1);
 const FORGET_ADDRESS = readScript(import.meta.url, 'forget-address.lua', 1);
 
@@ -36,6 +36,13 @@ export interface PersonRecord {
   /** Hashed; null for somebody who cannot sign in yet. */
   password: string | null;
   epoch: string;
+}
+
+export interface AddressChange {
+  from: string;
+  to: string;
+  /** Whether the former address gets a link that undoes it. */
+  canUndo: boolean;
 }
 
 /** The person who signed up for an account. */
@@ -131,17 +138,22 @@ export class PersonStore {
 
   /**
    * Changes the address and ends all sessions and mailed links. False, and nothing is changed, if somebody else has the
-   * new address, or the person no longer has the former one. Repeating it is the same change.
+   * new address, or the person no longer has the former one. Repeating it is the same change. The change and the event that
+   * `Outbox` hands over are written at once.
    */
-  async changeEmail(person_id: string, { from, to }: { from: string; to: string }): Promise<boolean> {
-    const { redis } = this.#deps;
+  async changeEmail(person_id: string, change: AddressChange): Promise<boolean> {
+    const { redis, now } = this.#deps;
+    const { from, to } = change;
     const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET').catch(throwUnavailable);
     if (reserved !== null && reserved !== person_id) {
       // An entry whose person has another address by now is left over.
       if (await this.findByEmail(to)) return false;
       await redis.set(redisKeys.email(to), person_id).catch(throwUnavailable);
     }
-    const [result] = await this.#run(CHANGE_EMAIL, [redisKeys.person(person_id), from, to]);
+    // Indexed first: an index entry without an event is dropped later, an event without one would never be told.
+    await redis.zadd(redisKeys.outbox, now(), person_id).catch(throwUnavailable);
+    const names = [redisKeys.person(person_id), redisKeys.personOutbox(person_id)];
+    const [result] = await this.#run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(change)]);
     await this.forgetAddress(result === 'changed' ? from : to, person_id);
     return result === 'changed';
   }
@@ -181,6 +193,7 @@ export class PersonStore {
     await redis.hset(key, 'erased_at_ms', now()).catch(throwUnavailable);
     await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms').catch(throwUnavailable);
     await redis.del(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    await redis.del(redisKeys.personOutbox(person_id)).catch(throwUnavailable);
     if (person) await this.forgetAddress(person.email, person_id);
   }
 

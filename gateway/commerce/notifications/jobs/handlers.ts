@@ -67,7 +67,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     'sign-in-link': ({ email }) => onboarding.sendSignInLink(email),
     reset: ({ email }) => onboarding.sendResetMail(email),
     'email-change': ({ person_id, email }) => emailChanges.sendLink(person_id, email),
-    'email-changed': (change) => emailChanges.follow(change),
+    'email-changed': ({ person_id }) => emailChanges.follow(person_id),
     'address-changed': (change) => emailChanges.tell(change),
     invitation: ({ account_id, invitation_id }) => invitations.send(account_id, invitation_id),
     'ownership-offered': ({ account_id }) => invitations.sendOffer(account_id),
@@ -130,6 +130,7 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     sweep: async () => {
       await audit.recoverPending();
       await notices.queueNew();
+      await emailChanges.queueUntold();
       await privacy.deleteExpired();
       for (const { request_id } of await privacy.listUnprepared())
         await jobs.add('prepare', { request_id }, prepareJobId(request_id));

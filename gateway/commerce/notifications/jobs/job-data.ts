@@ -6,8 +6,8 @@ export interface JobData {
   reset: { email: string };
   'sign-in-link': { email: string };
   'email-change': { person_id: string; email: string };
-  /** Lets accounts follow a changed address, and queues the mails about it. */
-  'email-changed': { person_id: string; from: string; to: string; canUndo: boolean };
+  /** Lets accounts follow the changes of address in the outbox of a person, and queues the mails about them. */
+  'email-changed': { person_id: string };
   /** Tells one of the two addresses. */
   'address-changed': { email: string; person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
@@ -48,7 +48,7 @@ export const JOB_MEMBERS: {
   reset: { email: 'personal' },
   'sign-in-link': { email: 'personal' },
   'email-change': { person_id: 'kept', email: 'personal' },
-  'email-changed': { person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
+  'email-changed': { person_id: 'kept' },
   'address-changed': {
     ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
   },
@@ -73,5 +73,5 @@ export const JOB_MEMBERS: {
 /** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
 export const RETURNING: readonly JobName[] = [
   ...(['low-balance', 'spending', 'operator-alert', 'webhook-disabled'] as const),
-  ...(['key-expires', 'prepare', 'erasure'] as const),
+  ...(['key-expires', 'prepare', 'erasure', 'email-changed'] as const),
 ];

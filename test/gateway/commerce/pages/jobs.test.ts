@@ -184,4 +184,48 @@ describe('a mail server that fails', () => {
     ]);
     expect((await harness.accounts.get(account_id)).email).toBe(to);
   });
+
+  it('loses and repeats no mail about a changed address when the process ends right after the change', async () => {
+    const [from, to] = ['before@example.org', 'after@example.org'];
+    const { account_id } = await harness.accounts.create({ email: from, verified: true, by: 'test' });
+    const person_id = founderOf(account_id);
+    const outbox = redisKeys.personOutbox(person_id);
+    expect(await harness.context.persons.get(person_id)).toMatchObject({ email: from });
+    // All that a process does that is killed after the script of the change.
+    expect(await harness.context.persons.changeEmail(person_id, { from, to, canUndo: true })).toBe(true);
+    const written = await harness.redis.hgetall(outbox);
+    expect(Object.values(written).map((json) => JSON.parse(json))).toEqual([{ from, to, canUndo: true }]);
+    await harness.handlers.sweep({});
+    await expect.poll(() => smtp.mails.map((mail) => mail.to).sort()).toEqual([to, from]);
+    await expect.poll(() => harness.redis.exists(outbox)).toBe(0);
+    expect((await harness.accounts.get(account_id)).email).toBe(to);
+    const undo =
+      smtp.mails
+        .find((mail) => mail.to === from)
+        ?.link?.split('/')
+        .at(-1) ?? '';
+    expect(await harness.context.emailChanges.peek('email-undo', undo)).toMatchObject({ from: to, to: from });
+    // One that is killed after it queued the mails leaves the event, which is handed over again.
+    await harness.redis.hset(outbox, written);
+    await harness.handlers.sweep({});
+    await expect.poll(() => harness.redis.exists(outbox)).toBe(0);
+    await expect.poll(() => queue.getJobCounts('active', 'waiting')).toEqual({ active: 0, waiting: 0 });
+    expect(smtp.mails).toHaveLength(2);
+  });
+
+  it('keeps the address of an account that was changed back, though the event of the first change is repeated', async () => {
+    const [from, to] = ['there@example.org', 'back@example.org'];
+    const { account_id } = await harness.accounts.create({ email: from, verified: true, by: 'test' });
+    const person_id = founderOf(account_id);
+    const { persons, emailChanges } = harness.context;
+    expect(await persons.get(person_id)).toMatchObject({ email: from });
+    await persons.changeEmail(person_id, { from, to, canUndo: true });
+    const first = await harness.redis.hgetall(redisKeys.personOutbox(person_id));
+    await emailChanges.follow(person_id);
+    await persons.changeEmail(person_id, { from: to, to: from, canUndo: false });
+    await emailChanges.follow(person_id);
+    await harness.redis.hset(redisKeys.personOutbox(person_id), first);
+    await emailChanges.follow(person_id);
+    expect((await harness.accounts.get(account_id)).email).toBe(from);
+  });
 });
