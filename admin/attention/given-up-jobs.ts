@@ -3,6 +3,7 @@ import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given
 import { whatOf } from '../routes/given-up-jobs.ts';
 import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 
+/** Of each kind of job, so that none hides another. */
 const MAX_SHOWN = 10;
 
 export const givenUpJobs: AttentionSource = {
@@ -10,14 +11,19 @@ export const givenUpJobs: AttentionSource = {
   conditions: 'given-up-job',
   async find({ area }) {
     // The oldest: while further ones are given up, a condition among the newest would seem to end.
-    const jobs = await area.givenUpJobs.listOldest(MAX_SHOWN + 1);
-    const rest = (await area.givenUpJobs.count()) - MAX_SHOWN;
-    const more = `${counted(rest, 'more job was', 'more jobs were')} given up.`;
-    return capped(jobs.map(itemOf), MAX_SHOWN, () => more);
+    const jobs = (await area.givenUpJobs.list()).reverse();
+    const byKind = [...Map.groupBy(jobs, ({ name }) => name).values()];
+    const shown = byKind.flatMap((some) => some.slice(0, MAX_SHOWN));
+    const rest = byKind
+      .flatMap((some) => some.slice(MAX_SHOWN))
+      // What stands for the rest has the condition of the first, and undelivered alerts have none.
+      .sort((a, b) => Number(a.delivery !== null) - Number(b.delivery !== null));
+    const more = `${counted(rest.length, 'more job was', 'more jobs were')} given up.`;
+    return capped([...shown, ...rest].map(describeJob), shown.length, () => more);
   },
 };
 
-function itemOf(job: GivenUpJob): AttentionItem {
+function describeJob(job: GivenUpJob): AttentionItem {
   const { id, account_id, delivery, attempts, reason, failed_at_ms } = job;
   const whose = account_id === null ? '' : ` for ${account_id}`;
   return {

@@ -233,3 +233,22 @@ it('are told of from the oldest on, which further ones do not push out', async (
   expect([...before].filter((id) => !after.has(id))).toEqual([]);
   expect(wordsOf(await operator.get('/admin/'))).toContain('110 more jobs were given up');
 });
+
+it('of one kind hide none of another, and all are on the page of runs', async () => {
+  const operator = await service.signedIn();
+  isBroken = true;
+  for (const { id } of await queue.getFailed()) if (id) await (await queue.getJob(id))?.remove();
+  const once = { attempts: 1, removeOnFail: false };
+  for (let number = 0; number < 101; number++) {
+    const delivery = `alert${number}.mail`;
+    await queue.add('operator-alert', { delivery }, { ...once, jobId: `operator-alert-${delivery}` });
+  }
+  await expect.poll(() => queue.getFailedCount()).toBe(101);
+  await queue.add('low-balance', { account_id: 'acc_late' }, { ...once, jobId: 'low-late' });
+  await expect.poll(() => queue.getFailedCount()).toBe(102);
+  const words = wordsOf(await operator.get('/admin/'));
+  expect(words).toContain('Mail about a low balance for acc_late was given up');
+  expect(words).toContain('91 more jobs were given up');
+  const { html } = await operator.get('/admin/runs');
+  expect(new Set(html.match(/\/admin\/jobs\/[^"/]+\/retry"/g)).size).toBe(102);
+});

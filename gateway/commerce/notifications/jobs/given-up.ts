@@ -37,24 +37,11 @@ export class GivenUpJobs {
     this.#queue = openAccountQueue(redis);
   }
 
-  /** Newest first. */
-  async list(limit = 100): Promise<GivenUpJob[]> {
-    return this.#list(limit, false);
-  }
-
-  /** Oldest first: which ones they are does not change as more are given up. */
-  async listOldest(limit: number): Promise<GivenUpJob[]> {
-    return this.#list(limit, true);
-  }
-
-  async #list(limit: number, isOldestFirst: boolean): Promise<GivenUpJob[]> {
+  /** All of them, newest first; the queue bounds how many are kept. */
+  async list(): Promise<GivenUpJob[]> {
     // A job that was removed meanwhile is undefined, against its type.
-    const jobs: (Job | undefined)[] = await this.#queue.getJobs(['failed'], 0, limit - 1, isOldestFirst);
-    return jobs.flatMap((job) => (job ? [givenUpOf(job)] : []));
-  }
-
-  count(): Promise<number> {
-    return this.#queue.getFailedCount();
+    const jobs: (Job | undefined)[] = await this.#queue.getJobs(['failed'], 0, -1, false);
+    return jobs.flatMap((job) => (job ? [givenUpFrom(job)] : []));
   }
 
   async has(id: string): Promise<boolean> {
@@ -64,7 +51,7 @@ export class GivenUpJobs {
   /** Tries a job five times more. False if there is no such job, or it cannot be retried. */
   async retry(id: string): Promise<boolean> {
     const job = await this.#find(id);
-    if (!job || !givenUpOf(job).canRetry) return false;
+    if (!job || !givenUpFrom(job).canRetry) return false;
     await job.retry('failed', { resetAttemptsMade: true });
     return true;
   }
@@ -72,7 +59,7 @@ export class GivenUpJobs {
   /** Forgets a job. False if there is no such job, or it would come back by itself. */
   async dismiss(id: string): Promise<boolean> {
     const job = await this.#find(id);
-    if (!job || !givenUpOf(job).canDismiss) return false;
+    if (!job || !givenUpFrom(job).canDismiss) return false;
     await job.remove();
     return true;
   }
@@ -87,7 +74,7 @@ export class GivenUpJobs {
   }
 }
 
-/** What is left names no address. */
+/** Removes from a job the members that name people. */
 export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
 
 /** None for a kind that this version does not know. */
@@ -100,7 +87,7 @@ function keptOf(job: Job): Record<string, unknown> {
   return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
 }
 
-/** Whether a given-up job still holds all that it is about. Earlier versions kept no edition. */
+/** Whether a given-up job still holds all that it is about. */
 function isWhole(job: Job): boolean {
   const members = membersOf(job);
   return members.length > 0 && members.length === Object.keys(keptOf(job)).length;
@@ -113,7 +100,7 @@ const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 export const withoutAddresses = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(ADDRESS, '(address)');
 
-function givenUpOf(job: Job): GivenUpJob {
+function givenUpFrom(job: Job): GivenUpJob {
   const { id = '', name, attemptsMade, failedReason, timestamp, finishedOn } = job;
   const kept = keptOf(job);
   const account_id = textOf(kept.account_id);

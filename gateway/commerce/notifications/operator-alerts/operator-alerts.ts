@@ -94,7 +94,7 @@ export class OperatorAlerts {
   async deliver(delivery: string): Promise<void> {
     const text = await this.#redis.hget(redisKeys.alertDeliveries, delivery);
     if (text === null) return;
-    // Written by this version or an earlier one, in this form.
+    // Written by `sendTest` or note-conditions.lua, in this form.
     const alert = JSON.parse(text) as OperatorAlert;
     if (delivery === deliveryName(alert.id, 'mail')) await this.#sendMail(alert);
     else await this.#post(alert);
