@@ -13,7 +13,6 @@ import { runUntilStopped, type ShutdownHook, unlessStopped } from '../data/runti
 import { startChildProcess } from './process/child-process.ts';
 import { resolveRedisUrl, startFailureReason } from './process/lifecycle.ts';
 import { findPort } from './process/ports.ts';
-import { keepTickObject } from './process/tick-object.ts';
 
 /** Runs everything in one process. Resolves to the start-up banner. */
 async function startSingleProcess(
@@ -80,7 +79,6 @@ async function startWorker(): Promise<void> {
   runWorker();
 }
 
-keepTickObject();
 try {
   await (cluster.isWorker ? startWorker() : main());
 } catch (error) {

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
-import { contactOf } from '../api/http/server/contact.ts';
+import { contactOf } from '../api/http/server/service-address.ts';
 import { AccountStore } from './accounts/account-store.ts';
 import { FreeGrants } from './accounts/free-grants.ts';
 import { Onboarding } from './accounts/onboarding.ts';

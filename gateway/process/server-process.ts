@@ -12,7 +12,6 @@ import { ADMIN_ROOT } from '../../admin/plugin.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import type { ShutdownHook } from '../../data/runtime/stop-signals.ts';
-import { WARMING_CLOCK } from '../api/http/api/page-warming.ts';
 import { createMetrics, type Metrics } from '../api/http/server/metrics.ts';
 import { createRequestIds } from '../api/http/server/request.ts';
 import { localAddress, serviceAddress } from '../api/http/server/service-address.ts';
@@ -148,7 +147,6 @@ export async function startServerProcess(
     // On a port of its own, the operator area runs in another process.
     ...(settings.ADMIN_PORT === undefined && { admin }),
     account,
-    warmingClock: WARMING_CLOCK,
     ...(metrics && { metrics }),
   });
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });

@@ -5,7 +5,6 @@ import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/sparkline.ts';
 import { dateText, figureElement, momentText, shareText, yearsText } from './figures.ts';
 import { inlineMarkdown } from './markdown.ts';
-import { InliningLoader } from './template-loader.ts';
 
 /** The main navigation marks the section of a page. */
 export type Section = 'indicators' | 'countries' | 'compare' | 'topics' | 'pricing' | 'docs' | 'none';
@@ -41,7 +40,7 @@ const FILTERS = {
 
 /** @param folders with templates beside those of the site */
 export function siteEnvironment(folders: readonly string[] = []): nunjucks.Environment {
-  const environment = new nunjucks.Environment(new InliningLoader([...FOLDERS, ...folders]), {
+  const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader([...FOLDERS, ...folders]), {
     autoescape: true,
     throwOnUndefined: true,
     trimBlocks: true,

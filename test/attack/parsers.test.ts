@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { chooseEncoding } from '../../gateway/api/http/api/compression.ts';
-import { effectiveUrl } from '../../gateway/api/http/api/url-routing.ts';
+import { effectiveUrl } from '../../gateway/api/http/api/http-call.ts';
 import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
 import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import { hiddenTokens } from '../admin/harness.ts';

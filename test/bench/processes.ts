@@ -26,7 +26,7 @@ export interface Gateway extends AsyncDisposable {
   memory(): Promise<number | null>;
   /** CPU time of all its processes in ms; null without /proc. */
   cpu(): Promise<number | null>;
-  /** Waits until it has rendered its featured pages: until it used hardly any CPU time for a while. */
+  /** Waits until it used hardly any CPU time for a while: what a start puts off is done. */
   idle(): Promise<void>;
   /** Open file handles of all its processes; null without /proc. */
   handles(): Promise<number | null>;

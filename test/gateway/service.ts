@@ -11,7 +11,7 @@ import { type Logger, pino } from 'pino';
 import { Agent, request } from 'undici';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import type { WarmingClock } from '../../gateway/api/http/api/page-warming.ts';
+import type { buildApi } from '../../gateway/api/api.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/api/http/server/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/api/http/server/metrics.ts';
 import type { Metering } from '../../gateway/api/metering/metering.ts';
@@ -40,10 +40,10 @@ export interface ServiceOptions {
   log?: Logger;
   /** Stops with the service. Default: the Redis of the worker. */
   redis?: TestRedis;
+  /** Makes what is served. Default: the API and its site. */
+  build?: typeof buildApi;
   /** Default: the limits of production. */
   loadShedder?: LoadShedder;
-  /** Default: no page is rendered before it is asked for. */
-  warmingClock?: WarmingClock;
 }
 
 export interface Answer {
@@ -142,17 +142,9 @@ export class Service {
     const metrics = createMetrics({ snapshots, metering, now });
     const loadShedder = options.loadShedder ?? new LoadShedder(LOAD_LIMITS, log);
     const packs = await readPacks(settings.CURATED_DIR);
-    const { warmingClock } = options;
     const common = { settings, metering, snapshots, now, log, randomId };
-    const parts = {
-      ...common,
-      metrics,
-      loadShedder,
-      packs,
-      statusRedis: client,
-      ...(warmingClock && { warmingClock }),
-    };
-    const app = buildApp(parts);
+    const parts = { ...common, metrics, loadShedder, statusRedis: client };
+    const app = options.build?.(parts) ?? buildApp({ ...parts, packs });
     await app.listen({ port: 0, host: '127.0.0.1' });
     const accounts = new AccountStore({ redis: client, now, random: randomBytes, packs: [] });
     const stop = async (): Promise<void> => {

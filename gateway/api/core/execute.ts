@@ -27,11 +27,9 @@ import type { Snapshot } from '../snapshot/editions/snapshot.ts';
 import type { Snapshots } from '../snapshot/editions/store.ts';
 import { SnapshotUnreadable } from '../snapshot/files/objects.ts';
 import { QueryTimeout } from '../snapshot/rows/query-runner.ts';
-import { answerAnonymous } from './anonymous-call.ts';
 import type { Call, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
-import { fileAdmission, pinOf } from './leases.ts';
-import { type CallPlan, planCall, type Unplanned } from './plan-call.ts';
+import { type CallPlan, pinOf, planCall, type Unplanned } from './plan-call.ts';
 import {
   type Admitted,
   anonymous,
@@ -65,47 +63,39 @@ export class Executor {
     this.#dependencies = dependencies;
   }
 
-  /** Never throws or rejects. Returns a promise only when it has to await. */
-  execute<Rendered>(call: Call<Rendered>): Result<Rendered> | Promise<Result<Rendered>> {
+  /** Never rejects. */
+  async execute<Rendered>(call: Call<Rendered>): Promise<Result<Rendered>> {
     const snapshot = this.#dependencies.snapshots.current();
     if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
     try {
-      const result =
-        call.authorization === undefined
-          ? this.#executeAnonymous(call, snapshot)
-          : this.#executeKeyed(call, call.authorization, snapshot);
-      return result instanceof Promise ? this.#awaitResult(result, call, snapshot) : result;
+      return call.authorization === undefined
+        ? await this.#executeAnonymous(call, snapshot)
+        : await this.#executeKeyed(call, call.authorization, snapshot);
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
     }
   }
 
-  async #awaitResult<Rendered>(
-    result: Promise<Result<Rendered>>,
-    call: Call<Rendered>,
-    snapshot: Snapshot,
-  ): Promise<Result<Rendered>> {
-    try {
-      return await result;
-    } catch (error) {
-      return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
-    }
-  }
-
-  /** Most anonymous calls are synchronous; a promise would cost more than the call. */
-  #executeAnonymous<Rendered>(
-    call: Call<Rendered>,
-    snapshot: Snapshot,
-  ): Result<Rendered> | Promise<Result<Rendered>> {
-    if (call.operation.needsKey) {
-      return { kind: 'error', error: { code: 'unauthorized' }, ...anonymous(snapshot) };
-    }
+  /** Free operations, mostly answered from a cache. */
+  async #executeAnonymous<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Promise<Result<Rendered>> {
+    const { operation, route } = call;
+    if (operation.needsKey) return { kind: 'error', error: { code: 'unauthorized' }, ...anonymous(snapshot) };
     const { metering } = this.#dependencies;
-    const isPage = call.operation.tag === 'Page';
-    const verdict = isPage ? metering.admitVisitor(call.address()) : metering.admitAddress(call.address());
-    return verdict instanceof Promise
-      ? verdict.then((decided) => answerAnonymous(decided, call, snapshot))
-      : answerAnonymous(verdict, call, snapshot);
+    const isPage = operation.tag === 'Page';
+    const verdict = await (isPage
+      ? metering.admitVisitor(call.address())
+      : metering.admitAddress(call.address()));
+    if (verdict.kind === 'rate_limited') {
+      const error: ApiError = { code: 'rate_limited', retryAfter_s: verdict.retry_after_s };
+      return { kind: 'error', error, ...anonymous(snapshot) };
+    }
+    const planned = cachedAnswer(call, snapshot) ?? (await planCall(call, snapshot));
+    const about = anonymous(editionOf(planned, snapshot));
+    if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
+    if (planned.kind !== 'plan') return { ...planned, ...about };
+    if (planned.price > 0) throw new Error(`${route} has a price but does not require a key`);
+    const rendered = await call.render(await planned.produce(null), snapshot, planned.edition);
+    return { kind: 'success', rendered, ...about };
   }
 
   async #executeKeyed<Rendered>(
@@ -126,64 +116,34 @@ export class Executor {
         snapshot,
       );
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
+    const file = call.operation.isFile && isPriced(call.operation) ? { pin: pinOf(call) } : undefined;
+    const keyed: KeyedCall<Rendered> = { call, key, snapshot, used, file, repeatable: repeatableAs(call) };
     // A key that may not work, or was limited recently, is checked before any work is done for it.
     const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
-    if (call.operation.isFile && isPriced(call.operation))
-      return this.#executeFile(call, key, snapshot, isDoubtful);
-    const repeatable = repeatableAs(call);
-    let repeatOf: string | undefined;
-    if (isDoubtful || repeatable !== null) {
-      const peeked = await this.#admit(call, key, { ...PEEK, idempotency: idempotency(repeatable, '') });
-      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
-      repeatOf = peeked.repeatOf;
-    }
-    const planned = cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf));
-    const { price, rows, indicators } = planned.kind === 'plan' ? planned : FREE;
-    const edition = editionOf(planned, snapshot);
-    const verdict = await this.#admit(call, key, {
-      price,
-      rows,
-      indicators,
-      status: statusOf(planned),
-      peek: false,
-      idempotency: idempotency(repeatable, edition.id),
-    });
-    if (verdict.kind !== 'admitted') return refusal(verdict, { price }, used, edition);
-    const { repeatOf: first = edition.id } = verdict;
-    // A repeat may have been recognised only now, after a plan of another edition.
-    const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
-    return this.#answer(call, snapshot, key, answering, verdict);
+    if (!isDoubtful && keyed.repeatable === null && (file?.pin ?? null) === null)
+      return this.#charge(keyed, {});
+    const peek = { ...PEEK, idempotency: idempotency(keyed.repeatable, ''), file };
+    const peeked = await this.#admit(call, key, peek);
+    return peeked.kind === 'admitted' ? this.#charge(keyed, peeked) : refusal(peeked, PEEK, used, snapshot);
   }
 
   /**
-   * A file is paid by lease, and answered from the edition of its pin. A pin is given up when its edition has no such file
-   * any more, or when no lease covers the call: then the served edition answers.
+   * Plans, charges and answers. A whole file is answered from the edition of its pin, which is given up when that edition
+   * has no such file any more, or when no lease covers the call: then the served edition answers.
+   * @param peeked the editions of an earlier call that this one repeats, and of the pin.
    */
-  async #executeFile<Rendered>(
-    call: Call<Rendered>,
-    key: ApiKey,
-    snapshot: Snapshot,
-    isDoubtful: boolean,
+  async #charge<Rendered>(
+    { call, key, snapshot, used, file, repeatable }: KeyedCall<Rendered>,
+    { repeatOf, pinned: pin }: Pick<Admitted, 'repeatOf' | 'pinned'>,
   ): Promise<Result<Rendered>> {
-    const { contact } = this.#dependencies;
-    const used = { key, source: call, contact };
-    const repeatable = repeatableAs(call);
-    const pin = pinOf(call);
-    let repeatOf: string | undefined;
-    let pinned: string | undefined;
-    if (isDoubtful || repeatable !== null || pin !== null) {
-      const peek = { ...PEEK, idempotency: idempotency(repeatable, ''), file: { pin } };
-      const peeked = await this.#admit(call, key, peek);
-      if (peeked.kind !== 'admitted') return refusal(peeked, PEEK, used, snapshot);
-      repeatOf = peeked.repeatOf;
-      if (peeked.pinned !== snapshot.id && repeatOf === undefined) pinned = peeked.pinned;
-    }
+    let pinned = repeatOf === undefined && pin !== snapshot.id ? pin : undefined;
     for (; ; pinned = undefined) {
-      const planned = await this.#planSafely(call, snapshot, repeatOf ?? pinned);
+      const planned =
+        cachedAnswer(call, snapshot) ?? (await this.#planSafely(call, snapshot, repeatOf ?? pinned));
       if (pinned !== undefined && isGone(planned)) continue;
-      const { price, rows, indicators, lease } = planned.kind === 'plan' ? planned : NO_FILE;
+      const { price, rows, indicators, lease } = planned.kind === 'plan' ? planned : FREE;
       const edition = editionOf(planned, snapshot);
-      const follows = pinned !== undefined;
+      const terms = { edition: edition.id, follows: pinned !== undefined };
       const verdict = await this.#admit(call, key, {
         price,
         rows,
@@ -191,22 +151,25 @@ export class Executor {
         status: statusOf(planned),
         peek: false,
         idempotency: idempotency(repeatable, edition.id),
-        file: lease && fileAdmission(pin, lease, { edition: edition.id, follows }),
+        file: file && lease && { ...file, lease: { ...lease, ...terms } },
       });
       if (verdict.kind === 'lease_over') continue;
       if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, used, edition);
-      return this.#answer(call, snapshot, key, planned, verdict);
+      const { repeatOf: first = edition.id } = verdict;
+      // A repeat may have been recognised only now, after a plan of another edition.
+      const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
+      return this.#answer(call, snapshot, key, answering, verdict);
     }
   }
 
   /** What was admitted. */
-  #answer<Rendered>(
+  async #answer<Rendered>(
     call: Call<Rendered>,
     snapshot: Snapshot,
     key: ApiKey,
     planned: CallPlan | Unplanned | Cached<Rendered>,
     verdict: Admitted,
-  ): Result<Rendered> | Promise<Result<Rendered>> {
+  ): Promise<Result<Rendered>> {
     const edition = editionOf(planned, snapshot);
     const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
@@ -304,8 +267,7 @@ export class Executor {
 const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreadable] as const;
 
 const NO_CHARGE = { price: 0, rows: 0 } as const;
-const FREE = { ...NO_CHARGE, indicators: undefined } as const;
-const NO_FILE = { ...FREE, lease: undefined } as const;
+const FREE = { ...NO_CHARGE, indicators: undefined, lease: undefined } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
 /** Null for calls that cost nothing: they can be repeated anyway. */
@@ -327,6 +289,17 @@ const editionOf = (
 /** Whether an edition has no more what was asked for: that of a pin is then given up. */
 const isGone = (planned: CallPlan | Unplanned | Cached<unknown>): boolean =>
   planned.kind === 'error' && ERRORS[planned.error.code].status === 404;
+
+/** A call whose key may be used. */
+interface KeyedCall<Rendered> {
+  call: Call<Rendered>;
+  key: ApiKey;
+  snapshot: Snapshot;
+  used: Parameters<typeof refusal>[2];
+  /** Of a whole file, which is paid by lease. */
+  file: { pin: string | null } | undefined;
+  repeatable: RepeatableAs | null;
+}
 
 /** An answer rendered before, which is free. */
 interface Cached<Rendered> {

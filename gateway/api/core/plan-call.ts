@@ -1,5 +1,12 @@
-/** From a call to its plan: parameters, edition, and what the caller says about price. */
+/**
+ * From a call to its plan: parameters, edition, and what the caller says about price.
+ *
+ * Files are paid by lease: the price of the first call covers every other call for the same content for a day, up to
+ * `LEASED_SIZES` times its size. A URL that names no edition is answered from one edition meanwhile, by a pin, so that the
+ * parts that a client reads fit together. Metering decides about both.
+ */
 
+import type { LeaseTerms } from '../metering/metering.ts';
 import {
   type AsOf,
   document,
@@ -15,7 +22,17 @@ import type { Edition } from '../snapshot/editions/edition.ts';
 import type { Snapshot } from '../snapshot/editions/snapshot.ts';
 import type { Call } from './call.ts';
 import type { ApiError } from './errors.ts';
-import { leaseOf, type PlannedLease } from './leases.ts';
+
+const LEASED_SIZES = 20;
+
+/** What a plan says of its lease. */
+export type PlannedLease = Omit<LeaseTerms, 'edition' | 'follows'>;
+
+const leaseOf = (
+  { sha256, bytes: size }: WholeFile,
+  bytes: number,
+  controls: Pick<LeaseTerms, 'looks' | 'max_credits'>,
+): PlannedLease => ({ object: sha256, bytes, allowance: LEASED_SIZES * size, ...controls });
 
 /** Not a plan: an error or invalid parameters, decided before or instead of one. */
 export type Unplanned =
@@ -34,14 +51,14 @@ type PlannedCall = Pick<
 >;
 
 /**
- * Throws or rejects only for faults.
+ * Rejects only for faults.
  * @param from the edition that is to answer, where a repeat or a pin says so.
  */
-export function planCall(
+export async function planCall(
   call: PlannedCall,
   snapshot: Snapshot,
   from?: string,
-): CallPlan | Unplanned | Promise<CallPlan | Unplanned> {
+): Promise<CallPlan | Unplanned> {
   const { operation, path, publicUrl } = call;
   const reading = call.readQuery();
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail };
@@ -50,10 +67,7 @@ export function planCall(
   const { values: query, controls } = reading;
   const asOf = askedEdition(operation.asOf?.(query), snapshot, from);
   if (asOf !== undefined) return planAsOf(asOf, call, snapshot, { query, controls });
-  const planned = operation.plan({ snapshot, path, query, publicUrl });
-  return planned instanceof Promise
-    ? planned.then((decided) => controlled(decided, call, controls, snapshot))
-    : controlled(planned, call, controls, snapshot);
+  return controlled(await operation.plan({ snapshot, path, query, publicUrl }), call, controls, snapshot);
 }
 
 /** Such an answer is made for its call: a part of it would cost as much as the whole. */
@@ -138,4 +152,13 @@ function dryRunOf({ price, rows }: Plan, generated_at: string): Plan {
       return document(JSON.stringify({ data, meta: { generated_at } }));
     },
   };
+}
+
+/** Names the file whose edition may be pinned; null for other calls. */
+export function pinOf(call: Call<unknown>): string | null {
+  const { operation, path } = call;
+  if (operation.isFile !== true) return null;
+  const reading = call.readQuery();
+  if (!reading.ok || operation.asOf?.(reading.values) !== undefined) return null;
+  return [operation.name, ...Object.values(path)].join(' ');
 }

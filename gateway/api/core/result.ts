@@ -11,8 +11,7 @@ import type {
 import { toDetail, type ValidationDetail } from '../operations/parameters/validation.ts';
 import type { Edition } from '../snapshot/editions/edition.ts';
 import { type ApiError, truncateInput } from './errors.ts';
-import type { PlannedLease } from './leases.ts';
-import { tooDear } from './plan-call.ts';
+import { type PlannedLease, tooDear } from './plan-call.ts';
 
 /** Quota and balance after a call with a valid key. */
 export interface QuotaStatus {

@@ -5,7 +5,7 @@
  * account is no longer open to the person sees the list of the person's accounts and nothing else.
  */
 
-import { contactOf } from '../../api/http/server/contact.ts';
+import { contactOf } from '../../api/http/server/service-address.ts';
 import { ownAccountOf, type PersonRecord } from '../people/person-store.ts';
 import { PERMISSIONS, type Role } from '../people/roles.ts';
 import { AccountError, type AccountState } from '../records.ts';

@@ -2,15 +2,12 @@
  * Files as they are, whole or in part. They are read as fast as the client takes them: memory does not grow with
  * their size.
  */
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { QueueFull } from '../../core/errors.ts';
-import type { Content, WholeFile } from '../../operations/operation.ts';
+import type { WholeFile } from '../../operations/operation.ts';
 import { ByteCache } from '../../snapshot/files/byte-cache.ts';
-import { type Part, partOf, type RangeHeaders } from './byte-range.ts';
-import { isNotModified } from './entity-tags.ts';
-import { headerAddress, headerText } from './header-text.ts';
-
-export type FileContent = Extract<Content, { kind: 'whole' }>;
+import { isNotModified, type Part, partOf, type RangeHeaders } from './conditional-requests.ts';
 
 /** Which part of a file is sent, and whether any. */
 export interface FileHeaders extends RangeHeaders {
@@ -36,9 +33,8 @@ export function sentBytes(
   return part.to - part.from;
 }
 
-/** A part that is sent in one piece. */
+/** What is read at a time of a larger part. */
 const PIECE_BYTES = 256 * 1024;
-/** Each holds two pieces. */
 export const READS_MAX = 128;
 let reads = 0;
 
@@ -47,70 +43,47 @@ const KEPT_BYTES = 8 * 1024 * 1024;
 const KEPT_FILE_MAX = 1024 * 1024;
 const kept = new ByteCache<Buffer>(KEPT_BYTES, ({ length }) => length);
 
-/** A view of a small file, a piece at once, more as a stream. @throws {QueueFull} {SnapshotUnreadable} */
-export async function readPart(
-  file: WholeFile,
-  { from, to }: Part,
-): Promise<Buffer | AsyncGenerator<Buffer>> {
+/** A view of a small file, else a stream. @throws {QueueFull} {SnapshotUnreadable} */
+export async function readPart(file: WholeFile, { from, to }: Part): Promise<Buffer | Readable> {
   if ('held' in file) return file.held.subarray(from, to);
   if (file.bytes <= KEPT_FILE_MAX) {
-    const read = async () => readPiece(await file.path(), 0, file.bytes);
     // Copying a part would cost more than all else that is done for it: its memory lies outside the heap, and is collected.
-    return (await kept.getOrMake(file.sha256, read)).subarray(from, to);
+    return (await kept.getOrMake(file.sha256, () => readWhole(file))).subarray(from, to);
   }
   if (reads >= READS_MAX) throw new QueueFull(`${READS_MAX} files are being sent`);
-  const path = await file.path();
-  return to - from <= PIECE_BYTES ? readPiece(path, from, to - from) : readPieces(path, from, to);
-}
-
-async function readPiece(path: string, from: number, length: number): Promise<Buffer> {
-  const handle = await open(path);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, from);
-    if (bytesRead < length) throw new Error(`${path} ends early`);
-    return buffer;
-  } finally {
-    await handle.close();
-  }
-}
-
-/**
- * Opened when the first piece is wanted, so that an answer that is never sent leaves nothing open. Pieces take turns in
- * two buffers, since memory for each would have V8 collect every few answers: a piece is valid until the next but one
- * is asked for.
- */
-async function* readPieces(path: string, from: number, to: number): AsyncGenerator<Buffer> {
   reads += 1;
-  try {
-    const handle = await open(path);
-    try {
-      let [piece, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)];
-      for (let at = from; at < to; at += PIECE_BYTES) {
-        const length = Math.min(PIECE_BYTES, to - at);
-        const { bytesRead } = await handle.read(piece, 0, length, at);
-        if (bytesRead < length) throw new Error(`${path} ends early`);
-        yield piece.subarray(0, length);
-        [piece, other] = [other, piece];
-      }
-    } finally {
-      await handle.close();
-    }
-  } finally {
+  const onEnd = (): void => {
     reads -= 1;
+  };
+  try {
+    const handle = await open(await file.path());
+    if ((await handle.stat()).size < file.bytes) {
+      await handle.close();
+      throw endsEarly(file);
+    }
+    const stream = handle.createReadStream({ start: from, end: to - 1, highWaterMark: PIECE_BYTES });
+    stream.once('close', onEnd);
+    return Readable.from(untilItsEnd(stream, file, to - from), { objectMode: false });
+  } catch (fault) {
+    onEnd();
+    throw fault;
   }
 }
 
-/** What clients tell credit lines apart by, and some of them bound. */
-const CREDITS_MAX = 4096;
-
-/** Alternating names and values. Of more credit lines than a header takes, the first: that of the provider. */
-export function fileHeaders({ name, credits }: FileContent): string[] {
-  const lines = [...new Set(credits.map(({ attribution }) => attribution))];
-  const all = headerText(lines.join('; '));
-  const headers = ['Accept-Ranges', 'bytes', 'Content-Disposition', `attachment; filename="${name}"`];
-  if (all !== '') headers.push('X-Attribution', all.length <= CREDITS_MAX ? all : headerText(lines[0] ?? ''));
-  for (const url of new Set(credits.map(({ licence_url }) => licence_url)))
-    if (url !== null) headers.push('Link', `<${headerAddress(url)}>; rel="license"`);
-  headers.push('Access-Control-Expose-Headers', 'Accept-Ranges, Content-Range');
-  return headers;
+/** Breaks off where a file is shorter than it should be: what was not delivered is given back. */
+async function* untilItsEnd(stream: Readable, file: WholeFile, bytes: number): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    read += piece.length;
+    yield piece;
+  }
+  if (read < bytes) throw endsEarly(file);
 }
+
+async function readWhole(file: Exclude<WholeFile, { held: Buffer }>): Promise<Buffer> {
+  const bytes = await readFile(await file.path());
+  if (bytes.length < file.bytes) throw endsEarly(file);
+  return bytes;
+}
+
+const endsEarly = ({ sha256 }: WholeFile): Error => new Error(`file ${sha256} ends early`);

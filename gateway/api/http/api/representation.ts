@@ -6,28 +6,23 @@ import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
 import type { Encoding } from '../../snapshot/files/route-files.ts';
 import { type BodyStream, isLong, openStream } from './body-stream.ts';
 import { chooseEncoding, compress } from './compression.ts';
-import { isNotModified } from './entity-tags.ts';
+import { isNotModified } from './conditional-requests.ts';
 import {
-  ALL_OF_IT,
-  askedPart,
+  disposition,
+  downloadHeaders,
   type FileContent,
-  type FileHeaders,
   fileHeaders,
-  fileTag,
-  readPart,
-} from './file-content.ts';
-import { linkHeaders } from './link-headers.ts';
-import { pageHeaders } from './page-headers.ts';
-import { disposition, downloadHeaders, piecesOf } from './row-content.ts';
+  linkHeaders,
+  pageHeaders,
+  type RowContent,
+} from './content-headers.ts';
+import { ALL_OF_IT, askedPart, type FileHeaders, fileTag, readPart } from './file-content.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Compressed as it is. */
 const PNG = 'image/png';
 
-export type WholeBody = string | readonly Buffer[];
-
-export const isStream = (body: Representation['body']): body is BodyStream =>
-  typeof body === 'object' && 'pieces' in body;
+export const isStream = (body: Representation['body']): body is BodyStream => 'source' in body;
 
 /** A body ready to be sent, to any number of callers. */
 export interface Representation {
@@ -40,12 +35,10 @@ export interface Representation {
   tag: string | null;
   /** Id of the edition that answers; null for the served one. */
   edition: string | null;
-  /** A small body as Latin-1 text, a character per byte; a larger one in pieces; one too long to be held, as a stream. */
-  body: WholeBody | BodyStream;
+  /** In pieces; one too long to be held, as a stream. */
+  body: readonly Buffer[] | BodyStream;
   /** Memory that the body holds until it is read, where that is more than its own length: a part of a file holds all of it. */
   held_bytes?: number;
-  /** All headers of an anonymous answer, except for the request id; null until first sent. */
-  anonymousHeaders: string[] | null;
 }
 
 /** Request headers that decide the representation. */
@@ -60,11 +53,6 @@ export interface Preferences {
   isTagged: boolean;
 }
 
-/**
- * Bodies up to this size are sent as text, because Node writes text, and only text, together with the headers: a tenth of
- * the cost of a cached answer. Above it, text costs more than buffers.
- */
-export const TEXT_MAX_BYTES = 12 * 1024;
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSION_MIN_BYTES = 1500;
 
@@ -98,6 +86,14 @@ export function represent(
     return opened.then((stream) => representStream(stream, about, preferences));
   }
   return piecesOf(content).then((made) => representBytes(made, about, preferences));
+}
+
+/** The whole body of rows. */
+export async function piecesOf(content: RowContent): Promise<Buffer[]> {
+  if (content.kind === 'observations') return content.encoder.encodeCached(content.table);
+  const pieces: Buffer[] = [];
+  for await (const piece of content.encoder.stream(content.table)) pieces.push(piece);
+  return pieces;
 }
 
 async function representPage(
@@ -147,26 +143,18 @@ async function representWhole(
   const own = [...headers, ...fileHeaders(content)];
   const form: Form = { type, headers: own, encoding: 'identity', tag: fileTag(stored), edition };
   if (isNotModified(form.tag, ifNoneMatch)) return notModified(form);
-  if (asked.isHead) return { ...ok(form, []), body: streamOf(nothing(), size) };
+  if (asked.isHead) return ok({ ...form, headers: [...own, 'Content-Length', String(size)] }, []);
   const part = askedPart(stored, asked);
   if (part === 'unsatisfiable') throw new Error('an unsatisfiable range is refused before');
   const { from, to } = part ?? { from: 0, to: size };
   const read = await readPart(stored, { from, to });
-  const body = Buffer.isBuffer(read) ? bodyOf([read]) : streamOf(read, to - from);
-  const held = Buffer.isBuffer(read) && typeof body !== 'string' && { held_bytes: read.buffer.byteLength };
+  const isWhole = Buffer.isBuffer(read);
+  const body: Representation['body'] = isWhole ? [read] : { source: read, bytes: to - from, isExact: true };
   if (part === null) return { ...ok(form, []), body };
   const ranged = ['Content-Range', `bytes ${from}-${to - 1}/${size}`];
+  const held = isWhole && { held_bytes: read.buffer.byteLength };
   return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body, ...held };
 }
-
-const streamOf = (pieces: AsyncIterable<Buffer>, bytes: number): BodyStream => ({
-  pieces,
-  bytes,
-  isExact: true,
-});
-
-/** The body of a HEAD. */
-async function* nothing(): AsyncGenerator<Buffer> {}
 
 function representBytes(
   chunks: readonly Buffer[],
@@ -198,29 +186,14 @@ export const notModified = ({ type, headers, encoding, tag, edition }: Form): Re
   encoding,
   tag,
   edition,
-  body: '',
-  anonymousHeaders: null,
+  body: [],
 });
 
-const ok = ({ type, headers, encoding, tag, edition }: Form, chunks: readonly Buffer[]): Representation => ({
-  status: 200,
-  type,
-  headers,
-  encoding,
-  tag,
-  edition,
-  body: bodyOf(chunks),
-  anonymousHeaders: null,
-});
+const ok = (form: Form, body: readonly Buffer[]): Representation => ({ status: 200, ...form, body });
 
 /** About, for a stream. */
-export function lengthOf(body: Representation['body']): number {
-  if (typeof body === 'string') return body.length;
-  return isStream(body) ? body.bytes : body.reduce((total, { length }) => total + length, 0);
-}
-
-export const bodyOf = (chunks: readonly Buffer[]): WholeBody =>
-  lengthOf(chunks) > TEXT_MAX_BYTES ? chunks : joined(chunks).toString('latin1');
+export const lengthOf = (body: Representation['body']): number =>
+  isStream(body) ? body.bytes : body.reduce((total, { length }) => total + length, 0);
 
 export const joined = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);

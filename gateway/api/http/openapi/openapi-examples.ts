@@ -9,7 +9,7 @@ import { parseQueryString } from '../../operations/parameters/parameters.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { type ExampleValues, exampleValues } from '../../snapshot/editions/example-values.ts';
 import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
-import { piecesOf } from '../api/row-content.ts';
+import { piecesOf } from '../api/representation.ts';
 
 type ParameterExample = string | number | readonly string[];
 

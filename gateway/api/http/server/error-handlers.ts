@@ -2,24 +2,14 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { ApiError, ErrorCode } from '../../core/errors.ts';
-import { type ResponseContext, sendError, sendPreflight } from '../api/response.ts';
+import { sendError, sendPreflight } from '../api/response.ts';
 import { type ErrorPage, sendErrorPage } from './error-page.ts';
 
-const contextOf = (request: FastifyRequest, reply: FastifyReply): ResponseContext => ({
-  raw: reply.raw,
-  requestId: request.id,
-  quota: null,
-  snapshotId: null,
-});
+const NO_ROUTE = { route: 'none', keyId: null, creditsCharged: 0 } as const;
 
-function refuse(request: FastifyRequest, reply: FastifyReply, code: ErrorCode, message?: string): void {
-  hijack(reply);
-  sendError(message === undefined ? { code } : { code, message }, contextOf(request, reply));
-}
-
-function hijack(reply: FastifyReply): void {
-  reply.hijack();
-  reply.facts = { route: 'none', keyId: null, creditsCharged: 0 };
+function refuse(reply: FastifyReply, code: ErrorCode, message?: string): void {
+  reply.facts = { ...NO_ROUTE };
+  sendError(reply, message === undefined ? { code } : { code, message });
 }
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
@@ -41,6 +31,8 @@ const ONLY_GET_AND_HEAD: ApiError = {
   message: 'Only GET and HEAD are allowed here.',
   allowed: 'GET, HEAD',
 };
+
+const NO_PAGE = { code: 'not_found', status: 404, message: 'There is no page at this address.' } as const;
 
 interface HandlerOptions {
   /** Paths that answer GET: another method on them is 405, not 404, but for a preflight. */
@@ -64,23 +56,11 @@ export function installErrorHandlers(
   const hasHead = pathMatcher(headTemplates);
   const fallback = (request: FastifyRequest, reply: FastifyReply): void => {
     const wrongMethod = request.method !== 'GET' && hasGet(request.url);
-    if (wrongMethod && isPreflight(request)) {
-      hijack(reply);
-      sendPreflight(contextOf(request, reply));
-      return;
-    }
-    if (errorPage && !wrongMethod && wantsHtml(request)) {
-      hijack(reply);
-      const error = { code: 'not_found', status: 404, message: 'There is no page at this address.' } as const;
-      sendErrorPage(error, { raw: reply.raw, requestId: request.id }, errorPage);
-      return;
-    }
-    if (wrongMethod && hasHead(request.url)) {
-      hijack(reply);
-      sendError(ONLY_GET_AND_HEAD, contextOf(request, reply));
-      return;
-    }
-    refuse(request, reply, wrongMethod ? 'method_not_allowed' : 'not_found');
+    reply.facts = { ...NO_ROUTE };
+    if (wrongMethod && isPreflight(request)) sendPreflight(reply);
+    else if (errorPage && !wrongMethod && wantsHtml(request)) sendErrorPage(reply, NO_PAGE, errorPage);
+    else if (wrongMethod && hasHead(request.url)) sendError(reply, ONLY_GET_AND_HEAD);
+    else sendError(reply, { code: wrongMethod ? 'method_not_allowed' : 'not_found' });
   };
   // No public route reads a body; it is drained with the request.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -94,15 +74,15 @@ export function installErrorHandlers(
     const status = error.statusCode ?? 500;
     const isClientError = status >= 400 && status < 500;
     if (!isClientError) log.error({ err: error, request_id: request.id }, 'request failed');
-    refuse(request, reply, isClientError ? 'bad_request' : 'internal_error');
+    refuse(reply, isClientError ? 'bad_request' : 'internal_error');
   });
 }
 
 /** Handles errors before routing, such as a path that is not valid percent-encoding. */
-export function frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+export function frameworkErrors(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   if (error.code === 'FST_ERR_BAD_URL') {
-    refuse(request, reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
+    refuse(reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
     return;
   }
-  refuse(request, reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
+  refuse(reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
 }

@@ -1,8 +1,9 @@
 /** Errors for people: as a page, where the path is one of the site or the client asks for HTML. */
-import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import { type ApiError, ERRORS } from '../../core/errors.ts';
 import type { Result } from '../../core/result.ts';
-import { pageHeaders } from '../api/page-headers.ts';
+import { pageHeaders } from '../api/content-headers.ts';
+import { setHead } from '../api/response.ts';
 
 export interface PageProblem {
   status: number;
@@ -29,15 +30,15 @@ export function errorOf(
 }
 
 export function sendErrorPage(
+  reply: FastifyReply,
   { code, status, message, retryAfter_s }: ApiError & { status: number },
-  { raw, requestId }: { raw: ServerResponse; requestId: string },
   errorPage: ErrorPage,
 ): void {
-  const html = Buffer.from(errorPage({ status, message: message ?? ERRORS[code].message, requestId }));
+  const { id: requestId } = reply.request;
+  const html = errorPage({ status, message: message ?? ERRORS[code].message, requestId });
   const headers = ['X-Request-Id', requestId, 'Cache-Control', 'no-store', 'Vary', 'Accept'];
   headers.push('X-Content-Type-Options', 'nosniff', ...pageHeaders(false));
   if (retryAfter_s !== undefined) headers.push('Retry-After', String(retryAfter_s));
-  headers.push('Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(html.length));
-  raw.writeHead(status, headers);
-  raw.end(html);
+  setHead(reply, status, [...headers, 'Content-Type', 'text/html; charset=utf-8']);
+  reply.send(html);
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { ApiError } from '../../core/errors.ts';
 import { hasTooManyPairs, PAIRS_MAX } from '../../operations/parameters/parameters.ts';
-import { sendError } from '../api/response.ts';
+import { writeError } from '../api/response.ts';
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{0,5}))?$/;
 const PORT_MAX = 65_535;
@@ -34,7 +34,7 @@ export function serveChecked(server: Server, listener: RequestListener, newId: (
   const refuse = (error: ApiError, { socket }: IncomingMessage, raw: ServerResponse): void => {
     closing.add(socket);
     raw.shouldKeepAlive = false;
-    sendError(error, { raw, requestId: newId(), quota: null, snapshotId: null });
+    writeError(raw, error, newId());
   };
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     if (closing.has(request.socket)) return;

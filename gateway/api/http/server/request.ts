@@ -16,22 +16,11 @@ export function clientRequestId({ headers }: Pick<IncomingMessage, 'headers'>): 
   return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : null;
 }
 
-/** All pairs of base-36 digits: appending one costs a third of formatting a number. */
-const DIGIT_PAIRS = Array.from({ length: 36 ** 2 }, (_, number) => number.toString(36).padStart(2, '0'));
-
 /** Makes unique ids: a random prefix for this process, then a counter. */
 export function createRequestIds(): () => string {
   const prefix = randomBytes(9).toString('base64url');
-  let high = 0;
-  let low = DIGIT_PAIRS.length;
-  let start = '';
-  return () => {
-    if (low === DIGIT_PAIRS.length) {
-      start = `${prefix}-${(high++).toString(36)}`;
-      low = 0;
-    }
-    return start + DIGIT_PAIRS[low++];
-  };
+  let count = 0;
+  return () => `${prefix}-${(count++).toString(36)}`;
 }
 
 /** Trusted proxies as addresses and CIDR ranges. A hop count or "all" would let any caller choose an address. */

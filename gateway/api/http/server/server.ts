@@ -2,17 +2,17 @@
  * The Fastify instance that every server of this project starts from: timeouts and size limits, request ids, security
  * headers, error handlers for what HTTP or the framework refuse, and the request log. It has no routes.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../../../data/runtime/settings.ts';
 import { parseQueryString } from '../../operations/parameters/parameters.ts';
-import { takeFairTurns } from '../api/fair-turns.ts';
 import { BrokenBody, boundPieces, clientErrors, isBodyBroken } from './client-errors.ts';
 import { limitConnections } from './connections.ts';
 import { frameworkErrors } from './error-handlers.ts';
+import { takeFairTurns } from './fair-turns.ts';
 import { addressReader, clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
 import { serveChecked } from './request-checks.ts';
 import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
@@ -40,10 +40,6 @@ export interface ServerOptions {
    * their connections themselves instead of being cut off. Default 0.
    */
   drainMs?: number;
-  /** Called when the server starts to close, before it drains. */
-  onClosing?: () => Promise<void>;
-  /** Wraps the framework's request listener. */
-  listener?: (framework: RequestListener) => RequestListener;
   /** Called for every route as it is registered; for tests. */
   onRoute?: (route: { method: string; url: string }) => void;
 }
@@ -65,15 +61,14 @@ const PAGE_HEADERS = {
 };
 
 export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
-  const { settings, log, randomId, onRoute, onClosing, listener, drainMs = 0, observe = null } = dependencies;
+  const { settings, log, randomId, onRoute, drainMs = 0, observe = null } = dependencies;
   const app = Fastify({
     logger: false,
     trustProxy: trustedProxies(settings),
     genReqId: () => randomId(),
     serverFactory: (framework) => {
       const server = createListening();
-      const served = listener ? listener(framework) : framework;
-      serveChecked(server, takeFairTurns(served, addressReader(settings)), randomId);
+      serveChecked(server, takeFairTurns(framework, addressReader(settings)), randomId);
       return server;
     },
     forceCloseConnections: 'idle',
@@ -100,7 +95,6 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   limitConnections(app.server, log);
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
-  if (onClosing) app.addHook('preClose', () => onClosing());
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
   // Idle timeout of page requests; answers of the public API are watched by `slow-clients.ts`. Node's own timeout for each
   // connection would move a timer on every read and write: 3 % of a cached answer.
@@ -108,11 +102,14 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
     raw.setTimeout(IDLE_MS);
     done();
   });
-  // Answers of the public API are hijacked and skip this hook.
-  app.addHook('onSend', async (request, reply) => {
-    const sent = clientRequestId(request.raw);
-    reply.headers({ 'X-Request-Id': sent ?? request.id, ...PAGE_HEADERS });
-    if (sent !== null) reply.header(SERVER_REQUEST_ID, request.id);
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    // Answers of the public API have their own.
+    if (!reply.hasHeader('x-request-id')) {
+      const sent = clientRequestId(request.raw);
+      reply.headers({ 'X-Request-Id': sent ?? request.id, ...PAGE_HEADERS });
+      if (sent !== null) reply.header(SERVER_REQUEST_ID, request.id);
+    }
+    done();
   });
   installRequestLog(app, observe);
   return app;

@@ -1,4 +1,4 @@
-/** Where callers and visitors reach the service. Addresses end without a slash. */
+/** Where callers and visitors reach the service, and people who have a question its operator. Addresses end without a slash. */
 import { isIP } from 'node:net';
 import type { Settings } from '../../../../data/runtime/settings.ts';
 
@@ -18,3 +18,7 @@ export function localAddress({ HOST, PORT }: Listening): string {
   const host = isIP(HOST) === 6 ? `[${HOST}]` : HOST;
   return `http://${LOCAL.has(HOST) ? 'localhost' : host}:${PORT}`;
 }
+
+/** The address, or the page that says how to reach the operator. @param publicUrl without a trailing slash */
+export const contactOf = ({ CONTACT_EMAIL }: Pick<Settings, 'CONTACT_EMAIL'>, publicUrl: string): string =>
+  CONTACT_EMAIL ?? `${publicUrl}/contact`;

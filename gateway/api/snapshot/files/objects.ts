@@ -3,7 +3,6 @@
  * or when reading them fails. No answer is made from a file that is known to have another content than published.
  */
 import { createHash, hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileRef, objectPath } from '../../../../data/schema/snapshot.ts';
@@ -17,11 +16,6 @@ export class SnapshotUnreadable extends Error {
 type Stamp = string;
 
 const BLOCK_BYTES = 256 * 1024;
-/**
- * Smaller files are read in place: 8 µs from the cache of the system, where handing each step to a thread and back takes
- * 145 µs of processor time. What is not in that cache holds up other calls until the disk answers, which was not measured.
- */
-const IN_PLACE_MAX_BYTES = 16 * 1024;
 
 /** Fetches objects from the origin that is followed. */
 export interface ObjectOrigin {
@@ -66,8 +60,7 @@ export class Objects {
   /** The whole file, verified. @throws {Error} of the file system, or when it has another content. */
   async read(ref: FileRef): Promise<Buffer> {
     await this.ensure([ref]);
-    const path = this.path(ref);
-    const bytes = ref.bytes <= IN_PLACE_MAX_BYTES ? readFileSync(path) : await readFile(path);
+    const bytes = await readFile(this.path(ref));
     if (bytes.length === ref.bytes && hash('sha256', bytes) === ref.sha256) {
       this.#damaged.delete(ref.sha256);
       return bytes;

@@ -1,8 +1,10 @@
 /** Long bodies: how many may be written at a time, and that they arrive as they are however slowly they are read. */
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
 import type { Table } from '../../../../gateway/api/encoders/tables/table.ts';
@@ -30,22 +32,26 @@ test('an answer counts from when its first rows are awaited, and no more once th
   async function* ready(): AsyncGenerator<Buffer> {
     yield Buffer.from('head');
   }
-  const { pieces } = await openStream(TABLE, ready());
+  const { source } = await openStream(TABLE, ready());
   let text = '';
-  for await (const piece of pieces) text += piece.toString();
+  for await (const piece of source) text += piece.toString();
   expect(text).toBe('head');
 });
 
 const PIECES = 64;
 const PIECE_BYTES = 256 * 1024;
 
-/** Two buffers take turns, as for files: each piece is full of its number. */
-async function* numbered(onEnd: () => void = () => {}): AsyncGenerator<Buffer> {
-  const buffers = [Buffer.alloc(PIECE_BYTES), Buffer.alloc(PIECE_BYTES)];
+interface Watcher {
+  onBegin(): void;
+  onEnd(): void;
+}
+
+/** Each piece is full of its number. */
+async function* numbered({ onBegin, onEnd }: Watcher): AsyncGenerator<Buffer> {
+  onBegin();
   try {
     for (let number = 0; number < PIECES; number++) {
-      const piece = buffers[number % 2];
-      if (piece !== undefined) yield piece.fill(number);
+      yield Buffer.alloc(PIECE_BYTES, number);
       await nextTurn();
     }
   } finally {
@@ -54,27 +60,20 @@ async function* numbered(onEnd: () => void = () => {}): AsyncGenerator<Buffer> {
 }
 
 /** Answers every request with the numbered pieces. */
-async function served(answer: (raw: ServerResponse) => void) {
-  const server = createServer((_request, raw) => {
-    raw.writeHead(200, { 'Content-Length': PIECES * PIECE_BYTES });
-    answer(raw);
+async function served(watcher: Watcher = { onBegin() {}, onEnd() {} }) {
+  const app = Fastify();
+  app.get('/', (_request, reply) => {
+    const source = Readable.from(numbered(watcher), { objectMode: false });
+    reply.header('Content-Length', PIECES * PIECE_BYTES);
+    sendStream(reply, { source, bytes: PIECES * PIECE_BYTES, isExact: true }, 'identity', () => {});
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { port, [Symbol.asyncDispose]: async () => void server.close() };
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+  return { port, [Symbol.asyncDispose]: () => app.close() };
 }
 
-const sendNumbered = (raw: ServerResponse, onEnd?: () => void): Promise<void> =>
-  sendStream(
-    raw,
-    { pieces: numbered(onEnd), bytes: PIECES * PIECE_BYTES, isExact: true },
-    'identity',
-    () => {},
-  );
-
 test('a file arrives as it is at a client that stops and goes on reading', async () => {
-  await using server = await served((raw) => void sendNumbered(raw));
+  await using server = await served();
   const [answer]: IncomingMessage[] = await once(get({ port: server.port, agent: false }), 'response');
   let at = 0;
   for await (const bytes of answer ?? []) {
@@ -88,17 +87,22 @@ test('a file arrives as it is at a client that stops and goes on reading', async
 });
 
 test('reading a file ends when the client goes away, also of an answer that waits behind another', async () => {
-  const ended: Promise<void>[] = [];
-  const { promise: bothAsked, resolve } = Promise.withResolvers<void>();
-  await using server = await served((raw) => {
-    const { promise, resolve: onEnd } = Promise.withResolvers<void>();
-    ended.push(promise);
-    void sendNumbered(raw, onEnd);
-    if (ended.length === 2) resolve();
+  const begun = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<void>();
+  let open = 0;
+  await using server = await served({
+    onBegin() {
+      open += 1;
+      if (open === 2) begun.resolve();
+    },
+    onEnd() {
+      open -= 1;
+      if (open === 0) ended.resolve();
+    },
   });
   const socket = connect(server.port, '127.0.0.1').pause();
   socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2));
-  await bothAsked;
+  await begun.promise;
   socket.destroy();
-  await Promise.all(ended);
+  await ended.promise;
 });

@@ -1,4 +1,14 @@
-/** Which part of a file a request asks for (RFC 9110, section 14). */
+/** Whether a client has what it asks for, and which part of a file it asks for (RFC 9110, sections 13 and 14). */
+
+/** Whether `If-None-Match` names the tag. Weak tags match, because an intermediate cache may have weakened ours. */
+export function isNotModified(tag: string | null, ifNoneMatch: string | undefined): boolean {
+  if (tag === null || ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag) return true;
+  return ifNoneMatch.split(',').some((candidate) => {
+    const trimmed = candidate.trim();
+    return trimmed === '*' || (trimmed.startsWith('W/') ? trimmed.slice(2) : trimmed) === tag;
+  });
+}
 
 /** Bytes from `from` up to, not including, `to`. */
 export interface Part {

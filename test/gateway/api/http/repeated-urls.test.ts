@@ -1,19 +1,10 @@
-/** Repeated URLs bypass the router and use caches; no answer may differ from that to a new URL. */
-import { createServer, type IncomingMessage } from 'node:http';
+/** Repeated URLs are answered from the response cache; no answer may differ from that to a new URL. */
 import fc from 'fast-check';
-import Fastify from 'fastify';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { UNAVAILABLE } from '../../../../gateway/api/core/execute.ts';
-import type { Result } from '../../../../gateway/api/core/result.ts';
-import { PublicApi } from '../../../../gateway/api/http/api/public-api.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { ResponseCache } from '../../../../gateway/api/http/api/response-cache.ts';
-import { type MatchedUrl, UrlRouteCache } from '../../../../gateway/api/http/api/url-routing.ts';
-import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
-import { topics } from '../../../../gateway/api/operations/catalogue/topics.ts';
-import { parameterReader } from '../../../../gateway/api/operations/parameters/parameter-reader.ts';
 import { PUBLIC_ROUTES } from '../../public-routes.ts';
-import { type Answer, codeOf, Service, type TestKey } from '../../service.ts';
+import { type Answer, Service, type TestKey } from '../../service.ts';
 
 let service: Service;
 let owner: TestKey;
@@ -153,27 +144,6 @@ test('caches a free answer at the second request for its URL, and a priced one n
   ]);
 });
 
-test('URLs that differ in one character get different answers', async () => {
-  const lengths: number[] = [];
-  for (let time = 0; time < 4; time++) {
-    const headers = { 'x-forwarded-for': `203.0.113.${time}` };
-    for (const limit of [1, 2]) {
-      const { json } = await service.get(`/v1/indicators?limit=${limit}`, { headers });
-      lengths.push(json.data.length);
-    }
-  }
-  expect(lengths).toEqual([1, 2, 1, 2, 1, 2, 1, 2]);
-});
-
-test('other methods on a cached URL are still refused', async () => {
-  const url = '/v1/topics?token=methods';
-  await service.get(url);
-  for (const method of ['POST', 'PUT', 'DELETE', 'HEAD']) {
-    const answer = await service.get(url, { method });
-    expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, 'GET']);
-  }
-});
-
 test('a cached URL is counted against the caller behind a trusted proxy', async () => {
   const url = unseen('/v1/topics');
   const from = (address: string) => service.get(url, { headers: { 'x-forwarded-for': address } });
@@ -181,16 +151,6 @@ test('a cached URL is counted against the caller behind a trusted proxy', async 
   for (let call = 0; call < 5; call++) statuses.push((await from('203.0.113.7')).status);
   expect(statuses).toEqual([200, 200, 200, 429, 429]);
   expect((await from('203.0.113.8')).status).toBe(200);
-});
-
-test('a revoked key is refused at once', async () => {
-  const account = await service.account();
-  const url = unseen('/v1/countries/KEN');
-  expect((await service.get(url, { key: account.key })).status).toBe(200);
-  expect((await service.get(url, { key: account.key })).status).toBe(200);
-  await service.accounts.keys.revoke(account.key_id);
-  expect((await service.get(url, { key: account.key })).status).toBe(401);
-  expect(codeOf(await service.get(url))).toBe('unauthorized');
 });
 
 test('a cached URL echoes the request id, is logged and is counted in metrics', async () => {
@@ -218,79 +178,4 @@ test('a cached URL echoes the request id, is logged and is counted in metrics', 
   const before = credits(await service.metrics.text());
   await service.get(url, { key: account.key });
   await expect.poll(async () => credits(await service.metrics.text())).toBe(before + 1);
-});
-
-describe('the route cache', () => {
-  const matched = (): MatchedUrl => ({
-    route: { operation: topics, name: '/v1/topics', readQuery: parameterReader(topics.query) },
-    path: {},
-    query: {},
-    reading: null,
-    effectiveUrl: null,
-    isRepeated: false,
-  });
-  const get = (cache: UrlRouteCache, url: string, method = 'GET') =>
-    cache.get({ method, url } as IncomingMessage);
-
-  test('finds a URL again, and then marks it as repeated', () => {
-    const cache = new UrlRouteCache();
-    const added = matched();
-    cache.set('/a', added);
-    expect(added.isRepeated).toBe(false);
-    expect(get(cache, '/a')).toBe(added);
-    expect(added.isRepeated).toBe(true);
-    expect(get(cache, '/a', 'POST')).toBeNull();
-    expect(get(cache, '/b')).toBeNull();
-  });
-
-  test('skips very long URLs, evicts beyond its bound, and can be turned off', () => {
-    const long = `/known?${'a'.repeat(600)}`;
-    const cache = new UrlRouteCache();
-    cache.set(long, matched());
-    expect(get(cache, long)).toBeNull();
-    cache.set('/first', matched());
-    for (let other = 0; other < 10_000; other++) cache.set(`/${other}`, matched());
-    expect(get(cache, '/first')).toBeNull();
-    expect(get(cache, '/9999')).not.toBeNull();
-    const off = new UrlRouteCache(0);
-    off.set('/a', matched());
-    expect(get(off, '/a')).toBeNull();
-  });
-
-  test('is bypassed once the server closes, so that the framework tells clients', async () => {
-    const seen = { framework: 0, executed: 0 };
-    const log = pino({ level: 'silent' });
-    const execute = (): Result<never> => {
-      seen.executed += 1;
-      return { kind: 'error', error: UNAVAILABLE, key_id: null, quota: null, snapshot: null };
-    };
-    const api = new PublicApi({
-      executor: { execute },
-      loadShedder: new LoadShedder(LOAD_LIMITS, log),
-      newRequestId: () => 'any',
-      addressOf: () => '',
-      publicUrl: '',
-      log,
-      observe: null,
-    });
-    const app = Fastify({
-      serverFactory: (framework) =>
-        createServer(
-          api.listener((request, response) => {
-            seen.framework += 1;
-            framework(request, response);
-          }),
-        ),
-    });
-    app.decorateReply('facts', null);
-    api.install(app);
-    const url = await app.listen({ port: 0, host: '127.0.0.1' });
-    const ask = async () => (await fetch(`${url}/v1/topics`)).status;
-    expect([await ask(), await ask()]).toEqual([503, 503]);
-    expect(seen).toEqual({ framework: 1, executed: 2 });
-    api.close();
-    await ask();
-    expect(seen).toEqual({ framework: 2, executed: 3 });
-    await app.close();
-  });
 });

@@ -1,0 +1,97 @@
+/**
+ * The metering gateway as a Fastify instance, made from its dependencies. It needs neither site nor accounts, reads no
+ * settings and does not listen.
+ *
+ * - Every operation answers at one route under each prefix; HTTP and `/mcp` pass calls to one executor.
+ * - A refusal costs nothing, and a charge is for what was delivered: `core/execute.ts` has the order of checks.
+ * - A call is answered from one edition from start to end, and from memory or kept files where Redis is away and nothing
+ *   has to be charged.
+ * - Under overload it refuses at once instead of queueing; a client that reads slowly holds a bounded share of memory.
+ * - Whoever composes it may add pages, which are operations that cost nothing, and an error page for browsers.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import { Executor } from './core/execute.ts';
+import { answersHead, PREFIXES, PublicApi } from './http/api/public-api.ts';
+import { installPublishedLog, LOG_PATHS } from './http/api/published-log.ts';
+import { apiReference, installOpenApi, OPENAPI_PATHS } from './http/openapi/openapi-routes.ts';
+import { installErrorHandlers } from './http/server/error-handlers.ts';
+import type { ErrorPage } from './http/server/error-page.ts';
+import { installHealth, installStatus } from './http/server/health.ts';
+import { LOAD_LIMITS, LoadShedder } from './http/server/load-shedding.ts';
+import type { Metrics } from './http/server/metrics.ts';
+import { addressReader } from './http/server/request.ts';
+import { requestObserver } from './http/server/request-log.ts';
+import { createHttpServer, type ServerOptions } from './http/server/server.ts';
+import { contactOf, serviceAddress } from './http/server/service-address.ts';
+import { slowClients } from './http/server/slow-clients.ts';
+import { installMcp } from './mcp/endpoint.ts';
+import type { Metering } from './metering/metering.ts';
+import type { Operation } from './operations/operation.ts';
+import { OPERATIONS } from './operations/registry.ts';
+import type { Snapshots } from './snapshot/editions/store.ts';
+import { ServiceStatusReader } from './status/service-status.ts';
+
+/** What is served beside the API: pages and pictures at their paths, and errors for browsers. */
+export interface Site {
+  pages: readonly Operation[];
+  errorPage: ErrorPage;
+}
+
+export interface ApiDependencies extends Omit<ServerOptions, 'observe'> {
+  metering: Metering;
+  snapshots: Snapshots;
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Default: with the limits of a service. */
+  loadShedder?: LoadShedder;
+  metrics?: Metrics;
+  /** Where runs and availability are recorded; the status page shows neither without it. */
+  statusRedis?: RedisClient | null;
+  /** Makes what is served beside the API, from the description of the API and the status of the service. */
+  siteOf?: (reference: ReturnType<typeof apiReference>, status: ServiceStatusReader) => Site;
+}
+
+export function buildApi(dependencies: ApiDependencies): FastifyInstance {
+  const { metering, snapshots, log, settings, randomId, now, metrics = null } = dependencies;
+  const { loadShedder = new LoadShedder(LOAD_LIMITS, log), statusRedis = null, siteOf } = dependencies;
+  const publicUrl = serviceAddress(settings);
+  const described = { current: () => snapshots.current(), publicUrl, log };
+  const status = new ServiceStatusReader({ snapshots, metering, redis: statusRedis, now, log });
+  const { pages, errorPage } = siteOf?.(apiReference(described), status) ?? NO_SITE;
+  const contact = contactOf(settings, publicUrl);
+  const executor = new Executor({ metering, snapshots, now, log, contact });
+  const addressOf = addressReader(settings);
+  const app = createHttpServer({ ...dependencies, observe: requestObserver(log, metrics) });
+  const unwatch = loadShedder.watch();
+  app.addHook('onClose', async () => unwatch());
+  const prefixed = (operations: readonly Operation[]): string[] =>
+    PREFIXES.flatMap((prefix) => operations.map(({ path }) => prefix + path));
+  const pagePaths = pages.map(({ path }) => path);
+  installErrorHandlers(app, {
+    templates: [...prefixed(OPERATIONS), ...pagePaths, ...OPENAPI_PATHS, ...LOG_PATHS, ...ABOUT_SERVICE],
+    headTemplates: [...prefixed(OPERATIONS.filter(answersHead)), ...pagePaths],
+    ...(errorPage && { errorPage }),
+    log,
+  });
+  installHealth(app, { snapshots, metering });
+  installStatus(app, status);
+  installPublishedLog(app, snapshots);
+  installOpenApi(app, described);
+  installMcp(app, {
+    executor,
+    loadShedder,
+    slowClients,
+    newRequestId: randomId,
+    addressOf,
+    publicUrl,
+    settings,
+    log,
+  });
+  const api = { executor, loadShedder, addressOf, publicUrl, pages, log };
+  new PublicApi({ ...api, ...(errorPage && { errorPage }) }).install(app);
+  return app;
+}
+
+const NO_SITE: Pick<Site, 'pages'> & Partial<Site> = { pages: [] };
+const ABOUT_SERVICE = ['/healthz', '/readyz', '/status.json'];
