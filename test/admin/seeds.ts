@@ -50,7 +50,7 @@ export async function seedRuns(service: AdminService): Promise<void> {
     },
     ...{ rows_written: 31_415, indicators: 42, countries: 193, bytes: 2_718_281, vintage: '2025' },
     rejects: { aggregate_place: { rows: 310, distinct: 2, samples: ['ZZK.WORLD', 'ZZA.VHHD'] } },
-    failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing' }],
+    failed_indicators: [{ slug: 'gii', reason: 'column gii_2023 is missing', rows: 0 }],
     empty_cells: 2_412,
     lost_places: [
       { place: 'FR-METROPOLITAN', iso3: 'FRA', name: 'France' },
