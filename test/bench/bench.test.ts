@@ -12,6 +12,7 @@ import { chosenParts } from './parts.ts';
 import { cpuOfStat } from './process-stats.ts';
 import { forkTask, GATEWAY_FLAGS } from './processes.ts';
 import { isMet, markdown, median, type Report, type Row, ratio, unrest } from './report.ts';
+import { RESULTS, withResults } from './scratch.ts';
 import { repeatStarts } from './throughput.ts';
 
 const row = (measured: number[], floor: number[], goal: Row['goal']): Row => ({
@@ -32,6 +33,18 @@ describe('figures', () => {
     expect(ratio(uneven)).toBe(0.9);
     expect(isMet(uneven)).toBe(true);
     expect(isMet(row([1], [2], { at: 'most', bound: 0.4 }))).toBe(false);
+  });
+
+  it('replaces the block of the parts that ran on the page of results, or appends it', () => {
+    const page = readFileSync(RESULTS, 'utf8');
+    const written = withResults(page, 'files', 'npm run bench -- --only files', 'a table');
+    expect(written).toContain(
+      '<!-- bench files -->\n## npm run bench -- --only files\n\na table\n<!-- /bench files -->\n\n<!-- bench formats -->',
+    );
+    expect(written.split('<!-- bench ').length).toBe(page.split('<!-- bench ').length);
+    expect(withResults(written, 'files', 'npm run bench -- --only files', 'a table')).toBe(written);
+    const appended = withResults(page, 'cold', 'npm run bench -- --only cold', 'a table');
+    expect(appended.startsWith(page)).toBe(true);
   });
 
   it('shows goal, verdict and the change against an earlier report', () => {

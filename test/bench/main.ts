@@ -5,6 +5,7 @@
  *   --only NAMES     comma-separated parts; an unknown name lists them
  *   --compare FILE   adds the change against the JSON of an earlier run
  *   --data DIR       keeps the snapshot there for later runs; default a temporary directory
+ *   --write          replaces the block of these parts in docs/bench-results.md
  *
  * Everything runs on loopback with data, Redis and settings in a temporary directory. The snapshot is all of Gapminder
  * with a provider mirror, else the sample.
@@ -14,10 +15,15 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chosenParts, runParts } from './parts.ts';
 import { machineFacts, markdown, type Report } from './report.ts';
-import { Scratch, writeReport } from './scratch.ts';
+import { Scratch, writeReport, writeResults } from './scratch.ts';
 import { Session } from './session.ts';
 
-const OPTIONS = { only: { type: 'string' }, compare: { type: 'string' }, data: { type: 'string' } } as const;
+const OPTIONS = {
+  only: { type: 'string' },
+  compare: { type: 'string' },
+  data: { type: 'string' },
+  write: { type: 'boolean', default: false },
+} as const;
 
 const { values } = parseArgs({ options: OPTIONS });
 const parts = chosenParts(values.only);
@@ -47,4 +53,8 @@ const table = markdown(report, earlier);
 const file = await writeReport(report.at, report, table);
 console.log(table);
 say(`figures in ${file}.json and .md`);
+if (values.write) {
+  const command = values.only ? `npm run bench -- --only ${values.only}` : 'npm run bench';
+  await writeResults(values.only ?? 'all', command, markdown(report, null));
+}
 if (rows.some((row) => 'skipped' in row && row.failed)) process.exitCode = 1;

@@ -4,6 +4,7 @@
  *   --copies LIST   sizes, in times Gapminder; default 1,2,10,30
  *   --data DIR      for temporary lakes and snapshots; default the system's temporary directory
  *   --no-rates      skips the request rates of the gateway
+ *   --write         replaces the table in docs/bench-results.md
  *
  * 30 × is 112 million observations of 14,340 indicators and needs 5 GB of disk. The table is printed as Markdown and saved
  * to var/bench/scale-<time>.json and .md. See scale/replica.ts for how copies are made.
@@ -18,12 +19,13 @@ import { machineFacts } from './report.ts';
 import { measureSize, type Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';
 import { markdown, type ScaleReport } from './scale/table.ts';
-import { Scratch, writeReport } from './scratch.ts';
+import { Scratch, writeReport, writeResults } from './scratch.ts';
 
 const OPTIONS = {
   copies: { type: 'string', default: '1,2,10,30' },
   data: { type: 'string', default: tmpdir() },
   'no-rates': { type: 'boolean', default: false },
+  write: { type: 'boolean', default: false },
 } as const;
 /** Disk space per copy for lake, single copies and snapshot, with a reserve. */
 const DISK_MB_PER_COPY = 200;
@@ -75,3 +77,4 @@ const table = markdown(report);
 const file = await writeReport(`scale-${report.at}`, report, table);
 console.log(table);
 say(`figures in ${file}.json and .md`);
+if (values.write) await writeResults('scale', 'npm run bench:scale', table);
