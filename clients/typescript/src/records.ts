@@ -1,4 +1,4 @@
-/** Records of the service, as its description names and types them. `docs/api.md` of Almanac describes each member. */
+/** Records of the service, as its description names and types them. The served reference describes each member. */
 import type { components } from './api.ts';
 
 type Schemas = components['schemas'];

@@ -117,7 +117,7 @@ describe('reference', () => {
   });
 
   test.each(OPERATIONS)(
-    '$name has the parameters, headers and errors of the description',
+    '$name has a worked call, and the parameters, headers and errors of the description',
     ({ name, path, needsKey }) => {
       const page = text(`/docs/reference/${name}`);
       const { parameters, responses } = paths[`/v1${path}`]?.get ?? { parameters: [], responses: {} };
@@ -136,6 +136,7 @@ describe('reference', () => {
               `>${status}</td><th scope="row" data-label="Code"><code>${code}</code></th>`,
             );
       expect(page.includes('Open this call')).toBe(!needsKey);
+      expect(page).toMatch(/<pre><code>curl .*https:\/\/almanac\.example\/v1\//);
     },
   );
 

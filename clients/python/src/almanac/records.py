@@ -1,4 +1,4 @@
-"""Records of the catalogue and verdicts, as the service gives them. `docs/api.md` of Almanac describes each member."""
+"""Records of the catalogue and verdicts, as the service gives them. The served reference describes each member."""
 
 from __future__ import annotations
 
