@@ -76,6 +76,13 @@ describe('documentation', () => {
     expect(sorted(listed)).toEqual(sorted(Object.keys({ ...dependencies, ...devDependencies })));
   });
 
+  it('names files that exist', () => {
+    const named = all(
+      /`((?:gateway|build|data|admin|clients|test)\/[\w./-]+\.(?:ts|lua|py|csv|mjs|njk|sql))`/g,
+    );
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
   it('links to files that exist', () => {
     expect(links.filter(({ target }) => !existsSync(join(ROOT, target)))).toEqual([]);
   });
