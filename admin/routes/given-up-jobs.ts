@@ -20,7 +20,6 @@ const WHAT: Readonly<Record<string, string>> = {
   'email-changed': 'Change of address in accounts',
   'address-changed': 'Mail about a changed address',
   invitation: 'Mail with an invitation',
-  'ownership-offered': 'Mail that offers an account',
   'security-notice': 'Mail about the second factor',
   'low-balance': 'Mail about a low balance',
   spending: 'Alert about spending',

@@ -22,7 +22,7 @@
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, by, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
- *   {a:ID}:members            hash    <person id>:role | added_at_ms | by; offer:to | by | until_ms (of the ownership)
+ *   {a:ID}:members            hash    <person id>:role | added_at_ms | by
  *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
  *   {a:ID}:billing            hash    name, address (lines), country, country_name, vat_id: of the next invoices
  *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance

@@ -47,7 +47,6 @@ beforeAll(async () => {
       'email-changed': work,
       'address-changed': work,
       'export-ready': work,
-      'ownership-offered': work,
       'operator-alert': work,
       spending: work,
       'indicators-changed': work,
@@ -123,7 +122,6 @@ type Jobs = Partial<{ [Name in JobName]: JobData[Name] }>;
 /** Kinds that are queued once, and so can be retried and dismissed. Those that are scheduled are not given up. */
 const ONCE: Jobs = {
   invitation: { account_id: 'acc_1', invitation_id: 'inv_1' },
-  'ownership-offered': { account_id: 'acc_1' },
   'indicators-changed': { account_id: 'acc_1', edition: '2026-11-23' },
   notice: { event_id: '1-0', person_id: 'per_1', account_id: null },
   'export-ready': { request_id: 'req_1' },

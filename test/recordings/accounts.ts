@@ -17,9 +17,10 @@ import { type Area, explore } from './pages.ts';
 import type { Recorder } from './recorder.ts';
 
 const SECOND_MS = 1000;
-const LAST = [/offer/, /(rotate|cancel|withdraw)$/, /(revoke|remove|leave)$/, /(end|end-others)$/];
+const LAST = [/(rotate|cancel|withdraw)$/, /(revoke|remove|leave)$/, /(end|end-others)$/];
 /** Sent in walks of their own, or not by an owner. */
-const LEFT = /sign-out|\/close$|erasure$|\/profile\/(email|erase)|\/password$|second-factor|sign-in/;
+const LEFT =
+  /sign-out|\/close$|erasure$|ownership$|\/profile\/(email|erase)|\/password$|second-factor|sign-in/;
 const GUEST = 'guest@example.org';
 
 export async function recordAccounts(recorder: Recorder): Promise<void> {
@@ -51,6 +52,7 @@ export async function recordAccounts(recorder: Recorder): Promise<void> {
     await recordSecondFactor(walk);
     await recordAddressChange(walk);
     await recordLeaving(walk);
+    await recordOwnership(walk);
     const received = receiver.received.map(({ payload: { type, data } }) =>
       JSON.stringify({ type, data }, null, 1),
     );
@@ -261,6 +263,19 @@ async function recordLeaving(walk: Walk): Promise<void> {
   }
   await harness.handlers.erase({});
   await walk.settle();
+}
+
+async function recordOwnership(walk: Walk): Promise<void> {
+  const { harness } = walk;
+  const { account_id, person_id: by, visitor } = await harness.customer('Gus');
+  const { person_id, email } = await harness.customer('Hal');
+  const { invitation_id } = await harness.context.members.invite(account_id, { email, role: 'viewer', by });
+  await harness.context.members.accept(account_id, invitation_id, person_id);
+  const move = `/account/members/${person_id}/ownership`;
+  await visitor.submit(move, move, { password: 'wrong' });
+  await visitor.submit(move, move, { password: PASSWORD });
+  await visitor.get('/account/members');
+  await walk.sweep();
 }
 
 /** Every mail that there is. */

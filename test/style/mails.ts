@@ -79,9 +79,6 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
       'the invited address',
     ),
   ],
-  ownershipOffered: [
-    known(templates.ownershipOffered(TO, LINK, TO), 'an owner offers the ownership', 'the member'),
-  ],
   orderMails: [
     orderStep('placed', 'an order is placed'),
     orderStep('paid', 'its payment arrives'),
@@ -109,6 +106,13 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   accountRestored: [known(notices.accountRestored(TO, about), 'the suspension ends', OWNER)],
   accountClosed: [
     known(notices.accountClosed(TO, null, about), 'the account is closed; says what is forfeited', OWNER),
+  ],
+  ownershipMoved: [
+    known(
+      notices.ownershipMoved(TO, TO, about),
+      'the owner moves the ownership to a member',
+      'former and new owner',
+    ),
   ],
   webhookDisabled: [
     known(

@@ -49,16 +49,6 @@ export class Invitations {
     await mailer.send(templates.invitation(open.email, `${publicUrl()}/account/invitation/${token}`, open));
   }
 
-  /** Job: tells a member that the ownership is offered; sends nothing once the offer has ended. */
-  async sendOffer(account_id: string): Promise<void> {
-    const { accounts, members, persons, mailer, publicUrl } = this.#deps;
-    const offer = await members.offer(account_id);
-    const person = offer && (await persons.get(offer.to));
-    if (!person) return;
-    const { email } = await accounts.get(account_id);
-    await mailer.send(templates.ownershipOffered(person.email, `${publicUrl()}/account/members`, email));
-  }
-
   /** The invitation behind a link, without using it up; null if it can no longer be accepted. */
   async peek(token: string): Promise<OpenInvitation | null> {
     const link = await this.#deps.links.peek('invitation', token);

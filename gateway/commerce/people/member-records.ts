@@ -1,4 +1,4 @@
-/** Members, invitations and offers, from the hashes that hold them. All times are Unix milliseconds. */
+/** Members and invitations, from the hashes that hold them. All times are Unix milliseconds. */
 import { type GivenRole, isRole, type Role } from './roles.ts';
 
 export interface Member {
@@ -19,12 +19,6 @@ export interface Invitation {
   until_ms: number;
 }
 
-export interface OwnershipOffer {
-  to: string;
-  by: string;
-  until_ms: number;
-}
-
 type Facts = Readonly<Record<string, string>>;
 
 const idsOf = (facts: Facts, field: string): string[] =>
@@ -42,12 +36,6 @@ export function membersFrom(facts: Facts): Member[] {
   });
   const rank = ({ role, added_at_ms }: Member): number => (role === 'owner' ? -1 : added_at_ms);
   return members.sort((a, b) => rank(a) - rank(b) || (a.person_id < b.person_id ? -1 : 1));
-}
-
-/** Null if there is none. */
-export function offerFrom(facts: Facts): OwnershipOffer | null {
-  const { 'offer:to': to, 'offer:by': by, 'offer:until_ms': until_ms } = facts;
-  return to && by ? { to, by, until_ms: Number(until_ms) } : null;
 }
 
 /** Oldest first. */

@@ -1,10 +1,9 @@
 /**
  * Members of accounts. An account has one owner, and others with lesser roles.
  *
- * - The members of an account lie with the account; each change is one script, which checks who asks for it. So whoever
- *   lost a role can do nothing more with a form that is still open, an invitation that is still in the mail, or an offer.
- * - An invitation is valid while the member who sent it is the owner; an offer of the ownership too, and while the other
- *   is a member.
+ * - Each change is one script, which checks the role of whoever asks for it. So a form that is still open, or an
+ *   invitation that is still in the mail, is of no use to somebody who lost the role.
+ * - An invitation is valid while the member who sent it is the owner.
  * - The person who signs up becomes the owner, by the script that creates the account.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
@@ -18,14 +17,7 @@ import {
   throwUnavailable,
 } from '../redis-access.ts';
 import { validateEmail } from '../validation.ts';
-import {
-  type Invitation,
-  invitationsFrom,
-  type Member,
-  membersFrom,
-  type OwnershipOffer,
-  offerFrom,
-} from './member-records.ts';
+import { type Invitation, invitationsFrom, type Member, membersFrom } from './member-records.ts';
 import type { PersonStore } from './person-store.ts';
 import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
 
@@ -34,12 +26,9 @@ const WITHDRAW = readScript(import.meta.url, 'withdraw-invitation.lua', 2);
 const ACCEPT = readScript(import.meta.url, 'accept-invitation.lua', 3);
 const SET_ROLE = readScript(import.meta.url, 'set-member-role.lua', 1);
 const REMOVE = readScript(import.meta.url, 'remove-member.lua', 1);
-const OFFER = readScript(import.meta.url, 'offer-ownership.lua', 2);
-const END_OFFER = readScript(import.meta.url, 'end-ownership-offer.lua', 1);
-const ACCEPT_OFFER = readScript(import.meta.url, 'accept-ownership.lua', 3);
+const MOVE_OWNERSHIP = readScript(import.meta.url, 'move-ownership.lua', 3);
 
 export const INVITATION_TTL_MS = 7 * DAY_MS;
-export const OFFER_TTL_MS = 7 * DAY_MS;
 /** Members and invitations of one account together. */
 export const MAX_MEMBERS = 50;
 const ID_LENGTH = 16;
@@ -50,7 +39,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   not_member: 'This person is not a member of the account.',
   is_owner: 'The owner keeps this role until the ownership has moved to somebody else.',
   full: `An account has at most ${MAX_MEMBERS} members and invitations.`,
-  invalid: 'This invitation or offer is no longer valid.',
+  invalid: 'This invitation is no longer valid.',
 };
 
 export class MemberStore {
@@ -74,14 +63,7 @@ export class MemberStore {
 
   /** The owner first, then by the time at which they were added. */
   async list(account_id: string): Promise<Member[]> {
-    const facts = await this.#facts(account_id);
-    return membersFrom(facts);
-  }
-
-  /** Null if there is none, or it has expired. */
-  async offer(account_id: string): Promise<OwnershipOffer | null> {
-    const offer = offerFrom(await this.#facts(account_id));
-    return offer && offer.until_ms > this.#deps.now() ? offer : null;
+    return membersFrom(await this.#deps.redis.hgetall(redisKeys.members(account_id)).catch(throwUnavailable));
   }
 
   /** Those that can be accepted, oldest first. */
@@ -149,36 +131,21 @@ export class MemberStore {
     await this.#persons.removeAccount(person_id, account_id);
   }
 
-  /** Offers the ownership to a member, in place of an earlier offer. @throws {AccountError} `member_refused` */
-  async offerOwnership(account_id: string, { to, by }: { to: string; by: string }): Promise<void> {
-    const until_ms = this.#deps.now() + OFFER_TTL_MS;
-    const names = [redisKeys.account(account_id), redisKeys.members(account_id)];
-    await this.#change(OFFER, [...names, to, by, until_ms]);
-  }
-
-  /** Withdraws or declines the offer: by either side. @throws {AccountError} `member_refused` */
-  async endOffer(account_id: string, by: string): Promise<void> {
-    await this.#change(END_OFFER, [redisKeys.members(account_id), by]);
-  }
-
   /**
-   * Moves the ownership to the member to whom it was offered. All invitations end.
+   * Moves the ownership to another member. All invitations end.
+   * @param to the member, with the present address
    * @throws {AccountError} `member_refused`
    */
-  async acceptOwnership(
+  async moveOwnership(
     account_id: string,
-    { person_id, email }: { person_id: string; email: string },
+    { to, by }: { to: { person_id: string; email: string }; by: string },
   ): Promise<void> {
     const { redis, now } = this.#deps;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    await this.#change(ACCEPT_OFFER, [
+    await this.#change(MOVE_OWNERSHIP, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
-      ...[now(), person_id, email, FORMER_OWNER],
+      ...[to.person_id, to.email, by, FORMER_OWNER],
     ]);
-  }
-
-  #facts(account_id: string): Promise<Record<string, string>> {
-    return this.#deps.redis.hgetall(redisKeys.members(account_id)).catch(throwUnavailable);
   }
 
   async #change(script: Parameters<RunScript>[0], values: Parameters<RunScript>[1]): Promise<void> {

@@ -1,4 +1,4 @@
--- Removes a member who is not the owner, with an offer of the ownership to that member.
+-- Removes a member who is not the owner.
 --
 -- KEYS
 --   1 members  hash
@@ -17,8 +17,5 @@ elseif redis.call('HGET', members, person_id .. ':role') == 'owner' then
 end
 for _, field in ipairs({ 'role', 'added_at_ms', 'by', 'invitation' }) do
   redis.call('HDEL', members, person_id .. ':' .. field)
-end
-if redis.call('HGET', members, 'offer:to') == person_id then
-  redis.call('HDEL', members, 'offer:to', 'offer:by', 'offer:until_ms')
 end
 return 'done'

@@ -2,7 +2,7 @@
 
 export const ROLES = ['owner', 'billing', 'developer', 'viewer'] as const;
 export type Role = (typeof ROLES)[number];
-/** Roles that an owner gives; ownership moves by an offer only. */
+/** Roles that an owner gives; see `MemberStore.moveOwnership` for the ownership. */
 export const GIVEN_ROLES = ['billing', 'developer', 'viewer'] as const;
 export type GivenRole = (typeof GIVEN_ROLES)[number];
 

@@ -70,7 +70,6 @@ export function createJobHandlers(dependencies: JobHandlerDependencies): JobHand
     'email-changed': ({ person_id }) => emailChanges.follow(person_id),
     'address-changed': (change) => emailChanges.tell(change),
     invitation: ({ account_id, invitation_id }) => invitations.send(account_id, invitation_id),
-    'ownership-offered': ({ account_id }) => invitations.sendOffer(account_id),
     'security-notice': ({ email, event }) =>
       mailer.send(templates.securityNotice(email, `${publicUrl()}/account/forgot`, event)),
     'low-balance': async ({ account_id }) => {

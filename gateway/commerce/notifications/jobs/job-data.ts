@@ -11,7 +11,6 @@ export interface JobData {
   /** Tells one of the two addresses. */
   'address-changed': { email: string; person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
-  'ownership-offered': { account_id: string };
   'security-notice': { email: string; event: SecurityEvent };
   'low-balance': { account_id: string };
   /** More was spent in an hour or a day than the holder set. */
@@ -53,7 +52,6 @@ export const JOB_MEMBERS: {
     ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
   },
   invitation: { account_id: 'kept', invitation_id: 'kept' },
-  'ownership-offered': { account_id: 'kept' },
   'security-notice': { email: 'personal', event: 'kept' },
   'low-balance': { account_id: 'kept' },
   spending: { account_id: 'kept' },

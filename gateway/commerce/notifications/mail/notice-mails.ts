@@ -1,5 +1,5 @@
 /** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
-
+import { FORMER_OWNER } from '../../people/roles.ts';
 import type { KeyRecord, OrderRecord } from '../../records.ts';
 import type { KeyChange, OrderStep } from '../notices/notice.ts';
 import type { Mail } from './mailer.ts';
@@ -189,6 +189,21 @@ export const accountRestored = (to: string, about: Circumstances): Mail =>
       says: ['The keys of your Almanac account work again.'],
       ...{ linkFor: 'Your account', path: '/account/' },
       unexpected: 'If anything does not work, write to the address below.',
+    },
+    about,
+  );
+
+export const ownershipMoved = (to: string, owner: string, about: Circumstances): Mail =>
+  noticeMail(
+    to,
+    {
+      subject: 'The ownership of an account was moved',
+      says: [
+        `${owner} owns this Almanac account from now on: mails about it go there, and only its owner can manage members, close the account and have it erased.`,
+        `The former owner is a member with the role ${FORMER_OWNER}. Open invitations have ended.`,
+      ],
+      ...{ linkFor: 'The members', path: '/account/members' },
+      unexpected: 'If you did not expect this, write to the address below at once.',
     },
     about,
   );

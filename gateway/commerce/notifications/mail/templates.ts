@@ -86,16 +86,6 @@ export const invitation = (
   ),
 });
 
-export const ownershipOffered = (to: string, link: string, owner: string): Mail => ({
-  to,
-  subject: 'You are offered the ownership of an account',
-  link,
-  text: signed(
-    `${owner} offers you the ownership of an Almanac account in which you are a member. Accept or decline within seven days at:`,
-    link,
-  ),
-});
-
 /** What a security notice tells the holder of an address. */
 const SECURITY_EVENTS = {
   second_factor_turned_on: {

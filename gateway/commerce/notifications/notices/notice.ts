@@ -14,9 +14,11 @@ export type Notice =
   | { kind: 'suspended' | 'restored' }
   /** What the account had at that moment; null if it is not known. */
   | { kind: 'closed'; forfeited: { credits: number; keys: number } | null }
-  | { kind: 'password'; person_id: string };
+  | { kind: 'password'; person_id: string }
+  /** Person ids. */
+  | { kind: 'ownership'; from: string; to: string };
 
-/** Roles that are told; the maker of a key is told as well. */
+/** Roles that are told; the maker of a key is told as well, and each person that the notice names. */
 export const TOLD_ROLES: Readonly<Record<Notice['kind'], readonly Role[]>> = {
   order: ['owner', 'billing'],
   key: ['owner'],
@@ -24,6 +26,7 @@ export const TOLD_ROLES: Readonly<Record<Notice['kind'], readonly Role[]>> = {
   restored: ['owner'],
   closed: ['owner'],
   password: [],
+  ownership: [],
 };
 
 /** Names the event, so that a change that is audited twice is told once. */
@@ -76,6 +79,8 @@ export function noticeOf(entry: AuditEntry): Notice | null {
   if (action === 'account.suspend') return { kind: 'suspended' };
   if (action === 'account.restore') return { kind: 'restored' };
   if (action === 'account.close') return { kind: 'closed', forfeited: forfeitedOf(entry) };
+  const [from, to] = [textOf(before.owner), textOf(after.owner)];
+  if (action === 'ownership.move') return from && to ? { kind: 'ownership', from, to } : null;
   const person_id = idOf('person', subject);
   return action === 'account.password' && person_id !== null ? { kind: 'password', person_id } : null;
 }

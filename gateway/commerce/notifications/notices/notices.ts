@@ -95,6 +95,8 @@ export class Notices {
     if (notice.kind === 'password') return { notice, account_id: null, recipients: [notice.person_id] };
     const account_id = accountIdOf(entry) ?? (await this.#accountOf(notice));
     if (account_id === null) return null;
+    // Both are told, even if the new owner has removed the former one since.
+    if (notice.kind === 'ownership') return { notice, account_id, recipients: [notice.from, notice.to] };
     const maker = notice.kind === 'key' ? (await this.#findKey(account_id, notice.key_id))?.by : undefined;
     const members = await this.#deps.members.list(account_id);
     const told = members.filter(
@@ -111,7 +113,7 @@ export class Notices {
 
   /** Whether the present state shows a change that was not confirmed. */
   async #wasMade(entry: AuditEntry, notice: Notice): Promise<boolean> {
-    const { accounts } = this.#deps;
+    const { accounts, members } = this.#deps;
     const account_id = accountIdOf(entry);
     const account = account_id === null ? null : await accounts.get(account_id).catch(nullIfUnknown);
     switch (notice.kind) {
@@ -128,6 +130,8 @@ export class Notices {
         return account?.state === 'active';
       case 'password':
         return true;
+      case 'ownership':
+        return account_id !== null && (await members.roleOf(account_id, notice.to)) === 'owner';
       default:
         return account?.state === notice.kind;
     }
@@ -167,6 +171,10 @@ export class Notices {
         return mails.accountRestored(person.email, about);
       case 'closed':
         return mails.accountClosed(person.email, notice.forfeited, about);
+      case 'ownership': {
+        const owner = await this.#deps.persons.get(notice.to);
+        return owner && mails.ownershipMoved(person.email, owner.email, about);
+      }
     }
   }
 

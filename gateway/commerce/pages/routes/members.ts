@@ -1,9 +1,9 @@
-/** Members of the account: who is in it, invitations, roles, removing and leaving. `ownership.ts` moves the ownership. */
+/** Members of the account: who is in it, invitations, roles, removing, leaving and moving the ownership. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import type { Invitation, Member } from '../../people/member-records.ts';
-import { GIVEN_ROLES, type GivenRole } from '../../people/roles.ts';
+import { FORMER_OWNER, GIVEN_ROLES, type GivenRole } from '../../people/roles.ts';
 import { AccountError, type KeyRecord } from '../../records.ts';
 import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
 import { redirectWithFlash } from '../../sign-in/protected-area.ts';
@@ -11,6 +11,7 @@ import { tooManyAttempts } from '../../sign-in/sign-in-routes.ts';
 import { may } from '../access.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
 import { throttleInvitation } from '../throttles.ts';
+import { reauthenticate } from './sign-in.ts';
 
 export const MEMBERS_PATH = '/account/members';
 
@@ -29,8 +30,6 @@ export interface ListedMember extends Member {
 interface MembersPage {
   members: ListedMember[];
   invitations: Invitation[];
-  /** The ownership that is offered: to whom, and until when. */
-  offer: { to: string; toSelf: boolean; until_ms: number } | null;
   roles: readonly GivenRole[];
   mayManage: boolean;
   isOwner: boolean;
@@ -71,16 +70,13 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
     form: MembersPage['form'] = { email: '', role: 'developer', problem: '' },
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
-    const [members, invitations, offer, account] = await Promise.all([
+    const [members, invitations, account] = await Promise.all([
       listMembers(context, request),
       context.members.invitations(account_id),
-      context.members.offer(account_id),
       context.accounts.get(account_id),
     ]);
-    const to = members.find(({ person_id }) => person_id === offer?.to);
     return view(reply, 'Members', {
       ...{ members, invitations, roles: GIVEN_ROLES, form, accountName: account.name },
-      offer: offer && to ? { to: to.email, toSelf: to.isSelf, until_ms: offer.until_ms } : null,
       mayManage: may(request, 'manage'),
       isOwner: request.user?.account?.role === 'owner',
     });
@@ -194,6 +190,49 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     },
   });
 }
+
+export function ownershipRoutes(scope: FastifyInstance, context: AccountContext): void {
+  /** An erasure also erases the owner, and only the one who asked for it may be. @throws {PageError} 404, 409 */
+  const findNewOwner = async (request: FastifyRequest): Promise<ListedMember> => {
+    if (await context.requests.hasOpen(accountIdOf(request), 'erasure'))
+      throw new PageError(
+        409,
+        'The erasure of this account was asked for. Its ownership can no longer be moved.',
+      );
+    return findMember(context, request);
+  };
+
+  confirmedAction(scope, context, {
+    path: '/members/:person_id/ownership',
+    fields: z.object({}),
+    reason: () => null,
+    asksPassword: true,
+    ask: async (request) => movingOwnership((await findNewOwner(request)).email),
+    async act(request, reply, { password }) {
+      const refused = await reauthenticate(context, request, reply, password);
+      if (refused !== null) return { status: reply.statusCode, problem: refused };
+      const to = await findNewOwner(request);
+      const by = personIdOf(request);
+      const facts = { before: { owner: by }, after: { owner: to.person_id } };
+      await auditedChange(context, request, { action: 'ownership.move', ...facts }, () =>
+        context.members.moveOwnership(accountIdOf(request), { to, by }),
+      );
+      return { path: MEMBERS_PATH, notice: `${to.email} is the owner of the account now.` };
+    },
+  });
+}
+
+const movingOwnership = (email: string): Confirmation => ({
+  title: 'Move the ownership',
+  effects: [
+    `From now on ${email} alone can manage members, close the account and have it erased. Mails about the account go there.`,
+    `You become ${FORMER_OWNER}, and only ${email} can give the ownership back. Open invitations end. Both of you are told by mail.`,
+  ],
+  figures: [{ label: 'New owner', value: email }],
+  button: 'Move ownership',
+  isDestructive: true,
+  back: MEMBERS_PATH,
+});
 
 const leaving = (account: string): Confirmation => ({
   title: 'Leave the account',

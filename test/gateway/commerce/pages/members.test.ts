@@ -76,8 +76,7 @@ describe('an invitation', () => {
     const later = await invite(ann, second, 'viewer');
     const page = await harness.visitor().get(later);
     const guest = await guestOf(ann, 'viewer');
-    await harness.context.members.offerOwnership(ann.account_id, { to: guest.person_id, by: ann.person_id });
-    await harness.context.members.acceptOwnership(ann.account_id, guest);
+    await harness.context.members.moveOwnership(ann.account_id, { to: guest, by: ann.person_id });
     const visitor = harness.visitor();
     const answer = await visitor.submit('/account/sign-up', later, { password: PASSWORD });
     expect([page.status, answer.status]).toEqual([200, 410]);
@@ -170,36 +169,37 @@ describe('the ownership', () => {
     const ann = await harness.customer('Ann');
     const guest = await guestOf(ann, 'developer');
     const { members, requests } = harness.context;
-    await members.offerOwnership(ann.account_id, { to: guest.person_id, by: ann.person_id });
-    const accept = `${MEMBERS}/offer/accept`;
-    const page = await guest.visitor.get(accept);
+    const move = `${MEMBERS}/${guest.person_id}/ownership`;
+    const page = await ann.visitor.get(move);
     const { request_id } = await requests.open(ann.account_id, 'erasure');
-    expect((await guest.visitor.get(accept)).status).toBe(409);
-    const sent = await guest.visitor.post(accept, { ...hiddenTokens(page), password: PASSWORD });
+    expect((await ann.visitor.get(move)).status).toBe(409);
+    const sent = await ann.visitor.post(move, { ...hiddenTokens(page), password: PASSWORD });
     expect(sent.status).toBe(409);
     expect(await members.roleOf(ann.account_id, guest.person_id)).toBe('developer');
     await requests.fail(request_id, { by: 'test' });
-    expect((await guest.visitor.submit(accept, accept, { password: PASSWORD })).status).toBe(303);
+    expect((await ann.visitor.submit(move, move, { password: PASSWORD })).status).toBe(303);
     expect(await members.roleOf(ann.account_id, guest.person_id)).toBe('owner');
   });
 
-  it('moves when both sides agree, with their passwords', async () => {
+  it('is moved by the owner alone, with the password, and both are told', async () => {
     const ann = await harness.customer('Ann');
     const guest = await guestOf(ann, 'viewer');
-    const offer = `${MEMBERS}/${guest.person_id}/offer`;
-    const accept = `${MEMBERS}/offer/accept`;
-    expect((await guest.visitor.submit(accept, accept, { password: PASSWORD })).status).toBe(409);
-    expect((await ann.visitor.submit(offer, offer, { password: 'wrong' })).status).toBe(422);
-    const mail = harness.mailbox.next(guest.email);
-    expect((await ann.visitor.submit(offer, offer, { password: PASSWORD })).status).toBe(303);
-    expect((await mail).subject).toBe('You are offered the ownership of an account');
-    expect(await harness.context.members.roleOf(ann.account_id, guest.person_id)).toBe('viewer');
-    expect((await guest.visitor.submit(accept, accept, { password: PASSWORD })).location).toBe(MEMBERS);
-    const { members } = harness.context;
-    expect(await members.roleOf(ann.account_id, guest.person_id)).toBe('owner');
-    expect(await members.roleOf(ann.account_id, ann.person_id)).toBe('developer');
+    const { context, mailbox } = harness;
+    const move = `${MEMBERS}/${guest.person_id}/ownership`;
+    expect((await guest.visitor.submit(MEMBERS, move, { password: PASSWORD })).status).toBe(403);
+    expect((await ann.visitor.submit(move, move, { password: 'wrong' })).status).toBe(422);
+    expect(await context.members.roleOf(ann.account_id, guest.person_id)).toBe('viewer');
+    const subject = /ownership of an account was moved/;
+    const mails = [mailbox.next(ann.email, subject), mailbox.next(guest.email, subject)];
+    expect((await ann.visitor.submit(move, move, { password: PASSWORD })).location).toBe(MEMBERS);
+    expect(await context.members.roleOf(ann.account_id, guest.person_id)).toBe('owner');
+    expect(await context.members.roleOf(ann.account_id, ann.person_id)).toBe('developer');
     expect((await ann.visitor.submit(MEMBERS, `${MEMBERS}/name`, { name: 'Mine' })).status).toBe(403);
     expect((await harness.accounts.get(ann.account_id)).email).toBe(guest.email);
+    // The former owner is told, even if removed before the mail is sent.
+    await context.members.remove(ann.account_id, { person_id: ann.person_id, by: guest.person_id });
+    await harness.handlers.sweep({});
+    for (const { text } of await Promise.all(mails)) expect(text).toContain(`${guest.email} owns this`);
   });
 });
 

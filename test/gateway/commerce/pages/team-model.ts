@@ -1,4 +1,4 @@
-/** What a team may do, written down a second time: the rules of roles, invitations, offers and keys without the product. */
+/** What a team may do, written down a second time: the rules of roles, invitations and keys without the product. */
 
 export const PEOPLE = [0, 1, 2, 3] as const;
 export type Who = (typeof PEOPLE)[number];
@@ -26,7 +26,6 @@ export class TeamModel {
   readonly roles = new Map<Who, TeamRole>([[0, 'owner']]);
   readonly keys: TeamKey[] = [];
   readonly #invited = new Map<Who, TeamRole>();
-  #offeredTo: Who | null = null;
   isSuspended = false;
   now_ms = 0;
 
@@ -76,42 +75,20 @@ export class TeamModel {
 
   remove(by: Who, to: Who, revokes: boolean): boolean {
     if (!this.may(by, 'manage') || !this.#isLesser(to)) return false;
-    this.#letGo(to);
+    this.roles.delete(to);
     for (const key of this.keys) if (revokes && key.maker === to) this.#end(key, this.now_ms);
     return true;
   }
 
   leave(who: Who): boolean {
     if (!this.#isLesser(who)) return false;
-    this.#letGo(who);
-    return true;
-  }
-
-  #letGo(who: Who): void {
     this.roles.delete(who);
-    if (this.#offeredTo === who) this.#offeredTo = null;
+    return true;
   }
 
-  offer(by: Who, to: Who): boolean {
+  moveOwnership(by: Who, to: Who): boolean {
     if (!this.may(by, 'manage') || this.isSuspended || !this.#isLesser(to)) return false;
-    this.#offeredTo = to;
-    return true;
-  }
-
-  endOffer(who: Who): boolean {
-    const isOthers = this.#offeredTo !== null && this.#offeredTo !== who && !this.may(who, 'manage');
-    if (!this.roles.has(who) || isOthers) return false;
-    this.#offeredTo = null;
-    return true;
-  }
-
-  takeOver(who: Who): boolean {
-    if (this.isSuspended || !this.roles.has(who)) return false;
-    if (this.roles.get(who) === 'owner') return true;
-    if (this.#offeredTo !== who) return false;
-    for (const [other, role] of this.roles) if (role === 'owner') this.roles.set(other, 'developer');
-    this.roles.set(who, 'owner');
-    this.#offeredTo = null;
+    this.roles.set(by, 'developer').set(to, 'owner');
     this.#invited.clear();
     return true;
   }
