@@ -206,7 +206,7 @@ async function seedRuns({ client }: AdminService): Promise<void> {
         ...{
           rows_written: 41_900,
           vintage: '1.1.0',
-          failed_indicators: [{ slug: 'co2', reason: 'no column' }],
+          failed_indicators: [{ slug: 'co2', reason: 'no column', rows: 0 }],
         },
         rejects: { unknown_place: { rows: 12, distinct: 1, samples: ['Republic of Somewhere Else'] } },
       },
