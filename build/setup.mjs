@@ -50,7 +50,9 @@ function fail(line) {
 
 /** Exit code of a command; null when it cannot be run, or is ended. */
 async function statusOf(...command) {
-  child = spawn(command[0], command.slice(1), { stdio: 'inherit' });
+  // On standard output npm only counts what it has added.
+  const stdout = command[0] === 'npm' ? 'ignore' : 'inherit';
+  child = spawn(command[0], command.slice(1), { stdio: ['inherit', stdout, 'inherit'] });
   const [status] = await once(child, 'exit').catch(() => [null]);
   child = null;
   return isStopping ? null : status;
