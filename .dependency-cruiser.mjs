@@ -27,8 +27,12 @@ const ENTRY_POINTS = `^(${[
   'gateway/commerce/sign-in/password-thread.ts',
   'gateway/site/charts/png-thread.ts',
   'gateway/site/island.js', // loaded by the browser
-  'gateway/snapshot/verify-thread.ts',
 ].join('|')})$`;
+
+/** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
+const DOORS = {
+  'gateway/api/mcp': ['endpoint.ts', 'model-instructions.ts'],
+};
 
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -100,6 +104,14 @@ export default {
       'The product never imports a test.',
       { path: PRODUCT },
       { path: '^test/' },
+    ),
+    ...Object.entries(DOORS).map(([room, doors]) =>
+      forbid(
+        `doors-of-${room.replaceAll('/', '-')}`,
+        'A room is imported through its door.',
+        { path: PRODUCT, pathNot: `^${room}/` },
+        { path: `^${room}/`, pathNot: `^${room}/(${doors.join('|').replaceAll('.', '[.]')})$` },
+      ),
     ),
     forbid('no-broken-import', 'Every import resolves.', {}, { couldNotResolve: true }),
     forbid(
