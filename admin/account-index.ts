@@ -9,7 +9,7 @@
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
-import { TableSort } from '../gateway/web/tables.ts';
+import { TableSort } from '../gateway/web/forms.ts';
 
 /** Accounts read at once; other work of the process runs between batches. */
 const BATCH = 500;

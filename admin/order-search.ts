@@ -1,6 +1,6 @@
 /** Finds orders by customer, number and status. */
 import type { OrderRecord, OrderState } from '../gateway/commerce/records.ts';
-import { TableSort } from '../gateway/web/tables.ts';
+import { TableSort } from '../gateway/web/forms.ts';
 import type { AdminArea } from './context.ts';
 
 /** Customers whose orders one search reads, the newest ones. */

@@ -6,8 +6,7 @@ import { readWholeLedger } from '../../gateway/commerce/accounts/ledger-history.
 import { isGap } from '../../gateway/commerce/archive/entries.ts';
 import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/records.ts';
-import { type Cell, type Rows, sendCsv } from '../../gateway/web/csv-export.ts';
-import { PageError } from '../../gateway/web/forms.ts';
+import { type Cell, PageError, type Rows, sendCsv } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';
 import { ORDER_COLUMNS, orderRow } from './orders.ts';

@@ -24,8 +24,8 @@ import {
 } from '../../gateway/commerce/sign-in/confirmation.ts';
 import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
 import { MAX_CREDITS } from '../../gateway/commerce/validation.ts';
-import { barChart, type Chart } from '../../gateway/web/chart.ts';
 import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
+import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 

@@ -11,8 +11,15 @@ import {
 } from '../../gateway/commerce/audit/audit-log.ts';
 import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
 import { founderOf } from '../../gateway/commerce/people/person-store.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, integerField, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';

@@ -3,17 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
+  type Cell,
   createPager,
   formatField,
   integerField,
   type Pager,
   parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';

@@ -5,9 +5,15 @@ import type { InvoiceDocument } from '../../gateway/commerce/invoices/document.t
 
 import { dateText, rateText } from '../../gateway/commerce/invoices/invoice-text.ts';
 import { createInvoicePrinter } from '../../gateway/commerce/invoices/print-invoice.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, integerField, parseFields, withQuery } from '../../gateway/web/forms.ts';
-import { sendPdf } from '../../gateway/web/send-pdf.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  sendCsv,
+  sendPdf,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 
 const PATH = '/admin/invoices';

@@ -4,14 +4,15 @@ import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-decisions.ts';
 import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
 import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
+  type Cell,
   createPager,
   formatField,
   integerField,
   PageError,
   type Pager,
   parseFields,
+  sendCsv,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';

@@ -9,8 +9,14 @@ import {
   OPTIONAL_REASON,
 } from '../../gateway/commerce/sign-in/confirmation.ts';
 import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, PageError, parseFields, textField } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  PageError,
+  parseFields,
+  sendCsv,
+  textField,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 

@@ -13,10 +13,17 @@ import {
   formatCount,
   REASON,
 } from '../../gateway/commerce/sign-in/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, integerField, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
-import type { SortLink } from '../../gateway/web/tables.ts';
-import { TEMPLATE_FILTERS } from '../../gateway/web/template-filters.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
+import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 import { findOrders, ORDER_SORT } from '../order-search.ts';
 import { invoicePdfPath } from './invoices.ts';

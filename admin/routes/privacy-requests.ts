@@ -14,9 +14,15 @@ import {
   type Figure,
   type ReasonField,
 } from '../../gateway/commerce/sign-in/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, parseFields, textField } from '../../gateway/web/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
+import {
+  type Cell,
+  formatField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';

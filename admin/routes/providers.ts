@@ -10,9 +10,17 @@ import {
   formatCount,
   REASON,
 } from '../../gateway/commerce/sign-in/confirmation.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, PageError, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
+import {
+  type Cell,
+  formatField,
+  PageError,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';

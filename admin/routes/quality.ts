@@ -7,13 +7,15 @@ import {
   qualityDecisionWord,
   qualitySeverity,
 } from '../../data/schema/quality.ts';
-import { type Cell, csvLine, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
+  type Cell,
   createPager,
+  csvLine,
   formatField,
   integerField,
   type Pager,
   parseFields,
+  sendCsv,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';

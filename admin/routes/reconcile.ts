@@ -1,8 +1,7 @@
 /** Starts a reconciliation and shows its progress and the result of the last one. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, parseFields } from '../../gateway/web/forms.ts';
+import { type Cell, formatField, parseFields, sendCsv } from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 import type { Discrepancy } from '../reconcile/compare.ts';
 import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';

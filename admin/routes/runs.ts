@@ -3,18 +3,20 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { RunLogLine, RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
 import {
+  type Cell,
   createPager,
   formatField,
   integerField,
   PageError,
   type Pager,
   parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';

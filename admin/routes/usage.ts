@@ -5,10 +5,17 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { UsageCounts, UsageReport } from '../../gateway/api/metering/metering.ts';
 import { foldUsage } from '../../gateway/api/metering/usage.ts';
-import { barChart, type Chart, type Point } from '../../gateway/web/chart.ts';
-import { type Cell, sendCsv } from '../../gateway/web/csv-export.ts';
-import { formatField, integerField, parseFields, withQuery } from '../../gateway/web/forms.ts';
-import { type SortLink, TableSort } from '../../gateway/web/tables.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  withQuery,
+} from '../../gateway/web/forms.ts';
+import { barChart, type Chart, type Point } from '../../gateway/web/templates.ts';
 import type { AdminArea } from '../context.ts';
 
 type RouteUsage = { route: string } & UsageCounts;

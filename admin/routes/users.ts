@@ -2,17 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { AccountRecord } from '../../gateway/commerce/records.ts';
-import { sendCsv } from '../../gateway/web/csv-export.ts';
 import {
   createPager,
   formatField,
   integerField,
   type Pager,
   parseFields,
+  type SortLink,
+  sendCsv,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import type { SortLink } from '../../gateway/web/tables.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
 

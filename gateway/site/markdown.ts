@@ -4,7 +4,7 @@
  */
 import { Marked } from 'marked';
 import nunjucks from 'nunjucks';
-import { TEMPLATE_FILTERS } from '../web/template-filters.ts';
+import { TEMPLATE_FILTERS } from '../web/templates.ts';
 
 export interface Heading {
   id: string;

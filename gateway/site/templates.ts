@@ -1,6 +1,6 @@
 /** Templates of the site. They are compiled once a process. */
 import nunjucks from 'nunjucks';
-import { TEMPLATE_FILTERS } from '../web/template-filters.ts';
+import { TEMPLATE_FILTERS } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/sparkline.ts';
 import { dateText, figureElement, momentText, shareText, yearsText } from './figures.ts';

@@ -1,4 +1,17 @@
-/** Forms and query strings of pages: field types, parsing, links with parameters, paging, and the error a page shows. */
+/**
+ * What pages of all rooms do with forms and lists: fields and their parsing, links with parameters, pages of a list, sorting
+ * by column, downloads. Guarantees:
+ *
+ * - A field that is absent or blank has its default; one that cannot be read is a `PageError` 422 that names it.
+ * - Links keep the filters that are set and leave out blank ones, so that each state of a list has one address.
+ * - Rows without a value come last, whichever way a list is sorted.
+ * - A CSV is sent row by row, and no text in it runs as a formula in a spreadsheet.
+ *
+ * Nothing here knows the rooms that use it. What templates are given is in `templates.ts`.
+ */
+import { Readable } from 'node:stream';
+import { type Options, stringify } from 'csv-stringify/sync';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 
 /** An error that is shown to the user as a page with this status and message. */
@@ -76,3 +89,100 @@ export function createPager(
     next: to < total ? withQuery(path, { ...filters, limit, offset: offset + limit }) : null,
   };
 }
+
+/** Link of a column's header. */
+export interface SortLink {
+  /** Sorts by this column; reverses the order when the rows are sorted by it. */
+  href: string;
+  /** Null when the rows are sorted by another column. */
+  order: 'ascending' | 'descending' | null;
+}
+
+type SortKey<Row> = (row: Row) => string | number | null;
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+/**
+ * Sorting by the columns of a closed list. The parameter is the name of a column, with `-` in front for descending
+ * order; it is blank for the order in which the rows come.
+ */
+export class TableSort<Row> {
+  readonly #columns: ReadonlyMap<string, SortKey<Row>>;
+  /** Of the query parameter. */
+  readonly field: z.ZodType<string>;
+
+  constructor(columns: Readonly<Record<string, SortKey<Row>>>) {
+    this.#columns = new Map(Object.entries(columns));
+    const names = [...this.#columns.keys()];
+    this.field = z.enum(['', ...names, ...names.map((name) => `-${name}`)]).default('');
+  }
+
+  /** Rows without a value come last in either order. */
+  sort(rows: readonly Row[], order: string): Row[] {
+    const key = this.#columns.get(order.replace(/^-/, ''));
+    if (!key) return [...rows];
+    const sign = order.startsWith('-') ? -1 : 1;
+    return rows.toSorted((a, b) => {
+      const [left, right] = [key(a), key(b)];
+      if (left === null || right === null) return Number(left === null) - Number(right === null);
+      if (typeof left === 'number' && typeof right === 'number') return sign * (left - right);
+      return sign * collator.compare(String(left), String(right));
+    });
+  }
+
+  /** Links of the headers by column. @param parameter that holds the order */
+  links(
+    path: string,
+    filters: Record<string, string | number>,
+    order: string,
+    parameter = 'sort',
+  ): Record<string, SortLink> {
+    const link = (name: string): SortLink => ({
+      href: withQuery(path, { ...filters, [parameter]: order === name ? `-${name}` : name }),
+      order: order === name ? 'ascending' : order === `-${name}` ? 'descending' : null,
+    });
+    return Object.fromEntries([...this.#columns.keys()].map((name) => [name, link(name)]));
+  }
+}
+
+export type Cell = string | number | boolean | null;
+export type Rows = Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>;
+
+/**
+ * A text that a spreadsheet would run as a formula gets a leading apostrophe. `escape_formulas` of csv-stringify does the
+ * same but also turns negative numbers into text.
+ */
+const FORMULA = /^[=+\-@\t\r]/;
+/** RFC 4180, UTF-8, CRLF. */
+const CSV: Options = {
+  record_delimiter: '\r\n',
+  quoted_match: /[\r\n]/,
+  cast: { boolean: String, string: (text) => (FORMULA.test(text) ? `'${text}` : text) },
+};
+
+export const csvLine = (cells: readonly Cell[]): string => stringify([[...cells]], CSV);
+
+async function* csvLines(header: readonly string[], rows: Rows): AsyncGenerator<string> {
+  yield csvLine(header);
+  for await (const row of rows) yield csvLine(row);
+}
+
+/** Sends a download named `<name>.csv`, one row at a time. */
+export function sendCsv(
+  reply: FastifyReply,
+  name: string,
+  header: readonly string[],
+  rows: Rows,
+): FastifyReply {
+  return reply
+    .header('Content-Type', 'text/csv; charset=utf-8')
+    .header('Content-Disposition', `attachment; filename="${name}.csv"`)
+    .send(Readable.from(csvLines(header, rows)));
+}
+
+/** Sends a download named `<name>.pdf`. */
+export const sendPdf = (reply: FastifyReply, name: string, bytes: Buffer): FastifyReply =>
+  reply
+    .header('Content-Type', 'application/pdf')
+    .header('Content-Disposition', `attachment; filename="${name}.pdf"`)
+    .send(bytes);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { csvLine } from '../../gateway/web/csv-export.ts';
+import { csvLine } from '../../gateway/web/forms.ts';
 import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
 import { type AuditFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
-import { TableSort } from '../../gateway/web/tables.ts';
+import { TableSort } from '../../gateway/web/forms.ts';
 import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
 
 let service: AdminService;

@@ -22,7 +22,7 @@ import type { Logger } from 'pino';
 import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operations/parameters/parameters.ts';
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
-import { TEMPLATE_FILTERS } from '../../web/template-filters.ts';
+import { TEMPLATE_FILTERS } from '../../web/templates.ts';
 import { AccountError, type AccountErrorCode } from '../records.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import type { KnownBrowsers } from './known-browsers.ts';

@@ -8,7 +8,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField, untrimmedField } from '../../web/forms.ts';
-import { type QrCode, qrCode } from '../../web/qr-code.ts';
+import { type QrCode, qrCode } from '../../web/templates.ts';
 import { createPageViews, type ProtectedArea, redirectWithFlash } from './protected-area.ts';
 import { SECRET_PATTERN, type SecondFactorState } from './second-factor.ts';
 import type { SignedInUser } from './sessions.ts';

@@ -7,7 +7,7 @@ import { isForecastStatus } from '../../../data/schema/observation-status.ts';
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/documents/xml.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { TEMPLATE_FILTERS } from '../../web/template-filters.ts';
+import { TEMPLATE_FILTERS } from '../../web/templates.ts';
 import { figureHtml } from '../figures.ts';
 import type { CountryFigure, YearFigures } from '../series.ts';
 

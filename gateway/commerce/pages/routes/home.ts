@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readUsage } from '../../../api/metering/usage.ts';
-import { barChart, type Chart } from '../../../web/chart.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
+import { barChart, type Chart } from '../../../web/templates.ts';
 import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../records.ts';
 import { PASSWORD_LENGTH, passwordProblem } from '../../sign-in/password-policy.ts';
 import { redirectWithFlash, setSessionCookie } from '../../sign-in/protected-area.ts';

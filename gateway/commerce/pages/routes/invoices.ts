@@ -1,6 +1,6 @@
 /** Invoices and credit notes of the account, to print and as PDF. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { sendPdf } from '../../../web/send-pdf.ts';
+import { sendPdf } from '../../../web/forms.ts';
 import type { InvoiceDocument } from '../../invoices/document.ts';
 import { type InvoiceText, invoiceText } from '../../invoices/invoice-text.ts';
 import { createInvoicePrinter } from '../../invoices/print-invoice.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields } from '../../../web/forms.ts';
-import { formatMoment } from '../../../web/template-filters.ts';
+import { formatMoment } from '../../../web/templates.ts';
 import { auditedRules } from '../../keys/key-rules.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../records.ts';
 import { type Confirmation, confirmedAction } from '../../sign-in/confirmation.ts';

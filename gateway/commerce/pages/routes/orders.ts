@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import { TEMPLATE_FILTERS } from '../../../web/template-filters.ts';
+import { TEMPLATE_FILTERS } from '../../../web/templates.ts';
 import type { BillingDetails } from '../../invoices/billing-details.ts';
 import type { InvoiceDocument } from '../../invoices/document.ts';
 import { vatSentence } from '../../invoices/invoice-text.ts';

@@ -1,8 +1,7 @@
 /** The wallet: balance, and ledger with the cause of each entry. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type Cell, sendCsv } from '../../../web/csv-export.ts';
-import { formatField, parseFields, withQuery } from '../../../web/forms.ts';
+import { type Cell, formatField, parseFields, sendCsv, withQuery } from '../../../web/forms.ts';
 import { readWholeLedger } from '../../accounts/ledger-history.ts';
 import { isGap } from '../../archive/entries.ts';
 import type { AccountRecord, LedgerEntry } from '../../records.ts';

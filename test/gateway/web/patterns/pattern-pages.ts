@@ -17,7 +17,7 @@ import { rankingRows } from '../../../../gateway/site/indicator/long-lists.ts';
 import { listPage } from '../../../../gateway/site/paging.ts';
 import type { LayoutData } from '../../../../gateway/site/templates.ts';
 import { siteEnvironment } from '../../../../gateway/site/templates.ts';
-import { barChart } from '../../../../gateway/web/chart.ts';
+import { barChart } from '../../../../gateway/web/templates.ts';
 import { INDICATORS, PROVIDERS } from '../../fixture-data.ts';
 import { COUNTRIES, history, point, yearOf } from '../../site/chart-figures.ts';
 
