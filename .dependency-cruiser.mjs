@@ -23,8 +23,8 @@ const ENTRY_POINTS = `^(${[
   'admin/cli.ts',
   'gateway/api/http/openapi/openapi.ts',
   'gateway/main.ts',
-  'gateway/commerce/invoices/invoice-thread.ts',
-  'gateway/commerce/sign-in/password-thread.ts',
+  'gateway/commerce/orders/invoice-thread.ts',
+  'gateway/commerce/people/password-thread.ts',
   'gateway/site/charts/png-thread.ts',
   'gateway/site/island.js', // loaded by the browser
 ].join('|')})$`;
@@ -32,6 +32,14 @@ const ENTRY_POINTS = `^(${[
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
 const DOORS = {
   'gateway/api/mcp': ['endpoint.ts', 'model-instructions.ts'],
+  'gateway/commerce/accounts': ['accounts.ts'],
+  'gateway/commerce/cli': ['commands.ts'],
+  'gateway/commerce/history': ['history.ts'],
+  'gateway/commerce/orders': ['orders.ts'],
+  'gateway/commerce/pages': ['plugin.ts'],
+  'gateway/commerce/people': ['people.ts'],
+  'gateway/commerce/privacy': ['privacy.ts'],
+  'gateway/commerce/store': ['store.ts'],
   'gateway/web': ['forms.ts', 'templates.ts'],
 };
 

@@ -12,18 +12,17 @@ import { CuratedError } from '../data/curated/curated.ts';
 import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
-import { AccountStore } from '../gateway/commerce/accounts/account-store.ts';
-import { Archive } from '../gateway/commerce/archive/archive.ts';
+import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import {
+  ACCOUNT_COMMANDS,
   type Command,
   type CommandContext,
   type OptionValues,
   UsageError,
-} from '../gateway/commerce/cli/command.ts';
-import { ACCOUNT_COMMANDS } from '../gateway/commerce/cli/commands.ts';
-import { salesTermsOf } from '../gateway/commerce/invoices/sales-terms.ts';
-import { readPacks } from '../gateway/commerce/orders/order-store.ts';
-import { AccountError } from '../gateway/commerce/records.ts';
+} from '../gateway/commerce/cli/commands.ts';
+import { Archive } from '../gateway/commerce/history/history.ts';
+import { readPacks, salesTermsOf } from '../gateway/commerce/orders/orders.ts';
+import { AccountError } from '../gateway/commerce/store/store.ts';
 import { OPERATOR_COMMANDS } from './operator-commands.ts';
 
 const CONNECT_TIMEOUT_MS = 3_000;

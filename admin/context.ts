@@ -5,20 +5,20 @@ import type { JobService } from '../data/runtime/jobs.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
-import type { AccountStore } from '../gateway/commerce/accounts/account-store.ts';
-import type { Archive } from '../gateway/commerce/archive/archive.ts';
-import type { AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/audit/audit-log.ts';
+import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
+import type { Archive, AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/history/history.ts';
 import type { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
 import type { JobProducer } from '../gateway/commerce/notifications/jobs/queue.ts';
 import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
 import type { OperatorAlerts } from '../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
-import type { Erasures } from '../gateway/commerce/privacy/erasures.ts';
-import type { PrivacyRequestStore } from '../gateway/commerce/privacy/request-store.ts';
-import type { PasswordHasher } from '../gateway/commerce/sign-in/passwords.ts';
-import type { PageView } from '../gateway/commerce/sign-in/protected-area.ts';
-import type { SecondFactorStore } from '../gateway/commerce/sign-in/second-factor.ts';
-import type { SessionStore } from '../gateway/commerce/sign-in/sessions.ts';
-import type { Throttle } from '../gateway/commerce/sign-in/throttle.ts';
+import type {
+  PageView,
+  PasswordHasher,
+  SecondFactorStore,
+  SessionStore,
+  Throttle,
+} from '../gateway/commerce/people/people.ts';
+import type { Erasures, PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import type { AccountIndex } from './account-index.ts';
 import type { DecisionStore } from './decision-store.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';

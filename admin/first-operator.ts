@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../data/runtime/settings.ts';
-import type { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
+import type { AuditLog } from '../gateway/commerce/history/history.ts';
 import type { OperatorStore, SignIn } from './operators.ts';
 
 const TRIAL_EMAIL = 'operator@almanac.example';

@@ -12,8 +12,8 @@ import {
   type OptionValues,
   requiredText,
   UsageError,
-} from '../gateway/commerce/cli/command.ts';
-import { AccountError } from '../gateway/commerce/records.ts';
+} from '../gateway/commerce/cli/commands.ts';
+import { AccountError } from '../gateway/commerce/store/store.ts';
 import { isRole, OperatorStore, type Role } from './operators.ts';
 
 const PASSWORD_BYTES = 15;

@@ -5,7 +5,7 @@
 import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
 import type { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
 import * as templates from '../gateway/commerce/notifications/mail/templates.ts';
-import { AccountError } from '../gateway/commerce/records.ts';
+import { AccountError } from '../gateway/commerce/store/store.ts';
 import type { OperatorRecord, OperatorStore } from './operators.ts';
 
 const DAY_MS = 86_400_000;

@@ -11,13 +11,15 @@ import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import { addressDigest, redisKeys } from '../data/schema/redis-keys.ts';
-import { AccountError } from '../gateway/commerce/records.ts';
-import { passwordProblem } from '../gateway/commerce/sign-in/password-policy.ts';
-import { PasswordHasher } from '../gateway/commerce/sign-in/passwords.ts';
-import { SecondFactorStore } from '../gateway/commerce/sign-in/second-factor.ts';
-import type { Session, SignedInUser } from '../gateway/commerce/sign-in/sessions.ts';
-import type { LoginRecord } from '../gateway/commerce/sign-in/sign-in.ts';
-import { validateEmail } from '../gateway/commerce/validation.ts';
+import type { LoginRecord } from '../gateway/commerce/accounts/accounts.ts';
+import {
+  PasswordHasher,
+  passwordProblem,
+  SecondFactorStore,
+  type Session,
+  type SignedInUser,
+} from '../gateway/commerce/people/people.ts';
+import { AccountError, validateEmail } from '../gateway/commerce/store/store.ts';
 
 const SET_ROLE = readScript(import.meta.url, 'lua/set-operator-role.lua', 1);
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-operator-password.lua', 1);

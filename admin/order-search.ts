@@ -1,5 +1,5 @@
 /** Finds orders by customer, number and status. */
-import type { OrderRecord, OrderState } from '../gateway/commerce/records.ts';
+import type { OrderRecord, OrderState } from '../gateway/commerce/store/store.ts';
 import { TableSort } from '../gateway/web/forms.ts';
 import type { AdminArea } from './context.ts';
 

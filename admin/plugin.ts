@@ -7,24 +7,25 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
-import { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../gateway/commerce/history/history.ts';
 import { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
 import { JobQueue } from '../gateway/commerce/notifications/jobs/queue.ts';
 import { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
-import { PrivacyRequestStore } from '../gateway/commerce/privacy/request-store.ts';
-import { FormSubmissions } from '../gateway/commerce/sign-in/form-submissions.ts';
-import { KnownBrowsers } from '../gateway/commerce/sign-in/known-browsers.ts';
-import { PasswordHasher } from '../gateway/commerce/sign-in/passwords.ts';
-import { PendingSignIns } from '../gateway/commerce/sign-in/pending-sign-ins.ts';
 import {
   createPageViews,
+  FormSubmissions,
   installProtectedArea,
+  KnownBrowsers,
+  PasswordHasher,
+  PendingSignIns,
   type ProtectedArea,
-} from '../gateway/commerce/sign-in/protected-area.ts';
-import { SecondFactorStore } from '../gateway/commerce/sign-in/second-factor.ts';
-import { SessionStore, type SignedInUser } from '../gateway/commerce/sign-in/sessions.ts';
-import { signInRoutes } from '../gateway/commerce/sign-in/sign-in-routes.ts';
-import { Throttle } from '../gateway/commerce/sign-in/throttle.ts';
+  SecondFactorStore,
+  SessionStore,
+  type SignedInUser,
+  signInRoutes,
+  Throttle,
+} from '../gateway/commerce/people/people.ts';
+import { PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';
 import { ConditionWatch } from './alerts/condition-watch.ts';

@@ -7,8 +7,8 @@
  */
 
 import { addressUnit } from '../gateway/api/metering/address-meter.ts';
-import type { AuditLog } from '../gateway/commerce/audit/audit-log.ts';
-import type { SignInAttempt } from '../gateway/commerce/sign-in/sign-in-routes.ts';
+import type { AuditLog } from '../gateway/commerce/history/history.ts';
+import type { SignInAttempt } from '../gateway/commerce/people/people.ts';
 import type { OperatorStore } from './operators.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 /** Orders by invoice that nobody has marked as paid, failed or cancelled. */
-import type { OrderRecord } from '../../gateway/commerce/records.ts';
+import type { OrderRecord } from '../../gateway/commerce/store/store.ts';
 import type { AdminArea } from '../context.ts';
 import { type AttentionItem, type AttentionSource, capped, counted } from './item.ts';
 

@@ -5,15 +5,16 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { dayOf } from '../../data/schema/redis-keys.ts';
-import type { ArchiveEngine, SqlRow } from '../../gateway/commerce/archive/engine.ts';
 import {
+  type ArchiveEngine,
   compareStreamIds,
   formatStreamId,
   integerOf,
   LAST_STREAM_ID,
   parseStreamId,
+  type SqlRow,
   type StreamId,
-} from '../../gateway/commerce/archive/entries.ts';
+} from '../../gateway/commerce/history/history.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay, type LedgerFacts, ledgerFactsFrom } from './archive-totals.ts';
 import {

@@ -9,14 +9,15 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import type { ArchiveEngine, SqlRow } from '../../gateway/commerce/archive/engine.ts';
 import {
+  type ArchiveEngine,
   compareStreamIds,
   formatStreamId,
   integerOf,
   parseStreamId,
+  type SqlRow,
   type StreamId,
-} from '../../gateway/commerce/archive/entries.ts';
+} from '../../gateway/commerce/history/history.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 

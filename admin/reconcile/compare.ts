@@ -12,7 +12,7 @@
 
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry, OrderRecord } from '../../gateway/commerce/records.ts';
+import type { LedgerEntry, OrderRecord } from '../../gateway/commerce/store/store.ts';
 
 /** What Redis holds of an account at one moment. */
 export interface LiveAccount {

@@ -18,7 +18,7 @@ import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { ArchiveEngine } from '../../gateway/commerce/archive/engine.ts';
+import { ArchiveEngine } from '../../gateway/commerce/history/history.ts';
 import { readDetails } from './archive-details.ts';
 import {
   ArchiveSummaries,

@@ -2,10 +2,8 @@
 
 import type { FastifyReply } from 'fastify';
 import { readUsage } from '../../gateway/api/metering/usage.ts';
-import { readWholeLedger } from '../../gateway/commerce/accounts/ledger-history.ts';
-import { isGap } from '../../gateway/commerce/archive/entries.ts';
-import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/records.ts';
+import { accountSubject, isGap, readWholeLedger } from '../../gateway/commerce/history/history.ts';
+import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/store/store.ts';
 import { type Cell, PageError, type Rows, sendCsv } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { AUDIT_COLUMNS, auditRows } from './audit.ts';

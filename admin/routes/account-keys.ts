@@ -1,14 +1,14 @@
 /** Revokes one key of a customer, who is told by mail. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import type { AccountRecord, KeyRecord } from '../../gateway/commerce/records.ts';
+import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
   REASON,
   type ReasonField,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
+} from '../../gateway/commerce/people/people.ts';
+import type { AccountRecord, KeyRecord } from '../../gateway/commerce/store/store.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 

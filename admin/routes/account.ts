@@ -5,14 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { UsageReport } from '../../gateway/api/metering/metering.ts';
 import { readUsage } from '../../gateway/api/metering/usage.ts';
-import { type AuditEntry, accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import {
-  AccountError,
-  type AccountRecord,
-  type KeyRecord,
-  type LedgerEntry,
-  type OrderRecord,
-} from '../../gateway/commerce/records.ts';
+import { type AuditEntry, accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   type ConfirmationPage,
@@ -21,9 +14,16 @@ import {
   counted,
   formatChange,
   OPTIONAL_REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
-import { MAX_CREDITS } from '../../gateway/commerce/validation.ts';
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  type KeyRecord,
+  type LedgerEntry,
+  MAX_CREDITS,
+  type OrderRecord,
+} from '../../gateway/commerce/store/store.ts';
 import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';

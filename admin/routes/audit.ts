@@ -2,15 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { isGap } from '../../gateway/commerce/archive/entries.ts';
+import { founderOf } from '../../gateway/commerce/accounts/accounts.ts';
 import {
   type AuditEntry,
+  type AuditFilter,
   type AuditLog,
   accountSubject,
+  isGap,
+  matchesFilter,
   personSubject,
-} from '../../gateway/commerce/audit/audit-log.ts';
-import { type AuditFilter, matchesFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
-import { founderOf } from '../../gateway/commerce/people/person-store.ts';
+  searchAudit,
+} from '../../gateway/commerce/history/history.ts';
 import {
   type Cell,
   formatField,

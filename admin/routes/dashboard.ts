@@ -1,7 +1,7 @@
 /** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import type { AttentionItem } from '../attention/item.ts';

@@ -1,9 +1,9 @@
 /** Account jobs that failed five times: shown on the page of runs, retried or dismissed here. */
 import type { FastifyInstance } from 'fastify';
-import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
+import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
 import type { JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Publishes and unpublishes an indicator, and takes its edits back. Unpublishing and resetting ask first; see
- * `gateway/commerce/sign-in/confirmation.ts`.
+ * `gateway/commerce/people/confirmation.ts`.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import {
   OPTIONAL_REASON,
   type Outcome,
   REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
+} from '../../gateway/commerce/people/people.ts';
 import { type AdminArea, auditedChange } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { changedFacts, changesBetween, indicatorPath, indicatorSubject, queueRebuild } from './indicator.ts';

@@ -1,8 +1,8 @@
 /** One indicator: its values, its history, and edits with a preview. Every change queues a rebuild. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/overrides.ts';
-import type { AuditEntry, AuditFacts } from '../../gateway/commerce/audit/audit-log.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import type { AuditEntry, AuditFacts } from '../../gateway/commerce/history/history.ts';
+import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';

@@ -1,10 +1,13 @@
 /** Invoices and credit notes of a year, for bookkeeping, and each as PDF. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { InvoiceDocument } from '../../gateway/commerce/invoices/document.ts';
+import {
+  createInvoicePrinter,
+  dateText,
+  type InvoiceDocument,
+  rateText,
+} from '../../gateway/commerce/orders/orders.ts';
 
-import { dateText, rateText } from '../../gateway/commerce/invoices/invoice-text.ts';
-import { createInvoicePrinter } from '../../gateway/commerce/invoices/print-invoice.ts';
 import {
   type Cell,
   formatField,

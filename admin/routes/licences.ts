@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-decisions.ts';
-import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
+import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import {
   type Cell,
   createPager,

@@ -1,7 +1,7 @@
 /** Where an operator chooses a password, by a link that an owner had made. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { PASSWORD_LENGTH, passwordProblem } from '../../gateway/commerce/sign-in/password-policy.ts';
+import { PASSWORD_LENGTH, passwordProblem } from '../../gateway/commerce/people/people.ts';
 import { parseFields, untrimmedField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { operatorSubject } from './operators.ts';

@@ -1,10 +1,12 @@
 /** The second factor of an operator: the shared pages, with audit and a mail where there is a mail server. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
-import type { ProtectedArea } from '../../gateway/commerce/sign-in/protected-area.ts';
-import { secondFactorRoutes } from '../../gateway/commerce/sign-in/second-factor-routes.ts';
-import { tooManyAttempts } from '../../gateway/commerce/sign-in/sign-in-routes.ts';
-import type { ThrottlePolicy } from '../../gateway/commerce/sign-in/throttle.ts';
+import {
+  type ProtectedArea,
+  secondFactorRoutes,
+  type ThrottlePolicy,
+  tooManyAttempts,
+} from '../../gateway/commerce/people/people.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { operatorSubject } from './operators.ts';
 

@@ -1,14 +1,14 @@
 /** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
-import { AccountError } from '../../gateway/commerce/records.ts';
+import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
   OPTIONAL_REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
+import { AccountError } from '../../gateway/commerce/store/store.ts';
 import {
   type Cell,
   formatField,

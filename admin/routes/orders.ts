@@ -2,9 +2,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import { dateText } from '../../gateway/commerce/invoices/invoice-text.ts';
-import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/records.ts';
+import { accountSubject } from '../../gateway/commerce/history/history.ts';
+import { dateText } from '../../gateway/commerce/orders/orders.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -12,7 +11,8 @@ import {
   formatChange,
   formatCount,
   REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
+} from '../../gateway/commerce/people/people.ts';
+import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/store/store.ts';
 import {
   type Cell,
   formatField,

@@ -3,17 +3,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import { accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import { describeRemoved } from '../../gateway/commerce/privacy/erasures.ts';
-import type { ErasureCounts, PrivacyRequest } from '../../gateway/commerce/privacy/request-store.ts';
-import type { AccountRecord } from '../../gateway/commerce/records.ts';
+import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
   counted,
   type Figure,
   type ReasonField,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
+} from '../../gateway/commerce/people/people.ts';
+import {
+  describeRemoved,
+  type ErasureCounts,
+  type PrivacyRequest,
+} from '../../gateway/commerce/privacy/privacy.ts';
+import type { AccountRecord } from '../../gateway/commerce/store/store.ts';
 import {
   type Cell,
   formatField,

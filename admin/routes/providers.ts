@@ -2,14 +2,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ProviderDecision } from '../../data/schema/operator-decisions.ts';
-import type { AuditEntry } from '../../gateway/commerce/audit/audit-log.ts';
+import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
   counted,
   formatCount,
   REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
+} from '../../gateway/commerce/people/people.ts';
 import {
   type Cell,
   formatField,

@@ -1,4 +1,4 @@
-/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/commerce/sign-in/confirmation.ts`. */
+/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/commerce/people/confirmation.ts`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { EnqueueResult } from '../../data/runtime/jobs.ts';
@@ -12,8 +12,8 @@ import {
   formatCount,
   OPTIONAL_REASON,
   REASON,
-} from '../../gateway/commerce/sign-in/confirmation.ts';
-import { redirectWithFlash } from '../../gateway/commerce/sign-in/protected-area.ts';
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';

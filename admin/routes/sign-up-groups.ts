@@ -1,12 +1,7 @@
 /** Accounts that signed up alike: from one address range, or with one mailbox or mail domain. */
 import type { FastifyInstance } from 'fastify';
-import {
-  type AccountGroup,
-  type GroupKind,
-  signUpGroups,
-} from '../../gateway/commerce/accounts/free-grants.ts';
-import type { AccountRecord } from '../../gateway/commerce/records.ts';
-import { nullIfUnknown } from '../../gateway/commerce/validation.ts';
+import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/commerce/accounts/accounts.ts';
+import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/store.ts';
 import type { AdminArea } from '../context.ts';
 
 const MOST_GROUPS = 50;

@@ -1,7 +1,7 @@
 /** Searches accounts. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { AccountRecord } from '../../gateway/commerce/records.ts';
+import type { AccountRecord } from '../../gateway/commerce/store/store.ts';
 import {
   createPager,
   formatField,

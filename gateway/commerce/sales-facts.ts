@@ -2,14 +2,13 @@
 import type { Settings } from '../../data/runtime/settings.ts';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { SalesFacts } from '../site/service-facts.ts';
-import { pricesSentence } from './invoices/invoice-text.ts';
-import { salesTermsOf } from './invoices/sales-terms.ts';
 import { DISABLE_AFTER_DAYS, KEPT } from './notifications/webhooks/delivery-log.ts';
 import { ATTEMPTS, RETRY_DELAYS_MS } from './notifications/webhooks/delivery-queue.ts';
 import { MAX_ENDPOINTS } from './notifications/webhooks/endpoint-records.ts';
 import { EVENT_TYPES } from './notifications/webhooks/event-types.ts';
 import { SEND_TIMEOUT_MS } from './notifications/webhooks/sender.ts';
-import { MAX_ACTIVE_KEYS } from './records.ts';
+import { pricesSentence, salesTermsOf } from './orders/orders.ts';
+import { MAX_ACTIVE_KEYS } from './store/store.ts';
 
 export const salesFacts = (settings: Settings): SalesFacts => ({
   vat: pricesSentence(salesTermsOf(settings)),

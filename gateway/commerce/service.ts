@@ -9,13 +9,8 @@ import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { contactOf } from '../api/http/server/service-address.ts';
-import { AccountStore } from './accounts/account-store.ts';
-import { FreeGrants } from './accounts/free-grants.ts';
-import { Onboarding } from './accounts/onboarding.ts';
-import { Archive } from './archive/archive.ts';
-import { AuditLog } from './audit/audit-log.ts';
-import { BillingStore, type Country, readCountries } from './invoices/billing-details.ts';
-import { salesTermsOf } from './invoices/sales-terms.ts';
+import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
+import { Archive, AuditLog } from './history/history.ts';
 import { ChangeAlerts, type ServedEditions } from './notifications/alerts/change-alerts.ts';
 import { SpendingAlerts } from './notifications/alerts/spending-alerts.ts';
 import { BalanceAlerts } from './notifications/balance-alerts.ts';
@@ -29,16 +24,17 @@ import { Notices } from './notifications/notices/notices.ts';
 import { OperatorAlerts } from './notifications/operator-alerts/operator-alerts.ts';
 import { Outbox } from './notifications/outbox.ts';
 import { openWebhooks, type Webhooks } from './notifications/webhooks/webhooks.ts';
-import { readPacks } from './orders/order-store.ts';
-import { createStripePayment, type StripePayment } from './orders/stripe.ts';
-import { EmailChanges } from './people/email-changes.ts';
-import { Invitations } from './people/invitations.ts';
-import { MemberStore } from './people/member-store.ts';
-import { PersonStore } from './people/person-store.ts';
-import { ExportFiles } from './privacy/export-files.ts';
-import { PrivacyService } from './privacy/privacy-service.ts';
-import { PrivacyRequestStore } from './privacy/request-store.ts';
-import { PasswordHasher } from './sign-in/passwords.ts';
+import {
+  BillingStore,
+  type Country,
+  createStripePayment,
+  readCountries,
+  readPacks,
+  type StripePayment,
+  salesTermsOf,
+} from './orders/orders.ts';
+import { EmailChanges, Invitations, Onboarding, PasswordHasher } from './people/people.ts';
+import { ExportFiles, PrivacyRequestStore, PrivacyService } from './privacy/privacy.ts';
 
 /** Longest wait for an unreachable Redis while stopping. */
 const STOP_TIMEOUT_MS = 3_000;
@@ -136,7 +132,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
   const outbox = new Outbox(store);
   const emailChanges = new EmailChanges({ ...parties, members, outbox, publicUrl });
-  const stripe = createStripePayment(settings, { accounts, audit, publicUrl, now, log });
+  const stripe = createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   stops.push(() => operatorAlerts.close());
   const contact = (): string => contactOf(settings, publicUrl());

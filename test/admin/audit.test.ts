@@ -14,10 +14,10 @@ import { parseOverrides } from '../../data/runtime/overrides.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/history/audit-log.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
-const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/audit/audit.lua', 'utf8'));
+const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/history/lua/audit.lua', 'utf8'));
 
 /** Cuts a connection at the command that would write an audit entry, as if the process died there. */
 function dieBeforeAuditEntry(client: RedisClient): void {

@@ -9,7 +9,7 @@ import { emptyRecord } from '../../build/lake/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type AdminService, hiddenTokens, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 

@@ -16,12 +16,12 @@ import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
-import { Archive } from '../../gateway/commerce/archive/archive.ts';
+import { Archive } from '../../gateway/commerce/history/archive.ts';
 import { createMailer, type Mailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
+import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { openErasures } from '../../gateway/commerce/privacy/erasures.ts';
 import { PrivacyRequestStore } from '../../gateway/commerce/privacy/request-store.ts';
-import { PasswordHasher } from '../../gateway/commerce/sign-in/passwords.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
 

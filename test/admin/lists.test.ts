@@ -2,8 +2,8 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/commerce/audit/audit-log.ts';
-import { type AuditFilter, searchAudit } from '../../gateway/commerce/audit/audit-search.ts';
+import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
+import { type AuditFilter, searchAudit } from '../../gateway/commerce/history/audit-search.ts';
 import { TableSort } from '../../gateway/web/forms.ts';
 import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
 

@@ -1,7 +1,7 @@
 /** The pages on which owners manage operators, and the links by which operators choose a password. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, startAdmin, type Visitor, wordsOf } from './harness.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';

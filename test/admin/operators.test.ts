@@ -8,7 +8,7 @@ import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { OperatorStore } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import { AuditLog } from '../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 
 describe('operators', () => {

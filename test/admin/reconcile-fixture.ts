@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Discrepancy } from '../../admin/reconcile/compare.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { LedgerEntry } from '../../gateway/commerce/records.ts';
+import type { LedgerEntry } from '../../gateway/commerce/store/records.ts';
 import { type ArchivedWeek, createArchivedWeek, DAY_MS } from '../build/archive/archived-week.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 

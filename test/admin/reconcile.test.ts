@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DebitReversals } from '../../gateway/api/metering/debit-reversals.ts';
-import type { LedgerEntry } from '../../gateway/commerce/records.ts';
+import type { LedgerEntry } from '../../gateway/commerce/store/records.ts';
 import { DAY_MS, rewrite } from '../build/archive/archived-week.ts';
 import { silentLog } from '../redis.ts';
 import {

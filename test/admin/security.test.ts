@@ -1,7 +1,7 @@
 /** Sign-in, sessions, CSRF protection and throttling of the operator area. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { safeRedirectPath } from '../../gateway/commerce/sign-in/protected-area.ts';
-import { SESSION_LIFETIME, SessionStore } from '../../gateway/commerce/sign-in/sessions.ts';
+import { safeRedirectPath } from '../../gateway/commerce/people/protected-area.ts';
+import { SESSION_LIFETIME, SessionStore } from '../../gateway/commerce/people/sessions.ts';
 import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 

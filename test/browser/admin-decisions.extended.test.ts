@@ -9,7 +9,7 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { SecondFactorStore } from '../../gateway/commerce/sign-in/second-factor.ts';
+import { SecondFactorStore } from '../../gateway/commerce/people/second-factor.ts';
 import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import type { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
-import { AccountError } from '../../gateway/commerce/records.ts';
+import { AccountError } from '../../gateway/commerce/store/records.ts';
 import { readLedger } from './clients.ts';
 import type { Customer } from './deployment.ts';
 

@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { founderOf, PersonStore } from '../../gateway/commerce/people/person-store.ts';
-import { PasswordHasher } from '../../gateway/commerce/sign-in/passwords.ts';
+import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
+import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { hiddenTokens, PASSWORD, Visitor } from '../admin/harness.ts';
 import { median } from '../bench/report.ts';
 import { Deployment, storeOn } from './deployment.ts';

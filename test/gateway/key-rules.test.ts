@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { foldUsageByKey, readUsageDays } from '../../gateway/api/metering/usage.ts';
-import type { KeyRules } from '../../gateway/commerce/records.ts';
+import type { KeyRules } from '../../gateway/commerce/store/records.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 const SITE = 'https://maps.example';

@@ -20,7 +20,7 @@ import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import type { ObjectOrigin } from '../../gateway/api/snapshot/files/objects.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
-import type { NewKeyOptions } from '../../gateway/commerce/keys/key-store.ts';
+import type { NewKeyOptions } from '../../gateway/commerce/accounts/key-store.ts';
 import { readPacks } from '../../gateway/commerce/orders/order-store.ts';
 import { startRedis, type TestRedis } from '../redis.ts';
 import { publishFixture } from './fixture-snapshot.ts';

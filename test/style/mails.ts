@@ -3,7 +3,7 @@ import * as alerts from '../../gateway/commerce/notifications/mail/alert-templat
 import type { Mail } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import * as notices from '../../gateway/commerce/notifications/mail/notice-mails.ts';
 import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
-import type { OrderRecord } from '../../gateway/commerce/records.ts';
+import type { OrderRecord } from '../../gateway/commerce/store/records.ts';
 
 /** A mail, when it is sent and to whom. */
 export interface KnownMail {

@@ -12,34 +12,28 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/keys.ts';
-import type { Archive } from '../archive/archive.ts';
-import { DEFAULT_TERMS, type SalesTerms } from '../invoices/sales-terms.ts';
-import { KeyStore } from '../keys/key-store.ts';
-import { OrderStore } from '../orders/order-store.ts';
-import { founderOf, ownAccountOf, PersonStore } from '../people/person-store.ts';
+import { type Archive, type LedgerPage, type LedgerQuery, readLedgerPage } from '../history/history.ts';
+import { DEFAULT_TERMS, OrderStore, type SalesTerms } from '../orders/orders.ts';
 import {
   AccountError,
   type AccountRecord,
   type AccountState,
   type Adjustment,
-  type LedgerEntry,
-} from '../records.ts';
-import {
+  accountFrom,
   createRunScript,
+  expectOpenAccount,
+  type LedgerEntry,
+  MAX_CREDITS,
+  nullIfUnknown,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../redis-access.ts';
-import { accountFrom } from '../redis-mappers.ts';
-import {
-  expectOpenAccount,
-  MAX_CREDITS,
-  nullIfUnknown,
   throwUnknownAccount,
   validateCredits,
   validateEmail,
-} from '../validation.ts';
-import { type LedgerPage, type LedgerQuery, readLedgerPage } from './ledger-history.ts';
+} from '../store/store.ts';
+import { KeyStore } from './key-store.ts';
+import { founderOf, ownAccountOf, PersonStore } from './person-store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);

@@ -10,12 +10,7 @@ import { isIPv4 } from 'node:net';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { addressUnit } from '../../api/metering/address-meter.ts';
-import {
-  createRunScript,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-} from '../redis-access.ts';
+import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
 import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
 
 const CLAIM = readScript(import.meta.url, 'lua/claim-grant.lua', 7);

@@ -1,6 +1,6 @@
 /** What an account holds that closing it forfeits. */
 
-import type { AccountState } from '../records.ts';
+import type { AccountState } from '../store/store.ts';
 import type { AccountStore } from './account-store.ts';
 
 /** As audit entries and the mail about a closed account state it. */

@@ -1,9 +1,8 @@
 /** What the commands of `npm run account` share: their shape, option values, and audited changes. */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
-import type { Archive } from '../archive/archive.ts';
-import { type AuditedChange, AuditLog, type AuditOutcome } from '../audit/audit-log.ts';
+import type { AccountStore } from '../accounts/accounts.ts';
+import { type Archive, type AuditedChange, AuditLog, type AuditOutcome } from '../history/history.ts';
 
 export const BY = 'command line';
 

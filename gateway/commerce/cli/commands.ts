@@ -1,16 +1,22 @@
-/** The commands of `npm run account` for accounts, credits, orders and privacy requests. */
+/**
+ * The command line `npm run account`: accounts, keys, credits, orders and privacy requests; this file is the door of the room.
+ *
+ * - A command takes named options, prints one JSON object and says what it expected when they are not valid.
+ * - Every change is audited as one of `command line`, by the same stores as the pages use.
+ */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { holdingsOf } from '../accounts/holdings.ts';
-import { AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { holdingsOf, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import { AuditLog, accountSubject } from '../history/history.ts';
 import { BalanceAlerts } from '../notifications/balance-alerts.ts';
 import { createMailer } from '../notifications/mail/mailer.ts';
-import { MemberStore } from '../people/member-store.ts';
-import { PersonStore } from '../people/person-store.ts';
-import { ExportFiles } from '../privacy/export-files.ts';
-import { PrivacyService } from '../privacy/privacy-service.ts';
-import { type PrivacyRequestKind, PrivacyRequestStore } from '../privacy/request-store.ts';
-import type { OrderRecord, OrderState } from '../records.ts';
+import {
+  ExportFiles,
+  type PrivacyRequestKind,
+  PrivacyRequestStore,
+  PrivacyService,
+} from '../privacy/privacy.ts';
+import type { OrderRecord, OrderState } from '../store/store.ts';
 import {
   auditedChange,
   BY,
@@ -268,3 +274,13 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, Command>> = {
   request,
   erase,
 };
+
+export {
+  auditedChange,
+  type Command,
+  type CommandContext,
+  formatTime,
+  type OptionValues,
+  requiredText,
+  UsageError,
+} from './command.ts';

@@ -1,8 +1,8 @@
 /** The commands of `npm run account` for keys. */
-import { accountSubject } from '../audit/audit-log.ts';
-import { auditedRules } from '../keys/key-rules.ts';
-import { GRACE_MS } from '../keys/key-store.ts';
-import type { KeyRules } from '../records.ts';
+
+import { auditedRules, GRACE_MS } from '../accounts/accounts.ts';
+import { accountSubject } from '../history/history.ts';
+import type { KeyRules } from '../store/store.ts';
 import {
   auditedChange,
   BY,

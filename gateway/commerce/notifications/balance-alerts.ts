@@ -7,8 +7,7 @@
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { throwUnavailable } from '../redis-access.ts';
-import { expectOpenAccount, validateCredits } from '../validation.ts';
+import { expectOpenAccount, throwUnavailable, validateCredits } from '../store/store.ts';
 
 const SET = readScript(import.meta.url, 'lua/set-alert.lua', 3);
 const COUNT_CROSSINGS = readScript(import.meta.url, 'lua/count-crossings.lua', 3);

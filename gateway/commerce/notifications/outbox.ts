@@ -5,8 +5,8 @@
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { AddressChange } from '../people/person-store.ts';
-import { throwUnavailable } from '../redis-access.ts';
+import type { AddressChange } from '../accounts/accounts.ts';
+import { throwUnavailable } from '../store/store.ts';
 
 /** Longer than any script may run after its person was indexed. */
 const INDEX_KEPT_MS = 3_600_000;

@@ -7,21 +7,25 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/keys.ts';
-import { InvoiceRegister } from '../invoices/invoice-register.ts';
-import type { SalesTerms } from '../invoices/sales-terms.ts';
-import { AccountError, type OrderRecord, type OrderState, type PaymentId } from '../records.ts';
 import {
+  AccountError,
   createRunScript,
+  expectOpenAccount,
+  type Hash,
+  numberOr,
+  type OrderRecord,
+  type OrderState,
+  type PaymentId,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../redis-access.ts';
-import { orderFrom } from '../redis-mappers.ts';
-import { expectOpenAccount } from '../validation.ts';
+} from '../store/store.ts';
+import { InvoiceRegister } from './invoice-register.ts';
+import type { SalesTerms } from './sales-terms.ts';
 
-const CREATE_ORDER = readScript(import.meta.url, 'create-order.lua', 3);
-const MOVE_ORDER = readScript(import.meta.url, 'move-order.lua', 4);
-const SETTLE_ORDER = readScript(import.meta.url, 'settle-order.lua', 4);
+const CREATE_ORDER = readScript(import.meta.url, 'lua/create-order.lua', 3);
+const MOVE_ORDER = readScript(import.meta.url, 'lua/move-order.lua', 4);
+const SETTLE_ORDER = readScript(import.meta.url, 'lua/settle-order.lua', 4);
 
 const SESSION_FIELD = 'session:';
 const ID_LENGTH = 16;
@@ -260,3 +264,24 @@ export class OrderStore {
 
 const unknownOrder = (order_id: string): AccountError =>
   new AccountError('order_unknown', `There is no order ${order_id}.`);
+
+/** Null if the order does not exist. */
+export function orderFrom(order_id: string, account_id: string, hash: Hash): OrderRecord | null {
+  if (!hash.state) return null;
+  const created_at_ms = numberOr(hash.created_at_ms, 0);
+  return {
+    order_id,
+    account_id,
+    state: hash.state as OrderState,
+    pack_id: hash.pack_id ?? '',
+    pack_name: hash.pack_name ?? '',
+    credits: numberOr(hash.credits, 0),
+    price_minor: numberOr(hash.price_minor, 0),
+    currency: hash.currency ?? '',
+    payment: (hash.payment ?? 'invoice') as PaymentId,
+    by: hash.by ?? '',
+    created_at_ms,
+    moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
+    shortfall: numberOr(hash.shortfall, 0),
+  };
+}

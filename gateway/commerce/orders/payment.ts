@@ -2,7 +2,7 @@
  * Payment methods. The order exists before the payment starts, and a payment grants nothing: only moving the order to
  * `paid` grants its credits, once.
  */
-import type { OrderRecord, PaymentId } from '../records.ts';
+import type { OrderRecord, PaymentId } from '../store/store.ts';
 
 export interface PaymentMethod {
   id: PaymentId;

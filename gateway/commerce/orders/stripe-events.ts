@@ -1,6 +1,6 @@
 /** What events of Stripe report about orders. */
 import type { Stripe } from 'stripe';
-import type { OrderRecord } from '../records.ts';
+import type { OrderRecord } from '../store/store.ts';
 import type { PaymentReport } from './order-store.ts';
 
 export interface OrderReport {

@@ -11,10 +11,9 @@
 import type { Logger } from 'pino';
 import { Stripe } from 'stripe';
 import type { Settings } from '../../../data/runtime/settings.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
-import type { AuditLog, AuditOutcome } from '../audit/audit-log.ts';
-import { AccountError, type OrderRecord } from '../records.ts';
-import type { PaymentReport, Settlement } from './order-store.ts';
+import type { AuditLog, AuditOutcome } from '../history/history.ts';
+import { AccountError, type OrderRecord } from '../store/store.ts';
+import type { OrderStore, PaymentReport, Settlement } from './order-store.ts';
 import { type Checkout, orderPath, type PaymentMethod, PaymentUnavailable } from './payment.ts';
 import { fromSession, mismatchOf, type OrderReport, reportOf } from './stripe-events.ts';
 
@@ -26,7 +25,7 @@ const MAX_SIGNATURE_AGE_S = 300;
 type StripeSettings = Pick<Settings, 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_BASE'>;
 
 export interface StripeDependencies {
-  accounts: AccountStore;
+  orders: OrderStore;
   audit: AuditLog;
   publicUrl: () => string;
   /** Unix milliseconds. */
@@ -63,7 +62,7 @@ export class StripePayment implements PaymentMethod {
   }
 
   async #startCheckout(order: OrderRecord, { email }: { email: string }): Promise<Checkout> {
-    const { orders } = this.#deps.accounts;
+    const { orders } = this.#deps;
     const { order_id } = order;
     const known = await orders.sessions(order);
     for (const { session_id } of known.filter(({ state }) => state === 'open')) {
@@ -155,9 +154,9 @@ export class StripePayment implements PaymentMethod {
 
   /** @param source event or session that reports */
   async #apply(source: string, reported: OrderReport, request_id: string): Promise<WebhookResult> {
-    const { accounts, audit } = this.#deps;
+    const { orders, audit } = this.#deps;
     const { order_id, report } = reported;
-    const placed = await accounts.orders.get(order_id);
+    const placed = await orders.get(order_id);
     const mismatch = mismatchOf(placed, reported);
     if (mismatch !== null) return this.#ignore(source, reported, mismatch);
     const settled = await audit.attempt(
@@ -165,7 +164,7 @@ export class StripePayment implements PaymentMethod {
         ...{ by: 'stripe', action: `order.${report.kind}`, subject: `order ${order_id}` },
         ...{ before: { state: placed.state }, after: {}, reason: source, request_id },
       },
-      () => accounts.orders.settle(order_id, report),
+      () => orders.settle(order_id, report),
       auditOutcome,
       `stripe ${source} ${order_id}`,
     );

@@ -1,7 +1,7 @@
 /** Who may open which route of the account pages: one table, read at each request. */
 import type { FastifyRequest } from 'fastify';
 import { PageError } from '../../web/forms.ts';
-import type { Permission } from '../people/roles.ts';
+import type { Permission } from '../accounts/accounts.ts';
 
 /** `self`: everybody who is signed in, about oneself. */
 type Access = Permission | 'self';

@@ -7,13 +7,11 @@ import {
   type AuditOutcome,
   accountSubject,
   personSubject,
-} from '../audit/audit-log.ts';
-import type { PaymentMethod } from '../orders/payment.ts';
-import type { AccountRecord, PaymentId } from '../records.ts';
+} from '../history/history.ts';
+import type { PaymentMethod } from '../orders/orders.ts';
+import type { PageView, ProtectedArea, SessionStore, Throttle } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
-import type { PageView, ProtectedArea } from '../sign-in/protected-area.ts';
-import type { SessionStore } from '../sign-in/sessions.ts';
-import type { Throttle } from '../sign-in/throttle.ts';
+import type { AccountRecord, PaymentId } from '../store/store.ts';
 
 export const ACCOUNT_ROOT = '/account';
 

@@ -1,5 +1,5 @@
 /** Says why a new account got no free credits. */
-import type { GroupKind } from '../accounts/free-grants.ts';
+import type { GroupKind } from '../accounts/accounts.ts';
 
 const SHARED: Record<GroupKind, string> = {
   mailbox: 'Another spelling of your address has got the free credits already.',

@@ -1,5 +1,5 @@
 /** Who made keys and orders, for pages: stored is the id of a person, shown the address of today. */
-import type { PersonStore } from '../people/person-store.ts';
+import type { PersonStore } from '../accounts/accounts.ts';
 
 /** Keys and orders with `by` as pages show it; for a person who is gone, the id stays. */
 export async function withMakers<Made extends { by: string }>(

@@ -5,15 +5,19 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { invoicePayment } from '../orders/payment.ts';
+import { invoicePayment } from '../orders/orders.ts';
+import {
+  createPageViews,
+  FormSubmissions,
+  installProtectedArea,
+  KnownBrowsers,
+  PendingSignIns,
+  type ProtectedArea,
+  SecondFactorStore,
+  SessionStore,
+  Throttle,
+} from '../people/people.ts';
 import type { AccountService } from '../service.ts';
-import { FormSubmissions } from '../sign-in/form-submissions.ts';
-import { KnownBrowsers } from '../sign-in/known-browsers.ts';
-import { PendingSignIns } from '../sign-in/pending-sign-ins.ts';
-import { createPageViews, installProtectedArea, type ProtectedArea } from '../sign-in/protected-area.ts';
-import { SecondFactorStore } from '../sign-in/second-factor.ts';
-import { SessionStore } from '../sign-in/sessions.ts';
-import { Throttle } from '../sign-in/throttle.ts';
 import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';

@@ -6,12 +6,10 @@
  */
 
 import { contactOf } from '../../api/http/server/service-address.ts';
-import { ownAccountOf, type PersonRecord } from '../people/person-store.ts';
-import { PERMISSIONS, type Role } from '../people/roles.ts';
-import { AccountError, type AccountState } from '../records.ts';
+import { ownAccountOf, PERMISSIONS, type PersonRecord, type Role } from '../accounts/accounts.ts';
+import type { Session, SessionStore, SignedInUser } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
-import type { Session, SessionStore, SignedInUser } from '../sign-in/sessions.ts';
-import { nullIfUnknown } from '../validation.ts';
+import { AccountError, type AccountState, nullIfUnknown } from '../store/store.ts';
 
 /** The only page for the owner of a closed account. */
 export const PRIVACY_PAGE = '/account/data';

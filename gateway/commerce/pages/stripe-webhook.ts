@@ -5,8 +5,8 @@
  */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { StripePayment } from '../orders/stripe.ts';
-import { AccountError } from '../records.ts';
+import type { StripePayment } from '../orders/orders.ts';
+import { AccountError } from '../store/store.ts';
 
 export const STRIPE_WEBHOOK_PATH = '/account/stripe/webhook';
 const MAX_BODY_BYTES = 1024 * 1024;

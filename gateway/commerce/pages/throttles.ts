@@ -1,8 +1,7 @@
 /** Throttles of what anybody may ask for without signing in, mails and passwords chosen through a mailed link; and of webhooks. */
 import { addressDigest, DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { addressUnit } from '../../api/metering/address-meter.ts';
-import { SIGN_IN_LINK_TTL_MS } from '../accounts/onboarding.ts';
-import type { Throttle, ThrottlePolicy } from '../sign-in/throttle.ts';
+import { SIGN_IN_LINK_TTL_MS, type Throttle, type ThrottlePolicy } from '../people/people.ts';
 
 const MAIL_PER_ADDRESS: ThrottlePolicy = { free_attempts: 10, max_delay_ms: 900_000, decay_ms: DAY_MS };
 const MAIL_PER_EMAIL: ThrottlePolicy = { free_attempts: 3, max_delay_ms: 3_600_000, decay_ms: DAY_MS };

@@ -2,16 +2,14 @@
  * Changing the address of a person: confirmed by a link to the new address, told to both, and undone by a link to the
  * former one within seven days.
  */
-import type { AccountStore } from '../accounts/account-store.ts';
+import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import type { JobData } from '../notifications/jobs/job-data.ts';
 import type { JobProducer } from '../notifications/jobs/queue.ts';
 import type { Mailer } from '../notifications/mail/mailer.ts';
 import type { LinkPayload, SignedLinks } from '../notifications/mail/signed-links.ts';
 import * as templates from '../notifications/mail/templates.ts';
 import type { Outbox } from '../notifications/outbox.ts';
-import { validateEmail } from '../validation.ts';
-import type { MemberStore } from './member-store.ts';
-import type { PersonStore } from './person-store.ts';
+import { validateEmail } from '../store/store.ts';
 
 const CONFIRM_TTL_MS = 24 * 3_600_000;
 const UNDO_TTL_MS = 7 * 24 * 3_600_000;

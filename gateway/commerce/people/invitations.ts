@@ -1,12 +1,15 @@
 /** What mailed invitations do: the mail, what its link shows, and accepting it as a known or as a new person. */
-import type { AccountStore } from '../accounts/account-store.ts';
+import {
+  type AccountStore,
+  type GivenRole,
+  INVITATION_TTL_MS,
+  type MemberStore,
+  type PersonStore,
+} from '../accounts/accounts.ts';
 import type { Mailer } from '../notifications/mail/mailer.ts';
 import type { SignedLinks } from '../notifications/mail/signed-links.ts';
 import * as templates from '../notifications/mail/templates.ts';
-import { AccountError } from '../records.ts';
-import { INVITATION_TTL_MS, type MemberStore } from './member-store.ts';
-import type { PersonStore } from './person-store.ts';
-import type { GivenRole } from './roles.ts';
+import { AccountError } from '../store/store.ts';
 
 export interface InvitationDependencies {
   accounts: AccountStore;

@@ -7,21 +7,23 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { readUsage } from '../../api/metering/usage.ts';
 import { readUsedDays } from '../../api/metering/used-indicators.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
-import { readWholeLedger } from '../accounts/ledger-history.ts';
-import type { Archive } from '../archive/archive.ts';
-import { type Gap, isGap } from '../archive/entries.ts';
-import { type AuditLog, accountSubject, personSubject } from '../audit/audit-log.ts';
-import { readBilling } from '../invoices/billing-details.ts';
+import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import {
+  type Archive,
+  type AuditLog,
+  accountSubject,
+  type Gap,
+  isGap,
+  personSubject,
+  readWholeLedger,
+} from '../history/history.ts';
 import { readToldKinds } from '../notifications/alerts/change-settings.ts';
 import { SpendingAlerts } from '../notifications/alerts/spending-alerts.ts';
 import type { BalanceAlerts } from '../notifications/balance-alerts.ts';
 import { DeliveryLog } from '../notifications/webhooks/delivery-log.ts';
 import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
-import type { MemberStore } from '../people/member-store.ts';
-import type { PersonStore } from '../people/person-store.ts';
-import { AccountError } from '../records.ts';
-import { throwUnavailable } from '../redis-access.ts';
+import { readBilling } from '../orders/orders.ts';
+import { AccountError, throwUnavailable } from '../store/store.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
 
 /** Live usage covers these days; the archive has earlier ones. */

@@ -15,25 +15,23 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/keys.ts';
-import type { AccountStore } from '../accounts/account-store.ts';
-import type { Archive } from '../archive/archive.ts';
-import { AuditLog, accountSubject } from '../audit/audit-log.ts';
+import { type AccountStore, MemberStore, type PersonRecord, PersonStore } from '../accounts/accounts.ts';
+import { type Archive, AuditLog, accountSubject } from '../history/history.ts';
 import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';
 import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
-import { MemberStore } from '../people/member-store.ts';
-import { type PersonRecord, PersonStore } from '../people/person-store.ts';
-import { AccountError, type KeyRecord } from '../records.ts';
+import { SecondFactorStore } from '../people/people.ts';
 import {
+  AccountError,
   createRunScript,
+  type KeyRecord,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../redis-access.ts';
-import { SecondFactorStore } from '../sign-in/second-factor.ts';
+} from '../store/store.ts';
 import { ExportFiles } from './export-files.ts';
 import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'erase-account.lua', 9);
+const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 9);
 
 const ID_LENGTH = 16;
 const BY = 'system';

@@ -5,7 +5,7 @@
  * An erasure is only planned by `prepare`; see `Erasures`.
  */
 import type { Readable } from 'node:stream';
-import { AccountError } from '../records.ts';
+import { AccountError } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
 import type { PrivacyRequest } from './request-store.ts';

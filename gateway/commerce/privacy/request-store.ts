@@ -11,13 +11,13 @@
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/keys.ts';
-import { AccountError } from '../records.ts';
 import {
+  AccountError,
   createRunScript,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../redis-access.ts';
+} from '../store/store.ts';
 
 export type PrivacyRequestKind = 'export' | 'erasure';
 export type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
@@ -73,8 +73,8 @@ interface RequestMove {
   changed: boolean;
 }
 
-const OPEN = readScript(import.meta.url, 'open-request.lua', 5);
-const MOVE = readScript(import.meta.url, 'move-request.lua', 3);
+const OPEN = readScript(import.meta.url, 'lua/open-request.lua', 5);
+const MOVE = readScript(import.meta.url, 'lua/move-request.lua', 3);
 const ID_LENGTH = 16;
 const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
   export: 'This export is not prepared yet. It can be closed as done when its file is ready.',

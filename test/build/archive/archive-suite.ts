@@ -12,7 +12,7 @@ import {
   LEDGER_COLUMNS,
   USAGE_COLUMNS,
 } from '../../../data/schema/archive.ts';
-import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { silentLog } from '../../redis.ts';
 import {

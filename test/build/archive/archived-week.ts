@@ -12,8 +12,8 @@ import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
-import { Archive } from '../../../gateway/commerce/archive/archive.ts';
-import type { LedgerEntry } from '../../../gateway/commerce/records.ts';
+import { Archive } from '../../../gateway/commerce/history/archive.ts';
+import type { LedgerEntry } from '../../../gateway/commerce/store/records.ts';
 import {
   type Customer,
   createWorld,

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dateOfDay, dayOf } from '../../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { expireLock } from '../../expire-lock.ts';
 import {
   type Customer,

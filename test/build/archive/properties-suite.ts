@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reconciler } from '../../../admin/reconcile/reconciler.ts';
 import { type ArchiveSummary, runArchive } from '../../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { flushRedis, silentLog } from '../../redis.ts';
 import { stream } from './archive-contents.ts';

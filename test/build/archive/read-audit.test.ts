@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { Archive } from '../../../gateway/commerce/archive/archive.ts';
-import { compareStreamIds, parseStreamId } from '../../../gateway/commerce/archive/entries.ts';
-import type { AuditEntry, AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { Archive } from '../../../gateway/commerce/history/archive.ts';
+import type { AuditEntry, AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
+import { compareStreamIds, parseStreamId } from '../../../gateway/commerce/history/entries.ts';
 import { listAccountData } from '../../../gateway/commerce/privacy/data-export.ts';
 import {
   type AccountPagesHarness,

@@ -15,8 +15,8 @@ import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts'
 import { DebitReversals } from '../../../gateway/api/metering/debit-reversals.ts';
 import { RedisMetering } from '../../../gateway/api/metering/redis-metering.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
-import { Archive } from '../../../gateway/commerce/archive/archive.ts';
-import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { Archive } from '../../../gateway/commerce/history/archive.ts';
+import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import {
   admissionOf,
   type Customer,

@@ -11,7 +11,7 @@ import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
-import { AuditLog } from '../../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { DeliveryLog } from '../../../gateway/commerce/notifications/webhooks/delivery-log.ts';
 import { EndpointStore } from '../../../gateway/commerce/notifications/webhooks/endpoint-store.ts';
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';

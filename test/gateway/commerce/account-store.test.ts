@@ -1,7 +1,7 @@
 /** The account store on a real Redis: creation, states, credits and ledger. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, type AccountErrorCode } from '../../../gateway/commerce/records.ts';
+import { AccountError, type AccountErrorCode } from '../../../gateway/commerce/store/records.ts';
 import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { booksOf, createWorld, type World } from '../api/metering/harness.ts';
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ExportFiles } from '../../../gateway/commerce/privacy/export-files.ts';
-import { AccountError } from '../../../gateway/commerce/records.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { addDebits, openLedger, prepareExport, requestExport } from './long-ledger.ts';
 import { readExport } from './pages/read-export.ts';

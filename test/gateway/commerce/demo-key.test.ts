@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { ensureDemoKey } from '../../../gateway/commerce/keys/demo-key.ts';
+import { ensureDemoKey } from '../../../gateway/commerce/accounts/demo-key.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, createWorld, UNLIMITED, type World } from '../api/metering/harness.ts';
 

@@ -5,10 +5,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
-import { issuedDocument } from '../../../gateway/commerce/invoices/document.ts';
-import { InvoiceRegister } from '../../../gateway/commerce/invoices/invoice-register.ts';
-import { DEFAULT_TERMS } from '../../../gateway/commerce/invoices/sales-terms.ts';
-import { AccountError } from '../../../gateway/commerce/records.ts';
+import { issuedDocument } from '../../../gateway/commerce/orders/document.ts';
+import { InvoiceRegister } from '../../../gateway/commerce/orders/invoice-register.ts';
+import { DEFAULT_TERMS } from '../../../gateway/commerce/orders/sales-terms.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { NOON_MS, PACKS, seededRandom } from '../api/metering/harness.ts';
 

@@ -10,14 +10,14 @@ import {
   billingFrom,
   type Country,
   readCountries,
-} from '../../../gateway/commerce/invoices/billing-details.ts';
-import type { InvoiceDocument } from '../../../gateway/commerce/invoices/document.ts';
-import { invoicePdf } from '../../../gateway/commerce/invoices/invoice-pdf.ts';
-import { invoiceText } from '../../../gateway/commerce/invoices/invoice-text.ts';
-import { createInvoicePrinter } from '../../../gateway/commerce/invoices/print-invoice.ts';
-import { salesTermsOf } from '../../../gateway/commerce/invoices/sales-terms.ts';
-import { EU_COUNTRIES, isVatId, vatAmounts, vatTreatment } from '../../../gateway/commerce/invoices/vat.ts';
-import { AccountError } from '../../../gateway/commerce/records.ts';
+} from '../../../gateway/commerce/orders/billing-details.ts';
+import type { InvoiceDocument } from '../../../gateway/commerce/orders/document.ts';
+import { invoicePdf } from '../../../gateway/commerce/orders/invoice-pdf.ts';
+import { invoiceText } from '../../../gateway/commerce/orders/invoice-text.ts';
+import { createInvoicePrinter } from '../../../gateway/commerce/orders/print-invoice.ts';
+import { salesTermsOf } from '../../../gateway/commerce/orders/sales-terms.ts';
+import { EU_COUNTRIES, isVatId, vatAmounts, vatTreatment } from '../../../gateway/commerce/orders/vat.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, PACKS, seededRandom, type World } from '../api/metering/harness.ts';
 

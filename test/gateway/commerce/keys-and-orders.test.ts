@@ -1,7 +1,7 @@
 /** Keys and orders of accounts on a real Redis. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError } from '../../../gateway/commerce/records.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, type World } from '../api/metering/harness.ts';
 

@@ -8,9 +8,9 @@ import {
   INVITATION_TTL_MS,
   MAX_MEMBERS,
   MemberStore,
-} from '../../../gateway/commerce/people/member-store.ts';
-import { founderOf, PersonStore } from '../../../gateway/commerce/people/person-store.ts';
-import { GIVEN_ROLES, type GivenRole, type Role } from '../../../gateway/commerce/people/roles.ts';
+} from '../../../gateway/commerce/accounts/member-store.ts';
+import { founderOf, PersonStore } from '../../../gateway/commerce/accounts/person-store.ts';
+import { GIVEN_ROLES, type GivenRole, type Role } from '../../../gateway/commerce/accounts/roles.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
 let redis: TestRedis;

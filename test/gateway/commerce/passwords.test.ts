@@ -1,10 +1,10 @@
 /** Password hashing is expensive, so its concurrency and its queue are bounded. Which new passwords are accepted. */
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { AccountError } from '../../../gateway/commerce/records.ts';
-import { passwordProblem } from '../../../gateway/commerce/sign-in/password-policy.ts';
-import { PasswordHasher } from '../../../gateway/commerce/sign-in/passwords.ts';
-import { toPageError } from '../../../gateway/commerce/sign-in/protected-area.ts';
+import { passwordProblem } from '../../../gateway/commerce/people/password-policy.ts';
+import { PasswordHasher } from '../../../gateway/commerce/people/passwords.ts';
+import { toPageError } from '../../../gateway/commerce/people/protected-area.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 
 /** With parameters that cost nothing: only the queue matters. */
 const CHEAP_HASH = `scrypt$16$8$1$${'A'.repeat(22)}$${'A'.repeat(43)}`;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { SecondFactorStore } from '../../../gateway/commerce/sign-in/second-factor.ts';
+import { SecondFactorStore } from '../../../gateway/commerce/people/second-factor.ts';
 import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
 import { codeAt, STEP_MS, wrongCodeAt } from './authenticator.ts';
 

@@ -3,18 +3,18 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { KNOWN_FOR_MS, KnownBrowsers } from '../../../gateway/commerce/sign-in/known-browsers.ts';
-import { PasswordHasher } from '../../../gateway/commerce/sign-in/passwords.ts';
+import type { LoginRecord } from '../../../gateway/commerce/accounts/person-store.ts';
+import { KNOWN_FOR_MS, KnownBrowsers } from '../../../gateway/commerce/people/known-browsers.ts';
+import { PasswordHasher } from '../../../gateway/commerce/people/passwords.ts';
 import {
-  type LoginRecord,
   PER_ADDRESS,
   PER_BROWSER,
   PER_EMAIL,
   type SignInDependencies,
   type SignInResult,
   signIn,
-} from '../../../gateway/commerce/sign-in/sign-in.ts';
-import { Throttle, type ThrottlePolicy } from '../../../gateway/commerce/sign-in/throttle.ts';
+} from '../../../gateway/commerce/people/sign-in.ts';
+import { Throttle, type ThrottlePolicy } from '../../../gateway/commerce/people/throttle.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
 const RIGHT = 'the right password';

@@ -8,7 +8,7 @@ import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { openAccountQueue } from '../../../gateway/commerce/notifications/jobs/account-queue.ts';
 import { JobQueue } from '../../../gateway/commerce/notifications/jobs/queue.ts';
-import { AccountError } from '../../../gateway/commerce/records.ts';
+import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { StartTasks } from '../../../gateway/process/start-tasks.ts';
 import { silentLog, startRedis } from '../../redis.ts';
 import { Program } from '../program.ts';

@@ -1,5 +1,5 @@
 /** Jobs that tell account holders of spending and of changed indicators. */
-import type { AccountStore } from '../../accounts/account-store.ts';
+import type { AccountStore } from '../../accounts/accounts.ts';
 import type { JobHandlers, JobProducer } from '../jobs/queue.ts';
 import { indicatorsChanged, spendingAbove } from '../mail/alert-templates.ts';
 import type { Mailer } from '../mail/mailer.ts';

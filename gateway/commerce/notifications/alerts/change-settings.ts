@@ -1,7 +1,7 @@
 /** Of which changes of indicators the holder of an account is told: of all, unless turned off. */
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { throwUnavailable } from '../../redis-access.ts';
+import { throwUnavailable } from '../../store/store.ts';
 import { CHANGE_KINDS, type ChangeKind } from './changed-indicators.ts';
 
 /** @throws {AccountError} `unavailable` */

@@ -7,8 +7,7 @@
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { throwUnavailable } from '../../redis-access.ts';
-import { expectOpenAccount, validateCredits } from '../../validation.ts';
+import { expectOpenAccount, throwUnavailable, validateCredits } from '../../store/store.ts';
 
 const SET = readScript(import.meta.url, 'set-spending.lua', 3);
 const COUNT = readScript(import.meta.url, 'count-spending.lua', 2);

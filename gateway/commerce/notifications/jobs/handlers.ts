@@ -1,11 +1,8 @@
 /** Handlers of the account jobs. All are idempotent: a job may run again after it was done. */
-import type { AccountStore } from '../../accounts/account-store.ts';
-import type { Onboarding } from '../../accounts/onboarding.ts';
-import type { AuditLog } from '../../audit/audit-log.ts';
-import type { EmailChanges } from '../../people/email-changes.ts';
-import type { Invitations } from '../../people/invitations.ts';
-import type { PrivacyService } from '../../privacy/privacy-service.ts';
-import type { PrivacyRequestStore } from '../../privacy/request-store.ts';
+import type { AccountStore } from '../../accounts/accounts.ts';
+import type { AuditLog } from '../../history/history.ts';
+import type { EmailChanges, Invitations, Onboarding } from '../../people/people.ts';
+import type { PrivacyRequestStore, PrivacyService } from '../../privacy/privacy.ts';
 import { alertHandlers, queueAlerts } from '../alerts/alert-jobs.ts';
 import type { ChangeAlerts } from '../alerts/change-alerts.ts';
 import type { SpendingAlerts } from '../alerts/spending-alerts.ts';

@@ -1,6 +1,6 @@
 /** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
-import { FORMER_OWNER } from '../../people/roles.ts';
-import type { KeyRecord, OrderRecord } from '../../records.ts';
+import { FORMER_OWNER } from '../../accounts/accounts.ts';
+import type { KeyRecord, OrderRecord } from '../../store/store.ts';
 import type { KeyChange, OrderStep } from '../notices/notice.ts';
 import type { Mail } from './mailer.ts';
 import { type Circumstances, momentOf, type NoticeText, noticeMail } from './notice-mail.ts';

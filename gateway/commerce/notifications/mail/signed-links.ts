@@ -8,8 +8,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { StoreDependencies } from '../../redis-access.ts';
-import { openText, sealText } from '../../sign-in/sealed-text.ts';
+import { openText, type StoreDependencies, sealText } from '../../store/store.ts';
 
 const SECRET_BYTES = 32;
 const ID_BYTES = 24;

@@ -1,7 +1,6 @@
 /** Who made a change, as a reader of a mail is told. */
-import type { MemberStore } from '../../people/member-store.ts';
-import type { PersonStore } from '../../people/person-store.ts';
-import type { AccountRecord } from '../../records.ts';
+import type { MemberStore, PersonStore } from '../../accounts/accounts.ts';
+import type { AccountRecord } from '../../store/store.ts';
 
 interface Parts {
   persons: PersonStore;

@@ -1,8 +1,6 @@
 /** Mails about keys that are about to expire: 7 days and 1 day before, once each, to the owner and the key's maker. */
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { KeyRecord } from '../../records.ts';
-import { throwUnavailable } from '../../redis-access.ts';
-import { nullIfUnknown } from '../../validation.ts';
+import { type KeyRecord, nullIfUnknown, throwUnavailable } from '../../store/store.ts';
 import { momentOf } from '../mail/notice-mail.ts';
 import { keyExpires } from '../mail/notice-mails.ts';
 import { accountLine, authorOf } from './authors.ts';

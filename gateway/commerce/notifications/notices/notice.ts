@@ -1,6 +1,7 @@
 /** Which audited changes are told by mail, and to whom. */
-import { type AuditEntry, NOT_CONFIRMED } from '../../audit/audit-log.ts';
-import type { Role } from '../../people/roles.ts';
+
+import type { Role } from '../../accounts/accounts.ts';
+import { type AuditEntry, NOT_CONFIRMED } from '../../history/history.ts';
 
 export const ORDER_STEPS = ['placed', 'paid', 'failed', 'cancelled', 'refunded'] as const;
 export type OrderStep = (typeof ORDER_STEPS)[number];

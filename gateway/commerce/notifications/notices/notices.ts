@@ -5,14 +5,16 @@
  * A periodic job queues one job for each recipient of each new entry, once. When it runs, it reads everything again:
  * whoever is no longer a member is not told, and no job holds an address or a secret.
  */
-import type { AccountStore } from '../../accounts/account-store.ts';
-import { AuditFollower } from '../../audit/audit-follower.ts';
-import type { AuditEntry } from '../../audit/audit-log.ts';
-import type { MemberStore } from '../../people/member-store.ts';
-import type { PersonRecord, PersonStore } from '../../people/person-store.ts';
-import { AccountError, type AccountRecord, type KeyRecord, type OrderRecord } from '../../records.ts';
-import type { StoreDependencies } from '../../redis-access.ts';
-import { nullIfUnknown } from '../../validation.ts';
+import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../../accounts/accounts.ts';
+import { type AuditEntry, AuditFollower } from '../../history/history.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  type KeyRecord,
+  nullIfUnknown,
+  type OrderRecord,
+  type StoreDependencies,
+} from '../../store/store.ts';
 import type { JobProducer } from '../jobs/queue.ts';
 import type { Mail, Mailer } from '../mail/mailer.ts';
 import { type Circumstances, momentOf } from '../mail/notice-mail.ts';

@@ -1,5 +1,5 @@
 /** Makes one attempt of a delivery and records it. May run twice for one delivery, whose `webhook-id` stays the same. */
-import { AccountError } from '../../records.ts';
+import { AccountError } from '../../store/store.ts';
 import type { Delivery, DeliveryLog } from './delivery-log.ts';
 import type { DeliveryId } from './delivery-queue.ts';
 import type { EndpointStore, SigningEndpoint } from './endpoint-store.ts';

@@ -1,13 +1,13 @@
 /** The log of deliveries of an account: what was sent to which endpoint, and what it answered. */
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { AccountError } from '../../records.ts';
 import {
+  AccountError,
   createRunScript,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../../redis-access.ts';
+} from '../../store/store.ts';
 
 const ADD = readScript(import.meta.url, 'add-delivery.lua', 3);
 const RECORD = readScript(import.meta.url, 'record-attempt.lua', 2);

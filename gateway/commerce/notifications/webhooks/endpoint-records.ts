@@ -1,5 +1,5 @@
 /** The hash `{a:ID}:webhooks` of an account: its endpoints, and the events that were not handed to them yet. */
-import type { Hash } from '../../redis-mappers.ts';
+import type { Hash } from '../../store/store.ts';
 import { type EventType, isEventType } from './event-types.ts';
 
 export const MAX_ENDPOINTS = 10;

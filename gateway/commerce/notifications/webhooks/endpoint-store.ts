@@ -2,15 +2,15 @@
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { randomId } from '../../../api/metering/keys.ts';
-import { AccountError } from '../../records.ts';
 import {
+  AccountError,
   createRunScript,
+  type Hash,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../../redis-access.ts';
-import type { Hash } from '../../redis-mappers.ts';
-import { throwUnknownAccount } from '../../validation.ts';
+  throwUnknownAccount,
+} from '../../store/store.ts';
 import { endpointsFrom, MAX_ENDPOINTS, secretsFrom, type WebhookEndpoint } from './endpoint-records.ts';
 import { type EventType, SUBSCRIBABLE } from './event-types.ts';
 import { isPrivateHost, isWebhookPort, PORTS_EXPECTED } from './public-addresses.ts';

@@ -14,7 +14,7 @@ import {
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
-} from '../../redis-access.ts';
+} from '../../store/store.ts';
 import type { DeliveryLog } from './delivery-log.ts';
 import type { DeliveryProducer } from './delivery-queue.ts';
 import {

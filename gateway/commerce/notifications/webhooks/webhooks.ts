@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { Settings } from '../../../../data/runtime/settings.ts';
-import type { StoreDependencies } from '../../redis-access.ts';
+import type { StoreDependencies } from '../../store/store.ts';
 import { Deliverer } from './deliverer.ts';
 import { DeliveryLog } from './delivery-log.ts';
 import { type DeliveryProducer, DeliveryQueue, startDeliveryWorker } from './delivery-queue.ts';

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import { ownAccountOf } from '../../people/person-store.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
-import { nullIfUnknown } from '../../validation.ts';
+import { ownAccountOf } from '../../accounts/accounts.ts';
+import { redirectWithFlash } from '../../people/people.ts';
+import { nullIfUnknown } from '../../store/store.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
 import { withheldText } from '../grant-text.ts';
 import { expectMembership, type Membership, membershipsOf } from '../signed-in.ts';

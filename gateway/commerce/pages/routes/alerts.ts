@@ -5,7 +5,7 @@ import { parseFields, textField } from '../../../web/forms.ts';
 import { readToldKinds, setToldKinds } from '../../notifications/alerts/change-settings.ts';
 import { CHANGE_KINDS } from '../../notifications/alerts/changed-indicators.ts';
 import { PERIODS, type Period, type SpendingLimit } from '../../notifications/alerts/spending-alerts.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
 const PAGE = '/account/alerts';

@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { type BillingForm, billingFrom, type Country } from '../../invoices/billing-details.ts';
-import { AccountError } from '../../records.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { type BillingForm, billingFrom, type Country } from '../../orders/orders.ts';
+import { redirectWithFlash } from '../../people/people.ts';
+import { AccountError } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
 const PATH = '/account/billing';

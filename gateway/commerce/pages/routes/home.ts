@@ -4,10 +4,14 @@ import { z } from 'zod';
 import { readUsage } from '../../../api/metering/usage.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
-import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../records.ts';
-import { PASSWORD_LENGTH, passwordProblem } from '../../sign-in/password-policy.ts';
-import { redirectWithFlash, setSessionCookie } from '../../sign-in/protected-area.ts';
-import { rememberBrowser } from '../../sign-in/sign-in-routes.ts';
+import {
+  PASSWORD_LENGTH,
+  passwordProblem,
+  redirectWithFlash,
+  rememberBrowser,
+  setSessionCookie,
+} from '../../people/people.ts';
+import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
 import { reauthenticate } from './sign-in.ts';
 

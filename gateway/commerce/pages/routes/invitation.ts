@@ -5,9 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
-import type { OpenInvitation } from '../../people/invitations.ts';
-import { PASSWORD_LENGTH } from '../../sign-in/password-policy.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { type OpenInvitation, PASSWORD_LENGTH, redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, recordAccountAction } from '../context.ts';
 import { choiceProblem, tokenOf } from './sign-in.ts';
 

@@ -1,12 +1,16 @@
 /** Invoices and credit notes of the account, to print and as PDF. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { sendPdf } from '../../../web/forms.ts';
-import type { InvoiceDocument } from '../../invoices/document.ts';
-import { type InvoiceText, invoiceText } from '../../invoices/invoice-text.ts';
-import { createInvoicePrinter } from '../../invoices/print-invoice.ts';
-import { documentPath, orderPath } from '../../orders/payment.ts';
-import { AccountError, type OrderRecord } from '../../records.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import {
+  createInvoicePrinter,
+  documentPath,
+  type InvoiceDocument,
+  type InvoiceText,
+  invoiceText,
+  orderPath,
+} from '../../orders/orders.ts';
+import { redirectWithFlash } from '../../people/people.ts';
+import { AccountError, type OrderRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf } from '../context.ts';
 import { findOwnOrder } from './orders.ts';
 

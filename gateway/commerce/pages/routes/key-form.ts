@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import { textField } from '../../../web/forms.ts';
-import { MAX_LABEL_LENGTH } from '../../keys/key-store.ts';
-import { AccountError, type KeyRules } from '../../records.ts';
+import { MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
+import { AccountError, type KeyRules } from '../../store/store.ts';
 
 const MAX_LIST_LENGTH = 6_000;
 

@@ -2,10 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { auditedRules } from '../../keys/key-rules.ts';
-import { MAX_LABEL_LENGTH } from '../../keys/key-store.ts';
-import type { KeyRecord } from '../../records.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { auditedRules, MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
+import { redirectWithFlash } from '../../people/people.ts';
+import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, auditedChange, personIdOf } from '../context.ts';
 import { withMakers } from '../makers.ts';
 import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';

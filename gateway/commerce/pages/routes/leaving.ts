@@ -1,10 +1,9 @@
 /** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { holdingsOf } from '../../accounts/holdings.ts';
-import type { AccountRecord } from '../../records.ts';
-import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
-import { clearSessionCookie } from '../../sign-in/protected-area.ts';
+import { holdingsOf } from '../../accounts/accounts.ts';
+import { type Confirmation, clearSessionCookie, confirmedAction, counted } from '../../people/people.ts';
+import type { AccountRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
 import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
 import { reauthenticate } from './sign-in.ts';

@@ -2,12 +2,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import type { Invitation, Member } from '../../people/member-records.ts';
-import { FORMER_OWNER, GIVEN_ROLES, type GivenRole } from '../../people/roles.ts';
-import { AccountError, type KeyRecord } from '../../records.ts';
-import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
-import { tooManyAttempts } from '../../sign-in/sign-in-routes.ts';
+import {
+  FORMER_OWNER,
+  GIVEN_ROLES,
+  type GivenRole,
+  type Invitation,
+  type Member,
+} from '../../accounts/accounts.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  redirectWithFlash,
+  tooManyAttempts,
+} from '../../people/people.ts';
+import { AccountError, type KeyRecord } from '../../store/store.ts';
 import { may } from '../access.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
 import { throttleInvitation } from '../throttles.ts';

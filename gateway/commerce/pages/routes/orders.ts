@@ -4,21 +4,20 @@ import { z } from 'zod';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../../web/templates.ts';
-import type { BillingDetails } from '../../invoices/billing-details.ts';
-import type { InvoiceDocument } from '../../invoices/document.ts';
-import { vatSentence } from '../../invoices/invoice-text.ts';
-import { salesTermsOf } from '../../invoices/sales-terms.ts';
-import { vatAmounts } from '../../invoices/vat.ts';
 import {
+  type BillingDetails,
   type Checkout,
   documentPath,
+  type InvoiceDocument,
   orderPath,
   type PaymentMethod,
   PaymentUnavailable,
-} from '../../orders/payment.ts';
-import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../records.ts';
-import { type Confirmation, confirmedAction, counted } from '../../sign-in/confirmation.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+  salesTermsOf,
+  vatAmounts,
+  vatSentence,
+} from '../../orders/orders.ts';
+import { type Confirmation, confirmedAction, counted, redirectWithFlash } from '../../people/people.ts';
+import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
 import { withMakers } from '../makers.ts';
 

@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields } from '../../../web/forms.ts';
 import { prepareJobId } from '../../notifications/jobs/queue.ts';
-import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/request-store.ts';
-import { AccountError } from '../../records.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { redirectWithFlash } from '../../people/people.ts';
+import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/privacy.ts';
+import { AccountError } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 
 export const PRIVACY_PATH = '/account/data';

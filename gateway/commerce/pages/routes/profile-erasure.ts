@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError } from '../../../web/forms.ts';
-import { type Confirmation, confirmedAction } from '../../sign-in/confirmation.ts';
-import { clearSessionCookie } from '../../sign-in/protected-area.ts';
+import { type Confirmation, clearSessionCookie, confirmedAction } from '../../people/people.ts';
 import { type AccountContext, personIdOf, recordPersonAction } from '../context.ts';
 import { membershipsOf } from '../signed-in.ts';
 import { reauthenticate } from './sign-in.ts';

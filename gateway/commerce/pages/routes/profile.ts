@@ -2,11 +2,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
-import { AccountError } from '../../records.ts';
-import { redirectWithFlash, setSessionCookie } from '../../sign-in/protected-area.ts';
-import type { ListedSession } from '../../sign-in/sessions.ts';
-import { rememberBrowser, tooManyAttempts } from '../../sign-in/sign-in-routes.ts';
-import { validateEmail } from '../../validation.ts';
+import {
+  type ListedSession,
+  redirectWithFlash,
+  rememberBrowser,
+  setSessionCookie,
+  tooManyAttempts,
+} from '../../people/people.ts';
+import { AccountError, validateEmail } from '../../store/store.ts';
 import { type AccountContext, personIdOf, recordPersonAction } from '../context.ts';
 import { throttleMail } from '../throttles.ts';
 import { reauthenticate } from './sign-in.ts';

@@ -1,6 +1,6 @@
 /** The second factor of an account holder: the shared pages, with audit and mail. */
 import type { FastifyInstance } from 'fastify';
-import { secondFactorRoutes as sharedSecondFactorRoutes } from '../../sign-in/second-factor-routes.ts';
+import { secondFactorRoutes as sharedSecondFactorRoutes } from '../../people/people.ts';
 import { type AccountContext, personIdOf, recordPersonAction } from '../context.ts';
 import { reauthenticate } from './sign-in.ts';
 

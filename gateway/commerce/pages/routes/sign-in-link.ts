@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { completeFirstStep, tooManyAttempts } from '../../sign-in/sign-in-routes.ts';
+import { completeFirstStep, tooManyAttempts } from '../../people/people.ts';
 import type { AccountContext } from '../context.ts';
 import { throttleSignInLink } from '../throttles.ts';
 

@@ -3,18 +3,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressDigest } from '../../../../data/schema/redis-keys.ts';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
-import { domainOf, isDisposable } from '../../accounts/mail-domains.ts';
-import { founderOf } from '../../people/person-store.ts';
-import { AccountError } from '../../records.ts';
-import { PASSWORD_LENGTH, passwordProblem } from '../../sign-in/password-policy.ts';
-import { safeRedirectPath, sendSignInPage } from '../../sign-in/protected-area.ts';
+import { domainOf, founderOf, isDisposable } from '../../accounts/accounts.ts';
 import {
+  PASSWORD_LENGTH,
+  passwordProblem,
   rememberBrowser,
+  safeRedirectPath,
+  sendSignInPage,
   signInRoutes as sharedSignInRoutes,
+  type ThrottlePolicy,
   tooManyAttempts,
-} from '../../sign-in/sign-in-routes.ts';
-import type { ThrottlePolicy } from '../../sign-in/throttle.ts';
-import { validateEmail } from '../../validation.ts';
+} from '../../people/people.ts';
+import { AccountError, validateEmail } from '../../store/store.ts';
 import { type AccountContext, personIdOf, recordAccountAction, recordPersonAction } from '../context.ts';
 import { withheldText } from '../grant-text.ts';
 import { throttleChoice, throttleMail } from '../throttles.ts';

@@ -5,8 +5,8 @@ import type { UsageCounts, UsageReport } from '../../../api/metering/metering.ts
 import { foldUsage, foldUsageByKey, readUsageDays } from '../../../api/metering/usage.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
-import { type RateWindows, readRateWindows } from '../../accounts/rate-windows.ts';
-import type { KeyRecord } from '../../records.ts';
+import { type RateWindows, readRateWindows } from '../../accounts/accounts.ts';
+import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const query = z.object({ days: integerField(1, 90, 30), format: formatField });

@@ -2,9 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Cell, formatField, parseFields, sendCsv, withQuery } from '../../../web/forms.ts';
-import { readWholeLedger } from '../../accounts/ledger-history.ts';
-import { isGap } from '../../archive/entries.ts';
-import type { AccountRecord, LedgerEntry } from '../../records.ts';
+import { isGap, readWholeLedger } from '../../history/history.ts';
+import type { AccountRecord, LedgerEntry } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const PAGE_SIZE = 50;

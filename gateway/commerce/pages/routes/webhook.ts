@@ -5,7 +5,7 @@ import type { Delivery } from '../../notifications/webhooks/delivery-log.ts';
 import { DISABLE_AFTER_DAYS, KEPT } from '../../notifications/webhooks/delivery-log.ts';
 import type { WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
 import { OLD_SECRET_MS } from '../../notifications/webhooks/endpoint-store.ts';
-import { redirectWithFlash } from '../../sign-in/protected-area.ts';
+import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 import { throttleWebhooks } from '../throttles.ts';
 import { refusalStatus } from './keys.ts';

@@ -5,7 +5,7 @@ import { parseFields, textField } from '../../../web/forms.ts';
 import { MAX_ENDPOINTS, type WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
 import type { SigningEndpoint } from '../../notifications/webhooks/endpoint-store.ts';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE } from '../../notifications/webhooks/event-types.ts';
-import { type Confirmation, confirmedAction } from '../../sign-in/confirmation.ts';
+import { type Confirmation, confirmedAction } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
 import { withMakers } from '../makers.ts';
 import { refusalStatus } from './keys.ts';

@@ -9,8 +9,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CallSource, Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import type { KeyRules } from '../../../../gateway/commerce/records.ts';
-import { AccountError, MAX_ACTIVE_KEYS } from '../../../../gateway/commerce/records.ts';
+import type { KeyRules } from '../../../../gateway/commerce/store/records.ts';
+import { AccountError, MAX_ACTIVE_KEYS } from '../../../../gateway/commerce/store/records.ts';
 import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, createWorld, UNLIMITED, type World } from './harness.ts';
 

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import type { LedgerEntry } from '../../../../gateway/commerce/records.ts';
+import type { LedgerEntry } from '../../../../gateway/commerce/store/records.ts';
 import {
   silentLog,
   startRedis,

@@ -1,7 +1,7 @@
 /** The page of alerts, and the mails and webhooks that follow from it, with two gateways on one Redis. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { Archive } from '../../../../gateway/commerce/archive/archive.ts';
+import { Archive } from '../../../../gateway/commerce/history/archive.ts';
 import { listAccountData } from '../../../../gateway/commerce/privacy/data-export.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { startRedis, type TestRedis } from '../../../redis.ts';

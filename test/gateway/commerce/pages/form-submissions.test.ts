@@ -9,7 +9,7 @@ import {
   FormClaim,
   FormSubmissions,
   PAGE_TTL_MS,
-} from '../../../../gateway/commerce/sign-in/form-submissions.ts';
+} from '../../../../gateway/commerce/people/form-submissions.ts';
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
 import { silentLog } from '../../../redis.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';

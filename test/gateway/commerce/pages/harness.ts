@@ -17,15 +17,15 @@ import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.t
 import { SnapshotStore } from '../../../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../../../gateway/app.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import { founderOf, ownAccountOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import type { ServedEditions } from '../../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import type { JobHandlers } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { createMailer, type Mailer } from '../../../../gateway/commerce/notifications/mail/mailer.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import type { AccountContext } from '../../../../gateway/commerce/pages/context.ts';
 import { createAccountContext } from '../../../../gateway/commerce/pages/plugin.ts';
-import { founderOf, ownAccountOf } from '../../../../gateway/commerce/people/person-store.ts';
+import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
 import { type AccountService, openAccountService } from '../../../../gateway/commerce/service.ts';
-import { PasswordHasher } from '../../../../gateway/commerce/sign-in/passwords.ts';
 import { type Page, Visitor } from '../../../admin/harness.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../../redis.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';

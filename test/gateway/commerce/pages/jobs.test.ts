@@ -2,9 +2,9 @@
 import { type Job, Queue } from 'bullmq';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { GivenUpJobs } from '../../../../gateway/commerce/notifications/jobs/given-up.ts';
 import { JobQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
-import { founderOf } from '../../../../gateway/commerce/people/person-store.ts';
 import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
 import type { AccountPagesHarness } from './harness.ts';
 import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';

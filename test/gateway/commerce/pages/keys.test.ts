@@ -1,6 +1,6 @@
 /** The pages of keys: rules, rename, rotation, and usage by key. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AuditLog, accountSubject } from '../../../../gateway/commerce/audit/audit-log.ts';
+import { AuditLog, accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { type Page, wordsOf } from '../../../admin/harness.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
 

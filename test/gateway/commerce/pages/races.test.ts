@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Discrepancy } from '../../../../admin/reconcile/compare.ts';
 import { Reconciler } from '../../../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { founderOf } from '../../../../gateway/commerce/people/person-store.ts';
+import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { tokenOf } from '../../../admin/harness.ts';
 import { silentLog } from '../../../redis.ts';
 import { booksOf } from '../../api/metering/harness.ts';

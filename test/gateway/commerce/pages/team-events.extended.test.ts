@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PasswordHasher } from '../../../../gateway/commerce/sign-in/passwords.ts';
+import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
 import { type Fields, hiddenTokens, type Page, type Visitor } from '../../../admin/harness.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from './harness.ts';
 import { type Act, GRACE_MS, PEOPLE, TeamModel, type Who } from './team-model.ts';

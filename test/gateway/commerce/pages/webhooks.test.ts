@@ -1,7 +1,7 @@
 /** The pages of webhooks: added, changed, rotated, tested, sent again and removed, by those who may. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { accountSubject } from '../../../../gateway/commerce/audit/audit-log.ts';
+import { accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { answers, isSignedWith, type Receiver, startReceiver } from '../webhooks/receiver.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';

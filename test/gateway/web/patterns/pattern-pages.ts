@@ -5,7 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import fastify from 'fastify';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import { createFormToken } from '../../../../gateway/commerce/sign-in/form-submissions.ts';
+import { createFormToken } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { ASSET_PATHS, installAssets } from '../../../../gateway/site/assets.ts';
 import { DIVERGING } from '../../../../gateway/site/charts/classes.ts';
 import { SERIES_MAX } from '../../../../gateway/site/charts/drawing.ts';

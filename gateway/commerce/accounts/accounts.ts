@@ -1,0 +1,43 @@
+/**
+ * Accounts: their credits, keys, members and free credits, and the persons who are the members.
+ *
+ * - Each change is one Lua script on the keys of one account, so changes of an account never interleave. Each is
+ *   idempotent: after a lost reply or a crash the same command completes it and returns the first result.
+ * - The balance always equals the sum of the ledger's deltas and is never negative.
+ * - The text of a key exists once, in the answer that made it; Redis has its digest. Metering reads state and rules of a
+ *   key at each call, so that a change counts from the next call on.
+ * - An account has one owner. The script of each change of members checks the role of whoever asks for it.
+ * - An erased person leaves a mark, so that no late write makes the person again.
+ */
+export { AccountStore } from './account-store.ts';
+export { ensureDemoKey } from './demo-key.ts';
+export {
+  type AccountGroup,
+  FreeGrants,
+  type GroupKind,
+  type NewAccount,
+  signUpGroups,
+} from './free-grants.ts';
+export { holdingsOf } from './holdings.ts';
+export { auditedRules } from './key-rules.ts';
+export { GRACE_MS, MAX_LABEL_LENGTH } from './key-store.ts';
+export { domainOf, isDisposable } from './mail-domains.ts';
+export type { Invitation, Member } from './member-records.ts';
+export { INVITATION_TTL_MS, MemberStore } from './member-store.ts';
+export {
+  type AddressChange,
+  founderOf,
+  type LoginRecord,
+  ownAccountOf,
+  type PersonRecord,
+  PersonStore,
+} from './person-store.ts';
+export { type RateWindows, readRateWindows } from './rate-windows.ts';
+export {
+  FORMER_OWNER,
+  GIVEN_ROLES,
+  type GivenRole,
+  PERMISSIONS,
+  type Permission,
+  type Role,
+} from './roles.ts';

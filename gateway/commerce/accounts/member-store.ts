@@ -1,0 +1,156 @@
+/**
+ * Members of accounts. An account has one owner, and others with lesser roles.
+ *
+ * - Each change is one script, which checks the role of whoever asks for it. So a form that is still open, or an
+ *   invitation that is still in the mail, is of no use to somebody who lost the role.
+ * - An invitation is valid while the member who sent it is the owner.
+ * - The person who signs up becomes the owner, by the script that creates the account.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import {
+  AccountError,
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+  validateEmail,
+} from '../store/store.ts';
+import { type Invitation, invitationsFrom, type Member, membersFrom } from './member-records.ts';
+import type { PersonStore } from './person-store.ts';
+import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
+
+const INVITE = readScript(import.meta.url, 'lua/invite-member.lua', 3);
+const WITHDRAW = readScript(import.meta.url, 'lua/withdraw-invitation.lua', 2);
+const ACCEPT = readScript(import.meta.url, 'lua/accept-invitation.lua', 3);
+const SET_ROLE = readScript(import.meta.url, 'lua/set-member-role.lua', 1);
+const REMOVE = readScript(import.meta.url, 'lua/remove-member.lua', 1);
+const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 3);
+
+export const INVITATION_TTL_MS = 7 * DAY_MS;
+/** Members and invitations of one account together. */
+export const MAX_MEMBERS = 50;
+const ID_LENGTH = 16;
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  closed: 'The account is suspended or closed.',
+  not_owner: 'Only the owner of the account can do this.',
+  not_member: 'This person is not a member of the account.',
+  is_owner: 'The owner keeps this role until the ownership has moved to somebody else.',
+  full: `An account has at most ${MAX_MEMBERS} members and invitations.`,
+  invalid: 'This invitation is no longer valid.',
+};
+
+export class MemberStore {
+  readonly #deps: StoreDependencies;
+  readonly #persons: PersonStore;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies, persons: PersonStore) {
+    this.#deps = dependencies;
+    this.#persons = persons;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** The role of a person now; null for somebody who is not a member. */
+  async roleOf(account_id: string, person_id: string): Promise<Role | null> {
+    const role = await this.#deps.redis
+      .hget(redisKeys.members(account_id), `${person_id}:role`)
+      .catch(throwUnavailable);
+    return isRole(role) ? role : null;
+  }
+
+  /** The owner first, then by the time at which they were added. */
+  async list(account_id: string): Promise<Member[]> {
+    return membersFrom(await this.#deps.redis.hgetall(redisKeys.members(account_id)).catch(throwUnavailable));
+  }
+
+  /** Those that can be accepted, oldest first. */
+  async invitations(account_id: string): Promise<Invitation[]> {
+    const [stored, members] = await Promise.all([
+      this.#deps.redis.hgetall(redisKeys.invitations(account_id)).catch(throwUnavailable),
+      this.list(account_id),
+    ]);
+    const owner = members.find(({ role }) => role === 'owner')?.person_id;
+    return invitationsFrom(stored).filter(({ by, until_ms }) => by === owner && until_ms > this.#deps.now());
+  }
+
+  async invitation(account_id: string, invitation_id: string): Promise<Invitation | null> {
+    return (await this.invitations(account_id)).find((one) => one.invitation_id === invitation_id) ?? null;
+  }
+
+  /** Replaces an earlier invitation of the same address. @throws {AccountError} `bad_input`, `member_refused` */
+  async invite(
+    account_id: string,
+    { email, role, by }: { email: string; role: GivenRole; by: string },
+  ): Promise<Invitation> {
+    const address = validateEmail(email);
+    const invitation_id = `inv_${randomId(ID_LENGTH, this.#deps.random)}`;
+    const now_ms = this.#deps.now();
+    await this.#change(INVITE, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
+    ]);
+    return {
+      invitation_id,
+      email: address,
+      role,
+      by,
+      created_at_ms: now_ms,
+      until_ms: now_ms + INVITATION_TTL_MS,
+    };
+  }
+
+  /** @throws {AccountError} `member_refused` */
+  async withdraw(account_id: string, invitation_id: string, by: string): Promise<void> {
+    const names = [redisKeys.members(account_id), redisKeys.invitations(account_id)];
+    await this.#change(WITHDRAW, [...names, invitation_id, by]);
+  }
+
+  /** Makes the person a member. Whether it is the invited one is for the caller to check. @throws {AccountError} `member_refused` */
+  async accept(account_id: string, invitation_id: string, person_id: string): Promise<void> {
+    await this.#persons.addAccount(person_id, account_id);
+    await this.#change(ACCEPT, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[this.#deps.now(), invitation_id, person_id],
+    ]);
+  }
+
+  /** @throws {AccountError} `member_refused` */
+  async setRole(
+    account_id: string,
+    { person_id, role, by }: { person_id: string; role: GivenRole; by: string },
+  ): Promise<void> {
+    await this.#change(SET_ROLE, [redisKeys.members(account_id), person_id, role, by]);
+  }
+
+  /** Removes a member: by the owner, or by the member. @throws {AccountError} `member_refused` */
+  async remove(account_id: string, { person_id, by }: { person_id: string; by: string }): Promise<void> {
+    await this.#change(REMOVE, [redisKeys.members(account_id), person_id, by]);
+    await this.#persons.removeAccount(person_id, account_id);
+  }
+
+  /**
+   * Moves the ownership to another member. All invitations end.
+   * @param to the member, with the present address
+   * @throws {AccountError} `member_refused`
+   */
+  async moveOwnership(
+    account_id: string,
+    { to, by }: { to: { person_id: string; email: string }; by: string },
+  ): Promise<void> {
+    const { redis, now } = this.#deps;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    await this.#change(MOVE_OWNERSHIP, [
+      ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
+      ...[to.person_id, to.email, by, FORMER_OWNER],
+    ]);
+  }
+
+  async #change(script: Parameters<RunScript>[0], values: Parameters<RunScript>[1]): Promise<void> {
+    const [result] = await this.#run(script, values);
+    if (result !== 'done')
+      throw new AccountError('member_refused', REFUSALS[String(result)] ?? 'This is not possible.');
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * Persons: who signs in to the account area (realm `account`), with address, name and password.
+ *
+ * The person `per_X` signed up for the account `acc_X`; somebody who was invited has no account of that name. An erased
+ * person leaves a mark, so that no late write makes the person again.
+ *
+ * A person who has a password can sign in: it is only ever set by whoever reads the mails of the address.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import {
+  AccountError,
+  createRunScript,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+  validateEmail,
+} from '../store/store.ts';
+
+const CREATE = readScript(import.meta.url, 'lua/create-person.lua', 2);
+const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 1);
+const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-email.lua', 2);
+const RENAME = readScript(import.meta.url, 'lua/rename-person.lua', 1);
+const FORGET_ADDRESS = readScript(import.meta.url, 'lua/forget-address.lua', 1);
+
+const ID_LENGTH = 16;
+export const MAX_NAME_LENGTH = 200;
+
+export interface PersonRecord {
+  person_id: string;
+  email: string;
+  name: string;
+  created_at_ms: number;
+  /** Hashed; null for somebody who cannot sign in yet. */
+  password: string | null;
+  epoch: string;
+}
+
+/** What is stored for signing in. */
+export interface LoginRecord {
+  subject: string;
+  epoch: string;
+  /** As `PasswordHasher.hash` wrote it. */
+  password: string;
+}
+
+export interface AddressChange {
+  from: string;
+  to: string;
+  /** Whether the former address gets a link that undoes it. */
+  canUndo: boolean;
+}
+
+/** The person who signed up for an account. */
+export const founderOf = (account_id: string): string => `per_${account_id.replace(/^acc_/, '')}`;
+
+/** The account that a person has, or would have, signed up for. */
+export const ownAccountOf = (person_id: string): string => `acc_${person_id.replace(/^per_/, '')}`;
+
+export class PersonStore {
+  readonly #deps: StoreDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** Null for nobody, and for an erased person. */
+  async get(person_id: string): Promise<PersonRecord | null> {
+    const stored = await this.#deps.redis.hgetall(redisKeys.person(person_id)).catch(throwUnavailable);
+    return personFrom(person_id, stored);
+  }
+
+  /** Null if nobody has the address. @param email in lower case */
+  async findByEmail(email: string): Promise<PersonRecord | null> {
+    const stored = await this.#deps.redis.get(redisKeys.email(email)).catch(throwUnavailable);
+    // Read for an unknown address too, so that it costs the same commands.
+    const person = await this.get(stored ?? 'per_nobody');
+    return person?.email === email ? person : null;
+  }
+
+  /** Null if nobody can sign in with the address. @param email in lower case */
+  async findLogin(email: string): Promise<LoginRecord | null> {
+    return loginOf(await this.findByEmail(email));
+  }
+
+  /** Null if the person cannot sign in. */
+  async findLoginOf(person_id: string): Promise<LoginRecord | null> {
+    return loginOf(await this.get(person_id));
+  }
+
+  /**
+   * Finds the person with an address, or makes one, who cannot sign in yet.
+   * @throws {AccountError} `bad_input`
+   */
+  async findOrCreate(email: string, name: string): Promise<PersonRecord> {
+    const { redis, random } = this.#deps;
+    const address = validateEmail(email);
+    const candidate = `per_${randomId(ID_LENGTH, random)}`;
+    const index = redisKeys.email(address);
+    const taken = await redis.set(index, candidate, 'NX', 'GET').catch(throwUnavailable);
+    const person_id = taken ?? candidate;
+    const known = await this.get(person_id);
+    if (known) return known;
+    await this.create(person_id, { email: address, name });
+    return this.#expect(person_id);
+  }
+
+  /** Makes a person who cannot sign in yet, unless the person exists or was erased. @param account_id of which the person is the owner */
+  async create(
+    person_id: string,
+    { email, name, account_id = '' }: { email: string; name: string; account_id?: string },
+  ): Promise<void> {
+    await this.#run(CREATE, [
+      ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
+      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.#deps.now(), account_id],
+    ]);
+  }
+
+  /**
+   * Sets the password and ends all sessions. False, and nothing is changed, if a condition does not hold.
+   * @param conditions `only_unset`: nobody could sign in so far; `epoch`: it was not raised since it was read
+   * @throws {AccountError} `person_unknown`
+   */
+  async setPassword(
+    person_id: string,
+    hashed: string,
+    { only_unset = false, epoch }: { only_unset?: boolean; epoch?: string } = {},
+  ): Promise<boolean> {
+    await this.#expect(person_id);
+    const conditions = [only_unset ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
+    const [result] = await this.#run(SET_PASSWORD, [redisKeys.person(person_id), hashed, ...conditions]);
+    if (result === 'unknown') throwUnknownPerson();
+    return result === 'set';
+  }
+
+  /** @throws {AccountError} `person_unknown` */
+  async rename(person_id: string, name: string): Promise<void> {
+    const text = name.trim().slice(0, MAX_NAME_LENGTH);
+    const [result] = await this.#run(RENAME, [redisKeys.person(person_id), text]);
+    if (result === 'unknown') throwUnknownPerson();
+  }
+
+  /**
+   * Changes the address and ends all sessions and mailed links. False, and nothing is changed, if somebody else has the
+   * new address, or the person no longer has the former one. Repeating it is the same change. The change and the event that
+   * `Outbox` hands over are written at once.
+   */
+  async changeEmail(person_id: string, change: AddressChange): Promise<boolean> {
+    const { redis, now } = this.#deps;
+    const { from, to } = change;
+    const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET').catch(throwUnavailable);
+    if (reserved !== null && reserved !== person_id) {
+      // An entry whose person has another address by now is left over.
+      if (await this.findByEmail(to)) return false;
+      await redis.set(redisKeys.email(to), person_id).catch(throwUnavailable);
+    }
+    // Indexed first: an index entry without an event is dropped later, an event without one would never be told.
+    await redis.zadd(redisKeys.outbox, now(), person_id).catch(throwUnavailable);
+    const names = [redisKeys.person(person_id), redisKeys.personOutbox(person_id)];
+    const [result] = await this.#run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(change)]);
+    await this.forgetAddress(result === 'changed' ? from : to, person_id);
+    return result === 'changed';
+  }
+
+  /** Removes the index entry of an address that the person does not have. */
+  async forgetAddress(email: string, person_id: string): Promise<void> {
+    if ((await this.get(person_id))?.email === email) return;
+    await this.#run(FORGET_ADDRESS, [redisKeys.email(email), person_id]);
+  }
+
+  async endSessions(person_id: string): Promise<void> {
+    await this.#expect(person_id);
+    await this.#deps.redis.hincrby(redisKeys.person(person_id), 'epoch', 1).catch(throwUnavailable);
+  }
+
+  /** Accounts of which the person may be a member; `MemberStore.roleOf` decides. */
+  async accountsOf(person_id: string): Promise<string[]> {
+    return (
+      await this.#deps.redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable)
+    ).sort();
+  }
+
+  /** Written before the membership, so that the index misses none. */
+  async addAccount(person_id: string, account_id: string): Promise<void> {
+    await this.#deps.redis.sadd(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+  }
+
+  async removeAccount(person_id: string, account_id: string): Promise<void> {
+    await this.#deps.redis.srem(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+  }
+
+  /** Removes everything that names the person. Idempotent. */
+  async erase(person_id: string): Promise<void> {
+    const { redis, now } = this.#deps;
+    const person = await this.get(person_id);
+    const key = redisKeys.person(person_id);
+    await redis.hset(key, 'erased_at_ms', now()).catch(throwUnavailable);
+    await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms').catch(throwUnavailable);
+    await redis.del(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    await redis.del(redisKeys.personOutbox(person_id)).catch(throwUnavailable);
+    if (person) await this.forgetAddress(person.email, person_id);
+  }
+
+  async #expect(person_id: string): Promise<PersonRecord> {
+    return (await this.get(person_id)) ?? throwUnknownPerson();
+  }
+}
+
+function personFrom(person_id: string, stored: Readonly<Record<string, string>>): PersonRecord | null {
+  const { email, name = '', created_at_ms, password, epoch = '' } = stored;
+  if (!email) return null;
+  return { person_id, email, name, created_at_ms: Number(created_at_ms), password: password ?? null, epoch };
+}
+
+const loginOf = (person: PersonRecord | null): LoginRecord | null =>
+  person?.password ? { subject: person.person_id, password: person.password, epoch: person.epoch } : null;
+
+function throwUnknownPerson(): never {
+  throw new AccountError('person_unknown', 'There is no such person.');
+}

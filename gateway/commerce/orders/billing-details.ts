@@ -1,0 +1,112 @@
+/** Whom invoices of an account are made out to: entered by its owner or a billing member, kept with each invoice. */
+import { join } from 'node:path';
+import { loadCountries } from '../../../data/curated/countries.ts';
+import { Problems } from '../../../data/curated/problems.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import {
+  AccountError,
+  createRunScript,
+  expectOpenAccount,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+} from '../store/store.ts';
+import { linesOf } from './sales-terms.ts';
+import { compactVatId, isVatId, vatPrefix } from './vat.ts';
+
+const SET_BILLING = readScript(import.meta.url, 'lua/set-billing.lua', 2);
+
+// With these, the PDF keeps on one page.
+const MAX_NAME = 100;
+const MAX_LINE = 80;
+const MAX_LINES = 6;
+
+export interface Country {
+  /** ISO 3166, two letters. */
+  code: string;
+  name: string;
+}
+
+export interface BillingDetails {
+  /** Person or company. */
+  name: string;
+  /** Street, postcode and town, one line each, without the country. */
+  address: readonly string[];
+  country: string;
+  country_name: string;
+  /** With its prefix, without spaces; empty without one. */
+  vat_id: string;
+}
+
+/** Countries with a code, by name. @throws {CuratedError} naming file, line and reason. */
+export async function readCountries(curatedDir: string): Promise<Country[]> {
+  const problems = new Problems();
+  const { countries } = await loadCountries(join(curatedDir, 'countries.csv'), problems);
+  problems.throwIfAny();
+  return countries
+    .flatMap(({ iso2, name }) => (iso2 === null ? [] : [{ code: iso2, name }]))
+    .sort((a, b) => a.name.localeCompare(b.name, 'en'));
+}
+
+/** As typed. */
+export interface BillingForm {
+  name: string;
+  address: string;
+  country: string;
+  vat_id: string;
+}
+
+/** @throws {AccountError} `bad_input` naming the field and what is expected */
+export function billingFrom(form: BillingForm, countries: readonly Country[]): BillingDetails {
+  const name = form.name.trim();
+  const address = linesOf(form.address);
+  const country = countries.find(({ code }) => code === form.country);
+  const vat_id = compactVatId(form.vat_id);
+  if (name === '' || name.length > MAX_NAME)
+    throw bad(`Name: the name of a person or company, at most ${MAX_NAME} characters.`);
+  if (address.length === 0 || address.length > MAX_LINES || address.some((line) => line.length > MAX_LINE))
+    throw bad(`Address: street, postcode and town, at most ${MAX_LINES} lines of ${MAX_LINE} characters.`);
+  if (!country) throw bad('Country: one of the list.');
+  if (vat_id !== '' && !isVatId(vat_id, country.code))
+    throw bad(
+      `VAT id: empty, or the VAT id of ${country.name}, which begins with ${vatPrefix(country.code)}.`,
+    );
+  return { name, address, country: country.code, country_name: country.name, vat_id };
+}
+
+const bad = (message: string): AccountError => new AccountError('bad_input', message);
+
+/** Null where none were entered. */
+export async function readBilling(redis: RedisClient, account_id: string): Promise<BillingDetails | null> {
+  const hash = await redis.hgetall(redisKeys.billing(account_id)).catch(throwUnavailable);
+  if (!hash.name) return null;
+  const { name, address = '', country = '', country_name = '', vat_id = '' } = hash;
+  return { name, address: linesOf(address), country, country_name, vat_id };
+}
+
+export class BillingStore {
+  readonly #deps: StoreDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  get(account_id: string): Promise<BillingDetails | null> {
+    return readBilling(this.#deps.redis, account_id);
+  }
+
+  /** Invoices that were issued keep what they say. @throws {AccountError} `account_unknown`, `account_state` */
+  async set(account_id: string, details: BillingDetails): Promise<void> {
+    const { name, address, country, country_name, vat_id } = details;
+    const [result] = await this.#run(SET_BILLING, [
+      redisKeys.account(account_id),
+      redisKeys.billing(account_id),
+      ...[name, address.join('\n'), country, country_name, vat_id],
+    ]);
+    expectOpenAccount(result, account_id);
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The register of invoices and credit notes: numbers without gaps by year (UTC), documents that never change.
+ *
+ * Number and document are written by one script, and the position in the order's list makes it idempotent, so that no crash
+ * and no race leaves a gap or uses a number twice. On a cluster the register and an account lie on different nodes, so an
+ * order and its invoice cannot be one script: a mark is written before the order changes and removed once its documents
+ * are issued. The sweep completes what a crash left marked.
+ */
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  accountFrom,
+  createRunScript,
+  type OrderRecord,
+  type RunScript,
+  type StoreDependencies,
+  throwUnavailable,
+  throwUnknownAccount,
+} from '../store/store.ts';
+import { readBilling } from './billing-details.ts';
+import {
+  creditNoteOf,
+  type InvoiceDocument,
+  type IssuedDocument,
+  invoiceOf,
+  issuedDocument,
+  nextDocument,
+} from './document.ts';
+import type { SalesTerms } from './sales-terms.ts';
+
+const ISSUE = readScript(import.meta.url, 'lua/issue-invoice.lua', 3);
+
+const MARK_LENGTH = 12;
+/** Longer than any command takes: an older mark is of a process that has died. */
+const INTERRUPTED_MS = 600_000;
+const SWEEP_BATCH = 100;
+/** `2026-` */
+const YEAR_PREFIX = 5;
+const NUMBER = /^(\d{4})-\d{6,}$/;
+
+export interface RegisterDependencies extends StoreDependencies {
+  terms: SalesTerms;
+  /** @throws {AccountError} `order_unknown` */
+  readOrder: (order_id: string) => Promise<OrderRecord>;
+}
+
+export class InvoiceRegister {
+  readonly #deps: RegisterDependencies;
+  readonly #run: RunScript;
+
+  constructor(dependencies: RegisterDependencies) {
+    this.#deps = dependencies;
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  /** Makes a change of an order and issues what it calls for. After a crash in between, the sweep issues it. */
+  async follow<T>(order_id: string, change: () => Promise<T>): Promise<T> {
+    const { redis, now, random } = this.#deps;
+    const mark = `${order_id} ${randomId(MARK_LENGTH, random)}`;
+    await redis.zadd(redisKeys.invoicesDue, now(), mark).catch(throwUnavailable);
+    const unmark = () => redis.zrem(redisKeys.invoicesDue, mark).catch(throwUnavailable);
+    const outcome = await change().catch(async (error: unknown) => {
+      // A refusal changed nothing; anything else may have changed the order.
+      if (error instanceof AccountError && error.code !== 'unavailable') await unmark();
+      throw error;
+    });
+    await this.#complete(order_id);
+    await unmark();
+    return outcome;
+  }
+
+  /** Issues what interrupted changes have left to issue. */
+  async sweep(): Promise<void> {
+    const { redis, now } = this.#deps;
+    const marks = await redis
+      .zrangebyscore(redisKeys.invoicesDue, '-inf', now() - INTERRUPTED_MS, 'LIMIT', 0, SWEEP_BATCH)
+      .catch(throwUnavailable);
+    for (const mark of marks) {
+      const [order_id = ''] = mark.split(' ');
+      await this.#complete(order_id).catch(ignoreUnknownOrder);
+      await redis.zrem(redisKeys.invoicesDue, mark).catch(throwUnavailable);
+    }
+  }
+
+  /**
+   * Reads the order again after each document: it may have moved on meanwhile. The documents are read before the order,
+   * so that what another process issues for a later state is not taken for what is missing in an earlier one.
+   */
+  async #complete(order_id: string): Promise<void> {
+    for (;;) {
+      const issued = await this.issuedOf(order_id);
+      const order = await this.#deps.readOrder(order_id);
+      const kind = nextDocument(order, issued);
+      if (kind === null) return;
+      const last = issued.at(-1);
+      const document =
+        kind === 'credit_note' && last ? creditNoteOf(last, this.#deps.now()) : await this.#invoiceOf(order);
+      await this.#issue(document, issued.length);
+    }
+  }
+
+  async #issue(document: IssuedDocument, position: number): Promise<void> {
+    const year = String(new Date(document.issued_at_ms).getUTCFullYear());
+    const [result] = await this.#run(ISSUE, [
+      redisKeys.invoicesLast,
+      redisKeys.invoices(year),
+      redisKeys.invoicesOfOrders,
+      ...[year, document.order_id, position, JSON.stringify(document)],
+    ]);
+    if (result === 'refused') throw new Error(`order ${document.order_id} has lost invoices`);
+  }
+
+  async #invoiceOf(order: OrderRecord): Promise<IssuedDocument> {
+    const { redis, terms, now } = this.#deps;
+    const [account, billing] = await Promise.all([
+      this.#accountOf(order),
+      readBilling(redis, order.account_id),
+    ]);
+    return invoiceOf(order, { account, billing }, terms, now());
+  }
+
+  async #accountOf({ account_id }: OrderRecord): Promise<AccountRecord> {
+    const hash = await this.#deps.redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable);
+    return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+  }
+
+  /** The documents of an order, oldest first. */
+  async issuedOf(order_id: string): Promise<InvoiceDocument[]> {
+    const numbers = await this.#deps.redis.hget(redisKeys.invoicesOfOrders, order_id).catch(throwUnavailable);
+    return Promise.all((numbers?.split(' ') ?? []).map((number) => this.get(number)));
+  }
+
+  /** What was issued in a year, by number. @param year four digits */
+  async ofYear(year: string): Promise<InvoiceDocument[]> {
+    const stored = await this.#deps.redis.hgetall(redisKeys.invoices(year)).catch(throwUnavailable);
+    return Object.entries(stored)
+      .map(([number, json]) => ({ number, ...issuedDocument.parse(JSON.parse(json)) }))
+      .sort((a, b) => sequenceOf(a.number) - sequenceOf(b.number));
+  }
+
+  /** @throws {AccountError} `invoice_unknown` */
+  async get(number: string): Promise<InvoiceDocument> {
+    const year = NUMBER.exec(number)?.[1];
+    if (year === undefined) throw unknownInvoice(number);
+    const json = await this.#deps.redis.hget(redisKeys.invoices(year), number).catch(throwUnavailable);
+    if (json === null) throw unknownInvoice(number);
+    return { number, ...issuedDocument.parse(JSON.parse(json)) };
+  }
+}
+
+const sequenceOf = (number: string): number => Number(number.slice(YEAR_PREFIX));
+
+const unknownInvoice = (number: string): AccountError =>
+  new AccountError('invoice_unknown', `There is no invoice ${number}.`);
+
+function ignoreUnknownOrder(error: unknown): void {
+  // The process died before it wrote the order.
+  if (!(error instanceof AccountError && error.code === 'order_unknown')) throw error;
+}

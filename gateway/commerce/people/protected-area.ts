@@ -1,0 +1,345 @@
+/**
+ * The plugin behind the account pages and the operator area: sessions, CSRF, headers, templates, errors. Signing in is in
+ * `sign-in-routes.ts`.
+ *
+ * For every path below the area's root, unknown paths included:
+ *
+ * - Without a session, every path answers with the sign-in page and status 401.
+ * - A POST needs the CSRF token of the session, and a user who may write.
+ * - A form that is sent twice is carried out once; see `form-submissions.ts`.
+ * - Pages are not stored, framed or sniffed, run no script, and load nothing from other origins.
+ *
+ * The plugin is encapsulated: public routes run none of its hooks.
+ */
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import view from '@fastify/view';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import nunjucks from 'nunjucks';
+import type { Logger } from 'pino';
+import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operations/parameters/parameters.ts';
+import { ASSET_PATHS } from '../../site/assets.ts';
+import { PageError } from '../../web/forms.ts';
+import { TEMPLATE_FILTERS } from '../../web/templates.ts';
+import { AccountError, type AccountErrorCode } from '../store/store.ts';
+import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
+import type { KnownBrowsers } from './known-browsers.ts';
+import type { PendingSignIns } from './pending-sign-ins.ts';
+import type { SecondFactorStore } from './second-factor.ts';
+import { SESSION_LIFETIME, type Session, type SessionStore, type SignedInUser } from './sessions.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    user: SignedInUser | null;
+    webSession: Session | null;
+    /** Where @fastify/csrf-protection looks for the secret. */
+    session: { _csrf?: string };
+  }
+  interface FastifyContextConfig {
+    /** The route answers without a session. */
+    allowsAnonymous?: boolean;
+    /** The route answers users who are restricted to one page; see `SignedInUser.restrictedTo`. */
+    allowsRestricted?: boolean;
+    /** The route takes POST from users who may only read. */
+    allowsReadOnly?: boolean;
+  }
+}
+
+export interface ProtectedArea {
+  /** Such as `/admin`. */
+  root: string;
+  name: string;
+  /** Of its navigation, for screen readers. */
+  navName: string;
+  /** Whether it is served beside the public site, whose header and footer it then has. */
+  isPublic: boolean;
+  cookie: string;
+  sessions: SessionStore;
+  submissions: FormSubmissions;
+  browsers: KnownBrowsers;
+  secondFactor: SecondFactorStore;
+  pendingSignIns: PendingSignIns;
+  /** Null when the session is no longer valid. */
+  findUser(session: Session): Promise<SignedInUser | null>;
+  /** Throws if the signed-in user may not open the route. */
+  authorise?(request: FastifyRequest): void;
+  nav: readonly { path: string; label: string }[];
+  /** Template directories, the area's own first. */
+  templates: readonly string[];
+  log: Logger;
+}
+
+/** Holds the CSRF secret of a browser without a session. */
+const FORM_COOKIE = 'almanac_form';
+const MAX_FORM_BYTES = 64 * 1024;
+
+const CONTENT_SECURITY_POLICY = {
+  'default-src': ["'none'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'form-action': ["'self'"],
+  'base-uri': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+
+/** Installs everything but the area's own routes. The prefix of `scope` is the area's root. */
+export async function installProtectedArea(scope: FastifyInstance, area: ProtectedArea): Promise<void> {
+  scope.decorateRequest('user', null);
+  scope.decorateRequest('webSession', null);
+  scope.decorateRequest('session', null as unknown as { _csrf?: string });
+  await scope.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY_POLICY },
+    // The server sets these on every response.
+    referrerPolicy: false,
+    frameguard: false,
+    noSniff: false,
+    // The TLS terminator in front decides this for the whole host.
+    strictTransportSecurity: false,
+  });
+  await scope.register(cookie);
+  await scope.register(formbody, {
+    bodyLimit: MAX_FORM_BYTES,
+    parser: parseForm,
+  });
+  await scope.register(csrf, {
+    sessionPlugin: '@fastify/session',
+    getToken: ({ body }) => csrfTokenOf(body),
+  });
+  await scope.register(view, {
+    engine: { nunjucks },
+    templates: [...area.templates, `${import.meta.dirname}/../../web/views`],
+    options: {
+      autoescape: true,
+      throwOnUndefined: true,
+      trimBlocks: true,
+      lstripBlocks: true,
+      onConfigure: (environment: nunjucks.Environment) => {
+        for (const [name, filter] of Object.entries(TEMPLATE_FILTERS)) environment.addFilter(name, filter);
+        environment.addGlobal('createFormToken', createFormToken);
+        environment.addGlobal('assets', ASSET_PATHS);
+      },
+    },
+    production: true,
+  });
+  scope.addHook('onRequest', async (request, reply) => {
+    reply.header('Cache-Control', 'no-store');
+    await authenticate(request, area);
+    const { allowsAnonymous, allowsRestricted } = request.routeOptions.config;
+    if (request.user === null && !allowsAnonymous) {
+      const next = safeRedirectPath(request.method === 'GET' ? request.url : null, area.root);
+      return sendSignInPage(reply.code(401), area, { next });
+    }
+    if (request.user?.restrictedTo !== undefined && !allowsAnonymous && !allowsRestricted) {
+      if (request.method === 'GET') return reply.redirect(request.user.restrictedTo, 303);
+      throw new PageError(403, request.user.restrictedBecause ?? 'You can no longer do this.');
+    }
+    if (request.user !== null && !allowsAnonymous) area.authorise?.(request);
+    return undefined;
+  });
+  scope.addHook('preHandler', async ({ user, method, routeOptions }) => {
+    if (method === 'POST' && user && !user.canWrite && !routeOptions.config.allowsReadOnly)
+      throw new PageError(403, 'Your role is read-only: you can see everything here and change nothing.');
+  });
+  scope.addHook('preHandler', (request, reply, done) => {
+    if (request.method === 'POST') scope.csrfProtection(request, reply, done);
+    else done();
+  });
+  installFormSubmissions(scope, area);
+  scope.setErrorHandler((error: FastifyError, request, reply) => sendErrorPage(error, request, reply, area));
+  scope.all('/*', async () => {
+    throw new PageError(404, 'This page does not exist.');
+  });
+}
+
+/** @throws {PageError} 400 for too many fields */
+function parseForm(text: string): Record<string, unknown> {
+  if (hasTooManyPairs(text)) throw new PageError(400, `A form may have at most ${PAIRS_MAX} fields.`);
+  return { ...parseQueryString(text) };
+}
+
+function csrfTokenOf(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('_csrf' in body)) return undefined;
+  return typeof body._csrf === 'string' ? body._csrf : undefined;
+}
+
+async function authenticate(request: FastifyRequest, area: ProtectedArea): Promise<void> {
+  const session = await area.sessions.find(request.cookies[area.cookie]);
+  const user = session && (await area.findUser(session));
+  const secret = user ? session.csrf + (user.formScope ?? '') : request.cookies[FORM_COOKIE];
+  request.session = secret === undefined ? {} : { _csrf: secret };
+  if (!user) return;
+  request.webSession = session;
+  request.user = user;
+}
+
+export const cookieOptions = (request: FastifyRequest, area: ProtectedArea) =>
+  ({ path: area.root, httpOnly: true, sameSite: 'lax', secure: request.protocol === 'https' }) as const;
+
+/** Gives the browser a new session, in place of any CSRF secret it held before. */
+export function setSessionCookie(reply: FastifyReply, area: ProtectedArea, session: Session): void {
+  const options = cookieOptions(reply.request, area);
+  reply.setCookie(area.cookie, session.id, { ...options, maxAge: SESSION_LIFETIME.max_ms / 1000 });
+  reply.clearCookie(FORM_COOKIE, options);
+}
+
+export function clearSessionCookie(reply: FastifyReply, area: ProtectedArea): void {
+  reply.clearCookie(area.cookie, cookieOptions(reply.request, area));
+}
+
+/**
+ * The path when it lies below `root` and is a plain path with a query, else the root's own page. Rejects backslashes,
+ * control characters and double slashes, which browsers may read as another host.
+ */
+export function safeRedirectPath(path: unknown, root: string): string {
+  const home = `${root}/`;
+  if (typeof path !== 'string' || path.length > 2_000) return home;
+  if (!/^\/[\x21-\x5b\x5d-\x7e]*$/.test(path) || path.includes('//')) return home;
+  const bare = new URL(path, 'http://local').pathname;
+  return bare === root || bare.startsWith(home) ? path : home;
+}
+
+export interface SignInForm {
+  /** Where to go after signing in. */
+  next: string;
+  email?: string;
+  problem?: string;
+}
+
+export function sendSignInPage(reply: FastifyReply, area: ProtectedArea, form: SignInForm): FastifyReply {
+  const { request } = reply;
+  request.user = null;
+  const token = generateCsrfToken(reply, area);
+  return reply.view('sign-in.njk', {
+    ...layoutData(reply, area, 'Sign in', token),
+    form: { next: form.next, email: form.email ?? '', problem: form.problem ?? '' },
+  });
+}
+
+/** Without a session, the secret behind the token is kept in a cookie. */
+function generateCsrfToken(reply: FastifyReply, area: ProtectedArea): string {
+  const { request } = reply;
+  const known = request.session?._csrf;
+  const token = reply.generateCsrf();
+  const secret = request.session._csrf;
+  if (known === undefined && secret !== undefined)
+    reply.setCookie(FORM_COOKIE, secret, cookieOptions(request, area));
+  return token;
+}
+
+function layoutData(
+  reply: FastifyReply,
+  area: ProtectedArea,
+  title: string,
+  token: string,
+): Record<string, unknown> {
+  const { user, webSession, url } = reply.request;
+  const path = url.split('?', 1)[0] ?? '';
+  return {
+    title,
+    csrf: token,
+    site: { name: area.name, root: area.root, navName: area.navName, isPublic: area.isPublic },
+    nav: area.nav
+      .filter(({ path: own }) => user?.restrictedTo === undefined || own === user.restrictedTo)
+      .filter(({ path: own }) => !user?.hidden?.includes(own))
+      .map((entry) => ({ ...entry, isCurrent: isBelow(path, entry.path, area.root) })),
+    user,
+    notice: webSession?.notice ?? null,
+  };
+}
+
+const isBelow = (path: string, entry: string, root: string): boolean =>
+  path === entry || (entry === `${root}/` ? path === root : path.startsWith(`${entry}/`));
+
+/** Renders one template with typed data, inside the layout of its area. */
+export type PageView<Data extends object> = (
+  reply: FastifyReply,
+  title: string,
+  data: Data,
+) => Promise<FastifyReply>;
+
+export function createPageViews(area: ProtectedArea) {
+  return <Data extends object>(template: string): PageView<Data> =>
+    async (reply, title, data) => {
+      const { webSession } = reply.request;
+      if (webSession?.notice) await area.sessions.clearNotice(webSession);
+      return reply.view(template, {
+        ...layoutData(reply, area, title, generateCsrfToken(reply, area)),
+        ...data,
+      });
+    };
+}
+
+/** After a POST: redirects to a page that shows `notice` once, so that reloading it repeats nothing. */
+export async function redirectWithFlash(
+  { sessions }: Pick<ProtectedArea, 'sessions'>,
+  reply: FastifyReply,
+  path: string,
+  notice: string | null = null,
+): Promise<FastifyReply> {
+  const { webSession } = reply.request;
+  if (webSession && notice !== null) await sessions.setNotice(webSession, notice);
+  return reply.redirect(path, 303);
+}
+
+const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
+  account_unknown: 404,
+  order_unknown: 404,
+  invoice_unknown: 404,
+  key_unknown: 404,
+  endpoint_unknown: 404,
+  delivery_unknown: 404,
+  request_unknown: 404,
+  person_unknown: 404,
+  unavailable: 503,
+  busy: 503,
+  archive_damaged: 500,
+  bad_input: 422,
+};
+
+/** Status and message of an expected error; null for an internal fault. */
+export function toPageError(error: Error & { statusCode?: number; code?: string }): PageError | null {
+  if (error instanceof PageError) return error;
+  if (error instanceof AccountError) return new PageError(STATUS_BY_CODE[error.code] ?? 409, error.message);
+  if (error.code?.startsWith('FST_CSRF'))
+    return new PageError(403, 'This form has expired. Reload the page and send it again.');
+  if (error.statusCode === 413) return new PageError(413, 'The form is too large.');
+  if (error.statusCode !== undefined && error.statusCode < 500)
+    return new PageError(error.statusCode, 'The request could not be read.');
+  if (/offline queue|offlineQueue|Connection is closed|ECONN|timed out|max retries/i.test(error.message))
+    return new PageError(503, 'Redis does not answer. Try again in a moment.');
+  return null;
+}
+
+function sendErrorPage(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  area: ProtectedArea,
+): FastifyReply {
+  const expected = toPageError(error);
+  if (request.formClaim && error.code === 'busy') request.formClaim.isUnchanged = true;
+  if (expected === null) area.log.error({ err: error, request_id: request.id }, 'page failed');
+  const { status, message } = expected ?? new PageError(500, 'Something went wrong on our side.');
+  reply.code(status);
+  if (status === 503) reply.header('Retry-After', '5');
+  if (request.user === null && status === 403)
+    return sendSignInPage(reply, area, { next: safeRedirectPath(null, area.root), problem: message });
+  return reply.view('error.njk', {
+    ...layoutData(
+      reply,
+      area,
+      ERROR_TITLES[status] ?? 'This request failed',
+      request.user ? reply.generateCsrf() : '',
+    ),
+    error: { status, message, request_id: request.id },
+  });
+}
+
+const ERROR_TITLES: Partial<Record<number, string>> = {
+  403: 'Not allowed',
+  404: 'Not found',
+  500: 'Something went wrong',
+  503: 'Temporarily unavailable',
+};

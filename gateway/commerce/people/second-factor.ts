@@ -1,0 +1,191 @@
+/**
+ * The second factor of a sign-in: codes of an authenticator app (TOTP, RFC 6238: SHA-1, six digits, 30 s), and recovery
+ * codes for those who lost it. The same for every realm: each has a store of its own.
+ *
+ * - A code is accepted once: the step of the last one is stored, and only later steps are accepted. The steps before and
+ *   after the current one are accepted too, because clocks differ.
+ * - Of recovery codes only digests are stored; each works once. The secret is stored like the service's signing keys. It
+ *   is shown only while it is set up, and is in no export.
+ * - Wrong codes are throttled by user, because whoever guesses here knows the password already.
+ */
+import { createHash } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { randomId } from '../../api/metering/keys.ts';
+import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
+import type { Realm } from './sessions.ts';
+import { Throttle, type ThrottlePolicy } from './throttle.ts';
+
+const TURN_ON = readScript(import.meta.url, 'lua/turn-on-second-factor.lua', 1);
+const USE_STEP = readScript(import.meta.url, 'lua/use-totp-step.lua', 1);
+const RENEW = readScript(import.meta.url, 'lua/renew-recovery-codes.lua', 1);
+
+const ALGORITHM = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+const WINDOW_STEPS = 1;
+const SECRET_BYTES = 20;
+/** A secret as text, in base32. */
+export const SECRET_PATTERN = /^[A-Z2-7]{32}$/;
+const RECOVERY_CODES = 10;
+const RECOVERY_CODE_LENGTH = 12;
+const RECOVERY_FIELD = 'recovery:';
+const USE_ID_LENGTH = 16;
+const TOTP_CODE = /^\d{6}$/;
+
+/** With three codes valid at a time, guessing all day long finds one in about ten years. */
+const GUESSING: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 900_000, decay_ms: 900_000 };
+
+export interface SecondFactorState {
+  isOn: boolean;
+  /** Unix milliseconds; null while it is off. */
+  since_ms: number | null;
+  /** Unused recovery codes. */
+  recovery_codes_left: number;
+}
+
+/** A new secret, for an authenticator app. */
+export interface SecondFactorProposal {
+  /** In base32, as people type it. */
+  secret: string;
+  /** `otpauth://…`, as a QR code holds it. */
+  uri: string;
+}
+
+export type CodeCheck =
+  /** `recovery_codes_left`: set when the code was a recovery code. */
+  | { kind: 'accepted'; recovery_codes_left: number | null }
+  | { kind: 'rejected' }
+  | { kind: 'throttled'; wait_s: number };
+
+export class SecondFactorStore {
+  readonly #deps: StoreDependencies;
+  readonly #realm: Realm;
+  readonly #throttle: Throttle;
+  readonly #run: RunScript;
+
+  constructor(dependencies: StoreDependencies, realm: Realm) {
+    this.#deps = dependencies;
+    this.#realm = realm;
+    this.#throttle = new Throttle(dependencies.redis, dependencies.now);
+    this.#run = createRunScript(dependencies.redis);
+  }
+
+  async state(subject: string): Promise<SecondFactorState> {
+    const facts = await this.#deps.redis.hgetall(this.#key(subject)).catch(throwUnavailable);
+    const { secret, since_ms } = facts;
+    return {
+      isOn: secret !== undefined,
+      since_ms: since_ms === undefined ? null : Number(since_ms),
+      recovery_codes_left: Object.keys(facts).filter((field) => field.startsWith(RECOVERY_FIELD)).length,
+    };
+  }
+
+  async isOn(subject: string): Promise<boolean> {
+    return (await this.#secretOf(subject)) !== null;
+  }
+
+  /** A secret that nothing stores until `turnOn`. @param names as the app shows them */
+  propose(names: { issuer: string; label: string }): SecondFactorProposal {
+    return this.proposalOf(new Secret({ buffer: bufferOf(this.#deps.random(SECRET_BYTES)) }).base32, names);
+  }
+
+  /** A proposal that was made before. @param secret matches `SECRET_PATTERN` */
+  proposalOf(secret: string, names: { issuer: string; label: string }): SecondFactorProposal {
+    return {
+      secret,
+      uri: new TOTP({ ...ALGORITHM, ...names, secret: Secret.fromBase32(secret) }).toString(),
+    };
+  }
+
+  /**
+   * Turns it on when `code` proves that the app has the secret.
+   * @returns the recovery codes, which cannot be read again; null if the code is wrong
+   */
+  async turnOn(
+    subject: string,
+    { secret, code }: { secret: string; code: string },
+  ): Promise<{ recovery_codes: string[] } | 'already_on' | null> {
+    const step = this.#stepOf(secret, normalise(code));
+    if (step === null) return null;
+    const recovery_codes = this.#newRecoveryCodes();
+    const fields = recovery_codes.map(recoveryField);
+    const [result] = await this.#run(TURN_ON, [
+      ...[this.#key(subject), this.#deps.now(), secret, step],
+      ...fields,
+    ]);
+    return result === 'on' ? { recovery_codes } : 'already_on';
+  }
+
+  /** Uses up a code of the app, or a recovery code. Rejects every code while the second factor is off. */
+  async check(subject: string, typed: string): Promise<CodeCheck> {
+    const counter = [`${this.#realm}-second-factor`, subject] as const;
+    const wait_ms = await this.#throttle.attempt(...counter, GUESSING);
+    if (wait_ms > 0) return { kind: 'throttled', wait_s: Math.ceil(wait_ms / 1000) };
+    const code = normalise(typed);
+    const isRecoveryCode = !TOTP_CODE.test(code);
+    const isRight = isRecoveryCode
+      ? await this.#useRecoveryCode(subject, code)
+      : await this.#useTotp(subject, code);
+    if (!isRight) return { kind: 'rejected' };
+    await this.#throttle.refund(...counter);
+    if (!isRecoveryCode) return { kind: 'accepted', recovery_codes_left: null };
+    const { recovery_codes_left } = await this.state(subject);
+    return { kind: 'accepted', recovery_codes_left };
+  }
+
+  /** Replaces all recovery codes. Null if it is off. The caller checks a code first. */
+  async renewRecoveryCodes(subject: string): Promise<string[] | null> {
+    const recovery_codes = this.#newRecoveryCodes();
+    const [result] = await this.#run(RENEW, [this.#key(subject), ...recovery_codes.map(recoveryField)]);
+    return result === 'renewed' ? recovery_codes : null;
+  }
+
+  /** Turns it off and forgets the recovery codes. The caller checks a code first, or is entitled to skip that. */
+  async turnOff(subject: string): Promise<boolean> {
+    return (await this.#deps.redis.del(this.#key(subject)).catch(throwUnavailable)) > 0;
+  }
+
+  async #useTotp(subject: string, code: string): Promise<boolean> {
+    const secret = await this.#secretOf(subject);
+    const step = secret === null ? null : this.#stepOf(secret, code);
+    if (secret === null || step === null) return false;
+    const use = randomId(USE_ID_LENGTH, this.#deps.random);
+    const [result] = await this.#run(USE_STEP, [this.#key(subject), secret, step, use]);
+    return result === 'used';
+  }
+
+  async #useRecoveryCode(subject: string, code: string): Promise<boolean> {
+    return (await this.#deps.redis.hdel(this.#key(subject), recoveryField(code)).catch(throwUnavailable)) > 0;
+  }
+
+  /** The time step to which a code belongs; null if it is wrong now. */
+  #stepOf(secret: string, code: string): number | null {
+    if (!TOTP_CODE.test(code)) return null;
+    const timestamp = this.#deps.now();
+    const totp = new TOTP({ ...ALGORITHM, secret: Secret.fromBase32(secret) });
+    const delta = totp.validate({ token: code, window: WINDOW_STEPS, timestamp });
+    return delta === null ? null : totp.counter({ timestamp }) + delta;
+  }
+
+  #newRecoveryCodes(): string[] {
+    return Array.from({ length: RECOVERY_CODES }, () =>
+      randomId(RECOVERY_CODE_LENGTH, this.#deps.random).replaceAll(/(.{4})(?=.)/g, '$1-'),
+    );
+  }
+
+  #secretOf(subject: string): Promise<string | null> {
+    return this.#deps.redis.hget(this.#key(subject), 'secret').catch(throwUnavailable);
+  }
+
+  #key(subject: string): string {
+    return redisKeys.secondFactor(this.#realm, createHash('sha256').update(subject).digest('hex'));
+  }
+}
+
+/** As people type it: with spaces, hyphens or capitals. */
+const normalise = (code: string): string => code.replaceAll(/[\s-]/g, '').toLowerCase();
+
+const recoveryField = (code: string): string =>
+  RECOVERY_FIELD + createHash('sha256').update(normalise(code)).digest('hex');
+
+const bufferOf = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer;

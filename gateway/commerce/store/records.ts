@@ -1,0 +1,180 @@
+/** Accounts, keys, orders and ledger entries as the stores return them. All times are Unix milliseconds. */
+import type { Tier, Wallet } from '../../api/metering/metering.ts';
+
+/** As Redis holds a record. */
+export type Hash = Readonly<Record<string, string>>;
+
+export type AccountState = 'active' | 'suspended' | 'closed';
+export type KeyState = 'active' | 'revoked' | 'expired';
+export type OrderState = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
+export type LedgerKind = 'grant' | 'purchase' | 'debit' | 'refund' | 'admin_adjust' | 'carry_forward';
+
+export const MAX_ACTIVE_KEYS = 10;
+
+export interface AccountRecord {
+  account_id: string;
+  email: string;
+  name: string;
+  state: AccountState;
+  verified: boolean;
+  tier: Tier;
+  created_at_ms: number;
+  /** `lifetime_granted` is net of claw-backs and refunds: granted − spent is the balance. */
+  credits: Wallet;
+}
+
+/** What a key is bound to. */
+export interface KeyRules {
+  /** Credits that it may spend in a UTC calendar month; null for no limit. */
+  monthly_limit: number | null;
+  /** CIDR ranges of the addresses that may use it; empty for all. */
+  ranges: readonly string[];
+  /** Web origins from whose pages it may be used; empty for a key that is not for browsers. */
+  origins: readonly string[];
+}
+
+/** Contains no secret. */
+export interface KeyRecord extends KeyRules {
+  key_id: string;
+  environment: string;
+  label: string;
+  last4: string;
+  state: KeyState;
+  created_at_ms: number;
+  /** Id of the person who made it. */
+  by: string;
+  /** For a key that was replaced, the end of its grace period at the latest. */
+  expires_at_ms: number | null;
+  revoked_at_ms: number | null;
+  /** Precise to one second. */
+  last_used_at_ms: number | null;
+  /** Credits charged to it in the current UTC month. */
+  month_credits: number;
+  /** Ids of the keys before and after it in a rotation. */
+  replaces: string | null;
+  replaced_by: string | null;
+  /** Id of the key whose month and limit its calls count for, after it was replaced. */
+  counted_with: string | null;
+}
+
+/** `invoice`: an operator or the command line marks the order as paid; `stripe`: the webhook does. */
+export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
+export type PaymentId = (typeof PAYMENT_IDS)[number];
+
+export interface OrderRecord {
+  order_id: string;
+  account_id: string;
+  state: OrderState;
+  pack_id: string;
+  pack_name: string;
+  credits: number;
+  price_minor: number;
+  currency: string;
+  payment: PaymentId;
+  /** Id of the person who placed it; empty if not known. */
+  by: string;
+  created_at_ms: number;
+  /** When it entered its current state. */
+  moved_at_ms: number;
+  /** Credits of a refunded order that were spent and could not be taken back. */
+  shortfall: number;
+}
+
+export interface LedgerEntry {
+  /** Ids increase with time. */
+  id: string;
+  at_ms: number;
+  kind: LedgerKind;
+  delta: number;
+  balance: number;
+  cause:
+    | {
+        request_id: string;
+        route: string;
+        key_id: string;
+        rows: number;
+        /** Ids of the first few indicators; absent where there were none. */
+        indicators?: string[];
+        /** Number of indicators beyond those; absent with them. */
+        more_indicators?: number;
+        /** For a reversed debit: when it was made. */
+        of_ms?: number;
+      }
+    | { order_id: string }
+    | { by: string };
+  reason: string | null;
+}
+
+/** Result of an adjustment. A repeated `idem` returns the first result. */
+export interface Adjustment {
+  applied: number;
+  /** Credits that a claw-back could not take, because they were spent. */
+  shortfall: number;
+  balance: number;
+  repeated: boolean;
+}
+
+export type AccountErrorCode =
+  | 'account_exists'
+  | 'account_unknown'
+  | 'account_state'
+  | 'archive_damaged'
+  | 'bad_input'
+  | 'busy'
+  | 'delivery_unknown'
+  | 'endpoint_disabled'
+  | 'endpoint_unknown'
+  | 'idem_conflict'
+  | 'invoice_unknown'
+  | 'key_state'
+  | 'key_unknown'
+  | 'member_refused'
+  | 'order_state'
+  | 'order_unknown'
+  | 'pack_unknown'
+  | 'person_unknown'
+  | 'request_state'
+  | 'request_unknown'
+  | 'too_large'
+  | 'too_many_endpoints'
+  | 'too_many_keys'
+  | 'unavailable';
+
+/** A rejected operation: nothing was changed, except that `unavailable` leaves it unknown. The message is public. */
+export class AccountError extends Error {
+  override name = 'AccountError';
+  readonly code: AccountErrorCode;
+
+  constructor(code: AccountErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A number that Redis holds as text. */
+export const numberOr = <T>(text: string | undefined, absent: T): number | T =>
+  text === undefined || text === '' ? absent : Number(text);
+
+function tierOf(hash: Hash): Tier {
+  if (hash.verified !== '1') return 'anonymous';
+  return numberOr(hash.paid, 0) > 0 ? 'paid' : 'free';
+}
+
+/** Null if the account does not exist. */
+export function accountFrom(account_id: string, hash: Hash): AccountRecord | null {
+  if (!hash.state) return null;
+  return {
+    account_id,
+    email: hash.email ?? '',
+    name: hash.name ?? '',
+    state: hash.state as AccountState,
+    verified: hash.verified === '1',
+    tier: tierOf(hash),
+    created_at_ms: numberOr(hash.created_at_ms, 0),
+    credits: {
+      balance: numberOr(hash.balance, 0),
+      lifetime_granted: numberOr(hash.granted, 0),
+      lifetime_spent: numberOr(hash.spent, 0),
+    },
+  };
+}
