@@ -10,12 +10,14 @@ import { createLog } from '../data/runtime/log.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
-import { installErrorHandlers } from '../gateway/api/http/server/error-handlers.ts';
-import { installHealth } from '../gateway/api/http/server/health.ts';
-import { createRequestIds } from '../gateway/api/http/server/request.ts';
-import { requestObserver } from '../gateway/api/http/server/request-log.ts';
-import { createHttpServer } from '../gateway/api/http/server/server.ts';
-import { redisFault } from '../gateway/api/metering/redis-health.ts';
+import {
+  createHttpServer,
+  createRequestIds,
+  installErrorHandlers,
+  installHealth,
+  requestObserver,
+} from '../gateway/api/http/http.ts';
+import { redisFault } from '../gateway/api/metering/metering.ts';
 import { SnapshotStore } from '../gateway/api/snapshot/editions/store.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import { Archive, AuditLog } from '../gateway/commerce/history/history.ts';

@@ -6,7 +6,7 @@
  * unknown address is not kept, because it may be somebody's address or password.
  */
 
-import { addressUnit } from '../gateway/api/metering/address-meter.ts';
+import { addressUnit } from '../gateway/api/metering/metering.ts';
 import type { AuditLog } from '../gateway/commerce/history/history.ts';
 import type { SignInAttempt } from '../gateway/commerce/people/people.ts';
 import type { OperatorStore } from './operators.ts';

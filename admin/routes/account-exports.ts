@@ -1,7 +1,7 @@
 /** CSV exports of one account: keys, ledger, orders, audit entries and usage. */
 
 import type { FastifyReply } from 'fastify';
-import { readUsage } from '../../gateway/api/metering/usage.ts';
+import { readUsage } from '../../gateway/api/metering/metering.ts';
 import { accountSubject, isGap, readWholeLedger } from '../../gateway/commerce/history/history.ts';
 import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/store/store.ts';
 import { type Cell, PageError, type Rows, sendCsv } from '../../gateway/web/forms.ts';

@@ -3,8 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { UsageReport } from '../../gateway/api/metering/metering.ts';
-import { readUsage } from '../../gateway/api/metering/usage.ts';
+import { readUsage, type UsageReport } from '../../gateway/api/metering/metering.ts';
 import { type AuditEntry, accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,

@@ -3,8 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { UsageCounts, UsageReport } from '../../gateway/api/metering/metering.ts';
-import { foldUsage } from '../../gateway/api/metering/usage.ts';
+import { foldUsage, type UsageCounts, type UsageReport } from '../../gateway/api/metering/metering.ts';
 import {
   type Cell,
   formatField,

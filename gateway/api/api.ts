@@ -12,25 +12,35 @@
 import type { FastifyInstance } from 'fastify';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { Executor } from './core/execute.ts';
-import { answersHead, PREFIXES, PublicApi } from './http/api/public-api.ts';
-import { installPublishedLog, LOG_PATHS } from './http/api/published-log.ts';
-import { apiReference, installOpenApi, OPENAPI_PATHS } from './http/openapi/openapi-routes.ts';
-import { installErrorHandlers } from './http/server/error-handlers.ts';
-import type { ErrorPage } from './http/server/error-page.ts';
-import { installHealth, installStatus } from './http/server/health.ts';
-import { LOAD_LIMITS, LoadShedder } from './http/server/load-shedding.ts';
-import type { Metrics } from './http/server/metrics.ts';
-import { addressReader } from './http/server/request.ts';
-import { requestObserver } from './http/server/request-log.ts';
-import { createHttpServer, type ServerOptions } from './http/server/server.ts';
-import { contactOf, serviceAddress } from './http/server/service-address.ts';
-import { slowClients } from './http/server/slow-clients.ts';
+import {
+  addressReader,
+  answersHead,
+  apiReference,
+  contactOf,
+  createHttpServer,
+  type ErrorPage,
+  installErrorHandlers,
+  installHealth,
+  installOpenApi,
+  installStatus,
+  LOAD_LIMITS,
+  LOG_PATHS,
+  LoadShedder,
+  type Metrics,
+  OPENAPI_PATHS,
+  PREFIXES,
+  PublicApi,
+  requestObserver,
+  type ServerOptions,
+  serviceAddress,
+  slowClients,
+} from './http/http.ts';
 import { installMcp } from './mcp/endpoint.ts';
 import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import type { Snapshots } from './snapshot/editions/store.ts';
-import { ServiceStatusReader } from './status/service-status.ts';
+import { ServiceStatusReader } from './status/status.ts';
 
 /** What is served beside the API: pages and pictures at their paths, and errors for browsers. */
 export interface Site {
@@ -76,7 +86,6 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
   });
   installHealth(app, { snapshots, metering });
   installStatus(app, status);
-  installPublishedLog(app, snapshots);
   installOpenApi(app, described);
   installMcp(app, {
     executor,
@@ -88,7 +97,7 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
     settings,
     log,
   });
-  const api = { executor, loadShedder, addressOf, publicUrl, pages, log };
+  const api = { executor, snapshots, loadShedder, addressOf, publicUrl, pages, log };
   new PublicApi({ ...api, ...(errorPage && { errorPage }) }).install(app);
   return app;
 }

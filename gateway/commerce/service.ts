@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
-import { contactOf } from '../api/http/server/service-address.ts';
+import { contactOf } from '../api/http/http.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
 import { Archive, AuditLog } from './history/history.ts';
 import { ChangeAlerts, type ServedEditions } from './notifications/alerts/change-alerts.ts';

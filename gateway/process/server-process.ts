@@ -12,15 +12,18 @@ import { ADMIN_ROOT } from '../../admin/plugin.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import type { ShutdownHook } from '../../data/runtime/stop-signals.ts';
-import { createMetrics, type Metrics } from '../api/http/server/metrics.ts';
-import { createRequestIds } from '../api/http/server/request.ts';
-import { localAddress, serviceAddress } from '../api/http/server/service-address.ts';
-import { RedisMetering } from '../api/metering/redis-metering.ts';
+import {
+  createMetrics,
+  createRequestIds,
+  localAddress,
+  type Metrics,
+  serviceAddress,
+} from '../api/http/http.ts';
+import { RedisMetering } from '../api/metering/metering.ts';
 import { SnapshotStore } from '../api/snapshot/editions/store.ts';
 import { Scrub } from '../api/snapshot/files/scrub.ts';
 import { openOrigin } from '../api/snapshot/origin/origin.ts';
-import { AvailabilityLog } from '../api/status/availability.ts';
-import { monitorReadiness } from '../api/status/monitor.ts';
+import { AvailabilityLog, monitorReadiness } from '../api/status/status.ts';
 import { buildApp } from '../app.ts';
 import { AccountStore, ensureDemoKey } from '../commerce/accounts/accounts.ts';
 import { Archive, AuditLog } from '../commerce/history/history.ts';

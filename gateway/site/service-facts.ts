@@ -1,7 +1,7 @@
 /** What pages say about the service itself: prices, limits, who runs it. All of it comes from the settings. */
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
-import { serviceAddress } from '../api/http/server/service-address.ts';
+import { serviceAddress } from '../api/http/http.ts';
 
 export interface Limits {
   /** Whose requests are counted together. */

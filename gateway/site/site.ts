@@ -4,7 +4,7 @@
  * figures are those of one edition and year, histories are pictures.
  */
 import type { Operation } from '../api/operations/operation.ts';
-import type { ServiceStatusReader } from '../api/status/service-status.ts';
+import type { ServiceStatusReader } from '../api/status/status.ts';
 import { cards } from './pages/cards.ts';
 import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';

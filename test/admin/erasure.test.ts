@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/used-indicators.ts';
+import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.ts';
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
 import { AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';

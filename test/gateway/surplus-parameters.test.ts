@@ -1,7 +1,7 @@
 /** Parameters that an operation does not know, or that are sent twice: refused where a call costs something, else named. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/call-headers.ts';
+import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/http-call.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
 import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
 import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';

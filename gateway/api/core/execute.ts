@@ -1,5 +1,5 @@
 /**
- * Entry point for all operations, whatever the adapter. The order of checks is fixed:
+ * The one way in for all operations, whatever the adapter, and the door of this room. The order of checks is fixed:
  *
  *   key 401 → rules of the key 403 → scope 403 → rate 429 → parameters 422/400 → existence 404 → export gate 403 → max_credits 402
  *     → Idempotency-Key 422 → limit of the key and balance 402; for a part of an answer, 416 follows after the parameters
@@ -49,6 +49,9 @@ export interface ExecuteDependencies {
   /** Where the holder of a suspended account writes to. */
   contact: string;
 }
+
+export type { Call, RepeatableAs } from './call.ts';
+export type { QuotaStatus, Result } from './result.ts';
 
 /** Every key has this scope, and every operation needs it. */
 const SCOPE = 'read';

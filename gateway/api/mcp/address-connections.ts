@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressUnit } from '../metering/address-meter.ts';
+import { addressUnit } from '../metering/metering.ts';
 
 export class AddressConnections {
   readonly #max: number;

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import { truncateInput } from '../core/errors.ts';
-import type { QuotaStatus } from '../core/result.ts';
+import type { QuotaStatus } from '../core/execute.ts';
 import type { Content } from '../operations/operation.ts';
 import type { Controls } from '../operations/parameters/controls.ts';
 import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';

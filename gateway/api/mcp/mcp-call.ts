@@ -1,8 +1,6 @@
 /** A call of an operation as this adapter makes it, and what becomes of its result. */
-import type { Call } from '../core/call.ts';
 import { type ApiError, ERRORS } from '../core/errors.ts';
-import type { Executor } from '../core/execute.ts';
-import type { QuotaStatus, Result } from '../core/result.ts';
+import type { Call, Executor, QuotaStatus, Result } from '../core/execute.ts';
 import type { Content, Operation } from '../operations/operation.ts';
 import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';
 import type { ValidationDetail } from '../operations/parameters/validation.ts';

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { dayOf, minuteOf, monthOf, redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { Debit } from './metering.ts';
+import type { Debit } from './admission.ts';
 
 const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 7);
 const QUEUED_AT_MOST = 50_000;

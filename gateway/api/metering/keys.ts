@@ -1,5 +1,5 @@
 /**
- * API keys: format, digest, and resolution of an Authorization header.
+ * API keys: format, digest, resolution of an Authorization header, and what a process remembers of each.
  *
  * A key is `alm_<environment>_<id>_<secret>`:
  *
@@ -17,11 +17,11 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { BoundedCache } from '../../../data/runtime/bounded-cache.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type ApiKey, MeteringUnavailable } from './metering.ts';
+import { type ApiKey, type KeyStanding, MeteringUnavailable, type Verdict } from './admission.ts';
 
 export const KEY_PREFIX = 'alm';
 export const KEY_ID_LENGTH = 12;
@@ -126,7 +126,7 @@ const UNKNOWN_KEY_TEXT = JSON.stringify(UNKNOWN_KEY);
 
 export class KeyResolver {
   readonly #redis: RedisClient;
-  readonly #known = new BoundedCache<KnownKey>(CACHED_KEYS);
+  readonly #known = new LRUCache<string, KnownKey>({ max: CACHED_KEYS });
 
   constructor(redis: RedisClient) {
     this.#redis = redis;
@@ -159,3 +159,55 @@ export class KeyResolver {
     };
   }
 }
+
+const REMEMBERED_MS = 1_000;
+/** Refusals within that time that Redis confirms. */
+const CONFIRMED_REFUSALS = 20;
+
+interface Refusals {
+  /** When the first of them was given. */
+  since_ms: number;
+  count: number;
+  /** Whether the last of them was for a suspended account. */
+  isSuspended: boolean;
+}
+
+/**
+ * What a process remembers of each key's last verdict, so that a key that no longer works causes no work.
+ *
+ * - A key is confirmed once Redis has admitted it: its calls are prepared first, then admitted and charged in one step.
+ * - Any other key is unconfirmed: Redis is asked before any work is done.
+ * - A key that is bound to address ranges or origins has a standing for each place that it is used from; where it is not
+ *   allowed, it stays unconfirmed.
+ * - A key refused often within a second is refused without Redis for the rest of it. Fewer refusals are confirmed by
+ *   Redis each time, so that a restored account works from the next request on.
+ */
+export class KeyStandings {
+  /** By key, or by key and place. */
+  readonly #last = new LRUCache<string, Refusals | 'admitted'>({ max: CACHED_KEYS });
+
+  /** @param user names the key, and the place of one that is bound */
+  of({ expires_at_ms }: ApiKey, user: string, now_ms: number): KeyStanding {
+    const last = this.#last.get(user);
+    if (last === undefined) return 'unconfirmed';
+    if (last === 'admitted')
+      return expires_at_ms !== null && now_ms >= expires_at_ms ? 'unconfirmed' : 'confirmed';
+    if (last.count < CONFIRMED_REFUSALS || !isRecent(last, now_ms)) return 'unconfirmed';
+    return last.isSuspended ? 'suspended' : 'refused';
+  }
+
+  note(user: string, verdict: Verdict, now_ms: number): void {
+    const last = this.#last.get(user);
+    if (verdict.kind === 'restricted') this.#last.delete(user);
+    else if (verdict.kind !== 'invalid_key') {
+      if (last !== 'admitted') this.#last.set(user, 'admitted');
+    } else if (last && last !== 'admitted' && isRecent(last, now_ms)) {
+      last.count += 1;
+      last.isSuspended = verdict.isSuspended;
+    } else this.#last.set(user, { since_ms: now_ms, count: 1, isSuspended: verdict.isSuspended });
+  }
+}
+
+/** False also for a time that lies ahead, after the clock was set back. */
+const isRecent = ({ since_ms }: Refusals, now_ms: number): boolean =>
+  now_ms >= since_ms && now_ms - since_ms < REMEMBERED_MS;

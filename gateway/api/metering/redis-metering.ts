@@ -6,23 +6,17 @@
  * - When the retry fails too, the client gets 503 and the debit is reversed as soon as Redis answers (see
  *   `debit-reversals.ts`).
  * - Only immutable properties of a key are cached, so a revocation or suspension takes effect with the next request. The
- *   refusals of a second are remembered (see `key-standings.ts`).
+ *   refusals of a second are remembered (see `keys.ts`).
  * - While Redis is unreachable, keyed requests fail at once and anonymous ones are admitted uncounted. Both recover
  *   without a restart.
  */
 import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { BoundedCache } from '../../../data/runtime/bounded-cache.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { outcomeOf, readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
-import { AdmitArguments, type AdmitFacts, comparableSource } from './admit-arguments.ts';
-import { decodeVerdict, isSourceNeeded, type LimitsByTier } from './admit-reply.ts';
-import { DebitReversals } from './debit-reversals.ts';
-import { KeyStandings } from './key-standings.ts';
-import { KeyResolver } from './keys.ts';
-import { formatIndicators } from './ledger-indicators.ts';
 import {
   type Admission,
   type AnonymousVerdict,
@@ -34,10 +28,20 @@ import {
   MeteringUnavailable,
   type UsageReport,
   type Verdict,
-} from './metering.ts';
+} from './admission.ts';
+import {
+  AdmitArguments,
+  type AdmitFacts,
+  comparableSource,
+  decodeVerdict,
+  formatIndicators,
+  isSourceNeeded,
+  type LimitsByTier,
+} from './admit-script.ts';
+import { DebitReversals } from './debit-reversals.ts';
+import { KeyResolver, KeyStandings } from './keys.ts';
 import { redisFault } from './redis-health.ts';
-import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals } from './usage.ts';
-import { UsedIndicators } from './used-indicators.ts';
+import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals, UsedIndicators } from './usage.ts';
 
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
 /** The same script for a call with an Idempotency-Key, whose record is a key. */
@@ -100,9 +104,9 @@ export class RedisMetering implements Metering {
   readonly #limits: LimitsByTier;
   readonly #arguments: AdmitArguments;
   /** Ids of keys that are bound to address ranges or origins, as far as this process knows: their calls say where they come from. */
-  readonly #bound = new BoundedCache<true>(CACHED_KEYS);
+  readonly #bound = new LRUCache<string, true>({ max: CACHED_KEYS });
   /** When the used-up window of an account ends, in Unix milliseconds. */
-  readonly #overUntil = new BoundedCache<number>(CACHED_ACCOUNTS);
+  readonly #overUntil = new LRUCache<string, number>({ max: CACHED_ACCOUNTS });
 
   constructor(dependencies: MeteringDependencies) {
     const { redis, settings, now, log, debitId = debitIds(), timeout_ms = COUNT_TIMEOUT_MS } = dependencies;

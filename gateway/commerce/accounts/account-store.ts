@@ -11,7 +11,7 @@
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import { type Archive, type LedgerPage, type LedgerQuery, readLedgerPage } from '../history/history.ts';
 import { DEFAULT_TERMS, OrderStore, type SalesTerms } from '../orders/orders.ts';
 import {

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseKey } from '../../api/metering/keys.ts';
+import { parseKey } from '../../api/metering/metering.ts';
 import { AccountError, type AccountRecord, MAX_ACTIVE_KEYS } from '../store/store.ts';
 import type { AccountStore } from './account-store.ts';
 

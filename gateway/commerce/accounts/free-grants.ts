@@ -9,7 +9,7 @@ import { createHmac } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { addressUnit } from '../../api/metering/address-meter.ts';
+import { addressUnit } from '../../api/metering/metering.ts';
 import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
 import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
 

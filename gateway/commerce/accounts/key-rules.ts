@@ -1,6 +1,6 @@
 /** The rules of a key: checked as people write them, stored as `admit.lua` reads them. */
 import { monthOf } from '../../../data/schema/redis-keys.ts';
-import { readableRange, storedRange } from '../../api/metering/address-ranges.ts';
+import { readableRange, storedRange } from '../../api/metering/metering.ts';
 import {
   AccountError,
   type Hash,

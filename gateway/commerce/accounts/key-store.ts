@@ -4,7 +4,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/keys.ts';
+import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/metering.ts';
 import {
   AccountError,
   createRunScript,

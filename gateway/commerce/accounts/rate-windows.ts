@@ -1,8 +1,7 @@
 /** Usage of an account's rate windows: fixed UTC minutes and days, shared by its keys. */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { Tier } from '../../api/metering/metering.ts';
-import type { TierLimits } from '../../api/metering/redis-metering.ts';
+import type { Tier, TierLimits } from '../../api/metering/metering.ts';
 
 export interface RateWindow {
   used: number;

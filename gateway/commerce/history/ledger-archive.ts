@@ -6,7 +6,7 @@
  * the page ends with a gap, so that lost entries never look like an account without history.
  */
 
-import { BoundedCache } from '../../../data/runtime/bounded-cache.ts';
+import { LRUCache } from 'lru-cache';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../../data/schema/archive.ts';
 import type { ArchiveEngine, SqlRow } from './engine.ts';
@@ -54,7 +54,7 @@ export interface LedgerQuery {
 export class LedgerArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
-  readonly #chains = new BoundedCache<{ parts: string; chain: Chain }>(CACHED_CHAINS);
+  readonly #chains = new LRUCache<string, { parts: string; chain: Chain }>({ max: CACHED_CHAINS });
 
   constructor(directory: string, engine: ArchiveEngine) {
     this.#directory = directory;

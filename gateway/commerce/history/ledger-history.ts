@@ -6,7 +6,7 @@
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import { type LedgerArchivedThrough, ledgerArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { parseIndicators } from '../../api/metering/ledger-indicators.ts';
+import { parseIndicators } from '../../api/metering/metering.ts';
 import { type Hash, type LedgerEntry, type LedgerKind, numberOr, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
 import { compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from './entries.ts';

@@ -8,7 +8,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import {
   AccountError,
   type AccountRecord,

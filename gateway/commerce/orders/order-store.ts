@@ -6,7 +6,7 @@ import { Problems } from '../../../data/curated/problems.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import {
   AccountError,
   createRunScript,

@@ -5,7 +5,7 @@
  * account is no longer open to the person sees the list of the person's accounts and nothing else.
  */
 
-import { contactOf } from '../../api/http/server/service-address.ts';
+import { contactOf } from '../../api/http/http.ts';
 import { ownAccountOf, PERMISSIONS, type PersonRecord, type Role } from '../accounts/accounts.ts';
 import type { Session, SessionStore, SignedInUser } from '../people/people.ts';
 import type { AccountService } from '../service.ts';

@@ -1,6 +1,6 @@
 /** Throttles of what anybody may ask for without signing in, mails and passwords chosen through a mailed link; and of webhooks. */
 import { addressDigest, DAY_MS } from '../../../data/schema/redis-keys.ts';
-import { addressUnit } from '../../api/metering/address-meter.ts';
+import { addressUnit } from '../../api/metering/metering.ts';
 import { SIGN_IN_LINK_TTL_MS, type Throttle, type ThrottlePolicy } from '../people/people.ts';
 
 const MAIL_PER_ADDRESS: ThrottlePolicy = { free_attempts: 10, max_delay_ms: 900_000, decay_ms: DAY_MS };

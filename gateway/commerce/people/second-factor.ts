@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
 import { Throttle, type ThrottlePolicy } from './throttle.ts';

@@ -6,7 +6,7 @@
  * - A known browser of the account has a counter of its own, so that no stranger can lock its owner out.
  */
 import { addressDigest } from '../../../data/schema/redis-keys.ts';
-import { addressUnit } from '../../api/metering/address-meter.ts';
+import { addressUnit } from '../../api/metering/metering.ts';
 import type { LoginRecord } from '../accounts/accounts.ts';
 import type { KnownBrowsers } from './known-browsers.ts';
 import type { PasswordHasher } from './passwords.ts';

@@ -5,8 +5,7 @@
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { readUsage } from '../../api/metering/usage.ts';
-import { readUsedDays } from '../../api/metering/used-indicators.ts';
+import { readUsage, readUsedDays } from '../../api/metering/metering.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import {
   type Archive,

@@ -14,7 +14,7 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import { type AccountStore, MemberStore, type PersonRecord, PersonStore } from '../accounts/accounts.ts';
 import { type Archive, AuditLog, accountSubject } from '../history/history.ts';
 import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';

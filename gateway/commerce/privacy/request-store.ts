@@ -10,7 +10,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/keys.ts';
+import { randomId } from '../../api/metering/metering.ts';
 import {
   AccountError,
   createRunScript,

@@ -1,7 +1,7 @@
 /** Access to Redis that the stores of this folder share: scripts that may be repeated, errors as `AccountError`. */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { type Script, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
-import type { RandomBytes } from '../../api/metering/keys.ts';
+import type { RandomBytes } from '../../api/metering/metering.ts';
 import { AccountError } from './records.ts';
 
 export interface StoreDependencies {

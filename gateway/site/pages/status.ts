@@ -1,7 +1,11 @@
 /** `/status`: what is served, since when, the last night, and how available the service was. `/status.json` as a page. */
 import type { Operation } from '../../api/operations/operation.ts';
-import { type DayOfAvailability, share } from '../../api/status/availability.ts';
-import type { ServiceStatus, ServiceStatusReader } from '../../api/status/service-status.ts';
+import {
+  type DayOfAvailability,
+  type ServiceStatus,
+  type ServiceStatusReader,
+  share,
+} from '../../api/status/status.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 

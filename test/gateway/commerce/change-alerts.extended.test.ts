@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { UsedIndicators } from '../../../gateway/api/metering/used-indicators.ts';
+import { UsedIndicators } from '../../../gateway/api/metering/usage.ts';
 import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
 import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { EditionChanges } from '../../../data/schema/snapshot.ts';
-import { readUsedIndicators, UsedIndicators } from '../../../gateway/api/metering/used-indicators.ts';
+import { readUsedIndicators, UsedIndicators } from '../../../gateway/api/metering/usage.ts';
 import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import {
   readToldKinds,

@@ -7,8 +7,8 @@ import type { FastifyReply } from 'fastify';
 import { QueueFull } from '../../core/errors.ts';
 import type { Table } from '../../encoders/tables/table.ts';
 import type { Encoding } from '../../snapshot/files/route-files.ts';
-import { slowClients } from '../server/slow-clients.ts';
-import { compressor } from './compression.ts';
+import { slowClients } from '../server/fair-share.ts';
+import { compressor } from './negotiation.ts';
 
 export interface BodyStream {
   source: Readable;

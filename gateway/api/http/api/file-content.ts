@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { QueueFull } from '../../core/errors.ts';
 import type { WholeFile } from '../../operations/operation.ts';
 import { ByteCache } from '../../snapshot/files/byte-cache.ts';
-import { isNotModified, type Part, partOf, type RangeHeaders } from './conditional-requests.ts';
+import { isNotModified, type Part, partOf, type RangeHeaders } from './negotiation.ts';
 
 /** Which part of a file is sent, and whether any. */
 export interface FileHeaders extends RangeHeaders {

@@ -1,15 +1,15 @@
 /** A call that came as an HTTP request: what it asks for, and how its answer is rendered, cached and found again. */
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { BoundedCache } from '../../../../data/runtime/bounded-cache.ts';
-import type { Call, RepeatableAs } from '../../core/call.ts';
-import type { Result } from '../../core/result.ts';
+import type { LRUCache } from 'lru-cache';
+import type { Call, RepeatableAs, Result } from '../../core/execute.ts';
 import { type Content, isPriced, type Operation, type WholeFile } from '../../operations/operation.ts';
 import type { ParameterReader, ParameterReading } from '../../operations/parameters/parameter-reader.ts';
 import { NO_PARAMETERS, parameterName, type RawParameters } from '../../operations/parameters/parameters.ts';
+import { toDetail } from '../../operations/parameters/validation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
-import { prefersStrict, repeatableAs, strictnessHeaders, withIdempotencyKey } from './call-headers.ts';
 import { type FileHeaders, sentBytes } from './file-content.ts';
 import { type Preferences, type Representation, represent } from './representation.ts';
 import type { ResponseCache } from './response-cache.ts';
@@ -27,7 +27,7 @@ export interface CachingApi {
    * URLs that were read before. Read anew, hot filtered data gave 0.70 instead of 0.84 of the floor, and a cached search 0.52,
    * below the goal.
    */
-  readonly urls: BoundedCache<ReadUrl>;
+  readonly urls: LRUCache<string, ReadUrl>;
   readonly publicUrl: string;
   /** Null for a call that still uses a snapshot which is no longer served. */
   responsesOf(snapshot: Snapshot): ResponseCache | null;
@@ -197,4 +197,70 @@ export function effectiveUrl(url: string, known: ParameterReader<unknown>['known
     return parameter !== undefined && (parameter.isRepeatable || lastAt.get(name) === at);
   });
   return kept.length === 0 ? url.slice(0, mark) : `${url.slice(0, mark)}?${kept.join('&')}`;
+}
+
+/** `Prefer: handling=strict` (RFC 7240). */
+const HANDLING = /^handling\s*=\s*"?([a-z]+)"?$/i;
+
+/** Whether a `Prefer` header asks that nothing be ignored. Of a preference that is stated twice the first counts. */
+export function prefersStrict(prefer: string | string[] | undefined): boolean {
+  if (prefer === undefined) return false;
+  for (const preference of String(prefer).split(',')) {
+    const [, handling] = HANDLING.exec(preference.split(';', 1)[0]?.trim() ?? '') ?? [];
+    if (handling !== undefined) return handling.toLowerCase() === 'strict';
+  }
+  return false;
+}
+
+/** So that twenty of them fit into a header, however they are encoded. */
+const NAME_MAX = 40;
+const encoded = (name: string): string => encodeURIComponent(name.slice(0, NAME_MAX).toWellFormed());
+
+const IGNORED = 'X-Ignored-Parameters';
+const APPLIED = 'Preference-Applied';
+
+/** @param ignored names of parameters that were ignored. */
+export function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): string[] {
+  const headers = [
+    ...(isStrict ? [APPLIED, 'handling=strict'] : []),
+    ...(ignored.length > 0 ? [IGNORED, ignored.map(encoded).join(', ')] : []),
+  ];
+  // Only where there is something to ignore does an answer depend on `Prefer`.
+  return headers.length === 0
+    ? []
+    : [...headers, 'Vary', 'Prefer', 'Access-Control-Expose-Headers', `${APPLIED}, ${IGNORED}`];
+}
+
+/** Of an `Idempotency-Key`, under which a priced call may be sent again without paying twice. */
+const KEY = /^[A-Za-z0-9._-]{1,64}$/;
+const EXPECTED = '1 to 64 of the characters A-Z a-z 0-9 . _ -';
+
+/** A reading with the header checked like a parameter. A dry run takes no notice of it. */
+function withIdempotencyKey(
+  reading: ParameterReading<unknown>,
+  sent: string | string[],
+): ParameterReading<unknown> {
+  const key = String(sent);
+  if (KEY.test(key) || (reading.ok && reading.controls.dry_run)) return reading;
+  const failure = { type: 'string_pattern_mismatch', ctx: { expected: EXPECTED } } as const;
+  const detail = toDetail(failure, ['header', 'idempotency-key'], key);
+  return { ok: false, detail: [...(reading.ok ? [] : reading.detail), detail] };
+}
+
+/** Null without a well-formed key. */
+function repeatableAs(
+  { headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>,
+  { path }: Pick<Operation, 'path'>,
+): RepeatableAs | null {
+  const sent = headers['idempotency-key'];
+  if (typeof sent !== 'string' || !KEY.test(sent)) return null;
+  return { key: sent, fingerprint: hash('sha256', withoutPrefix(url, path), 'base64url') };
+}
+
+/** Path and query as sent, under either prefix the same. */
+function withoutPrefix(url: string, template: string): string {
+  const [path = ''] = url.split('?', 1);
+  const segments = path.split('/');
+  const start = segments.length - template.split('/').length + 1;
+  return `${segments.slice(start).join('/')}${url.slice(path.length)}`;
 }

@@ -1,16 +1,16 @@
-/** The HTTP adapter: serves every operation under both prefixes, and the pages of the site at the root. */
+/** The HTTP adapter: serves every operation and the signed log under both prefixes, and the pages of the site at the root. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { BoundedCache } from '../../../../data/runtime/bounded-cache.ts';
 import type { LogEntry } from '../../../../data/schema/snapshot.ts';
-import { type Executor, UNAVAILABLE } from '../../core/execute.ts';
-import type { Result } from '../../core/result.ts';
+import { type Executor, type Result, UNAVAILABLE } from '../../core/execute.ts';
 import { isPriced, type Operation } from '../../operations/operation.ts';
 import { parameterReader } from '../../operations/parameters/parameter-reader.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
-import { type ErrorPage, errorOf, sendErrorPage } from '../server/error-page.ts';
+import type { Snapshots } from '../../snapshot/editions/store.ts';
+import { type ErrorPage, errorOf, sendErrorPage } from '../server/error-handlers.ts';
 import type { LoadShedder } from '../server/load-shedding.ts';
 import { HttpCall, type ReadUrl, type Route } from './http-call.ts';
 import type { Representation } from './representation.ts';
@@ -27,6 +27,7 @@ const NAMED_PREFIX = '/v1';
 
 export interface PublicApiDependencies {
   executor: Pick<Executor, 'execute'>;
+  snapshots: Snapshots;
   loadShedder: LoadShedder;
   addressOf: (request: IncomingMessage) => string;
   /** Where callers reach the service, without a slash at its end. */
@@ -39,7 +40,7 @@ export interface PublicApiDependencies {
 
 export class PublicApi {
   readonly #dependencies: PublicApiDependencies;
-  readonly urls = new BoundedCache<ReadUrl>(URLS_MAX);
+  readonly urls = new LRUCache<string, ReadUrl>({ max: URLS_MAX });
   #responses: { snapshot: Snapshot; log: readonly LogEntry[]; cache: ResponseCache } | null = null;
 
   constructor(dependencies: PublicApiDependencies) {
@@ -48,6 +49,7 @@ export class PublicApi {
 
   /** Registers all operations and pages with the framework's router. */
   install(app: FastifyInstance): void {
+    installPublishedLog(app, this.#dependencies.snapshots);
     for (const operation of OPERATIONS) {
       const name = NAMED_PREFIX + operation.path;
       const readQuery = parameterReader(operation.query, isPriced(operation));
@@ -120,3 +122,35 @@ export const answersHead = ({ isFile, tag }: Operation): boolean => isFile || ta
 
 /** `/rankings/{indicator}` in the router's notation. */
 const routerPattern = ({ path }: Operation): string => path.replaceAll(/\{([^}]+)\}/g, ':$1');
+
+const KEYS_PATH = '/.well-known/almanac-keys.json';
+const CHECKPOINT_PATHS = PREFIXES.map((prefix) => `${prefix}/log/checkpoint`);
+export const LOG_PATHS = [KEYS_PATH, ...CHECKPOINT_PATHS];
+
+/** The signed head of the log and its public keys, as files that anybody may fetch and keep. */
+function installPublishedLog(app: FastifyInstance, snapshots: Snapshots): void {
+  const send = async (
+    reply: FastifyReply,
+    type: string,
+    read: () => Promise<string | Buffer> | undefined,
+  ) => {
+    reply.header('Access-Control-Allow-Origin', '*');
+    const body = await read()?.catch(() => undefined);
+    return body === undefined
+      ? reply.code(503).header('Cache-Control', 'no-store').send({ error: 'nothing is signed yet' })
+      : reply.header('Cache-Control', 'no-cache').type(type).send(body);
+  };
+  const log = () => snapshots.current()?.editions.signedLog;
+  app.get(KEYS_PATH, (_request, reply) =>
+    send(reply, 'application/json; charset=utf-8', () => log()?.keys()),
+  );
+  for (const path of CHECKPOINT_PATHS) {
+    app.get(path, (_request, reply) =>
+      send(reply, 'text/plain; charset=utf-8', () =>
+        log()
+          ?.head()
+          .then(({ checkpoint }) => checkpoint),
+      ),
+    );
+  }
+}

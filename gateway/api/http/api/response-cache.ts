@@ -6,8 +6,7 @@
  */
 import { ByteCache } from '../../snapshot/files/byte-cache.ts';
 import type { Encoding } from '../../snapshot/files/route-files.ts';
-import { chooseEncoding } from './compression.ts';
-import { isNotModified } from './conditional-requests.ts';
+import { chooseEncoding, isNotModified } from './negotiation.ts';
 import { lengthOf, notModified, type Preferences, type Representation } from './representation.ts';
 
 export const RESPONSE_CACHE_BYTES = 12 * 1024 * 1024;

@@ -3,10 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { type ApiError, ERRORS, type ErrorCode } from '../../core/errors.ts';
-import type { QuotaStatus, Result } from '../../core/result.ts';
+import type { QuotaStatus, Result } from '../../core/execute.ts';
 import type { RateWindows } from '../../metering/metering.ts';
-import { clientRequestId, SERVER_REQUEST_ID } from '../server/request.ts';
-import { slowClients } from '../server/slow-clients.ts';
+import { slowClients } from '../server/fair-share.ts';
 import { sendStream } from './body-stream.ts';
 import { isStream, JSON_TYPE, joined, lengthOf, type Representation } from './representation.ts';
 
@@ -36,6 +35,17 @@ const EXPOSED_KEYED = [
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Credits-Charged, X-Credits-Remaining',
   'RateLimit, RateLimit-Policy, Idempotent-Replayed',
 ].join(', ');
+
+const SAFE_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** Names our own id in answers to a client that sent one: ours alone is unique, in ledger, audit log and log. */
+export const SERVER_REQUEST_ID = 'X-Server-Request-Id';
+
+/** The client's `X-Request-Id`, to be repeated in its answer; null where there is none or it is not safe to repeat. */
+export function clientRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : null;
+}
 
 /** A client that sent an id of its own gets that back, and ours beside it. */
 function commonHeaders(

@@ -3,8 +3,7 @@
  * of the status page, for monitors and dashboards, also while nothing is served.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type ReadinessParts, readiness } from '../../status/readiness.ts';
-import type { ServiceStatusReader } from '../../status/service-status.ts';
+import { type ReadinessParts, readiness, type ServiceStatusReader } from '../../status/status.ts';
 
 const STATUS_MAX_AGE_S = 15;
 

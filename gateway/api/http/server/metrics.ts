@@ -1,9 +1,54 @@
-/** Prometheus metrics, served on a separate port so that they are never public by accident. */
+/**
+ * What is kept of each answered request: a log line and Prometheus metrics, neither of which costs anything where it is off.
+ * Metrics are served on a separate port so that they are never public by accident.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metering } from '../../metering/metering.ts';
 import type { Snapshots } from '../../snapshot/editions/store.ts';
+
+/** What is known of a request when it is logged. */
+export interface RequestFacts {
+  /** Route name: `/v1/data`, or `none`. */
+  route: string;
+  keyId: string | null;
+  creditsCharged: number;
+}
+
+export interface Answered {
+  request_id: string;
+  /** The client's own id, where it sent one that is safe to repeat. */
+  client_request_id: string | null;
+  method: string;
+  status: number;
+  duration_ms: number;
+  facts: RequestFacts;
+}
+
+/** Called for every request once its answer is sent. */
+export type Observer = (answered: Answered) => void;
+
+/** Null where neither log nor metrics are on. */
+export function requestObserver(log: Logger, metrics: Metrics | null): Observer | null {
+  const logged = log.isLevelEnabled('info');
+  if (!logged && metrics === null) return null;
+  return ({ request_id, client_request_id, method, status, duration_ms, facts }) => {
+    const { route, keyId, creditsCharged } = facts;
+    metrics?.observe(route, status, duration_ms / 1000, creditsCharged);
+    if (!logged) return;
+    log.info({
+      request_id,
+      ...(client_request_id !== null && { client_request_id }),
+      method,
+      route,
+      status,
+      duration_ms: Math.round(duration_ms * 1000) / 1000,
+      ...(keyId ? { key_id: keyId } : {}),
+    });
+  };
+}
 
 /** Seconds. */
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];

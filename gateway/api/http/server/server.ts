@@ -2,21 +2,22 @@
  * The Fastify instance that every server of this project starts from: timeouts and size limits, request ids, security
  * headers, error handlers for what HTTP or the framework refuse, and the request log. It has no routes.
  */
-import { createServer, type Server } from 'node:http';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
+import proxyAddr from '@fastify/proxy-addr';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../../../data/runtime/settings.ts';
+import { splitList } from '../../../../data/runtime/settings-schema.ts';
 import { parseQueryString } from '../../operations/parameters/parameters.ts';
-import { BrokenBody, boundPieces, clientErrors, isBodyBroken } from './client-errors.ts';
-import { limitConnections } from './connections.ts';
+import { clientRequestId, SERVER_REQUEST_ID } from '../api/response.ts';
 import { frameworkErrors } from './error-handlers.ts';
-import { takeFairTurns } from './fair-turns.ts';
-import { addressReader, clientRequestId, SERVER_REQUEST_ID, trustedProxies } from './request.ts';
-import { serveChecked } from './request-checks.ts';
-import { installRequestLog, type Observer, type RequestFacts } from './request-log.ts';
-import { IDLE_MS } from './slow-clients.ts';
+import { IDLE_MS, takeFairTurns } from './fair-share.ts';
+import { BrokenBody, boundPieces, clientErrors, isBodyBroken, serveChecked } from './malformed-requests.ts';
+import type { Observer, RequestFacts } from './metrics.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -96,7 +97,7 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
-  // Idle timeout of page requests; answers of the public API are watched by `slow-clients.ts`. Node's own timeout for each
+  // Idle timeout of page requests; answers of the public API are watched by `SlowClients`. Node's own timeout for each
   // connection would move a timer on every read and write: 3 % of a cached answer.
   app.addHook('onRequest', (_request, { raw }, done) => {
     raw.setTimeout(IDLE_MS);
@@ -147,4 +148,77 @@ async function drain(server: Server, drainMs: number): Promise<void> {
     await nextTurn();
   }
   server.off('connection', count);
+}
+
+function installRequestLog(app: FastifyInstance, observe: Observer | null): void {
+  if (observe === null) return;
+  app.addHook('onResponse', (request, reply, done) => {
+    const { facts, raw, elapsedTime } = reply;
+    const unknown = { route: request.routeOptions.url ?? 'none', keyId: null, creditsCharged: 0 };
+    observe({
+      request_id: request.id,
+      client_request_id: clientRequestId(request.raw),
+      method: request.method,
+      status: raw.statusCode,
+      duration_ms: elapsedTime,
+      facts: facts ?? unknown,
+    });
+    done();
+  });
+}
+
+/** Makes unique ids: a random prefix for this process, then a counter. */
+export function createRequestIds(): () => string {
+  const prefix = randomBytes(9).toString('base64url');
+  let count = 0;
+  return () => `${prefix}-${(count++).toString(36)}`;
+}
+
+/** Trusted proxies as addresses and CIDR ranges. A hop count or "all" would let any caller choose an address. */
+export function trustedProxies({ TRUST_PROXY }: Pick<Settings, 'TRUST_PROXY'>): string[] | false {
+  const ranges = splitList(TRUST_PROXY);
+  return ranges.length > 0 ? ranges : false;
+}
+
+/** Reads the caller's address by the rules of Fastify's `request.ip`; empty once the connection has closed. */
+export function addressReader(settings: Pick<Settings, 'TRUST_PROXY'>): (request: IncomingMessage) => string {
+  const ranges = trustedProxies(settings);
+  if (!ranges) return ({ socket }) => socket.remoteAddress ?? '';
+  const isTrusted = proxyAddr.compile(ranges);
+  return (request) => proxyAddr(request, isTrusted) ?? '';
+}
+
+const CONNECTIONS_MAX = 20_000;
+/** File handles for files, Redis and DuckDB. */
+const RESERVED_HANDLES = 512;
+const CONNECTIONS_MIN = 64;
+const CLOSE_IDLE_EVERY_MS = 1_000;
+
+/** The process's limit of file handles; Node raises it to the hard limit. */
+function maxFileHandles(): number {
+  try {
+    const allowed = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return Number(allowed ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Bounds the open connections of a process, so that it keeps file handles for its own files and Redis. At the bound, idle
+ * connections are closed; clients that reuse connections expect that. @param max default: what the system allows, within bounds.
+ */
+export function limitConnections(
+  server: Server,
+  log: Logger,
+  max = Math.max(CONNECTIONS_MIN, Math.min(CONNECTIONS_MAX, maxFileHandles() - RESERVED_HANDLES)),
+): void {
+  server.maxConnections = max;
+  let closed_at_ms = Number.NEGATIVE_INFINITY;
+  server.on('drop', () => {
+    if (performance.now() - closed_at_ms < CLOSE_IDLE_EVERY_MS) return;
+    closed_at_ms = performance.now();
+    server.closeIdleConnections();
+    log.warn({ max }, 'connection limit reached: closing idle connections');
+  });
 }

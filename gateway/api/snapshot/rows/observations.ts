@@ -6,7 +6,7 @@
  * unless that would evict an indicator that is asked for more often. An unfiltered request always loads all columns.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BoundedCache } from '../../../../data/runtime/bounded-cache.ts';
+import { LRUCache } from 'lru-cache';
 import { type FileRef, observationsFile } from '../../../../data/schema/snapshot.ts';
 import { ByteCache } from '../files/byte-cache.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
@@ -98,7 +98,7 @@ export class ObservationCache {
   readonly #queries: QueryRunner;
   readonly #hot: ByteCache<Hot>;
   readonly popularity = new Popularity();
-  readonly #haveStatus = new BoundedCache<boolean>(STATUS_KNOWN_MAX);
+  readonly #haveStatus = new LRUCache<string, boolean>({ max: STATUS_KNOWN_MAX });
   /** Reads served from memory, and reads that went to Parquet. */
   readonly counts = { hits: 0, misses: 0 };
 

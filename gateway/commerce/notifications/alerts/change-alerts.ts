@@ -9,7 +9,7 @@ import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { publishedMs } from '../../../../data/schema/editions.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.ts';
-import { readUsedIndicators } from '../../../api/metering/used-indicators.ts';
+import { readUsedIndicators } from '../../../api/metering/metering.ts';
 import { throwUnavailable } from '../../store/store.ts';
 import { readToldKinds } from './change-settings.ts';
 import { type ChangedIndicator, changedIndicators } from './changed-indicators.ts';

@@ -1,7 +1,7 @@
 /** Endpoints of webhooks: where an account wants to be told of events, of which, and the secret that signs them. */
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { randomId } from '../../../api/metering/keys.ts';
+import { randomId } from '../../../api/metering/metering.ts';
 import {
   AccountError,
   createRunScript,

@@ -1,6 +1,6 @@
 /** Secrets and signatures of webhooks, after the Standard Webhooks specification: HMAC-SHA-256 over id, time and body. */
 import { createHmac } from 'node:crypto';
-import type { RandomBytes } from '../../../api/metering/keys.ts';
+import type { RandomBytes } from '../../../api/metering/metering.ts';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;

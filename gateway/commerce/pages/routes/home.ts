@@ -1,7 +1,7 @@
 /** The overview of an account, and the form that changes its password. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { readUsage } from '../../../api/metering/usage.ts';
+import { readUsage } from '../../../api/metering/metering.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
 import {

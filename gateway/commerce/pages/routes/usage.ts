@@ -1,8 +1,13 @@
 /** Usage by day, by route and by key, and the current rate windows. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { UsageCounts, UsageReport } from '../../../api/metering/metering.ts';
-import { foldUsage, foldUsageByKey, readUsageDays } from '../../../api/metering/usage.ts';
+import {
+  foldUsage,
+  foldUsageByKey,
+  readUsageDays,
+  type UsageCounts,
+  type UsageReport,
+} from '../../../api/metering/metering.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
 import { type RateWindows, readRateWindows } from '../../accounts/accounts.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
-import { compress } from '../../../../gateway/api/http/api/compression.ts';
+import { compress } from '../../../../gateway/api/http/api/negotiation.ts';
 
 const DECODERS = {
   br: promisify(brotliDecompress),

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { limitConnections } from '../../../../gateway/api/http/server/connections.ts';
+import { limitConnections } from '../../../../gateway/api/http/server/server.ts';
 
 const MOST = 4;
 

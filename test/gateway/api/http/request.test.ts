@@ -1,7 +1,8 @@
 /** Ids of requests: ours, which is never given twice, and a client's own beside it. */
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { clientRequestId, createRequestIds } from '../../../../gateway/api/http/server/request.ts';
+import { clientRequestId } from '../../../../gateway/api/http/api/response.ts';
+import { createRequestIds } from '../../../../gateway/api/http/server/server.ts';
 
 const MANY = 5_000;
 

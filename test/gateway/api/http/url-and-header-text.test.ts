@@ -1,7 +1,7 @@
 /** Query strings and header values: what goes in comes out, whatever it is. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { headerAddress, headerText } from '../../../../gateway/api/http/api/content-headers.ts';
+import { headerAddress, headerText } from '../../../../gateway/api/http/api/representation.ts';
 import { parseQueryString, UNREADABLE } from '../../../../gateway/api/operations/parameters/parameters.ts';
 
 const wellFormed = fc.string({ unit: 'binary' });

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readSettings } from '../../../../data/runtime/settings.ts';
 import type { Call } from '../../../../gateway/api/core/call.ts';
 import { anonymous, type Result } from '../../../../gateway/api/core/result.ts';
+import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
-import { slowClients } from '../../../../gateway/api/http/server/slow-clients.ts';
 import { installMcp } from '../../../../gateway/api/mcp/endpoint.ts';
 import { silentLog } from '../../../redis.ts';
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';
-import { recordReadiness } from '../../../../gateway/api/status/monitor.ts';
+import { recordReadiness } from '../../../../gateway/api/status/readiness.ts';
 import { startRedis, type TestRedis } from '../../../redis.ts';
 import { seededRandom } from '../metering/harness.ts';
 

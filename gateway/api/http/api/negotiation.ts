@@ -1,5 +1,6 @@
 /**
- * Content coding: which one a client gets, and compression of bodies made per request.
+ * What a client can take and what it has already: the content coding that it gets, whether its copy still holds, and which part
+ * of a file it asks for (RFC 9110, sections 12 to 14).
  *
  * Small bodies are compressed in place. Large ones are compressed off the event loop, a few at a time, and whole before
  * anything is sent: memory stays bounded, a slow client holds no compressor, and the answer has a `Content-Length`. Only
@@ -109,4 +110,50 @@ export function compress(chunks: readonly Buffer[], encoding: Compressed): Buffe
     throw new QueueFull(`${QUEUE_MAX} bodies wait to be compressed`);
   // Chunks are joined only when their turn comes: what waits holds no copy.
   return limit(() => ASIDE[encoding](Buffer.concat(chunks)));
+}
+
+/** Whether `If-None-Match` names the tag. Weak tags match, because an intermediate cache may have weakened ours. */
+export function isNotModified(tag: string | null, ifNoneMatch: string | undefined): boolean {
+  if (tag === null || ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag) return true;
+  return ifNoneMatch.split(',').some((candidate) => {
+    const trimmed = candidate.trim();
+    return trimmed === '*' || (trimmed.startsWith('W/') ? trimmed.slice(2) : trimmed) === tag;
+  });
+}
+
+/** Bytes from `from` up to, not including, `to`. */
+export interface Part {
+  from: number;
+  to: number;
+}
+
+export interface RangeHeaders {
+  range: string | undefined;
+  ifRange: string | undefined;
+}
+
+/** A single range. Anything else, several ranges included, may be answered with the whole file. */
+const RANGE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
+
+/**
+ * Null for the whole file.
+ * @param tag the strong entity tag of the file. @param size of the file in bytes, not 0.
+ */
+export function partOf(
+  { range, ifRange }: RangeHeaders,
+  tag: string,
+  size: number,
+): Part | 'unsatisfiable' | null {
+  const [, first = '', last = ''] = RANGE.exec(range ?? '') ?? [];
+  if (first === '' && last === '') return null;
+  if (ifRange !== undefined && ifRange !== tag) return null;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { from: size - length, to: size };
+  }
+  const from = Number(first);
+  if (last !== '' && Number(last) < from) return null;
+  if (from >= size) return 'unsatisfiable';
+  return { from, to: last === '' ? size : Math.min(Number(last) + 1, size) };
 }

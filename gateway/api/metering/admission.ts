@@ -1,0 +1,215 @@
+/** The interface of metering: API keys, rate windows, credits and usage. `redis-metering.ts` implements it. */
+
+export type Tier = 'anonymous' | 'free' | 'paid';
+
+/** The properties of an API key that never change after it was minted, so they are cached without expiry. */
+export interface ApiKey {
+  key_id: string;
+  account_id: string;
+  environment: 'live' | 'test';
+  scopes: readonly string[];
+  /** Unix milliseconds, or null for a key that never expires. */
+  expires_at_ms: number | null;
+}
+
+/** What a process knows of a key without asking Redis; see `keys.ts`. */
+export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused' | 'suspended';
+
+export interface RateWindow {
+  limit: number;
+  remaining: number;
+  /** Unix seconds at which the window ends. */
+  reset_s: number;
+  /** Whole seconds until then, at least one. */
+  ends_in_s: number;
+}
+
+export interface RateWindows {
+  minute: RateWindow;
+  day: RateWindow;
+}
+
+/** Where a call comes from. Read only for keys that are bound to address ranges or origins. */
+export interface CallSource {
+  /** The caller's network address. */
+  address(): string;
+  /** The `Origin` header that a browser sends; undefined without one. */
+  origin(): string | undefined;
+}
+
+/** A keyed request that is ready to be charged. */
+export interface Admission {
+  key: ApiKey;
+  source: CallSource;
+  /** Route template for usage and ledger: `/v1/rankings/{indicator}`. */
+  route: string;
+  /** Credits; 0 for free routes and for requests that will be rejected anyway. */
+  price: number;
+  /** Observation rows that will be served. */
+  rows: number;
+  /** The status that is sent when admitted: 200, or an error (422, 404, 403) that costs nothing and is counted. */
+  status: number;
+  request_id: string;
+  /** Whose figures are served, for the ledger. */
+  indicators?: readonly string[] | undefined;
+  /** Of a call with an Idempotency-Key. */
+  idempotency?:
+    | { key: string; fingerprint: string /** Id of the one that answers. */; edition: string }
+    | undefined;
+  /** Of a call for a file; for a peek, only its pin is read. */
+  file?: FileAdmission | undefined;
+  /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
+  peek?: boolean;
+}
+
+/**
+ * A file is paid by lease: the price of the first call covers others for the same content for a day, up to so many bytes.
+ * Meanwhile its URL is answered from one edition, by a pin.
+ */
+export interface FileAdmission {
+  /** Names the file in its URL; null where the URL names the edition, too, so that nothing is to be pinned. */
+  pin: string | null;
+  /** What is asked of the lease; absent for a peek. */
+  lease?: LeaseTerms;
+}
+
+export interface LeaseTerms {
+  /** SHA-256 of the content. */
+  object: string;
+  /** Id of the edition that answers. */
+  edition: string;
+  /** That will be sent. */
+  bytes: number;
+  /** Bytes that a lease covers. */
+  allowance: number;
+  /** The edition is that of the pin: without a lease that covers the call, the verdict is `lease_over`. */
+  follows: boolean;
+  /** Only asks whether a lease covers the call, which is free in any case. */
+  looks: boolean;
+  /** Most that a new lease may cost. */
+  max_credits?: number | undefined;
+}
+
+/** One charge, as `Metering.refund` needs it. Callers only pass it on. */
+export interface Debit {
+  readonly debit_id: string;
+  /** Credits. */
+  readonly price: number;
+  /** Unix milliseconds at which it was sent to Redis. */
+  readonly at_ms: number;
+  readonly account_id: string;
+  readonly key_id: string;
+  readonly route: string;
+  readonly request_id: string;
+  /** As the ledger names them; empty for none. */
+  readonly indicators: string;
+  /** Under which the call may be repeated. */
+  readonly idempotency_key?: string | undefined;
+  /** SHA-256 of the file of which it began a lease. */
+  readonly leased?: string | undefined;
+}
+
+interface QuotaStatus {
+  balance: number;
+  tier: Tier;
+  /** The one with fewer requests left; the day when both have as many, because it keeps a caller waiting longer. */
+  window: RateWindow;
+  windows: RateWindows;
+}
+
+/** Of a call for a file. */
+interface FileStatus {
+  /** For a peek: the edition from which its URL is answered. */
+  pinned?: string;
+  /** A lease covers the call. */
+  isLeased?: true;
+}
+
+export type Verdict =
+  /**
+   * `debit` is null where nothing was charged. `repeatOf` is the edition of the first call when this one repeats it under
+   * its Idempotency-Key: then it is free.
+   */
+  | ({ kind: 'admitted'; charged: number; debit: Debit | null; repeatOf?: string } & FileStatus & QuotaStatus)
+  | ({ kind: 'rate_limited'; retry_after_s: number } & QuotaStatus)
+  | ({ kind: 'insufficient_credits' } & QuotaStatus)
+  /** `limit` is the key's, `used` what was charged to it in this UTC month. */
+  | ({ kind: 'key_limit_reached'; limit: number; used: number } & QuotaStatus)
+  /** A file of which there is no lease costs more than the call allows. */
+  | ({ kind: 'max_credits_exceeded' } & QuotaStatus)
+  /** No lease covers the edition that is followed: the call is to be planned anew. It is not counted. */
+  | ({ kind: 'lease_over' } & QuotaStatus)
+  /** Another call was made under the same Idempotency-Key. */
+  | ({ kind: 'idempotency_conflict' } & QuotaStatus)
+  /** The key is bound to address ranges or to origins, and the call comes from elsewhere. */
+  | { kind: 'restricted'; by: KeyRestriction }
+  /** Revoked, expired, or the account is closed, or suspended. */
+  | { kind: 'invalid_key'; isSuspended: boolean };
+
+export type KeyRestriction = 'address' | 'origin';
+
+export type AnonymousVerdict = { kind: 'admitted' } | { kind: 'rate_limited'; retry_after_s: number };
+
+export interface UsageCounts {
+  requests: number;
+  errors: number;
+  rows: number;
+  credits: number;
+}
+
+export interface Wallet {
+  balance: number;
+  lifetime_granted: number;
+  lifetime_spent: number;
+}
+
+export interface UsageReport {
+  credits: Wallet;
+  totals: UsageCounts;
+  /** One entry per UTC day, oldest first, zero-filled. */
+  daily: ({ date: string } & UsageCounts)[];
+  /** Busiest first; ties by route. */
+  endpoints: ({ route: string } & UsageCounts)[];
+}
+
+/** Redis did not answer. Nothing was charged, or the charge will be reversed. */
+export class MeteringUnavailable extends Error {
+  override name = 'MeteringUnavailable';
+}
+
+export interface Metering {
+  /**
+   * The key in an Authorization header; null unless it is well-formed, exists and has the right secret. `admit` decides
+   * whether it is active. Known keys are cached.
+   * @throws {MeteringUnavailable}
+   */
+  resolveKey(authorization: string): Promise<ApiKey | null>;
+  /**
+   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once, and so does one
+   * of a `suspended` account. For an `unconfirmed` one
+   * callers ask `admit` with `peek` before they do any work.
+   */
+  standingOf(key: ApiKey, source: CallSource): KeyStanding;
+  /**
+   * True when this gateway knows that a rate window of the key is used up. Callers then ask `admit` with `peek` before
+   * they do any work. May be outdated; only `admit` decides.
+   */
+  isKnownOverLimit(key: ApiKey): boolean;
+  /** Admits, charges and counts a request, or rejects it, in one round trip. @throws {MeteringUnavailable} */
+  admit(admission: Admission): Promise<Verdict>;
+  /**
+   * Refunds a debit whose answer could not be produced. Writes one `refund` entry to the ledger, however often it is
+   * called. Retries in the background while Redis is unreachable. Never rejects.
+   */
+  refund(debit: Debit): Promise<void>;
+  /** Counts an anonymous request of an address (IPv6: of its /64). Admits it uncounted when Redis is unavailable. */
+  admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
+  /** The same for a page of the site, in windows of their own. */
+  admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
+  /** Anonymous requests that this process has admitted uncounted. */
+  readonly uncounted: number;
+  /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
+  usage(accountId: string, days: number): Promise<UsageReport>;
+  /** Why keyed calls cannot be served, as a sentence; null while they can. Asks Redis. */
+  fault(): Promise<string | null>;
+}
