@@ -33,7 +33,7 @@ const ENTRY_POINTS = `^(${[
 const DOORS = {
   'gateway/api/core': ['execute.ts', 'errors.ts'],
   'gateway/api/http': ['http.ts', 'server/metrics.ts'], // the second for a primary process, which serves no requests
-  'gateway/api/mcp': ['endpoint.ts', 'model-instructions.ts'],
+  'gateway/api/mcp': ['mcp.ts'],
   'gateway/api/metering': ['metering.ts'],
   'gateway/api/status': ['status.ts'],
   'gateway/commerce/accounts': ['accounts.ts'],

@@ -35,7 +35,7 @@ import {
   serviceAddress,
   slowClients,
 } from './http/http.ts';
-import { installMcp } from './mcp/endpoint.ts';
+import { installMcp } from './mcp/mcp.ts';
 import type { Metering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';

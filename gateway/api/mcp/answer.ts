@@ -1,6 +1,6 @@
 /**
  * What every tool answers: one object, sent both as structured content and as text. Figures name their indicator, and
- * `series` holds what all figures of an indicator share: source and licence.
+ * `series` holds what all figures of an indicator share: source and licence. No answer is longer than `TOKENS_MAX`.
  */
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, iso3 } from '../../../data/schema/records.ts';
@@ -14,7 +14,7 @@ export const REFUSALS = ['no_data', 'not_held', 'unknown_place', 'ambiguous_plac
 export const NO_ESTIMATE =
   'Nothing may be estimated, interpolated or taken from memory in its place: say that Almanac holds no such figure.';
 
-export const placeChoice = z.object({ iso3, name: z.string() });
+const placeChoice = z.object({ iso3, name: z.string() });
 
 export const refusal = z.object({
   reason: z.enum(REFUSALS),
@@ -133,4 +133,141 @@ export async function seriesOfAll(
     if (entry) all.push(seriesOf(entry.record, publicUrl));
   }
   return all;
+}
+
+/** With places of `PLACE_ECHO_MAX` characters, so many refusals take at most half of an answer. */
+const REFUSALS_MAX = 20;
+
+/** How much of a place's name is repeated to whoever asked. */
+export const PLACE_ECHO_MAX = 40;
+
+/** So many that they fit beside figures, the others as a number. */
+export function listed(refusals: readonly Refusal[]): {
+  refusals: readonly Refusal[];
+  refusals_left_off?: number;
+} {
+  const shown = refusals.slice(0, REFUSALS_MAX);
+  const left = refusals.length - shown.length;
+  return left === 0 ? { refusals: shown } : { refusals: shown, refusals_left_off: left };
+}
+
+/** What an answer says that holds refusals alone. */
+export function refusedText([first, ...others]: readonly Refusal[]): string {
+  if (first === undefined) return 'No figure is held.';
+  return others.length === 0
+    ? first.message
+    : `${first.message} And ${others.length} more: see \`refusals\`.`;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Text that could be taken for more than one cell or line is quoted. */
+const NEEDS_QUOTES = /[|\n\r]|^\s|\s$|^$/;
+
+function cellText(value: unknown): string {
+  if (typeof value === 'string') return NEEDS_QUOTES.test(value) ? JSON.stringify(value) : value;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A line a record under a header of names: members that a record lacks are empty. */
+function tableText(name: string, rows: readonly Record<string, unknown>[]): string {
+  const columns = [...new Set(rows.flatMap((row) => presentOf(row).map(([column]) => column)))];
+  const lines = rows.map((row) =>
+    columns.map((column) => (row[column] === undefined ? '' : cellText(row[column]))).join(' | '),
+  );
+  return [`${name} (${columns.join(' | ')}):`, ...lines].join('\n');
+}
+
+function memberText(name: string, value: unknown): string {
+  if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) return tableText(name, value);
+  if (Array.isArray(value)) return `${name}: ${value.length === 0 ? 'none' : value.map(cellText).join(', ')}`;
+  if (isRecord(value))
+    return `${name}: ${presentOf(value)
+      .map(([member, cell]) => `${member}=${cellText(cell)}`)
+      .join('; ')}`;
+  return `${name}: ${cellText(value)}`;
+}
+
+/** What JSON would hold. */
+const presentOf = (record: Readonly<Record<string, unknown>>): [string, unknown][] =>
+  Object.entries(record).filter(([, value]) => value !== undefined);
+
+/** A text for each member. */
+export const memberTexts = (members: Readonly<Record<string, unknown>>): string[] =>
+  presentOf(members).map(([name, value]) => memberText(name, value));
+
+/** Its length decides how much of an answer is sent, so each text is needed twice. */
+const known = new WeakMap<object, string>();
+
+/** The message first: it says what the rest is. */
+export function answerText(answer: Readonly<{ message: string } & Record<string, unknown>>): string {
+  const { message, ...members } = answer;
+  const text = known.get(answer) ?? [message, ...memberTexts(members)].join('\n');
+  known.set(answer, text);
+  return text;
+}
+
+/**
+ * How long an answer may be: text and structured content together. No two models count tokens alike, so the count is
+ * conservative: a token for each digit and each mark, one for every three letters of a word, and two for each character outside ASCII.
+ */
+export const TOKENS_MAX = 20_000;
+
+/** What is added after the answer is made: what it cost, and the frame of the protocol. */
+const FRAME_TOKENS = 200;
+
+const LETTERS_PER_TOKEN = 3;
+const OUTSIDE_ASCII = 2;
+const ASCII_MAX = 0x7f;
+const [SPACE, UPPER_A, UPPER_Z, LOWER_A, LOWER_Z] = [' ', 'A', 'Z', 'a', 'z'].map((text) =>
+  text.charCodeAt(0),
+) as [number, number, number, number, number];
+
+const isLetter = (code: number): boolean =>
+  (code >= LOWER_A && code <= LOWER_Z) || (code >= UPPER_A && code <= UPPER_Z);
+
+/** No common tokenizer gives more tokens for such a text. */
+export function tokensAtMost(text: string): number {
+  let tokens = 0;
+  let letters = 0;
+  let wasSpace = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isLetter(code)) {
+      if (letters % LETTERS_PER_TOKEN === 0) tokens += 1;
+      letters += 1;
+      wasSpace = false;
+      continue;
+    }
+    letters = 0;
+    const isSpace = code <= SPACE;
+    if (!(isSpace && wasSpace)) tokens += code > ASCII_MAX ? OUTSIDE_ASCII : 1;
+    wasSpace = isSpace;
+  }
+  return tokens;
+}
+
+/** Counts only where the length alone does not say that the answer fits. */
+function sizeOf(answer: Answer): number {
+  const [json, text] = [JSON.stringify(answer), answerText(answer)];
+  const most = (json.length + text.length) * OUTSIDE_ASCII + FRAME_TOKENS;
+  return most <= TOKENS_MAX ? most : tokensAtMost(json) + tokensAtMost(text) + FRAME_TOKENS;
+}
+
+/** Share of the rows that is tried next, below what the last size suggests. */
+const MARGIN = 0.95;
+
+/**
+ * The answer with as many rows as fit.
+ * @param make the answer with its first `rows` rows. @param rows how many there are.
+ */
+export function fitted<Made extends Answer>(rows: number, make: (rows: number) => Made): Made {
+  let answer = make(rows);
+  for (let left = rows; left > 0; answer = make(left)) {
+    const size = sizeOf(answer);
+    if (size <= TOKENS_MAX) return answer;
+    left = Math.min(left - 1, Math.floor(((left * TOKENS_MAX) / size) * MARGIN));
+  }
+  return answer;
 }

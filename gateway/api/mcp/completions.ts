@@ -3,8 +3,7 @@ import { countries } from '../operations/catalogue/countries.ts';
 import { indicators } from '../operations/catalogue/indicators.ts';
 import { topics } from '../operations/catalogue/topics.ts';
 import type { Operation } from '../operations/operation.ts';
-import { carryOut, type RequestContext, textOf } from './mcp-call.ts';
-import { readQuery } from './query-reading.ts';
+import { carryOut, type RequestContext, readValues, textOf } from './calls.ts';
 
 /** The protocol allows no more. */
 const VALUES_MAX = 100;
@@ -13,21 +12,19 @@ const NONE = { completion: { values: [], hasMore: false } };
 interface Source {
   operation: Operation;
   /** What is asked for the letters typed so far. */
-  query: (typed: string) => string;
+  query?: (typed: string) => Record<string, unknown>;
   /** What is offered for a record. */
   value: (record: Readonly<Record<string, unknown>>) => unknown;
 }
 
-const all = () => '';
-
 /** By the name of the argument, which is the same in prompts and addresses. */
 const SOURCES: Readonly<Record<string, Source>> = {
-  country: { operation: countries, query: all, value: ({ name }) => name },
-  iso3: { operation: countries, query: all, value: ({ iso3 }) => iso3 },
-  topic: { operation: topics, query: all, value: ({ slug }) => slug },
+  country: { operation: countries, value: ({ name }) => name },
+  iso3: { operation: countries, value: ({ iso3 }) => iso3 },
+  topic: { operation: topics, value: ({ slug }) => slug },
   indicator: {
     operation: indicators,
-    query: (typed) => `limit=${VALUES_MAX}&q=${encodeURIComponent(typed)}`,
+    query: (q) => ({ limit: VALUES_MAX, q }),
     value: ({ id }) => id,
   },
 };
@@ -39,7 +36,7 @@ export async function complete(
   const source = SOURCES[name];
   if (source === undefined) return NONE;
   const { operation, query, value } = source;
-  const reading = readQuery(operation, query(typed));
+  const reading = readValues(operation, query?.(typed) ?? {});
   const outcome = await carryOut({ operation, route: 'mcp:complete', reading }, context, textOf);
   if ('error' in outcome) return NONE;
   const { data }: { data: Record<string, unknown>[] } = JSON.parse(outcome.made);

@@ -1,13 +1,28 @@
-/** Figures for tools: asked for through the operation `data`, which decides what they cost and whether they may be given. */
+/**
+ * Figures for tools: asked for through the operation `data`, which decides what they cost and whether they may be given. An
+ * answer is cut to what fits, and says what all of them would cost.
+ */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { data } from '../operations/observations/data.ts';
-import type { Invalid, Refused } from '../operations/operation.ts';
+import { type Invalid, type Refused, refused } from '../operations/operation.ts';
 import type { Edition } from '../snapshot/editions/edition.ts';
 import { NO_RANK } from '../snapshot/rows/indicator-columns.ts';
 import { statusKey } from '../snapshot/rows/observations.ts';
 import type { SelectedRows } from '../snapshot/rows/selected-rows.ts';
-import { type Figure, NO_ESTIMATE, type Refusal } from './answer.ts';
-import { type Asking, type InnerCall, planInner } from './inner-call.ts';
+import {
+  type Answer,
+  addressOf,
+  type Figure,
+  fitted,
+  listed,
+  NO_ESTIMATE,
+  type Refusal,
+  refusedText,
+  type Series,
+  seriesOf,
+} from './answer.ts';
+import { type Asking, pathOf, planInner } from './calls.ts';
+import type { AskedPlaces } from './places.ts';
 
 export interface FiguresAsked {
   indicators: readonly string[];
@@ -19,22 +34,12 @@ export interface FiguresAsked {
 }
 
 /** No answer has room for more figures. */
-export const FIGURES_MAX = 400;
+const FIGURES_MAX = 400;
 
-/** The same question, as `data` is asked it over HTTP. */
-export const dataCall = ({ indicators, countries, from, to, latest }: FiguresAsked): InnerCall => ({
-  operation: data,
-  query: {
-    indicators: indicators.join(','),
-    countries: countries?.join(','),
-    from,
-    to,
-    latest,
-    missing: 'omit',
-  },
-});
+const dataCall = (asked: FiguresAsked) =>
+  ({ operation: data, query: { ...asked, missing: 'omit' } }) as const;
 
-export interface Figures {
+interface Figures {
   kind: 'figures';
   /** What all of them cost. */
   price: number;
@@ -108,7 +113,7 @@ export async function withStatus(figures: readonly Figure[], { observations }: E
   });
 }
 
-export interface HeldYears {
+interface HeldYears {
   /** Ascending. */
   measured: number[];
   projected: number[];
@@ -179,4 +184,111 @@ export function noData(
     indicator: record.id,
     nearest_years,
   };
+}
+
+/** A refusal for each country without any figure of a series; members of groups are not missed. */
+export async function missingFigures(
+  records: readonly IndicatorRecord[],
+  asked: FiguresAsked,
+  figures: readonly { indicator: string; iso3: string }[],
+  edition: Edition,
+  places: AskedPlaces | undefined,
+): Promise<Refusal[]> {
+  const held = new Set(figures.map(({ indicator, iso3 }) => `${indicator} ${iso3}`));
+  const refusals: Refusal[] = [];
+  for (const record of records) {
+    const missing = (places?.named ?? []).filter((iso3) => !held.has(`${record.id} ${iso3}`));
+    if (missing.length === 0) continue;
+    const years = await heldYears(edition, record.id, missing);
+    for (const [iso3, own] of years) {
+      const name = edition.countriesByCode.get(iso3)?.name ?? iso3;
+      refusals.push(noData(record, { iso3, name }, own, asked));
+    }
+  }
+  return refusals;
+}
+
+/** Why the figures of the first display-only indicator are not given; null where there is none. */
+export function exportRefused(records: readonly IndicatorRecord[], publicUrl: string): Refused | null {
+  const record = records.find(({ access_tier }) => access_tier === 'display');
+  if (record === undefined) return null;
+  return refused(
+    'export_restricted',
+    `“${record.name}” (${record.id}) may be shown but not exported: its provider's licence forbids it (${record.licence}). ` +
+      `rank_countries shows a year, and ${addressOf(publicUrl, `/indicators/${record.id}`)} a chart. ` +
+      'Other series of the concept may be open: find_indicators names them.',
+  );
+}
+
+const GROUP_NOTE =
+  'A group has no figure of its own: these are its members. Do not add or average them, unless the user asks for that and is told.';
+
+interface FiguresAbout {
+  edition: Edition;
+  publicUrl: string;
+  as_of?: string | undefined;
+  groups?: AskedPlaces['groups'] | undefined;
+  /** Of the figures. */
+  records: readonly IndicatorRecord[];
+  figures: readonly Figure[];
+  refusals: readonly Refusal[];
+  /** All that was asked for, of which `figures` may be the first only. */
+  held?: { rows: number; price: number; asked: FiguresAsked };
+  /** Said first. */
+  note?: string | undefined;
+}
+
+interface FiguresAnswer extends Answer {
+  figures: Figure[];
+  series: Series[];
+  refusals: readonly Refusal[];
+}
+
+export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
+  const { edition, publicUrl, as_of, groups = [], records, figures, refusals, held } = about;
+  const total = held?.rows ?? figures.length;
+  return fitted(figures.length, (rows) => {
+    const shown = figures.slice(0, rows);
+    const ids = new Set(shown.map(({ indicator }) => indicator));
+    return {
+      outcome: shown.length === 0 ? 'refused' : 'answer',
+      message: messageOf(about, shown, total),
+      edition: edition.id,
+      ...(as_of !== undefined && { as_of }),
+      figures: shown,
+      series: records.filter(({ id }) => ids.has(id)).map((record) => seriesOf(record, publicUrl)),
+      ...listed(refusals),
+      ...(groups.length > 0 && { groups }),
+      ...(held !== undefined && rows < total && { truncated: truncation(held, rows, publicUrl) }),
+    };
+  });
+}
+
+const truncation = (
+  { rows: rows_held, price, asked }: NonNullable<FiguresAbout['held']>,
+  rows_given: number,
+  publicUrl: string,
+) => ({ rows_held, rows_given, url: addressOf(publicUrl, pathOf(dataCall(asked))), price });
+
+function messageOf(
+  { note, groups = [], refusals }: FiguresAbout,
+  shown: readonly Figure[],
+  total: number,
+): string {
+  const first = shown.length === 0 ? refusedText(refusals) : figuresText(shown, total);
+  const parts = [note, first, groups.length > 0 && GROUP_NOTE];
+  if (shown.length > 0 && refusals.length > 0)
+    parts.push('What is under `refusals` is not held: say so, and give no figure for it.');
+  return parts.filter((part) => typeof part === 'string').join(' ');
+}
+
+function figuresText(shown: readonly Figure[], total: number): string {
+  const years = shown.map(({ year }) => year);
+  const [first, last] = [Math.min(...years), Math.max(...years)];
+  const span = first === last ? `the year ${first}` : `the years ${first} to ${last}`;
+  const count = shown.length < total ? `The first ${shown.length} of ${total} figures` : `${total} figures`;
+  const projected = shown.some((figure) => figure.projected)
+    ? ' Some are forecasts: `projected` says which.'
+    : '';
+  return `${count}, of ${span}; name the year with each figure, and its source.${projected}`;
 }

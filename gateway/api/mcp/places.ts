@@ -12,8 +12,7 @@ import type { CountryGroup } from '../../../data/schema/curated.ts';
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import { GROUP_MARK, GROUPS, servedMembers } from '../operations/catalogue/country-groups.ts';
 import type { Edition } from '../snapshot/editions/edition.ts';
-import type { Refusal } from './answer.ts';
-import { PLACE_ECHO_MAX } from './refusals.ts';
+import { PLACE_ECHO_MAX, type Refusal } from './answer.ts';
 
 export type Place =
   | { kind: 'country'; country: CountryRecord }

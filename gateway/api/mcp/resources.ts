@@ -7,8 +7,7 @@ import { topics } from '../operations/catalogue/topics.ts';
 import type { Operation } from '../operations/operation.ts';
 import { receipts } from '../operations/proofs/receipts.ts';
 import type { Snapshot } from '../snapshot/editions/snapshot.ts';
-import { carryOut, errorText, type RequestContext, textOf } from './mcp-call.ts';
-import { readQuery } from './query-reading.ts';
+import { carryOut, errorText, type RequestContext, readValues, textOf } from './calls.ts';
 
 const MIME_TYPE = 'application/json';
 
@@ -23,8 +22,8 @@ interface Kind {
   pattern: RegExp;
   operation: Operation;
   route: string;
-  /** Path parameters and query of the operation, from the parts of the address. */
-  ask: (parts: readonly string[]) => { path?: Record<string, string>; query: string };
+  /** Path parameters and others of the operation, from the parts of the address. */
+  ask: (parts: readonly string[]) => { path?: Record<string, string>; query?: Record<string, unknown> };
 }
 
 const KINDS: readonly Kind[] = [
@@ -36,7 +35,7 @@ const KINDS: readonly Kind[] = [
     pattern: /^almanac:\/\/indicators\/([^/]+)$/,
     operation: indicator,
     route: 'mcp:indicator',
-    ask: ([id = '']) => ({ path: { indicator_id: id }, query: '' }),
+    ask: ([id = '']) => ({ path: { indicator_id: id } }),
   },
   {
     name: 'topic',
@@ -46,9 +45,7 @@ const KINDS: readonly Kind[] = [
     pattern: /^almanac:\/\/topics\/([^/]+)$/,
     operation: indicators,
     route: 'mcp:topic',
-    ask: ([slug = '']) => ({
-      query: `topic=${encodeURIComponent(slug)}&sort=coverage&limit=${TOPIC_MAX}`,
-    }),
+    ask: ([topic = '']) => ({ query: { topic, sort: 'coverage', limit: TOPIC_MAX } }),
   },
   {
     name: 'receipt',
@@ -59,9 +56,7 @@ const KINDS: readonly Kind[] = [
     pattern: /^almanac:\/\/receipts\/([^/]+)\/([^/]+)\/([^/]+)$/,
     operation: receipts,
     route: 'mcp:receipt',
-    ask: ([id = '', iso3 = '', year = '']) => ({
-      query: `indicator=${encodeURIComponent(id)}&country=${encodeURIComponent(iso3)}&year=${encodeURIComponent(year)}`,
-    }),
+    ask: ([indicator = '', country = '', year = '']) => ({ query: { indicator, country, year } }),
   },
 ];
 
@@ -87,7 +82,7 @@ const resourceLists = new WeakMap<Snapshot, string>();
 /** The topics, each as a resource: indicators and receipts are too many to list. JSON text. */
 export async function listResources(context: RequestContext): Promise<string> {
   const outcome = await carryOut(
-    { operation: topics, route: 'mcp:topics', reading: readQuery(topics, '') },
+    { operation: topics, route: 'mcp:topics', reading: readValues(topics, {}) },
     context,
     async (content, snapshot) => {
       const list = resourceLists.get(snapshot) ?? resourceList(await textOf(content, snapshot));
@@ -117,9 +112,9 @@ export async function readResource(uri: string, context: RequestContext) {
   for (const { pattern, operation, route, ask } of KINDS) {
     const parts = pattern.exec(uri)?.slice(1).map(decode);
     if (parts === undefined) continue;
-    const { path = {}, query } = ask(parts);
+    const { path = {}, query = {} } = ask(parts);
     const outcome = await carryOut(
-      { operation, route, path, reading: readQuery(operation, query) },
+      { operation, route, path, reading: readValues(operation, query) },
       context,
       textOf,
     );

@@ -2,17 +2,29 @@
  * The contract of a tool: an operation whose parameters are the tool's arguments and whose answer is an object. It is
  * planned, admitted and charged by `execute` like any other, so a tool costs what the operations that it asks cost.
  */
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import type { LogEntry } from '../../../data/schema/snapshot.ts';
+import { truncateInput } from '../core/errors.ts';
+import type { QuotaStatus } from '../core/execute.ts';
 import {
   type AsOf,
+  type Content,
   defineOperation,
   type Input,
   type Operation,
+  type Plan,
   type Planned,
   type QuerySchema,
 } from '../operations/operation.ts';
 import { asOf } from '../operations/parameters/as-of.ts';
-import { planOnce } from './known-answers.ts';
+import type { Controls } from '../operations/parameters/controls.ts';
+import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';
+import type { ValidationDetail } from '../operations/parameters/validation.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
+import { ByteCache } from '../snapshot/files/byte-cache.ts';
+import { type Answer, answerText, memberTexts } from './answer.ts';
+import { type CallError, carryOut, errorText, type RequestContext } from './calls.ts';
 
 /** Most credits that a call of a priced tool may cost. */
 const maxCredits = z
@@ -94,4 +106,123 @@ const questionOf = (tool: string, { publicUrl, query }: Input<unknown>): string 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
+}
+
+/** Of each edition that is open. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const QUESTION_MAX_LENGTH = 2_048;
+/** The object takes more than the text that says the same. */
+const BYTES_PER_CHARACTER = 5;
+
+/** A plan whose answer is known already. */
+interface AnswerPlan extends Plan {
+  answer: Answer;
+}
+
+/** @param charge what the answer costs; nothing unless it is given */
+export const answerPlan = (
+  answer: Answer,
+  { price, rows, indicators = [] }: Pick<Plan, 'price' | 'rows' | 'indicators'> = { price: 0, rows: 0 },
+): AnswerPlan => ({
+  kind: 'plan',
+  price,
+  rows,
+  indicators,
+  answer,
+  produce: () => ({ kind: 'object', value: answer }),
+});
+
+/**
+ * Answers by edition and question: models ask for the same things, and an answer changes only with its edition and with the log
+ * of editions. Calls that are asked again cost half as much with it (`mcp` rows of the bench).
+ */
+interface Known {
+  /** Which editions there are: an answer may say whether its own is the newest. */
+  log: readonly LogEntry[];
+  plans: ByteCache<AnswerPlan>;
+}
+
+const known = new WeakMap<Edition, Known>();
+
+const bytesOf = ({ answer }: AnswerPlan): number => answerText(answer).length * BYTES_PER_CHARACTER;
+
+const isAnswer = (planned: Planned): planned is AnswerPlan => 'answer' in planned;
+
+/** @param question all that the plan depends on, beside the edition. @param plan of a question that is not known */
+function planOnce(
+  edition: Edition,
+  question: string,
+  plan: () => Promise<Planned>,
+): Planned | Promise<Planned> {
+  const plans = plansOf(edition);
+  return plans.get(question) ?? plan().then((planned) => kept(planned, question, plans));
+}
+
+function plansOf(edition: Edition): ByteCache<AnswerPlan> {
+  const log = edition.editions.all;
+  const held = known.get(edition);
+  if (held?.log === log) return held.plans;
+  const plans = new ByteCache<AnswerPlan>(MAX_BYTES, bytesOf);
+  known.set(edition, { log, plans });
+  return plans;
+}
+
+function kept(planned: Planned, question: string, plans: ByteCache<AnswerPlan>): Planned {
+  if (isAnswer(planned) && question.length <= QUESTION_MAX_LENGTH) plans.set(question, planned);
+  return planned;
+}
+
+export async function callTool(
+  tool: Tool,
+  sent: Readonly<Record<string, unknown>>,
+  context: RequestContext,
+): Promise<CallToolResult> {
+  const { operation } = tool;
+  const asked = { operation, route: operation.path, reading: read(tool, sent) };
+  const outcome = await carryOut(asked, context, answerOf);
+  const answer = 'error' in outcome ? failed(tool, outcome.error) : outcome.made;
+  const added = outcome.quota ? { credits: creditsOf(outcome.quota) } : {};
+  return {
+    content: [{ type: 'text', text: [answerText(answer), ...memberTexts(added)].join('\n') }],
+    structuredContent: { ...answer, ...added },
+    isError: 'error' in outcome,
+  };
+}
+
+/** Tools answer with objects. */
+function answerOf(content: Content): Answer {
+  if (content.kind !== 'object') throw new Error(`a ${content.kind} is no answer of a tool`);
+  return content.value as Answer;
+}
+
+const creditsOf = ({ charged, balance }: QuotaStatus) => ({ charged, balance });
+
+const failed = ({ empty }: Tool, error: CallError): Answer => ({
+  outcome: 'error',
+  message: `The call failed: ${errorText(error)}`,
+  edition: null,
+  ...empty,
+  error: {
+    code: error.code,
+    message: errorText(error),
+    ...('retryAfter_s' in error && error.retryAfter_s !== undefined && { retry_after_s: error.retryAfter_s }),
+  },
+});
+
+function read({ input }: Tool, sent: Readonly<Record<string, unknown>>): ParameterReading<unknown> {
+  const parsed = input.safeParse(sent);
+  if (!parsed.success) return { ok: false, detail: parsed.error.issues.map(detailOf) };
+  const { max_credits, ...values } = parsed.data as { max_credits?: number };
+  const controls: Controls = max_credits === undefined ? {} : { max_credits };
+  return { ok: true, values, controls, ignored: [] };
+}
+
+function detailOf({ code, message, path, ...issue }: z.core.$ZodIssue): ValidationDetail {
+  const failure = 'params' in issue ? issue.params?.failure : undefined;
+  const expected = (failure as { ctx?: { expected?: string } } | undefined)?.ctx?.expected;
+  return {
+    loc: ['arguments', ...path.map((part) => (typeof part === 'number' ? part : String(part)))],
+    msg: truncateInput(expected === undefined ? message : `should be ${expected}`),
+    type: code,
+  };
 }

@@ -169,9 +169,9 @@ export interface Operation<Query = unknown> {
   plan(input: Input<Query>): Planned | Promise<Planned>;
 }
 
-/** Checks a definition against its own parameters, then forgets their type so that all operations fit one list. */
-export function defineOperation<Query>(operation: Operation<Query>): Operation {
-  return operation as Operation<unknown>;
+/** Checks a definition against its own parameters. */
+export function defineOperation<Query>(operation: Operation<Query>): Operation<Query> {
+  return operation;
 }
 
 /** Whether a call may cost something: such a call must not be misread. */

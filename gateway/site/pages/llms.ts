@@ -1,5 +1,5 @@
 /** `/llms.txt`: what a language model needs in order to answer from the service, in the form of llmstxt.org. */
-import { MODEL_INSTRUCTIONS } from '../../api/mcp/model-instructions.ts';
+import { MODEL_INSTRUCTIONS } from '../../api/mcp/mcp.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { defineAsset } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';

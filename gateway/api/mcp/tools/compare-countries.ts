@@ -4,15 +4,19 @@ import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { Invalid, Refused } from '../../operations/operation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 import { type Figure, type Refusal, withFigures } from '../answer.ts';
-import { exportRefused } from '../display-only.ts';
-import { askFigures, type FiguresAsked, heldYears } from '../figures.ts';
-import { figuresAnswer } from '../figures-answer.ts';
-import { findIndicators } from '../indicators-asked.ts';
-import type { Asking } from '../inner-call.ts';
-import { answerPlan } from '../known-answers.ts';
+import type { Asking } from '../calls.ts';
+import {
+  askFigures,
+  exportRefused,
+  type FiguresAsked,
+  figuresAnswer,
+  heldYears,
+  missingFigures,
+} from '../figures.ts';
+import { findIndicators } from '../indicators.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { asOfArgument, defineTool } from '../tool.ts';
-import { indicatorsArgument, missingFigures, placesDescription } from './get-data.ts';
+import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { indicatorsArgument, placesDescription } from './get-data.ts';
 
 const INDICATORS_MAX = 5;
 const PLACES_MAX = 20;

@@ -5,13 +5,11 @@ import { countryRecord } from '../../../../data/schema/records.ts';
 import { country as countryOperation } from '../../operations/catalogue/country.ts';
 import type { Planned } from '../../operations/operation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
-import { addressOf, type Figure, type Refusal, seriesOf, withFigures } from '../answer.ts';
-import { fitted } from '../answer-size.ts';
+import { addressOf, type Figure, fitted, type Refusal, seriesOf, withFigures } from '../answer.ts';
+import { documentOf, pathOf, planInner } from '../calls.ts';
 import { withStatus } from '../figures.ts';
-import { documentOf, pathOf, planInner } from '../inner-call.ts';
-import { answerPlan } from '../known-answers.ts';
 import { findPlace, type Place } from '../places.ts';
-import { asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 /** More do not fit. */
 const FIGURES_MAX = 60;

@@ -8,13 +8,10 @@ import {
   relatedEntry,
 } from '../../../../data/schema/records.ts';
 import { indicator as indicatorOperation } from '../../operations/catalogue/indicator.ts';
-import { addressOf, common, refusal, series, seriesOf } from '../answer.ts';
-import { fitted } from '../answer-size.ts';
-import { conceptOf } from '../indicator-search.ts';
-import { findIndicators } from '../indicators-asked.ts';
-import { documentOf, planInner } from '../inner-call.ts';
-import { answerPlan } from '../known-answers.ts';
-import { asOfArgument, defineTool } from '../tool.ts';
+import { addressOf, common, fitted, refusal, series, seriesOf } from '../answer.ts';
+import { documentOf, planInner } from '../calls.ts';
+import { conceptOf, findIndicators } from '../indicators.ts';
+import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 const description = series.extend({
   description: z.string().nullable(),
@@ -91,7 +88,7 @@ export const describeIndicatorTool = defineTool({
       {
         operation: indicatorOperation,
         path: { indicator_id: found.id },
-        query: { include: 'sources,quality' },
+        query: { include: ['sources', 'quality'] },
       },
     );
     if (planned.kind !== 'plan') return planned;

@@ -1,11 +1,9 @@
 /** `find_indicators`: the series for what somebody asks about, in their words. */
 import { z } from 'zod';
 import { indicatorId } from '../../../../data/schema/records.ts';
-import { addressOf, common, NO_ESTIMATE } from '../answer.ts';
-import { fitted } from '../answer-size.ts';
-import { type Hit, type Match, matchOf, searchOf } from '../indicator-search.ts';
-import { answerPlan } from '../known-answers.ts';
-import { defineTool } from '../tool.ts';
+import { addressOf, common, fitted, NO_ESTIMATE } from '../answer.ts';
+import { type Hit, type Match, matchOf, searchOf } from '../indicators.ts';
+import { answerPlan, defineTool } from '../tool.ts';
 
 const LIMIT_MAX = 20;
 const LIMIT = 5;

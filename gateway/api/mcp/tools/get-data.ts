@@ -4,13 +4,10 @@ import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { AsOf, Planned } from '../../operations/operation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 import { type Answer, type Refusal, withFigures } from '../answer.ts';
-import { exportRefused } from '../display-only.ts';
-import { askFigures, type FiguresAsked, heldYears, noData } from '../figures.ts';
-import { figuresAnswer } from '../figures-answer.ts';
-import { findIndicators } from '../indicators-asked.ts';
-import { answerPlan } from '../known-answers.ts';
+import { askFigures, exportRefused, type FiguresAsked, figuresAnswer, missingFigures } from '../figures.ts';
+import { findIndicators } from '../indicators.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 const INDICATORS_MAX = 10;
 export const PLACES_MAX = 60;
@@ -108,26 +105,4 @@ async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, abou
   const given = answer.figures.length;
   const charge = { price: given === rows ? price : Math.max(1, given), rows: given, indicators };
   return answerPlan(answer, charge);
-}
-
-/** A refusal for each country without any figure of a series; members of groups are not missed. */
-export async function missingFigures(
-  records: readonly IndicatorRecord[],
-  asked: FiguresAsked,
-  figures: readonly { indicator: string; iso3: string }[],
-  edition: Edition,
-  places: AskedPlaces | undefined,
-): Promise<Refusal[]> {
-  const held = new Set(figures.map(({ indicator, iso3 }) => `${indicator} ${iso3}`));
-  const refusals: Refusal[] = [];
-  for (const record of records) {
-    const missing = (places?.named ?? []).filter((iso3) => !held.has(`${record.id} ${iso3}`));
-    if (missing.length === 0) continue;
-    const years = await heldYears(edition, record.id, missing);
-    for (const [iso3, own] of years) {
-      const name = edition.countriesByCode.get(iso3)?.name ?? iso3;
-      refusals.push(noData(record, { iso3, name }, own, asked));
-    }
-  }
-  return refusals;
 }

@@ -4,15 +4,22 @@ import type { IndicatorRecord, rankingRow } from '../../../../data/schema/record
 import { rankings } from '../../operations/observations/rankings.ts';
 import type { Planned } from '../../operations/operation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
-import { addressOf, type Figure, NO_ESTIMATE, type Refusal, seriesOf, withFigures } from '../answer.ts';
-import { fitted } from '../answer-size.ts';
+import {
+  addressOf,
+  type Figure,
+  fitted,
+  listed,
+  NO_ESTIMATE,
+  type Refusal,
+  refusedText,
+  seriesOf,
+  withFigures,
+} from '../answer.ts';
+import { documentOf, pathOf, planInner } from '../calls.ts';
 import { heldYears, nearestYears, noData, withStatus } from '../figures.ts';
-import { findIndicators } from '../indicators-asked.ts';
-import { documentOf, pathOf, planInner } from '../inner-call.ts';
-import { answerPlan } from '../known-answers.ts';
+import { findIndicators } from '../indicators.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { listed, refusedText } from '../refusals.ts';
-import { asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 import { directionOf } from './describe-indicator.ts';
 import { PLACES_MAX, placesDescription } from './get-data.ts';
 

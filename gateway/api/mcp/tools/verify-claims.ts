@@ -5,13 +5,20 @@ import { CLAIMS_MAX } from '../../operations/proofs/claim-parameter.ts';
 import { verdictRow, verify } from '../../operations/proofs/verify.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 import { statusKey } from '../../snapshot/rows/observations.ts';
-import { common, type Refusal, refusal, series, seriesOfAll } from '../answer.ts';
-import { fitted } from '../answer-size.ts';
-import { documentOf, planInner } from '../inner-call.ts';
-import { answerPlan } from '../known-answers.ts';
+import {
+  common,
+  fitted,
+  listed,
+  PLACE_ECHO_MAX,
+  type Refusal,
+  refusal,
+  refusedText,
+  series,
+  seriesOfAll,
+} from '../answer.ts';
+import { documentOf, planInner } from '../calls.ts';
 import { findPlace } from '../places.ts';
-import { listed, PLACE_ECHO_MAX, refusedText } from '../refusals.ts';
-import { defineTool } from '../tool.ts';
+import { answerPlan, defineTool } from '../tool.ts';
 
 const claim = z.object({
   indicator: z.string().min(1).describe('Id from find_indicators'),
@@ -90,8 +97,7 @@ async function planVerdicts(
   edition: Edition,
   publicUrl: string,
 ): Promise<Planned> {
-  const repeated = texts.map((text) => ['claim', text] as const);
-  const planned = await planInner({ edition, publicUrl }, { operation: verify, repeated });
+  const planned = await planInner({ edition, publicUrl }, { operation: verify, query: { claim: texts } });
   if (planned.kind !== 'plan') return planned;
   const { price, rows, indicators = [] } = planned;
   return {

@@ -4,7 +4,7 @@ import { ADDITION_WORDS, ADDITIONS, type AdditionWord } from '../../../../data/s
 import { indicatorDetail, indicatorRecord, timestamp } from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import type { Edition, IndicatorChange } from '../../snapshot/editions/edition.ts';
-import { fail, text } from '../parameters/parameters.ts';
+import { fail, parsed } from '../parameters/parameters.ts';
 
 const revisedCount = (kind: string) => z.int().describe(`Figures ${kind}`);
 
@@ -41,19 +41,18 @@ const WORD = INCLUDE_WORDS.join('|');
 
 /** Distinct words in the order sent. */
 export const includeWords = () =>
-  text()
-    .transform((sent, ctx): IncludeWord[] => {
-      const words: IncludeWord[] = [];
-      for (const [at, part] of sent.split(',').entries()) {
-        const word = INCLUDE_WORDS.find((candidate) => candidate === part.trim());
-        if (word === undefined) {
-          const expected = INCLUDE_WORDS.map((candidate) => `'${candidate}'`).join(' or ');
-          return fail(ctx, { type: 'literal_error', ctx: { expected }, input: part.trim(), at });
-        }
-        if (!words.includes(word)) words.push(word);
+  parsed((sent, ctx): IncludeWord[] => {
+    const words: IncludeWord[] = [];
+    for (const [at, part] of sent.split(',').entries()) {
+      const word = INCLUDE_WORDS.find((candidate) => candidate === part.trim());
+      if (word === undefined) {
+        const expected = INCLUDE_WORDS.map((candidate) => `'${candidate}'`).join(' or ');
+        return fail(ctx, { type: 'literal_error', ctx: { expected }, input: part.trim(), at });
       }
-      return words;
-    })
+      if (!words.includes(word)) words.push(word);
+    }
+    return words;
+  })
     .describe(
       `Properties to add, separated by commas: ${INCLUDE_WORDS.map((word) => `\`${word}\``).join(', ')}`,
     )

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { DEFAULT_FORMAT, FORMATS } from '../../encoders/registry.ts';
 import { asOf } from '../parameters/as-of.ts';
-import { fail, integer, oneOf, text } from '../parameters/parameters.ts';
+import { fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
 import type { Failure } from '../parameters/validation.ts';
 import { FIELDS, type Field } from './data-columns.ts';
 import { checkYears, selection } from './selection.ts';
@@ -12,18 +12,16 @@ const INDICATORS_MAX = 50;
 /** Distinct words of a comma-separated list, in the order sent. */
 const listed = (sent: string): string[] => sent.split(',').map((part) => part.trim());
 
-const indicatorList = text()
-  .transform((sent, ctx): string[] => {
-    const ids = listed(sent);
-    const blank = ids.indexOf('');
-    if (blank >= 0)
-      return fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 }, input: '', at: blank });
-    const distinct = [...new Set(ids)];
-    if (distinct.length <= INDICATORS_MAX) return distinct;
-    const bounds = { max_length: INDICATORS_MAX, actual_length: distinct.length };
-    return fail(ctx, { type: 'too_long', ctx: bounds });
-  })
-  .meta({ type: 'string', pattern: `^[^,\\s]+(,[^,\\s]+){0,${INDICATORS_MAX - 1}}$` });
+const indicatorList = parsed((sent, ctx): string[] => {
+  const ids = listed(sent);
+  const blank = ids.indexOf('');
+  if (blank >= 0)
+    return fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 }, input: '', at: blank });
+  const distinct = [...new Set(ids)];
+  if (distinct.length <= INDICATORS_MAX) return distinct;
+  const bounds = { max_length: INDICATORS_MAX, actual_length: distinct.length };
+  return fail(ctx, { type: 'too_long', ctx: bounds });
+}).meta({ type: 'string', pattern: `^[^,\\s]+(,[^,\\s]+){0,${INDICATORS_MAX - 1}}$` });
 
 const fieldList = text()
   .transform((sent, ctx): Field[] => {

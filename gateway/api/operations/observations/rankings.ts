@@ -20,22 +20,20 @@ import {
   withMeta,
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
-import { fail, oneOf, text } from '../parameters/parameters.ts';
+import { fail, oneOf, parsed } from '../parameters/parameters.ts';
 
 export const RANKING_PRICE = 1;
 const LATEST = 'latest';
 const FOUR_DIGITS = /^[0-9]{4}$/;
 
-const year = text()
-  .transform((sent, ctx): number | typeof LATEST => {
-    if (sent === LATEST) return LATEST;
-    if (FOUR_DIGITS.test(sent)) return Number(sent);
-    return fail(ctx, {
-      type: 'string_pattern_mismatch',
-      ctx: { expected: "'latest' or a year of four digits" },
-    });
-  })
-  .meta({ type: 'string', pattern: '^(latest|[0-9]{4})$' });
+const year = parsed((sent, ctx): number | typeof LATEST => {
+  if (sent === LATEST) return LATEST;
+  if (FOUR_DIGITS.test(sent)) return Number(sent);
+  return fail(ctx, {
+    type: 'string_pattern_mismatch',
+    ctx: { expected: "'latest' or a year of four digits" },
+  });
+}).meta({ type: 'string', pattern: '^(latest|[0-9]{4})$' });
 
 export const rankings = defineOperation({
   name: 'getRanking',

@@ -1,7 +1,7 @@
 /** The parameters that select rows of one indicator. */
 import { z } from 'zod';
 import { GROUP_MARK, GROUPS } from '../catalogue/country-groups.ts';
-import { fail, integer, text } from '../parameters/parameters.ts';
+import { fail, integer, parsed, text } from '../parameters/parameters.ts';
 import type { Failure } from '../parameters/validation.ts';
 
 const COUNTRIES_MAX = 300;
@@ -27,21 +27,17 @@ function place(sent: string): string | Failure {
 }
 
 /** Distinct places in the order sent. A blank list is an error, so that it never means the whole indicator. */
-const placeList = text()
-  .transform((sent, ctx): string[] => {
-    const places = sent.split(',').map((part) => place(part.trim()));
-    const failures = places.flatMap((one, at): Failure[] =>
-      typeof one === 'string' ? [] : [{ ...one, at }],
-    );
-    if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
-    const distinct = [...new Set(places.filter((one) => typeof one === 'string'))];
-    if (distinct.length <= COUNTRIES_MAX) return distinct;
-    return fail(ctx, {
-      type: 'too_long',
-      ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
-    });
-  })
-  .meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
+const placeList = parsed((sent, ctx): string[] => {
+  const places = sent.split(',').map((part) => place(part.trim()));
+  const failures = places.flatMap((one, at): Failure[] => (typeof one === 'string' ? [] : [{ ...one, at }]));
+  if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
+  const distinct = [...new Set(places.filter((one) => typeof one === 'string'))];
+  if (distinct.length <= COUNTRIES_MAX) return distinct;
+  return fail(ctx, {
+    type: 'too_long',
+    ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
+  });
+}).meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
 
 const indicatorText = text().transform((sent, ctx) =>
   sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,

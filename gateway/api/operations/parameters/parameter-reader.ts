@@ -55,8 +55,8 @@ export function parameterReader<Values>(
   const readKnown = (sent: RawParameters): ParameterReading<Values> => {
     const { values, unreadable } = valuesOf(sent, known);
     if (unreadable.length > 0) return { ok: false, detail: unreadable };
-    const own = check(schema, values);
-    const common = check(shared, values);
+    const own = checkValues(schema, values);
+    const common = checkValues(shared, values);
     if (own.ok && common.ok) return { ...own, controls: common.values, ignored: NOTHING };
     return { ok: false, detail: [own, common].flatMap((part) => (part.ok ? [] : part.detail)) };
   };
@@ -88,7 +88,7 @@ function valuesOf(
   sent: RawParameters,
   known: ParameterReader<unknown>['known'],
 ): { values: KnownValues; unreadable: ValidationDetail[] } {
-  const values: KnownValues = {};
+  const values: Record<string, string | readonly string[] | undefined> = {};
   const unreadable: ValidationDetail[] = [];
   for (const [name, { isRepeatable }] of known) {
     const last = sent[name];
@@ -146,11 +146,12 @@ const unreadableAt = (values: readonly RawValue[]): number[] =>
 const unreadableDetail = (name: string, index: number[]): ValidationDetail =>
   toDetail({ type: 'string_unicode' }, ['query', name, ...index], undefined);
 
-type KnownValues = Record<string, string | readonly string[] | undefined>;
+type KnownValues = Readonly<Record<string, unknown>>;
 
 type Checked<Values> = { ok: true; values: Values } | { ok: false; detail: ValidationDetail[] };
 
-function check<Values>(schema: z.ZodType<Values>, known: KnownValues): Checked<Values> {
+/** @param known values by name, each as its text or as itself */
+export function checkValues<Values>(schema: z.ZodType<Values>, known: KnownValues): Checked<Values> {
   const parsed = schema.safeParse(known);
   if (parsed.success) return { ok: true, values: parsed.data };
   return { ok: false, detail: parsed.error.issues.map((issue) => issueDetail(issue, known)) };

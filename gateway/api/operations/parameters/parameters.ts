@@ -1,5 +1,5 @@
 /**
- * Parameters: the query string parser, and parameter types as schemas that parse text. `parameter-reader.ts` reads a whole
+ * Parameters: the query string parser, and parameter types as schemas that parse text, or take values as they are. `parameter-reader.ts` reads a whole
  * set. OpenAPI is generated from the same schemas, so `meta` describes the rule that stands beside it.
  */
 import { z } from 'zod';
@@ -109,27 +109,38 @@ export function fail(ctx: z.core.$RefinementCtx, ...failures: Failure[]): never 
   return z.NEVER;
 }
 
+/**
+ * A parameter that is parsed from its text. A caller inside the service, such as a tool of `/mcp`, has the value itself: it is
+ * taken as it is, a number by its digits, so that bounds hold.
+ */
+export const parsed = <Value>(parse: (text: string, ctx: z.core.$RefinementCtx) => Value) =>
+  z.preprocess(
+    (sent, ctx): unknown => {
+      const text = typeof sent === 'number' ? String(sent) : sent;
+      return typeof text === 'string' ? parse(text, ctx) : text;
+    },
+    present as z.ZodType<Value>,
+  );
+
+const present = z.unknown().refine((value) => value !== undefined, { abort: true });
+
 const DECIMAL = /^-?[0-9]+$/;
 
 /** A plain decimal integer within bounds: no plus sign, no exponent, no blanks. */
 export function integer(bounds: { min?: number; max?: number } = {}) {
   const { min, max } = bounds;
-  return z
-    .string()
-    .transform((text, ctx): number => {
-      if (!DECIMAL.test(text)) return fail(ctx, { type: 'int_parsing' });
-      const value = Number(text);
-      if (!Number.isSafeInteger(value)) return fail(ctx, { type: 'int_parsing_size' });
-      if (min !== undefined && value < min)
-        return fail(ctx, { type: 'greater_than_equal', ctx: { ge: min } });
-      if (max !== undefined && value > max) return fail(ctx, { type: 'less_than_equal', ctx: { le: max } });
-      return value === 0 ? 0 : value;
-    })
-    .meta({
-      type: 'integer',
-      minimum: min ?? Number.MIN_SAFE_INTEGER,
-      maximum: max ?? Number.MAX_SAFE_INTEGER,
-    });
+  return parsed((text, ctx): number => {
+    if (!DECIMAL.test(text)) return fail(ctx, { type: 'int_parsing' });
+    const value = Number(text);
+    if (!Number.isSafeInteger(value)) return fail(ctx, { type: 'int_parsing_size' });
+    if (min !== undefined && value < min) return fail(ctx, { type: 'greater_than_equal', ctx: { ge: min } });
+    if (max !== undefined && value > max) return fail(ctx, { type: 'less_than_equal', ctx: { le: max } });
+    return value === 0 ? 0 : value;
+  }).meta({
+    type: 'integer',
+    minimum: min ?? Number.MIN_SAFE_INTEGER,
+    maximum: max ?? Number.MAX_SAFE_INTEGER,
+  });
 }
 
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
@@ -139,10 +150,9 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 
 /** true/false/1/0/yes/no/on/off, case-insensitive. */
 export const flag = () =>
-  z
-    .string()
-    .transform((text, ctx): boolean => FLAGS.get(text.toLowerCase()) ?? fail(ctx, { type: 'bool_parsing' }))
-    .meta({ type: 'boolean' });
+  parsed((text, ctx): boolean => FLAGS.get(text.toLowerCase()) ?? fail(ctx, { type: 'bool_parsing' })).meta({
+    type: 'boolean',
+  });
 
 /** Exactly one of the given words. */
 export const oneOf = <const Word extends string>(words: readonly [Word, ...Word[]]) =>

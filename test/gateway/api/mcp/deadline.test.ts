@@ -7,7 +7,7 @@ import { anonymous, type Result } from '../../../../gateway/api/core/result.ts';
 import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
-import { installMcp } from '../../../../gateway/api/mcp/endpoint.ts';
+import { installMcp } from '../../../../gateway/api/mcp/mcp.ts';
 import { silentLog } from '../../../redis.ts';
 
 /** Calls get the results that are ready, then wait for theirs. */

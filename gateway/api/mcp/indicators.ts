@@ -1,14 +1,17 @@
 /**
  * Finds indicators by what people say. A phrase is compared, word by word, with the curated words of each concept and with
  * the name of each series; rare words count more. Where no wording is near, hits are ordered also by how much of the phrase
- * the words of a concept hold together. Of a concept one series is found, the preferred one where it is held.
+ * the words of a concept hold together. One series of a concept is found, the preferred one where it is held.
  */
 import { fileURLToPath } from 'node:url';
 import { stemmer } from 'stemmer';
 import { type ConceptWords, loadConceptWords } from '../../../data/curated/concept-words.ts';
 import { Problems } from '../../../data/curated/problems.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
+import { truncateInput } from '../core/errors.ts';
 import type { Catalogue } from '../snapshot/editions/catalogue.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
+import { NO_ESTIMATE, type Refusal } from './answer.ts';
 
 export type Match = 'good' | 'weak' | 'none';
 
@@ -49,7 +52,7 @@ const DESCRIPTION_WEIGHT = 0.45;
 const dataDirectory = fileURLToPath(new URL('../../../data', import.meta.url));
 
 /** The stems of the words of a text, each once. */
-export function stemsOf(text: string): string[] {
+function stemsOf(text: string): string[] {
   const words = text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -77,7 +80,7 @@ interface Entry {
   description: ReadonlySet<string>;
 }
 
-export class IndicatorSearch {
+class IndicatorSearch {
   readonly #entries: Entry[];
   /** Entries by stem. */
   readonly #byStem = new Map<string, Entry[]>();
@@ -217,4 +220,35 @@ export function searchOf(catalogue: Catalogue): IndicatorSearch {
   const search = searches.get(catalogue) ?? new IndicatorSearch(catalogue, conceptWords());
   searches.set(catalogue, search);
   return search;
+}
+
+const SIMILAR_MAX = 3;
+
+/** The indicators that a tool was asked for: those that the edition has, and refusals for the others. */
+interface AskedIndicators {
+  records: IndicatorRecord[];
+  refusals: Refusal[];
+}
+
+/** By the ids of today: a former id means what became of it. */
+export async function findIndicators(ids: readonly string[], edition: Edition): Promise<AskedIndicators> {
+  const records = new Map<string, IndicatorRecord>();
+  const refusals: Refusal[] = [];
+  for (const asked of ids) {
+    const { id } = edition.editions.resolve(asked.trim());
+    const entry = await edition.indicator(id);
+    if (entry) records.set(entry.record.id, entry.record);
+    else refusals.push(await notHeld(asked, edition));
+  }
+  return { records: [...records.values()], refusals };
+}
+
+async function notHeld(asked: string, edition: Edition): Promise<Refusal> {
+  const sent = truncateInput(asked);
+  const hits = searchOf(await edition.wholeCatalogue()).find(asked, SIMILAR_MAX, () => true);
+  const similar_indicators = hits.map(({ record }) => record.id);
+  const message =
+    `Almanac has no indicator with the id “${sent}”: ids come from find_indicators and are never made up. ` +
+    NO_ESTIMATE;
+  return { reason: 'not_held', message, indicator: sent, similar_indicators };
 }

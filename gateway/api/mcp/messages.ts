@@ -1,7 +1,8 @@
 /**
- * Bounds what is sent before the protocol's library sees it: how deep the JSON nests, which revision may send batches and how
- * long, and the rate windows, in which every message counts.
+ * Messages: bounded before the protocol's library sees them (how deep the JSON nests, which revision may send batches and how
+ * long), counted in the rate windows, and answered by a server of their own with lists or by a call.
  */
+import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { ERRORS } from '../core/errors.ts';
 import { defineOperation, free } from '../operations/operation.ts';
@@ -12,7 +13,12 @@ import {
   errorText,
   isUncounted,
   type RequestContext,
-} from './mcp-call.ts';
+} from './calls.ts';
+import { complete } from './completions.ts';
+import { getPrompt, PROMPT_LIST } from './prompts.ts';
+import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
+import { callTool } from './tool.ts';
+import { TOOLS } from './tools/registry.ts';
 
 /** A claim, the deepest argument, is on level 5. */
 const DEPTH_MAX = 32;
@@ -144,4 +150,90 @@ export async function countMessage(context: RequestContext): Promise<CallError |
   const outcome = await carryOut(OTHER_MESSAGE, context, () => null);
   if (!('error' in outcome)) return null;
   return isUncounted(outcome.error) ? countMessage({ ...context, authorization: undefined }) : outcome.error;
+}
+
+/** What a language model is told before it uses the service: through `/mcp`, and in `/llms.txt`. */
+export const MODEL_INSTRUCTIONS = [
+  'Almanac holds statistics about countries, from public providers. It is the source: do not answer from memory what it can answer.',
+  'Find the series with find_indicators first; never make up an id. If `match` is weak, say that nothing measures exactly that; if none, say that Almanac has nothing of the kind.',
+  'Take figures from the tools only, exactly as they are given, each with its unit, its year, and its source. Say when `projected` is true: it is a forecast.',
+  'Where the answer is a refusal (no_data, not_held, unknown_place, ambiguous_place, not_a_country), give no figure: do not estimate, interpolate, or fill in from memory. Name the nearest years held, or ask which country is meant.',
+  'Groups such as the EU have no figure of their own: their members have. Do not add or average them, unless the user asks for it and is told that you computed it.',
+  'For a comparison use compare_countries, which takes one year for all; for “the most” and “the least”, rank_countries, and name the year, the direction and how many countries are ranked.',
+  'Publish the credit line (`source`) and the licence with the figures.',
+  'Finding and describing is free. Figures cost credits of the API key: set max_credits to bound a call.',
+] as const;
+
+const VERSION = '1.0';
+
+/** Nothing is changed by a call, and what is asked of is this service alone. */
+const ANNOTATIONS = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+
+const TOOL_LIST = JSON.stringify(
+  TOOLS.map(({ name, title, description, inputSchema, outputSchema }) => ({
+    name,
+    title,
+    description,
+    inputSchema: { type: 'object', ...inputSchema },
+    outputSchema: { type: 'object', ...outputSchema },
+    annotations: { title, ...ANNOTATIONS },
+  })),
+);
+
+const INSTRUCTIONS = MODEL_INSTRUCTIONS.join('\n');
+
+/** Lists change with a release only; what is read may change with the next snapshot. */
+const LIST_TTL_MS = 3_600_000;
+const LISTED = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
+
+/** Log levels are accepted from clients that set one; what is worth knowing stands in the answers. */
+const CAPABILITIES = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
+
+/** A server for one message: it keeps nothing. */
+export function createServer(context: RequestContext): Server {
+  const { publicUrl, prepared } = context;
+  const server = new Server(
+    {
+      name: 'almanac',
+      title: 'Almanac',
+      version: VERSION,
+      websiteUrl: publicUrl,
+    },
+    {
+      capabilities: CAPABILITIES,
+      instructions: INSTRUCTIONS,
+      cacheHints: {
+        'tools/list': LISTED,
+        'prompts/list': LISTED,
+        'resources/list': LISTED,
+        'resources/templates/list': LISTED,
+        'server/discover': LISTED,
+      },
+    },
+  );
+  server.setRequestHandler('tools/list', () => prepared('tools', TOOL_LIST));
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const tool = TOOLS.find(({ name }) => name === params.name);
+    if (tool === undefined)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `There is no tool “${params.name.slice(0, 80)}”; there are ${TOOLS.map(({ name }) => name).join(', ')}.`,
+      );
+    const result = await callTool(tool, params.arguments ?? {}, context);
+    return server.projectCallToolResult(result, tool.outputSchema);
+  });
+  server.setRequestHandler('resources/list', async () => prepared('resources', await listResources(context)));
+  server.setRequestHandler('resources/templates/list', () =>
+    prepared('resourceTemplates', RESOURCE_TEMPLATES),
+  );
+  server.setRequestHandler('resources/read', ({ params }) => readResource(params.uri, context));
+  server.setRequestHandler('prompts/list', () => prepared('prompts', PROMPT_LIST));
+  server.setRequestHandler('prompts/get', ({ params }) => getPrompt(params.name, params.arguments));
+  server.setRequestHandler('completion/complete', ({ params }) => complete(params.argument, context));
+  return server;
 }

@@ -1,9 +1,13 @@
-/** A call of an operation as this adapter makes it, and what becomes of its result. */
+/**
+ * Calls of operations: carried out by `execute` for a message, or planned on behalf of a tool, whose answer is made of theirs.
+ * Parameters are given as values, which the operation's own schema checks.
+ */
 import { type ApiError, ERRORS } from '../core/errors.ts';
 import type { Call, Executor, QuotaStatus, Result } from '../core/execute.ts';
-import type { Content, Operation } from '../operations/operation.ts';
-import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';
+import type { Content, Operation, Planned } from '../operations/operation.ts';
+import { checkValues, type ParameterReading } from '../operations/parameters/parameter-reader.ts';
 import type { ValidationDetail } from '../operations/parameters/validation.ts';
+import type { Edition } from '../snapshot/editions/edition.ts';
 import type { Snapshot } from '../snapshot/editions/snapshot.ts';
 
 /** One message, which may make several calls. */
@@ -95,15 +99,68 @@ function outcomeOf<Made>(result: Result<Made>): Outcome<Made> {
   return { error: { code: 'invalid_arguments', message: detailText(result.detail) }, quota };
 }
 
-/** A JSON document. */
-export async function textOf(content: Content, { routes }: Snapshot): Promise<string> {
-  if (content.kind === 'document') return content.json.toString();
-  if (content.kind === 'file') return (await routes.bytes(content.path, 'identity')).toString();
-  throw new Error(`a ${content.kind} is no answer of a tool`);
-}
-
 const detailText = (detail: readonly ValidationDetail[]): string =>
   detail.map(({ loc, msg }) => `${loc.slice(1).join('.') || 'arguments'}: ${msg}`).join('; ');
 
 export const errorText = (error: CallError): string =>
   error.message ?? (error.code === 'invalid_arguments' ? '' : ERRORS[error.code].message);
+
+/** Parameters as values, or as the texts that stand for them in a URL. */
+type Given<Query> = { readonly [Name in keyof Query]?: Query[Name] | string | readonly string[] };
+
+/** A call that a tool makes for its own answer. */
+export interface InnerCall<Query> {
+  operation: Operation<Query>;
+  path?: Readonly<Record<string, string>>;
+  query?: Given<Query>;
+}
+
+/** What a tool is asked of, and where callers reach the service. */
+export interface Asking {
+  edition: Edition;
+  publicUrl: string;
+}
+
+/** Its plan decides price and refusals. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function planInner<Query>(
+  { edition: snapshot, publicUrl }: Asking,
+  { operation, path = {}, query = {} }: InnerCall<Query>,
+): Promise<Planned> {
+  const checked = checkValues(operation.query, query);
+  if (!checked.ok) return { kind: 'invalid', detail: checked.detail };
+  return operation.plan({ snapshot, path, query: checked.values, publicUrl });
+}
+
+/** Calls that carry no `max_credits`. @param given values by name, each as its text or as itself */
+export function readValues(
+  { query }: Operation,
+  given: Readonly<Record<string, unknown>>,
+): ParameterReading<unknown> {
+  const checked = checkValues(query, given);
+  return checked.ok ? { ...checked, controls: {}, ignored: [] } : checked;
+}
+
+/** The path under which the same can be asked for over HTTP. */
+export function pathOf<Query>({ operation, path, query = {} }: InnerCall<Query>): string {
+  const resource = operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(path?.[name] ?? ''),
+  );
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map((pair) => pair.map((part) => encodeURIComponent(String(part))).join('='));
+  return `/v1${resource}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+}
+
+/** A JSON document. The call is one that is answered by such, not by a stored file. */
+export async function documentOf<Body>(content: Content | Promise<Content>): Promise<Body> {
+  const made = await content;
+  if (made.kind !== 'document') throw new Error(`a document was expected, not a ${made.kind}`);
+  return JSON.parse(made.json.toString());
+}
+
+/** A JSON document, or a file that is one. */
+export async function textOf(content: Content, { routes }: Snapshot): Promise<string> {
+  if (content.kind === 'document') return content.json.toString();
+  if (content.kind === 'file') return (await routes.bytes(content.path, 'identity')).toString();
+  throw new Error(`a ${content.kind} is no answer of a tool`);
+}

@@ -1,10 +1,15 @@
 /**
- * The Model Context Protocol over streamable HTTP at `/mcp`, without sessions: each message is answered by a server of its
- * own, also in a batch, so that no message cancels another or takes its id. Whatever is not answered in time is refused and
- * not charged. A page that a browser loaded from elsewhere cannot reach it: Host and Origin have to be names of this service.
+ * The Model Context Protocol over streamable HTTP at `/mcp`.
+ *
+ * A tool costs what the operations that it asks cost: each call passes `execute`, and stands in usage and ledger by its tool.
+ * There are no sessions: each message is answered by a server of its own, also in a batch, so that no message cancels another
+ * or takes its id. Every message counts in the window of its key, or of its address. What is not answered in time is refused
+ * and not charged. Bodies, nesting, batches, open connections and the length of an answer are bounded.
+ * A page that a browser loaded from elsewhere cannot reach it: Host and Origin have to be names of this service.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   createMcpHandler,
   localhostAllowedHostnames,
@@ -16,19 +21,21 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import type { ApiError } from '../core/errors.ts';
 import { type Executor, UNAVAILABLE } from '../core/execute.ts';
-import { AddressConnections } from './address-connections.ts';
-import type { Called, RequestContext } from './mcp-call.ts';
+import { addressUnit } from '../metering/metering.ts';
+import type { Called, RequestContext } from './calls.ts';
 import {
   type Answer,
   BATCH_REVISION,
   countMessage,
+  createServer,
   invalidRequest,
   isCalling,
   JSON_TYPE,
   readMessages,
   refusal,
-} from './message-limits.ts';
-import { createServer } from './server.ts';
+} from './messages.ts';
+
+export { MODEL_INSTRUCTIONS } from './messages.ts';
 
 export const MCP_PATH = '/mcp';
 
@@ -224,3 +231,32 @@ const answerOf = async (response: Response): Promise<Answer> => ({
   headers: Object.fromEntries(response.headers),
   text: await response.text(),
 });
+
+/**
+ * Bounds the open connections of an address: those on which it has asked. Behind a proxy, whose connections many share, an
+ * answer counts until it is sent.
+ */
+class AddressConnections {
+  readonly #max: number;
+  readonly #open = new Map<string, Set<Socket | ServerResponse>>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Counts the connection of a request from its first to the end of the connection. @returns false where it is one too many */
+  admit(address: string, response: ServerResponse): boolean {
+    const { socket } = response.req;
+    const connection = socket.remoteAddress === address ? socket : response;
+    const unit = addressUnit(address);
+    const open = this.#open.get(unit) ?? new Set();
+    if (connection.destroyed || open.has(connection)) return true;
+    if (open.size >= this.#max) return false;
+    this.#open.set(unit, open.add(connection));
+    connection.once('close', () => {
+      open.delete(connection);
+      if (open.size === 0) this.#open.delete(unit);
+    });
+    return true;
+  }
+}
