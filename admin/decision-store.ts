@@ -1,6 +1,6 @@
 /**
  * Stores what operators decide about providers and about licences of single series; see
- * `data/schema/operator-decisions.ts`. A decision is replaced only if it is still the one that its maker saw.
+ * `data/schema/operator-changes.ts`. A decision is replaced only if it is still the one that its maker saw.
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
@@ -9,7 +9,7 @@ import {
   licenceDecision,
   type ProviderDecision,
   providerDecision,
-} from '../data/schema/operator-decisions.ts';
+} from '../data/schema/operator-changes.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';
 

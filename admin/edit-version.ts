@@ -3,7 +3,7 @@
  * stale form tells which fields its operator changed and which ones somebody else has changed meanwhile.
  */
 import { createHash } from 'node:crypto';
-import { EDITABLE, type EditableFacts, type EditableField } from '../data/schema/overrides.ts';
+import { EDITABLE, type EditableFacts, type EditableField } from '../data/schema/operator-changes.ts';
 
 const DIGEST_LENGTH = 8;
 const SEPARATOR = '-';

@@ -6,7 +6,7 @@
  * the override. A form that was opened before somebody else's change is refused; see `edit-version.ts`.
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { type ExcludedIndicator, excludedIndicators } from '../data/schema/excluded-indicator.ts';
+import { type ExcludedIndicator, excludedIndicators } from '../data/schema/jobs.ts';
 import {
   applyOverride,
   EDITABLE,
@@ -15,7 +15,7 @@ import {
   hasEdits,
   type IndicatorOverride,
   type StoredOverride,
-} from '../data/schema/overrides.ts';
+} from '../data/schema/operator-changes.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';

@@ -1,11 +1,11 @@
 /**
  * Series that the last build withheld for their licence, and those about whose licence operators decided. A decision
- * publishes a series under a licence, or confirms that it is withheld; see `data/schema/operator-decisions.ts`.
+ * publishes a series under a licence, or confirms that it is withheld; see `data/schema/operator-changes.ts`.
  */
 
 import type { ProviderDefinition } from '../data/schema/curated.ts';
-import type { ExcludedIndicator } from '../data/schema/excluded-indicator.ts';
-import type { LicenceDecision } from '../data/schema/operator-decisions.ts';
+import type { ExcludedIndicator } from '../data/schema/jobs.ts';
+import type { LicenceDecision } from '../data/schema/operator-changes.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { DecisionStore } from './decision-store.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';

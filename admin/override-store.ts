@@ -10,7 +10,7 @@ import {
   editableFacts,
   type StoredOverride,
   storedOverride,
-} from '../data/schema/overrides.ts';
+} from '../data/schema/operator-changes.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 
 const OVERRIDE = readScript(import.meta.url, 'lua/replace-entry.lua', 1);

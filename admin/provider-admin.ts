@@ -2,7 +2,7 @@
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../data/schema/jobs.ts';
-import type { ProviderDecision } from '../data/schema/operator-decisions.ts';
+import type { ProviderDecision } from '../data/schema/operator-changes.ts';
 import type { DecisionStore } from './decision-store.ts';
 import { type FreshnessState, providerRunsOf } from './provider-freshness.ts';
 import type { ServedSnapshot } from './snapshots.ts';

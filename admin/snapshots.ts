@@ -2,7 +2,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { servedChain } from '../data/schema/editions.ts';
-import type { EditableFacts } from '../data/schema/overrides.ts';
+import type { EditableFacts } from '../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../data/schema/records.ts';
 import {
   CURRENT_POINTER,

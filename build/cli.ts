@@ -13,7 +13,7 @@ import { NothingToPublish } from './editions/build-snapshot.ts';
 import { withDecisions } from './editions/plan/with-decisions.ts';
 import { SnapshotError } from './editions/verify.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
-import { CommandError } from './runtime/command-error.ts';
+import { CommandError } from './runtime/errors.ts';
 import { combineObservers, loggedProgress, type Terminal, terminalProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';

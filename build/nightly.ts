@@ -21,7 +21,7 @@ import { scrub } from './editions/scrub.ts';
 import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
-import { describeError } from './runtime/machine-fault.ts';
+import { describeError } from './runtime/errors.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -11,7 +11,7 @@ import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { qualityLine } from './quality/report.ts';
-import { CommandError } from './runtime/command-error.ts';
+import { CommandError } from './runtime/errors.ts';
 import { SNAPSHOT_STEPS } from './snapshot-steps.ts';
 import { type RunStep, type Step, type StepResult, UsageError } from './step.ts';
 

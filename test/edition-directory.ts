@@ -3,16 +3,14 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { editionLeaf } from '../data/proofs/leaves.ts';
-import { MerkleTree } from '../data/proofs/merkle-tree.ts';
+import { editionLeaf, MerkleTree } from '../data/proofs/merkle-tree.ts';
 import {
   generateSigningKey,
   parseSigningKey,
   type SigningKey,
   signCheckpoint,
 } from '../data/proofs/signing-key.ts';
-import { signWithheld } from '../data/proofs/withheld-note.ts';
-import { WITHHELD, type WithheldRecord } from '../data/runtime/withheld.ts';
+import { signWithheld, WITHHELD, type WithheldRecord } from '../data/runtime/withheld.ts';
 import {
   CURRENT_POINTER,
   type FileList,

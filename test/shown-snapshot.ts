@@ -2,7 +2,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Published, SnapshotStorage } from '../build/editions/snapshot-storage.ts';
-import { unpackJson } from '../data/runtime/kept-json.ts';
+import { unpackJson } from '../data/runtime/durable-files.ts';
 import {
   type CatalogueIndex,
   COUNTRIES,

@@ -1,7 +1,7 @@
 /** The form of an indicator's page: its fields, their validation, and their words for what is stored. */
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import type { EditableFacts, EditableField } from '../../data/schema/overrides.ts';
+import type { EditableFacts, EditableField } from '../../data/schema/operator-changes.ts';
 import { textField } from '../../gateway/web/forms.ts';
 import { type SentFacts, versionOf } from '../edit-version.ts';
 

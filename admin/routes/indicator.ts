@@ -1,6 +1,6 @@
 /** One indicator: its values, its history, and edits with a preview. Every change queues a rebuild. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/overrides.ts';
+import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry, AuditFacts } from '../../gateway/commerce/history/history.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
+import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/jobs.ts';
 import {
   type Cell,
   createPager,

@@ -1,7 +1,7 @@
 /** The queue of series that are withheld for their licence, and the page that decides about one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-decisions.ts';
+import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import {

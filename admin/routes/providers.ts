@@ -1,7 +1,7 @@
 /** Lists providers and shows one: freshness, licence, runs, and whether it is switched on. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ProviderDecision } from '../../data/schema/operator-decisions.ts';
+import type { ProviderDecision } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,

@@ -1,12 +1,8 @@
 /** The quality report: what the last build doubts, what was decided, and how a finding is decided. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import {
-  QUALITY_KINDS,
-  type QualityFinding,
-  qualityDecisionWord,
-  qualitySeverity,
-} from '../../data/schema/quality.ts';
+import { type QualityFinding, qualityDecisionWord } from '../../data/schema/quality.ts';
+import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
 import {
   type Cell,
   createPager,

@@ -1,8 +1,7 @@
 /** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
 import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
-import type { ColumnAppender } from '../runtime/column-appender.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+import type { ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
 
 export type StreamEntry = [id: string, fields: string[]];
 

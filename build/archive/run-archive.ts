@@ -8,8 +8,8 @@
 import { mkdir } from 'node:fs/promises';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { ArchiveStorage } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import type { ArchiveContext, ArchiveDependencies } from './context.ts';

@@ -6,13 +6,12 @@
  */
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncDirectory, syncFiles, writeFlushed } from '../../data/runtime/durable-files.ts';
+import { hashFile, syncDirectory, syncFiles, writeFlushed } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { ArchiveStorage } from '../archive/archive-storage.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { BACKUP_FORMAT, BACKUP_MANIFEST, type BackupManifest, manifestText, REDIS_FILE } from './format.ts';
 import { dumpRedis } from './redis-dump.ts';
 import { assertSeparate, Copier, copyConsistently, type Tree, type TreeSettings, treesOf } from './trees.ts';

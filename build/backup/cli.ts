@@ -8,7 +8,7 @@ import { LockHeldError, LockLostError } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
 import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
 import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { type OpenRedis, openRedis } from '../runtime/redis-connection.ts';
 import { createBackup } from './backup.ts';
 import { assertServiceStopped } from './redis-dump.ts';

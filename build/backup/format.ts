@@ -11,9 +11,9 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { hashFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { CommandError } from '../runtime/errors.ts';
 
 export const BACKUP_FORMAT = 2;
 export const BACKUP_MANIFEST = 'manifest.json';

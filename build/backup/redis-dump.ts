@@ -14,7 +14,7 @@ import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { withRetry } from '../archive/redis-access.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
 const INDEXES: readonly string[] = [

@@ -7,13 +7,12 @@
  */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
+import { hashFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import { SIGNED_HEAD } from '../editions/log-signer.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
 import { keepsOwnHead } from './signed-head.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG, publicationLog } from '../../data/schema/snapshot.ts';
 import { contradiction, readSignedHead } from '../editions/log-signer.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 
 /**
  * Compares the head that this machine signed last with a backup.

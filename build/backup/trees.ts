@@ -10,7 +10,7 @@ import { copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 
 export type TreeSettings = Pick<
   Settings,

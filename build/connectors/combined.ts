@@ -12,7 +12,7 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
-import { citedSource, sourceFields } from './named-sources.ts';
+import { citedSource, sourceFields } from './plain-text.ts';
 import { topicTags, unitFromName } from './world-bank-api.ts';
 
 const catalogueTable = z.strictObject({

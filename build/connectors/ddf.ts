@@ -13,13 +13,12 @@ import {
   type Connector,
   type ConnectorContext,
   type RawObservation,
+  readParts,
   type SourceItem,
   textList,
 } from './connector.ts';
 import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
-import { listedSources, sourceFields } from './named-sources.ts';
-import { plainText } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { listedSources, plainText, sourceFields } from './plain-text.ts';
 
 /** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);

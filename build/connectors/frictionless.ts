@@ -11,7 +11,13 @@
 import { z } from 'zod';
 import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
-import { type Connector, type ConnectorContext, regexSource, type SourceItem } from './connector.ts';
+import {
+  type Connector,
+  type ConnectorContext,
+  readParts,
+  regexSource,
+  type SourceItem,
+} from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
 import {
   createNumberNormalizer,
@@ -28,9 +34,7 @@ import {
   parsePackage,
   resourcePaths,
 } from './frictionless-package.ts';
-import { sourceFields } from './named-sources.ts';
-import { codeToSlug, plainText, toSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { codeToSlug, plainText, sourceFields, toSlug } from './plain-text.ts';
 import {
   columnPartners,
   findPlaceColumns,

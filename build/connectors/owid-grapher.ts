@@ -13,13 +13,12 @@ import {
   type Connector,
   type ConnectorContext,
   laterEdition,
+  readParts,
   regexSource,
   type SourceItem,
 } from './connector.ts';
 import { type CsvTable, openCsv } from './csv.ts';
-import { listedSources, sourceFields } from './named-sources.ts';
-import { plainText, toSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { listedSources, plainText, sourceFields, toSlug } from './plain-text.ts';
 import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './table-columns.ts';
 import { emptyCells, readWideTable, toSourceItems } from './table-reader.ts';
 

@@ -8,11 +8,15 @@
  * series are gathered over all files, because services order by country.
  */
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import type { Connector, ConnectorContext, RawObservation, SourceItem } from './connector.ts';
+import {
+  type Connector,
+  type ConnectorContext,
+  type RawObservation,
+  readParts,
+  type SourceItem,
+} from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
-import { citedSource, sourceFields } from './named-sources.ts';
-import { plainText, toSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { citedSource, plainText, sourceFields, toSlug } from './plain-text.ts';
 import {
   type SdmxFile,
   SdmxReader,

@@ -14,7 +14,7 @@
  * Source: the SDMX-CSV field guides for 1.0 and 2.0 (github.com/sdmx-twg/sdmx-csv).
  */
 import { z } from 'zod';
-import { splitStatus } from '../../data/schema/observation-status.ts';
+import { splitStatus } from '../../data/schema/records.ts';
 import { type RawObservation, regexSource, textList } from './connector.ts';
 import { CsvError, detectDelimiter } from './csv.ts';
 import { codeToSlug, toSlug } from './plain-text.ts';

@@ -14,13 +14,13 @@ import {
   type ConnectorContext,
   laterEdition,
   type RawObservation,
+  readParts,
   type SourceItem,
   textList,
 } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
 import { getText, ResponseError } from './json-body.ts';
 import { codeToSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
 import { SeriesSpool } from './series-spool.ts';
 import {
   COUNTRY,

@@ -17,12 +17,11 @@ import {
   type ConnectorContext,
   laterEdition,
   type RawObservation,
+  readParts,
   type SourceItem,
 } from './connector.ts';
 import { getText, isObject, ResponseError, readJson } from './json-body.ts';
-import { citedSource, sourceFields } from './named-sources.ts';
-import { codeToSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 
 const worldBankApiSettings = z.strictObject({
   /** Codes as the World Bank writes them. Default: every indicator of the database. */

@@ -19,12 +19,11 @@ import {
   type ConnectorContext,
   laterEdition,
   type RawObservation,
+  readParts,
   type SourceItem,
 } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
-import { citedSource, sourceFields } from './named-sources.ts';
-import { codeToSlug } from './plain-text.ts';
-import { readParts } from './provider-parts.ts';
+import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 import { SeriesSpool } from './series-spool.ts';
 import { emptyCells } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';

@@ -17,8 +17,8 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { PastLake, type PastNight } from '../lake/past-lake.ts';
 import { LostRunError } from '../lake/rebuild-run.ts';
-import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';
 import { storeChanges } from './compare/edition-changes.ts';
 import { LogSigner } from './log-signer.ts';

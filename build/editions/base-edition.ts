@@ -2,14 +2,13 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { unpackJson } from '../../data/runtime/kept-json.ts';
+import { hashFile, unpackJson } from '../../data/runtime/durable-files.ts';
 import {
   type FileList,
   type FileRef,
   type IndexedIndicator,
   providerCatalogue,
 } from '../../data/schema/snapshot.ts';
-import { hashFile } from '../runtime/hash-file.ts';
 import type { Published, SnapshotStorage } from './snapshot-storage.ts';
 
 const BEFORE = '.before';

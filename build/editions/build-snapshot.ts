@@ -10,8 +10,7 @@ import type { Replacement } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
-import { NO_DECISIONS, type OperatorDecisions } from '../../data/schema/operator-decisions.ts';
-import type { Overrides } from '../../data/schema/overrides.ts';
+import { NO_DECISIONS, type OperatorDecisions, type Overrides } from '../../data/schema/operator-changes.ts';
 import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import {
@@ -25,7 +24,7 @@ import { yearOf } from '../lake/projection-rule.ts';
 import { operatorReportOf } from '../quality/report.ts';
 import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { describeError } from '../runtime/machine-fault.ts';
+import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { type BaseEdition, showBase } from './base-edition.ts';
 import { BuildSteps } from './build-steps.ts';

@@ -8,8 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editionLeaf } from '../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../data/proofs/merkle-tree.ts';
+import { editionLeaf, MerkleTree } from '../../data/proofs/merkle-tree.ts';
 import {
   generateSigningKey,
   parseSigningKey,
@@ -17,14 +16,13 @@ import {
   signCheckpoint,
 } from '../../data/proofs/signing-key.ts';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
-import { signWithheld } from '../../data/proofs/withheld-note.ts';
 import { replaceFile, syncDirectory, writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { signingTime, type WithheldRecord } from '../../data/runtime/withheld.ts';
+import { signingTime, signWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/schema/proofs.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 
 export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &

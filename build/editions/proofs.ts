@@ -5,16 +5,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
-import { descriptorOf, editionTreeOf } from '../../data/proofs/edition-tree.ts';
 import {
   type Descriptor,
   descriptorLeaf,
+  descriptorOf,
+  editionTreeOf,
+  LeafHashes,
   observationLeaf,
   type SourceLeaf,
-} from '../../data/proofs/leaves.ts';
-import { LeafHashes } from '../../data/proofs/merkle-tree.ts';
+} from '../../data/proofs/merkle-tree.ts';
 import { leafHash, rootOf } from '../../data/proofs/verify-receipt.ts';
-import { unpackJson } from '../../data/runtime/kept-json.ts';
+import { unpackJson } from '../../data/runtime/durable-files.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import {
   type ProviderProofs,

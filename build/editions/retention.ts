@@ -9,8 +9,7 @@ import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { isWithheld } from '../../data/runtime/withheld.ts';
 import { editionChanges, type FileRef, OBJECTS } from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { describeError } from '../runtime/machine-fault.ts';
+import { CommandError, describeError } from '../runtime/errors.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 
 export interface Garbage {

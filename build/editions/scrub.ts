@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hashFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import { contradictedEntry, type ManifestFacts } from '../../data/schema/editions.ts';
 import { manifestPath, manifest as manifestSchema, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import { hashFile } from '../runtime/hash-file.ts';
 import { neededObjects } from './retention.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 

@@ -8,9 +8,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncDirectory } from '../../data/runtime/durable-files.ts';
+import { hashFile, replaceFile, syncDirectory, unpackJson } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
-import { unpackJson } from '../../data/runtime/kept-json.ts';
 import {
   readWithheld,
   WITHHELD,
@@ -38,8 +37,7 @@ import {
   SNAPSHOT_FORMAT,
   SNAPSHOT_ID,
 } from '../../data/schema/snapshot.ts';
-import { CommandError } from '../runtime/command-error.ts';
-import { hashFile } from '../runtime/hash-file.ts';
+import { CommandError } from '../runtime/errors.ts';
 
 const BUILDING = '.building-';
 /** Names of files for a verification. */

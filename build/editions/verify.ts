@@ -7,17 +7,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
+import { hashFile, unpackJson } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
-import { unpackJson } from '../../data/runtime/kept-json.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { type FileList, observationsFile } from '../../data/schema/snapshot.ts';
 import { yearOf } from '../lake/projection-rule.ts';
-import { CommandError } from '../runtime/command-error.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
-import { hashFile } from '../runtime/hash-file.ts';
-import type { PlannedIndicator, SnapshotPlan } from './plan/plan-snapshot.ts';
-import { planSnapshot } from './plan/plan-snapshot.ts';
+import { CommandError } from '../runtime/errors.ts';
+import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';
 import { scrub } from './scrub.ts';
 import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
 import {
@@ -28,8 +26,7 @@ import {
   prepareTables,
   readLakeBatch,
 } from './tables/materialise.ts';
-import type { IndicatorCoverage } from './tables/summary-tables.ts';
-import { loadCountrySeries, readCoverage } from './tables/summary-tables.ts';
+import { type IndicatorCoverage, loadCountrySeries, readCoverage } from './tables/summary-tables.ts';
 
 const PUBLISHED_BATCH = readSql(import.meta.url, 'sql/published-batch.sql');
 const VERIFY_BATCH = readSql(import.meta.url, 'sql/verify-batch.sql');

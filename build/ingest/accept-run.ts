@@ -6,7 +6,7 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type LakeRun, OBSERVATIONS, ProviderLake, REVISIONS, RUN_DATA } from '../lake/lake.ts';
 import { changedSeries, writeRevisions } from '../lake/revisions.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 
 /**

@@ -23,7 +23,7 @@ import { LakeWriter } from '../lake/lake-writer.ts';
 import { yearOf } from '../lake/projection-rule.ts';
 import { newestYearOf } from '../lake/series-facts.ts';
 import { knownSources } from '../lake/sources.ts';
-import { describeError } from '../runtime/machine-fault.ts';
+import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import {
   openUpstream,

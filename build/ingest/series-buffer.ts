@@ -6,7 +6,7 @@
  * is counted as rejected. The buffer is reused for the next series.
  */
 import type { RejectReason } from '../../data/schema/lake.ts';
-import { describeStatus, isForecastStatus } from '../../data/schema/observation-status.ts';
+import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
 import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/series-facts.ts';
 import { BAD, readFigure, readYear } from './parse-numbers.ts';

@@ -1,7 +1,7 @@
 /** Finds settings of a definition and rows about its series that fit no series: misspelt slugs, rules that match nothing. */
 import { closest } from 'fastest-levenshtein';
 import type { Curated } from '../../data/curated/curated.ts';
-import { ruleMatcher } from '../../data/curated/overlay.ts';
+import { ruleMatcher } from '../../data/curated/providers.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 

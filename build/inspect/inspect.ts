@@ -7,7 +7,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { providerDefinition } from '../../data/schema/curated.ts';
 import { codeToSlug } from '../connectors/plain-text.ts';
 import { findLostPlaces } from '../ingest/lost-places.ts';
-import { CommandError } from '../runtime/command-error.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
 import { type Draft, draftDefinition, findings } from './draft-definition.ts';

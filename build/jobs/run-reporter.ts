@@ -6,8 +6,13 @@
  * a worker starts, adds what was missed while Redis was away.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import { type BuildRun, LOG_LINES_KEPT, RUNS_KEPT, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
+import {
+  type BuildRun,
+  type ExcludedIndicator,
+  LOG_LINES_KEPT,
+  RUNS_KEPT,
+  SNAPSHOT_SUBJECT,
+} from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { OperatorReport } from '../../data/schema/quality.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';

@@ -5,8 +5,7 @@
 
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
-import type { ColumnAppender } from '../runtime/column-appender.ts';
-import { DuckSession } from '../runtime/duckdb.ts';
+import { type ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
 import type { SeriesColumns } from './series-facts.ts';
 
 const RUN_TABLES = readSql(import.meta.url, 'sql/run-tables.sql');

@@ -1,12 +1,8 @@
 /** What a quality check gets and gives. One file per family of kinds under `checks/`, one line in `registry.ts`. */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
-import type {
-  FoundDoubt,
-  QualityFinding,
-  QualityKindName,
-  SeriesStatistics,
-} from '../../data/schema/quality.ts';
+import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../data/schema/quality.ts';
+import type { QualityKindName } from '../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { ConceptLink } from '../../data/schema/snapshot.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';

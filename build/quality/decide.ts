@@ -6,12 +6,11 @@ import { createHash } from 'node:crypto';
 import {
   type FoundDoubt,
   foundDoubt,
-  QUALITY_KINDS,
   type QualityCounts,
   type QualityDecision,
   type QualityFinding,
-  qualitySeverity,
 } from '../../data/schema/quality.ts';
+import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
 
 type Identity = Pick<FoundDoubt, 'kind' | 'provider' | 'indicator' | 'other'>;
 

@@ -9,16 +9,15 @@ import type { Curated } from '../../data/curated/curated.ts';
 import {
   type FoundDoubt,
   foundDoubt,
-  LASTING_KINDS,
   type OperatorReport,
   type PublicFinding,
   publicFinding,
   type QualityCounts,
   type QualityDecision,
   type QualityFinding,
-  type QualityKindName,
   type SeriesStatistics,
 } from '../../data/schema/quality.ts';
+import { LASTING_KINDS, type QualityKindName } from '../../data/schema/quality-kinds.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
 import { type BaseEdition, baseCatalogue } from '../editions/base-edition.ts';

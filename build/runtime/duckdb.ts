@@ -6,13 +6,14 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import {
+  type DuckDBAppender,
   type DuckDBConnection,
+  DuckDBDataChunk,
   DuckDBInstance,
   type DuckDBType,
   type DuckDBValue,
   type Json,
 } from '@duckdb/node-api';
-import { type AppendColumn, ColumnAppender } from './column-appender.ts';
 
 export type SqlParameters = Record<string, DuckDBValue>;
 export type SqlRow = Record<string, Json>;
@@ -97,5 +98,43 @@ export class DuckSession {
     this.#connection.closeSync();
     this.#instance.closeSync();
     await rm(this.#scratch, { recursive: true, force: true });
+  }
+}
+
+const CHUNK_ROWS = 2048;
+
+/** Any array whose items DuckDB takes as they are. */
+export type AppendColumn = ArrayLike<DuckDBValue>;
+
+/**
+ * Fills a table from columns of plain numbers, without row objects; measured at five million rows a second with eight
+ * columns. Missing numbers travel as NaN, because a validity bit costs more than the figure; the statement that reads the
+ * table turns them into NULL.
+ */
+export class ColumnAppender {
+  readonly #appender: DuckDBAppender;
+  readonly #types: readonly DuckDBType[];
+
+  constructor(appender: DuckDBAppender, types: readonly DuckDBType[]) {
+    this.#appender = appender;
+    this.#types = types;
+  }
+
+  /** Appends `rows` rows: the first so many items of each column. */
+  append(columns: readonly AppendColumn[], rows: number): void {
+    for (let from = 0; from < rows; from += CHUNK_ROWS) {
+      const size = Math.min(CHUNK_ROWS, rows - from);
+      const chunk = DuckDBDataChunk.create(this.#types, size);
+      columns.forEach((column, index) => {
+        const vector = chunk.getColumnVector(index);
+        for (let row = 0; row < size; row += 1) vector.setItem(row, column[from + row] ?? null);
+        vector.flush();
+      });
+      this.#appender.appendDataChunk(chunk);
+    }
+  }
+
+  close(): void {
+    this.#appender.closeSync();
   }
 }

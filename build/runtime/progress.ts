@@ -4,8 +4,7 @@
 
 import type { WriteStream } from 'node:tty';
 import type { Logger } from 'pino';
-import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
-import type { BuildRun, RunProgress } from '../../data/schema/jobs.ts';
+import type { BuildRun, ExcludedIndicator, RunProgress } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { OperatorReport } from '../../data/schema/quality.ts';
 

@@ -8,13 +8,15 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
-import { readStoredDecisions } from '../../data/runtime/operator-decisions.ts';
-import { parseOverrides } from '../../data/runtime/overrides.ts';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { connectRedis, type RedisClient, type RedisRole, whenReady } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { type OperatorDecisions, parseDecisions } from '../../data/schema/operator-decisions.ts';
-import type { Overrides } from '../../data/schema/overrides.ts';
+import {
+  type OperatorDecisions,
+  type Overrides,
+  parseDecisions,
+  parseOverrides,
+} from '../../data/schema/operator-changes.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 
 const CONNECT_WITHIN_MS = 3_000;
@@ -79,7 +81,10 @@ export function loadDecisions(
   log: Logger,
 ): Promise<OperatorDecisions> {
   return loadOrLastSeen(redis, join(LAKE_DIR, 'decisions.json'), log, {
-    read: readStoredDecisions,
+    read: async (open) => ({
+      providers: await open.hgetall(redisKeys.providerDecisions),
+      licences: await open.hgetall(redisKeys.licenceDecisions),
+    }),
     none: { providers: {}, licences: {} },
     parse: parseDecisions,
   });

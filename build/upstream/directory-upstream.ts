@@ -5,8 +5,15 @@
  */
 import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { type HashedFile, HashLog, type StoredFile } from './hash-log.ts';
-import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
+import {
+  type FetchedFile,
+  FetchLog,
+  type HashedFile,
+  HashLog,
+  type StoredFile,
+  type TrackedUpstream,
+  UpstreamError,
+} from './upstream.ts';
 
 /** @throws {UpstreamError} for a reference that is no relative path. */
 function decodeReference(reference: string): string {

@@ -9,12 +9,70 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { type Dispatcher, request } from 'undici';
-import { machineFault } from '../runtime/machine-fault.ts';
+import { PrivateAddressError } from '../../data/runtime/public-addresses.ts';
+import { machineFault } from '../runtime/errors.ts';
 import { refusePrivateHost } from './address-guard.ts';
-import { isTransientStatus, type RetryOptions, retryDelayMs, TransientError } from './retry.ts';
 import { UpstreamError } from './upstream.ts';
+
+/**
+ * When to retry and how long to wait before: exponential backoff with full jitter, or Retry-After where that is longer.
+ */
+export interface RetryOptions {
+  attempts: number;
+  /** Upper bound of the first delay; it doubles with each attempt. */
+  baseDelayMs: number;
+  maxDelayMs: number;
+  /** A longer Retry-After ends the attempts. */
+  maxRetryAfterMs: number;
+  now: () => number;
+  /** 0 ≤ random < 1. */
+  random: () => number;
+  sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export const RETRY_DEFAULTS: RetryOptions = {
+  attempts: 5,
+  baseDelayMs: 500,
+  maxDelayMs: 30_000,
+  maxRetryAfterMs: 120_000,
+  now: Date.now,
+  random: Math.random,
+  sleep: (ms, signal) => wait(ms, undefined, { signal }),
+};
+
+/** A failure that a retry may resolve. */
+class TransientError extends Error {
+  override name = 'TransientError';
+  readonly retryAfter: string | null;
+  readonly status: number | null;
+  constructor(message: string, status: number | null, retryAfter: string | null, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** Parses Retry-After (seconds or a date) into milliseconds from now; null when absent or malformed. */
+function retryAfterMs(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isFinite(date) ? Math.max(0, date - now) : null;
+}
+
+/** The delay after a failed attempt (counted from 0); null when no further attempt is made. */
+function retryDelayMs(failure: TransientError, attempt: number, options: RetryOptions): number | null {
+  if (attempt + 1 >= options.attempts) return null;
+  const requested = retryAfterMs(failure.retryAfter, options.now()) ?? 0;
+  if (requested > options.maxRetryAfterMs) return null;
+  const ceiling = Math.min(options.maxDelayMs, options.baseDelayMs * 2 ** attempt);
+  return Math.max(requested, Math.round(options.random() * ceiling));
+}
 
 interface Validators {
   etag: string | null;
@@ -85,13 +143,12 @@ function toTransientError(error: unknown): TransientError | null {
   if (error instanceof TransientError) return error;
   if (error instanceof UpstreamError || !(error instanceof Error)) return null;
   if (machineFault(error) !== null) return null;
-  if (error.cause instanceof UpstreamError) return null;
+  if ([error, error.cause].some((one) => one instanceof PrivateAddressError)) return null;
   return new TransientError(error.message, null, null, { cause: error });
 }
 
 function toFinalError(url: URL, error: unknown, attempts: number): unknown {
   if (error instanceof UpstreamError || machineFault(error) !== null) return error;
-  if (error instanceof Error && error.cause instanceof UpstreamError) return error.cause;
   const reason = error instanceof Error ? error.message : String(error);
   const status = error instanceof TransientError ? error.status : null;
   const times = attempts === 1 ? 'once' : `${attempts} times`;

@@ -13,10 +13,22 @@ import { z } from 'zod';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import { guardedConnect } from './address-guard.ts';
-import { type DownloadOptions, download, EXCESS_BYTES_MESSAGE } from './download.ts';
-import { type HashedFile, HashLog, type StoredFile } from './hash-log.ts';
-import { RETRY_DEFAULTS, type RetryOptions } from './retry.ts';
-import { type FetchedFile, FetchLog, type TrackedUpstream, UpstreamError } from './upstream.ts';
+import {
+  type DownloadOptions,
+  download,
+  EXCESS_BYTES_MESSAGE,
+  RETRY_DEFAULTS,
+  type RetryOptions,
+} from './download.ts';
+import {
+  type FetchedFile,
+  FetchLog,
+  type HashedFile,
+  HashLog,
+  type StoredFile,
+  type TrackedUpstream,
+  UpstreamError,
+} from './upstream.ts';
 
 export interface HttpOptions {
   /** Ends in `/`; every reference resolves below it. */

@@ -1,6 +1,12 @@
-/** The interface to a provider's files, and the record of what a run has read, which tells whether anything changed. */
+/**
+ * The interface to a provider's files, and the records of what a run has read: validators, which tell whether anything
+ * changed, and hashes of the very bytes that its connector got.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import type { HashedFile } from './hash-log.ts';
+import { type FileDigest, hashFile } from '../../data/runtime/durable-files.ts';
 
 /**
  * Reads upstream files from the origin or from PROVIDER_MIRROR. A reference is a URL relative to the provider's origin:
@@ -84,4 +90,70 @@ export function newestModification(files: readonly FetchedFile[]): string | null
   const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
   const known = times.filter((time) => Number.isFinite(time));
   return known.length === 0 ? null : new Date(Math.max(...known)).toISOString();
+}
+
+/** A file on disk with upstream's bytes. Times are Unix milliseconds. */
+export interface StoredFile {
+  path: string;
+  /** When the bytes came from upstream; of a mirror directory, when they were read. */
+  fetched_ms: number;
+  /** When upstream last sent these bytes or said that they are unchanged. */
+  confirmed_ms: number;
+}
+
+export interface HashedFile extends FileDigest {
+  /** Relative to the provider's origin or mirror. */
+  reference: string;
+  fetched_ms: number;
+  confirmed_ms: number;
+}
+
+interface LoggedFile {
+  file: StoredFile;
+  digest: FileDigest | null;
+}
+
+const READ_BYTES = 1 << 18;
+
+export class HashLog {
+  readonly #files = new Map<string, LoggedFile>();
+
+  #add(reference: string, file: StoredFile): LoggedFile {
+    const known = this.#files.get(reference);
+    if (known) return known;
+    const logged = { file, digest: null };
+    this.#files.set(reference, logged);
+    return logged;
+  }
+
+  async *stream(reference: string, file: StoredFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    const logged = this.#add(reference, file);
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of createReadStream(file.path, { signal, highWaterMark: READ_BYTES })) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
+    }
+    logged.digest ??= { bytes, sha256: hash.digest('hex') };
+  }
+
+  async text(reference: string, file: StoredFile, signal: AbortSignal): Promise<string> {
+    const logged = this.#add(reference, file);
+    const content = await readFile(file.path, { signal });
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    logged.digest ??= { bytes: content.length, sha256 };
+    return content.toString('utf8');
+  }
+
+  /** All files in order of first reading. One that no connector read to its end is hashed from disk. */
+  async list(): Promise<HashedFile[]> {
+    const hashed: HashedFile[] = [];
+    for (const [reference, logged] of this.#files) {
+      const { path, fetched_ms, confirmed_ms } = logged.file;
+      logged.digest ??= await hashFile(path);
+      hashed.push({ reference, ...logged.digest, fetched_ms, confirmed_ms });
+    }
+    return hashed;
+  }
 }

@@ -7,8 +7,7 @@
  */
 import { type Collector, collector } from '../schema/curated.ts';
 import type { NamedSource } from '../schema/lake.ts';
-import type { Problems } from './problems.ts';
-import { check, readTable } from './table.ts';
+import { check, type Problems, readTable } from './table.ts';
 
 export interface Collectors {
   /** In the order of the file. */

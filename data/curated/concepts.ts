@@ -13,10 +13,8 @@ import {
   conceptSeries,
   type IndicatorOverlay,
 } from '../schema/curated.ts';
-import { NEITHER_BETTER, type OverlayTables } from './overlay.ts';
-import type { Position, Problems } from './problems.ts';
-import type { Providers } from './providers.ts';
-import { asBoolean, asNumber, check, readTable } from './table.ts';
+import { NEITHER_BETTER, type OverlayTables, type Providers } from './providers.ts';
+import { asBoolean, asNumber, check, type Position, type Problems, readTable } from './table.ts';
 
 const CONCEPT_COLUMNS = Object.keys(concept.shape) as (keyof Concept)[];
 const SERIES_COLUMNS = Object.keys(conceptSeries.shape) as (keyof ConceptSeries)[];
@@ -193,3 +191,51 @@ function checkStated(
 }
 
 const shown = (value: unknown): string => (value === null || value === undefined ? 'none' : String(value));
+
+/** The words by which people ask for a concept. */
+export interface ConceptWords {
+  id: string;
+  name: string;
+  /** Its series, the preferred one first. */
+  series: readonly string[];
+  phrases: readonly string[];
+}
+
+/**
+ * What the gateway needs of concepts to find them, unchecked: names, series, and the phrases of `synonyms.csv`.
+ * @param dir the directory of curated data.
+ * @returns in the order of `concepts.csv`
+ */
+export function loadConceptWords(dir: string, problems: Problems): ConceptWords[] {
+  const series = Map.groupBy(
+    readTable(join(dir, 'concept-series.csv'), SERIES_COLUMNS, [], problems),
+    ({ cells }) => cells.concept,
+  );
+  const concepts = readTable(join(dir, 'concepts.csv'), CONCEPT_COLUMNS, [], problems);
+  const phrases = readPhrases(dir, new Set(concepts.map(({ cells }) => cells.id)), problems);
+  return concepts.map(({ cells: { id, name, preferred } }) => ({
+    id: id ?? '',
+    name: name ?? '',
+    series: [
+      ...new Set([preferred ?? '', ...(series.get(id) ?? []).map(({ cells }) => cells.indicator ?? '')]),
+    ],
+    phrases: phrases.get(id ?? '') ?? [],
+  }));
+}
+
+function readPhrases(
+  dir: string,
+  known: ReadonlySet<string | null>,
+  problems: Problems,
+): ReadonlyMap<string, readonly string[]> {
+  const phrases = new Map<string, readonly string[]>();
+  for (const { cells, ...at } of readTable(join(dir, 'synonyms.csv'), ['concept', 'phrases'], [], problems)) {
+    const listed = (cells.phrases ?? '').split(';').map((phrase) => phrase.trim());
+    if (!known.has(cells.concept)) problems.add(at, `there is no concept "${cells.concept}"`);
+    else if (phrases.has(cells.concept ?? '')) problems.add(at, `${cells.concept} is listed twice`);
+    else if (listed.includes('')) problems.add(at, 'a phrase is empty');
+    else if (new Set(listed).size < listed.length) problems.add(at, 'a phrase is listed twice');
+    else phrases.set(cells.concept ?? '', listed);
+  }
+  return phrases;
+}

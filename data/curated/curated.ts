@@ -5,6 +5,8 @@
  * expressions compile, overlays belong to a provider), or throws one `CuratedError` that lists every problem as
  * `file:line: reason`. Callers need no checks of their own.
  */
+
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -15,6 +17,7 @@ import {
   curatedLink,
   type IndicatorAlias,
   type IndicatorOverlay,
+  indicatorAlias,
   type ProviderDefinition,
   type SpineCountry,
   TOPIC_SLUGS,
@@ -22,22 +25,16 @@ import {
   topicDefinition,
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
-import type { QualityDecision } from '../schema/quality.ts';
-import { loadAliases } from './aliases.ts';
+import { QUALITY_DECISION_COLUMNS, type QualityDecision, qualityDecision } from '../schema/quality.ts';
+import { INDICATOR_ID } from '../schema/records.ts';
 import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
-import { loadCountries } from './countries.ts';
-import { loadDecisions } from './decisions.ts';
-import { readDocument } from './document.ts';
-import { loadGroups } from './groups.ts';
-import { loadOverlays, overlayOf } from './overlay.ts';
-import { loadPlaces, type PlaceTable } from './places.ts';
-import { Problems } from './problems.ts';
-import { loadProviders } from './providers.ts';
-import { check, readTable } from './table.ts';
+import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
+import { loadOverlays, loadProviders, overlayOf } from './providers.ts';
+import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
 
 export type { Place, PlaceTable } from './places.ts';
-export { CuratedError } from './problems.ts';
+export { CuratedError } from './table.ts';
 
 export interface Curated {
   /** Countries in the file's order; `enabled` says whether one is served. */
@@ -173,4 +170,96 @@ async function loadPacks(file: string, problems: Problems): Promise<CreditPack[]
     if (packs.findIndex((pack) => pack.id === id) < i) problems.add(at([i]), `${i}.id: "${id}" occurs twice`);
   });
   return packs.toSorted((a, b) => a.price_minor - b.price_minor);
+}
+
+const COLUMNS = ['old', 'new', 'since', 'until'] as const;
+
+/** In file order; none without the file. @param providers the ids that there are; that of an old id may be gone. */
+export async function loadAliases(
+  file: string,
+  providers: ReadonlySet<string>,
+  problems: Problems,
+): Promise<IndicatorAlias[]> {
+  if (!existsSync(file)) return [];
+  const found = readTable(file, COLUMNS, [], problems).flatMap((row) => {
+    const alias = check(indicatorAlias, row.cells, row, problems);
+    return alias === undefined ? [] : [{ alias, row }];
+  });
+  const lines = new Map<string, number>();
+  for (const { alias, row } of found) {
+    const first = lines.get(alias.old);
+    if (first !== undefined) problems.add(row, `${alias.old} has a new id in line ${first} already`);
+    else lines.set(alias.old, row.line);
+  }
+  for (const { alias, row } of found) checkAlias(alias, row, lines, providers, problems);
+  return found.map(({ alias }) => alias);
+}
+
+/** @param lines of the old ids. */
+function checkAlias(
+  { old, new: next, since, until }: IndicatorAlias,
+  row: TableRow<string>,
+  lines: ReadonlyMap<string, number>,
+  providers: ReadonlySet<string>,
+  problems: Problems,
+): void {
+  const provider = next.slice(0, next.indexOf('.'));
+  if (!providers.has(provider)) problems.add(row, `${next}: there is no provider "${provider}"`);
+  const line = lines.get(next);
+  if (next === old) problems.add(row, `${old} is an alias of itself`);
+  else if (line !== undefined)
+    problems.add(row, `${next} is itself renamed in line ${line}: name its newest id`);
+  if (until !== null && until < since) problems.add(row, `until: ${until} is before ${since}`);
+}
+
+/**
+ * Returns the decisions in file order; none without the file.
+ * @param providers the ids that there are.
+ */
+export async function loadDecisions(
+  file: string,
+  providers: ReadonlySet<string>,
+  problems: Problems,
+): Promise<QualityDecision[]> {
+  if (!existsSync(file)) return [];
+  const decisions: QualityDecision[] = [];
+  const seen = new Set<string>();
+  for (const { cells, ...at } of readTable(file, QUALITY_DECISION_COLUMNS, [], problems)) {
+    const decision = check(qualityDecision, { ...cells, extent: asNumber(cells.extent) }, at, problems);
+    if (decision === undefined) continue;
+    checkSubject(decision, providers, at, problems);
+    const { kind, subject, other } = decision;
+    const key = [kind, ...[subject, other ?? ''].sort()].join(' ');
+    if (seen.has(key))
+      problems.add(at, `${kind} of ${subject}${other ? ` and ${other}` : ''} is decided twice`);
+    seen.add(key);
+    decisions.push(decision);
+  }
+  return decisions;
+}
+
+function checkSubject(
+  { subject, other, decision }: QualityDecision,
+  providers: ReadonlySet<string>,
+  at: Position,
+  problems: Problems,
+): void {
+  const isSeries = INDICATOR_ID.test(subject);
+  for (const id of other === null ? [subject] : [subject, other]) {
+    const provider = id.split('.', 1)[0] ?? '';
+    if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
+  }
+  if (!isSeries && subject.includes('.')) {
+    problems.add(
+      at,
+      `subject: "${subject}" is neither an indicator id, <provider>.<slug>, nor a provider id`,
+    );
+  } else if (!isSeries && other !== null) {
+    problems.add(at, `other: a finding on the whole provider "${subject}" has no other series`);
+  } else if (!isSeries && (decision === 'withhold' || decision === 'unrank')) {
+    problems.add(
+      at,
+      `decision: a whole provider cannot be decided as "${decision}"; set it in its definition`,
+    );
+  }
 }

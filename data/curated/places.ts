@@ -1,16 +1,24 @@
 /**
- * Maps a provider's place codes and names to countries.
+ * Countries, their groups, and the codes and names by which providers and people call them: `countries.csv`, `groups.csv`,
+ * `places.csv` and `ambiguous-names.csv`.
  *
- * Three schemes come from `countries.csv`: `iso3`, `iso2` and `names` (common and official names). Everything else is a
- * row of `places.csv`. Any other code is `unknown`, never guessed. Aggregates and former states are listed as such, so
+ * Three schemes come from `countries.csv`: `iso3`, `iso2` and `names` (common and official names). Every other code is a
+ * row of `places.csv`. A code on no list is `unknown`, never guessed. Aggregates and former states are listed as such, so
  * that their figures are never attributed to a present country.
  */
+
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { type PlaceKind, placeKind, type SpineCountry } from '../schema/curated.ts';
-import { iso3 } from '../schema/records.ts';
-import type { Spine } from './countries.ts';
-import type { Position, Problems } from './problems.ts';
-import { check, readTable } from './table.ts';
+import {
+  type CountryGroup,
+  countryGroup,
+  type PlaceKind,
+  placeKind,
+  type SpineCountry,
+  spineCountry,
+} from '../schema/curated.ts';
+import { type CountryRecord, iso3 } from '../schema/records.ts';
+import { asBoolean, asNumber, check, type Position, type Problems, readTable } from './table.ts';
 
 export type Place = { kind: 'country'; iso3: string } | { kind: PlaceKind } | { kind: 'unknown' };
 
@@ -26,7 +34,7 @@ export interface PlaceTable {
 
 /** Schemes derived from `countries.csv`; `places.csv` may add to them. */
 const SPINE_SCHEMES = ['iso3', 'iso2', 'names'] as const;
-const COLUMNS = ['scheme', 'code', 'iso3', 'kind'] as const;
+const PLACE_COLUMNS = ['scheme', 'code', 'iso3', 'kind'] as const;
 const UNKNOWN: Place = { kind: 'unknown' };
 
 const aliasRow = z
@@ -45,12 +53,7 @@ const aliasRow = z
 export async function loadPlaces(file: string, spine: Spine, problems: Problems): Promise<PlaceTable> {
   const builder = new Builder(problems);
   for (const country of spine.countries) builder.addCountry(country);
-  for (const { cells, ...at } of await readTable<(typeof COLUMNS)[number] | 'note'>(
-    file,
-    COLUMNS,
-    ['note'],
-    problems,
-  )) {
+  for (const { cells, ...at } of readTable(file, PLACE_COLUMNS, ['note'], problems)) {
     const row = check(aliasRow, cells, at, problems);
     if (row === undefined) continue;
     if (row.iso3 !== null && !spine.named.has(row.iso3)) {
@@ -125,3 +128,124 @@ export function foldName(name: string): string {
     .replace(/\bst\b/g, 'saint')
     .replace(/^the /, '');
 }
+
+const COUNTRY_COLUMNS = Object.keys(spineCountry.shape) as Array<keyof SpineCountry>;
+const UNIQUE = ['iso3', 'iso2', 'm49', 'name', 'official_name', 'wb_code', 'wikidata_id'] as const;
+
+export interface Spine {
+  /** In the file's order. */
+  countries: SpineCountry[];
+  /** The iso3 of every row, invalid rows included, so that one bad row is not reported again by its references. */
+  named: ReadonlySet<string>;
+}
+
+/** Reads `countries.csv`. Codes are unique, and derived fields (the flag from iso2) must be consistent. */
+export async function loadCountries(file: string, problems: Problems): Promise<Spine> {
+  const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
+  const countries: SpineCountry[] = [];
+  const named = new Set<string>();
+  for (const { cells, ...at } of readTable(file, COUNTRY_COLUMNS, [], problems)) {
+    if (cells.iso3 !== null) named.add(cells.iso3);
+    const row = { ...cells, m49: asNumber(cells.m49), enabled: asBoolean(cells.enabled) };
+    const country = check(spineCountry, row, at, problems);
+    if (country === undefined) continue;
+    checkRow(country, at, problems);
+    for (const field of UNIQUE) {
+      const value = country[field];
+      const line = seen.get(field)?.get(value);
+      if (value === null) continue;
+      if (line !== undefined) problems.add(at, `${field} ${value} is also on line ${line}`);
+      else seen.get(field)?.set(value, at.line);
+    }
+    countries.push(country);
+  }
+  return { countries, named };
+}
+
+function checkRow(country: SpineCountry, at: Position, problems: Problems): void {
+  const flag = country.iso2 === null ? null : flagOf(country.iso2);
+  if (country.flag_emoji !== flag) problems.add(at, `flag_emoji: ${flag} is the flag of ${country.iso2}`);
+  if (country.wb_code === country.iso3) problems.add(at, 'wb_code: given only where it differs from iso3');
+}
+
+/** The regional-indicator pair of a two-letter code: `SE` → 🇸🇪. */
+function flagOf(iso2: string): string {
+  const first = 0x1f1e6 - 'A'.charCodeAt(0);
+  return String.fromCodePoint(...Array.from(iso2, (letter) => first + letter.charCodeAt(0)));
+}
+
+const NAME_COLUMNS = ['name', 'candidates'] as const;
+
+/**
+ * Reads `ambiguous-names.csv`: names that people use for more than one country, which are asked back.
+ * @returns codes of the countries by folded name
+ */
+export function loadAmbiguousNames(
+  file: string,
+  { named }: Spine,
+  problems: Problems,
+): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, readonly string[]>();
+  for (const { cells, ...at } of readTable(file, NAME_COLUMNS, ['note'], problems)) {
+    const name = foldName(cells.name ?? '');
+    const candidates = cells.candidates?.split(/\s+/) ?? [];
+    const unknown = candidates.find((iso3) => !named.has(iso3));
+    if (name === '') problems.add(at, 'a name is needed');
+    else if (names.has(name)) problems.add(at, `${cells.name} is listed twice`);
+    else if (candidates.length < 2) problems.add(at, `${cells.name}: at least two countries are needed`);
+    else if (unknown !== undefined) problems.add(at, `${cells.name}: ${unknown} is not on the spine`);
+    else names.set(name, candidates);
+  }
+  return names;
+}
+
+const GROUP_COLUMNS = ['id', 'name', 'members', 'rule', 'source', 'as_of'] as const;
+const RULE = /^(region|subregion|income_group): (.+)$/;
+
+/**
+ * Reads `groups.csv`, in file order; none without the file. Members are listed, or follow from a column of the list of
+ * countries by a rule, `<column>: <value>; <value>`.
+ * @param spine what members and rules must refer to; null leaves that to the build, which reads it first.
+ */
+export function loadGroups(file: string, spine: Spine | null, problems: Problems): CountryGroup[] {
+  if (!existsSync(file)) return [];
+  const groups: CountryGroup[] = [];
+  for (const { cells, ...at } of readTable(file, GROUP_COLUMNS, [], problems)) {
+    const [, column, values = ''] = RULE.exec(cells.rule ?? '') ?? [];
+    const rule = column === undefined ? cells.rule : { column, values: values.split('; ') };
+    const group = check(
+      countryGroup,
+      { ...cells, members: cells.members?.split(' ') ?? null, rule },
+      at,
+      problems,
+    );
+    if (group === undefined) continue;
+    if (groups.some(({ id }) => id === group.id)) problems.add(at, `${group.id} occurs twice`);
+    if ((group.members === null) === (group.rule === null)) problems.add(at, 'give either members or a rule');
+    if (spine !== null) checkAgainst(spine, group, at, problems);
+    groups.push(group);
+  }
+  return groups;
+}
+
+function checkAgainst(
+  { countries, named }: Spine,
+  { members, rule }: CountryGroup,
+  at: Position,
+  problems: Problems,
+): void {
+  for (const [index, iso3] of (members ?? []).entries()) {
+    if (!named.has(iso3)) problems.add(at, `${iso3}: there is no such country`);
+    if (members?.indexOf(iso3) !== index) problems.add(at, `${iso3} is named twice`);
+  }
+  for (const value of rule?.values ?? [])
+    if (!countries.some((country) => country[rule?.column ?? 'region'] === value))
+      problems.add(at, `${value}: no country has this ${rule?.column}`);
+}
+
+/** The codes of those of some countries that belong to a group, sorted. */
+export const membersOf = ({ members, rule }: CountryGroup, countries: Iterable<CountryRecord>): string[] =>
+  [...countries]
+    .filter((country) => members?.includes(country.iso3) || rule?.values.includes(country[rule.column] ?? ''))
+    .map(({ iso3 }) => iso3)
+    .sort();

@@ -1,14 +1,32 @@
 /**
  * Reads provider definitions, `providers/<id>.yaml`. The file name is the provider's id. Place schemes must exist and
  * regular expressions must compile.
+ *
+ * And merges the settings of single indicators. For each setting the most specific source wins: a row of
+ * `overlay/<provider>.csv`, then `indicators` of the definition, then the concept, then the first matching one of `rules`.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type ProviderDefinition, providerDefinition } from '../schema/curated.ts';
-import { QUALITY_REPORTS } from '../schema/lake.ts';
+import {
+  type IndicatorOverlay,
+  type IndicatorRule,
+  indicatorOverlay,
+  type ProviderDefinition,
+  providerDefinition,
+} from '../schema/curated.ts';
+import { type CatalogueEntry, QUALITY_REPORTS } from '../schema/lake.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
-import { type CuratedDocument, readDocument } from './document.ts';
-import type { Position, Problems } from './problems.ts';
+import {
+  asBoolean,
+  asNumber,
+  type CuratedDocument,
+  check,
+  type Position,
+  type Problems,
+  readDocument,
+  readTable,
+  type TableRow,
+} from './table.ts';
 
 const RULE_EXPRESSIONS = ['slug', 'name', 'tag', 'licence'] as const;
 
@@ -80,4 +98,140 @@ function faultOf(expression: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+type Setting = keyof IndicatorOverlay;
+type Column = 'slug' | Setting;
+
+const SETTINGS = Object.keys(indicatorOverlay.shape) as Setting[];
+const BOOLEAN: readonly Column[] = ['preferred', 'featured', 'no_rank', 'enabled', 'redistributable'];
+const NUMBER: readonly Column[] = ['order', 'projected_from', 'ci_level', 'min', 'max'];
+
+/** In a `higher_is_better` cell: neither direction is better. An empty cell means not curated. */
+export const NEITHER_BETTER = 'none';
+
+/** The settings of one row, and where it stands. */
+export interface OverlayRow {
+  settings: IndicatorOverlay;
+  at: Position;
+}
+
+/** Provider id → slug → row. */
+export type OverlayTables = Map<string, Map<string, OverlayRow>>;
+
+/** Reads every `overlay/<provider>.csv`; `providers` are the ids that there are. */
+export async function loadOverlays(
+  dir: string,
+  providers: ReadonlySet<string>,
+  problems: Problems,
+): Promise<OverlayTables> {
+  const tables: OverlayTables = new Map();
+  const files = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.csv')).sort();
+  for (const name of files) {
+    const file = join(dir, name);
+    const provider = basename(name, '.csv');
+    if (!providers.has(provider)) problems.add({ file, line: 1 }, `there is no provider "${provider}"`);
+    const rows = await readTable<Column>(file, ['slug'], SETTINGS, problems);
+    tables.set(provider, readRows(provider, rows, problems));
+  }
+  return tables;
+}
+
+function readRows(provider: string, rows: TableRow<Column>[], problems: Problems): Map<string, OverlayRow> {
+  const overlay = new Map<string, OverlayRow>();
+  for (const { cells, ...at } of rows) {
+    const { slug } = cells;
+    if (slug === null || !INDICATOR_ID.test(`${provider}.${slug}`)) {
+      problems.add(at, `slug: "${slug ?? ''}" cannot be the second part of an indicator id`);
+    } else if (overlay.has(slug)) {
+      problems.add(at, `${slug} is listed twice`);
+    } else {
+      const settings = check(indicatorOverlay, settingsOf(cells), at, problems);
+      if (settings !== undefined) overlay.set(slug, { settings, at });
+    }
+  }
+  return overlay;
+}
+
+function settingsOf(cells: Record<Column, string | null>): Record<string, unknown> {
+  const given = SETTINGS.flatMap((name) => {
+    const cell = cells[name] ?? null;
+    return cell === null ? [] : [[name, settingOf(name, cell)] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function settingOf(name: Setting, cell: string): unknown {
+  if (name === 'higher_is_better') return cell === NEITHER_BETTER ? null : asBoolean(cell);
+  if (name === 'sources') return readSources(cell);
+  if (BOOLEAN.includes(name)) return asBoolean(cell);
+  return NUMBER.includes(name) ? asNumber(cell) : cell;
+}
+
+/** `ILOSTAT <https://ilostat.ilo.org/>; Census of 1990`: names with a URL or without, separated by semicolons. */
+function readSources(cell: string): unknown {
+  return cell.split(';').map((part) => {
+    const { name, url } = /^(?<name>[^<]*)<(?<url>[^>]*)>$/.exec(part.trim())?.groups ?? {};
+    return name === undefined ? { name: part.trim() } : { name: name.trim(), url };
+  });
+}
+
+interface CompiledRule {
+  slug: RegExp | undefined;
+  name: RegExp | undefined;
+  tag: RegExp | undefined;
+  licence: RegExp | undefined;
+  set: IndicatorOverlay;
+}
+
+const compileRule = (rule: IndicatorRule): CompiledRule => {
+  const compile = (source: string | undefined) =>
+    source === undefined ? undefined : new RegExp(source, 'iu');
+  return {
+    slug: compile(rule.slug),
+    name: compile(rule.name),
+    tag: compile(rule.tag),
+    licence: compile(rule.licence),
+    set: rule.set,
+  };
+};
+
+/** Returns the test whether a rule applies to a series. */
+export function ruleMatcher(rule: IndicatorRule): (entry: CatalogueEntry) => boolean {
+  const compiled = compileRule(rule);
+  return (entry) => matches(compiled, entry);
+}
+
+/**
+ * Returns the function that merges the sources for one provider.
+ * @param ofConcept the settings that a series takes from its concept.
+ */
+export function overlayOf(
+  definition: ProviderDefinition,
+  table: ReadonlyMap<string, OverlayRow> | undefined,
+  ofConcept: (indicator: string) => IndicatorOverlay,
+): (entry: CatalogueEntry) => IndicatorOverlay {
+  const rules = definition.rules.map(compileRule);
+  return (entry) =>
+    // In reverse, so that the first matching rule wins.
+    Object.assign(
+      {},
+      ...rules
+        .filter((rule) => matches(rule, entry))
+        .map((rule) => rule.set)
+        .reverse(),
+      ofConcept(`${definition.id}.${entry.slug}`),
+      definition.indicators[entry.slug],
+      table?.get(entry.slug)?.settings,
+    ) as IndicatorOverlay;
+}
+
+/** All given expressions must match. An absent upstream field never matches. */
+function matches(rule: CompiledRule, entry: CatalogueEntry): boolean {
+  return (
+    (rule.slug?.test(entry.slug) ?? true) &&
+    (rule.name?.test(entry.name) ?? true) &&
+    (rule.tag === undefined || entry.tags.some((tag) => rule.tag?.test(tag))) &&
+    (rule.licence === undefined || (entry.licence !== null && rule.licence.test(entry.licence)))
+  );
 }

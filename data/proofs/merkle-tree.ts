@@ -5,6 +5,8 @@
  * and no object is made for a hash. A node without a sibling moves up a level unchanged, as the RFC's split has it.
  */
 import { hash } from 'node:crypto';
+import type { ProviderProofs } from '../schema/proofs.ts';
+import { canonicalJson } from './verify-receipt.ts';
 
 const WIDTH = 32;
 
@@ -119,3 +121,96 @@ export class MerkleTree {
 }
 
 const largestPowerBelow = (size: number): number => 2 ** (Math.ceil(Math.log2(size)) - 1);
+
+export interface ObservationLeaf {
+  iso3: string;
+  year: number;
+  value: number | null;
+  ci_lo: number | null;
+  ci_hi: number | null;
+  status: string | null;
+  projected: boolean;
+}
+
+/** An upstream file from which figures of an indicator come. */
+export interface SourceLeaf {
+  url: string;
+  sha256: string;
+  bytes: number;
+  fetched_at: string;
+}
+
+export interface Descriptor {
+  indicator: string;
+  unit: string | null;
+  provider: string;
+  sources: SourceLeaf[];
+}
+
+export interface IndicatorLeaf {
+  indicator: string;
+  rows: number;
+  root: string;
+}
+
+/** The first members of an entry of the log. */
+export interface EditionLeaf {
+  edition: string;
+  published_at: string;
+  indicators: number;
+  root: string;
+  manifest: string;
+}
+
+/** Builds the text member by member: this runs for every row of a build. Names, codes and words need no escapes. */
+export const observationLeaf = ({
+  iso3,
+  year,
+  value,
+  ci_lo,
+  ci_hi,
+  status,
+  projected,
+}: ObservationLeaf): string =>
+  `{"ci_hi":${ci_hi},"ci_lo":${ci_lo},"iso3":"${iso3}","projected":${projected},` +
+  `"status":${status === null ? null : `"${status}"`},"value":${value},"year":${year}}`;
+
+/** Leaf 0 of an indicator's tree. Sources are ordered by url, then hash. */
+export const descriptorLeaf = ({ indicator, unit, provider, sources }: Descriptor): string =>
+  canonicalJson({ indicator, unit, provider, sources: sources.map((source) => ({ ...source })) });
+
+export const indicatorLeaf = ({ indicator, rows, root }: IndicatorLeaf): string =>
+  canonicalJson({ indicator, rows, root });
+
+export const editionLeaf = ({ edition, published_at, indicators, root, manifest }: EditionLeaf): string =>
+  canonicalJson({ edition, published_at, indicators, root, manifest });
+
+export interface EditionTree {
+  tree: MerkleTree;
+  /** The ids of its leaves. */
+  indicators: string[];
+}
+
+/** @param proofs of all providers, in any order */
+export function editionTreeOf(proofs: readonly ProviderProofs[]): EditionTree {
+  const leaves = proofs
+    .flatMap(({ indicators }) => Object.entries(indicators))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([indicator, { rows, root }]) => ({ indicator, rows, root }));
+  return {
+    tree: MerkleTree.of(leaves.map(indicatorLeaf)),
+    indicators: leaves.map(({ indicator }) => indicator),
+  };
+}
+
+/** The descriptor of an indicator; undefined where the provider has no such indicator. */
+export function descriptorOf(
+  provider: string,
+  { files, indicators }: ProviderProofs,
+  indicator: string,
+): Descriptor | undefined {
+  const proven = indicators[indicator];
+  if (proven === undefined) return undefined;
+  const sources = proven.files.flatMap((position) => files[position] ?? []);
+  return { indicator, unit: proven.unit, provider, sources };
+}

@@ -1,6 +1,5 @@
 /** Assembles receipts, in the form of `docs/receipts.md`. */
-import type { Descriptor, EditionLeaf, ObservationLeaf } from './leaves.ts';
-import type { MerkleTree } from './merkle-tree.ts';
+import type { Descriptor, EditionLeaf, MerkleTree, ObservationLeaf } from './merkle-tree.ts';
 import { FORMAT } from './verify-receipt.ts';
 
 /** A leaf in its tree. */

@@ -1,4 +1,4 @@
-/** Bounded concurrency over a list that may be generated lazily. */
+/** Work on many items: bounded concurrency, and batches of bounded size. */
 
 /**
  * Calls `work` for every item, at most `limit` at a time, and takes an item only when a call can start. After a failure no
@@ -26,4 +26,29 @@ export async function inParallel<Item>(
   const ended = await Promise.allSettled(Array.from({ length: limit }, worker));
   const failure = ended.find((one) => one.status === 'rejected');
   if (failure) throw failure.reason;
+}
+
+/**
+ * Splits items into batches of neighbours whose sizes together stay within a budget. An item above it is a batch of its own.
+ * @param belongs whether an item may join the batch that begins with `first`
+ */
+export function inBatches<Item>(
+  items: Iterable<Item>,
+  budget: number,
+  sizeOf: (item: Item) => number,
+  belongs: (item: Item, first: Item) => boolean = () => true,
+): [Item, ...Item[]][] {
+  const batches: [Item, ...Item[]][] = [];
+  let room = 0;
+  for (const item of items) {
+    const batch = batches.at(-1);
+    room -= sizeOf(item);
+    if (batch && room >= 0 && belongs(item, batch[0])) {
+      batch.push(item);
+    } else {
+      batches.push([item]);
+      room = budget - sizeOf(item);
+    }
+  }
+  return batches;
 }

@@ -59,7 +59,7 @@ export const LAKE_COLUMNS = {
   ci_lo: 'DOUBLE',
   ci_hi: 'DOUBLE',
   projected: 'BOOLEAN', // what upstream says; null where the definition and the clock decide, at build
-  status: 'VARCHAR', // what upstream says of the figure, in the words of observation-status.ts
+  status: 'VARCHAR', // what upstream says of the figure, in the words of `describeStatus`
 } as const;
 
 /**

@@ -18,7 +18,7 @@
  *   latest/<provider>.<part>.parquet       the latest value of each indicator and country, split by indicator
  *   catalogue/<provider>.json              IndexedIndicator[] by id
  *   relations/<provider>.json              related indicators by indicator id (see `relationsFile`)
- *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS` in additions.ts)
+ *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS`)
  *   proofs/<provider>.json                 roots and descriptors of the trees by indicator id (see proofs.ts)
  *   terms/<provider>.json                  VanishedIndicator[]: the terms of indicators that earlier snapshots have
  *
@@ -36,7 +36,7 @@
  *   coverage.parquet catalogue.parquet                              tables over all indicators
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   trees.json                             paths in the trees, for the next build (see proofs.ts)
- *   excerpts/<indicator id>.json           the rows that its page shows first (see excerpts.ts)
+ *   excerpts/<indicator id>.json           the rows that its page shows first (see `StoredExcerpt`)
  *   sparklines.json                        pictures of featured series by country (`Sparklines`)
  *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
  *
@@ -44,12 +44,15 @@
  * supports.
  */
 import { z } from 'zod';
-import { editableFacts } from './overrides.ts';
+import { editableFacts } from './operator-changes.ts';
+import { publicFinding } from './quality.ts';
 import {
   accessTier,
   type countryRecord,
   indicatorId,
   indicatorRecord,
+  indicatorSource,
+  indicatorTwin,
   relatedEntry,
   timestamp,
   type topicRecord,
@@ -106,7 +109,7 @@ export const OBSERVATION_COLUMNS = {
   rank: 'INTEGER',
   rank_delta_1y: 'INTEGER',
   projected: 'BOOLEAN',
-  status: 'VARCHAR', // of observation-status.ts; null in most rows
+  status: 'VARCHAR', // in the words of `describeStatus`; null in most rows
   rank_lo: 'INTEGER',
   rank_hi: 'INTEGER',
 } as const;
@@ -314,3 +317,61 @@ const collator = new Intl.Collator('en');
 export function compareByName(a: { name: string; id: string }, b: { name: string; id: string }): number {
   return collator.compare(a.name, b.name) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
+
+/**
+ * What `include` adds to an indicator record, by word: the name of a property, and of a folder of objects with a list by
+ * indicator id. An indicator without an entry has an empty list.
+ */
+export const ADDITIONS = {
+  sources: z.array(indicatorSource).describe('Who collected the figures, and the terms that follow from it'),
+  quality: z
+    .array(publicFinding)
+    .describe('What the nightly build doubts in the figures or labels, and what was decided'),
+  twins: z
+    .array(indicatorTwin)
+    .describe('Other series of the same statistic, the preferred one first, with the largest difference'),
+} as const;
+export type AdditionWord = keyof typeof ADDITIONS;
+export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];
+
+export const additionFile = (word: AdditionWord, provider: string): string => `${word}/${provider}.json`;
+
+/** The lists by word, then by indicator id. */
+export type Additions = {
+  readonly [Word in AdditionWord]: ReadonlyMap<string, z.infer<(typeof ADDITIONS)[Word]>>;
+};
+
+/**
+ * The rows that the page of an indicator shows unless more is asked for, by country, then year. They are those of its
+ * Parquet file, which takes several times as long to read. Compressed with zstd.
+ */
+export interface StoredExcerpt {
+  /** The year of which it has the rows of all countries: the latest one. Null for a series without figures. */
+  year: number | null;
+  /** The countries of which it has all rows, by ISO3. */
+  countries: string[];
+  /** Each country with its number of rows, in row order. */
+  runs: [iso3: string, rows: number][];
+  /** Named as in Parquet. */
+  columns: ExcerptColumns;
+  /** By ISO3, what the source says of the figure of the latest year, where it says something. */
+  statuses: Record<string, string>;
+}
+
+export interface ExcerptColumns {
+  year: number[];
+  value: (number | null)[];
+  /** Null where no row has bounds. */
+  ci_lo: (number | null)[] | null;
+  ci_hi: (number | null)[] | null;
+  rank: (number | null)[];
+  rank_delta_1y: (number | null)[];
+  projected: boolean[];
+}
+
+export const excerptFile = (indicatorId: string): string => `excerpts/${indicatorId}.json`;
+
+/** Drawn first, because readers know where to look for them. */
+export const WELL_KNOWN: readonly string[] = ['KEN', 'BRA', 'IND'];
+/** Countries whose histories are drawn unless others are chosen. */
+export const DRAWN_COUNTRIES = 3;

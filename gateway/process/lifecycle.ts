@@ -1,5 +1,5 @@
 /** What the programs here share when they start: their Redis, and the reason of a failed start. */
-import { CuratedError } from '../../data/curated/problems.ts';
+import { CuratedError } from '../../data/curated/table.ts';
 import { PrivateRedisError, startPrivateRedis } from '../../data/runtime/private-redis.ts';
 import { type Settings, SettingsError } from '../../data/runtime/settings.ts';
 import { type ShutdownHook, unlessStopped } from '../../data/runtime/stop-signals.ts';

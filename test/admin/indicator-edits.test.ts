@@ -1,7 +1,7 @@
 /** Edits of one indicator by two operators at once: nothing is lost, the original never, and nobody overwrites unseen. */
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseOverrides } from '../../data/runtime/overrides.ts';
+import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { indicatorRecord } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { COUNTRIES, INDICATORS } from '../gateway/fixture-data.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import type { ExcludedIndicator } from '../../data/schema/excluded-indicator.ts';
+import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { SecondFactorStore } from '../../gateway/commerce/people/second-factor.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { machineFault } from '../../build/runtime/machine-fault.ts';
+import { machineFault } from '../../build/runtime/errors.ts';
 import type { BuildRun } from '../../data/schema/jobs.ts';
 import { Service } from '../gateway/service.ts';
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts';

@@ -8,13 +8,13 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../build/editions/plan/plan-snapshot.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
-import { readManifest } from '../../build/starter/manifest.ts';
 import { type Curated, loadCurated } from '../../data/curated/curated.ts';
 import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { readStarterManifest } from '../starter-manifest.ts';
 import { query } from './parquet-readers.ts';
 
 const ROOT = 'data/starter';
-const manifest = await readManifest('data');
+const manifest = readStarterManifest();
 let built: SharedBuild;
 let curated: Curated;
 beforeAll(async () => {

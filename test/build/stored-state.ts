@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { verifyFiles } from '../../build/editions/verify.ts';
 import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
-import { hashFile } from '../../build/runtime/hash-file.ts';
+import { hashFile } from '../../data/runtime/durable-files.ts';
 import { contradictedEntry } from '../../data/schema/editions.ts';
 import { editionChanges, type FileRef, type Manifest, manifestPath } from '../../data/schema/snapshot.ts';
 import { query } from './parquet-readers.ts';

@@ -3,9 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadCountries } from '../../data/curated/countries.ts';
-import { loadGroups, membersOf } from '../../data/curated/groups.ts';
-import { Problems } from '../../data/curated/problems.ts';
+import { loadCountries, loadGroups, membersOf } from '../../data/curated/places.ts';
+import { Problems } from '../../data/curated/table.ts';
 
 /** As the organisations state them; of the G20 and SIDS, those that are countries and members of the United Nations. */
 const MEMBERS: Record<string, number> = {

@@ -1,7 +1,7 @@
 /** The words for what a source says of a figure. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeStatus, isForecastStatus, STATUS_WORDS } from '../../data/schema/observation-status.ts';
+import { describeStatus, isForecastStatus, STATUS_WORDS } from '../../data/schema/records.ts';
 
 /** Nothing but codes of a normal value, however many. */
 const saysNothing = (given: string): boolean =>

@@ -4,9 +4,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openCsv } from '../../build/connectors/csv.ts';
-import { readManifest } from '../../build/starter/manifest.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { readStarterManifest } from '../starter-manifest.ts';
 
 const ROOT = 'data/starter';
 const LARGEST_BYTES = 10_000_000;
@@ -17,7 +17,7 @@ const JSON_KEYS =
   /^(name|version|created|resources|path|schema|fields|primaryKey|type|owidDisplaySettings|unit|shortUnit|chart|title|titleShort|columns|lastUpdated)$/;
 
 const curated = await loadCurated('data');
-const manifest = await readManifest('data');
+const manifest = readStarterManifest();
 const files = (await readdir(ROOT, { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name));

@@ -3,7 +3,7 @@
  * and every response must match a published snapshot.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { machineFault } from '../../build/runtime/machine-fault.ts';
+import { machineFault } from '../../build/runtime/errors.ts';
 import { runBuild } from '../build/build-child.ts';
 import { mountSmallDisk, type SmallDisk } from '../build/small-disk.ts';
 import { checkStoredState } from '../build/stored-state.ts';

@@ -1,13 +1,14 @@
 /**
  * Invented data for black-box tests: small enough to check by eye, with a row for every rule of the interface.
  */
-import type { AdditionWord } from '../../data/schema/additions.ts';
+
 import type {
   CountryRecord,
   IndicatorRecord,
   IndicatorSource,
   ProviderCredit,
 } from '../../data/schema/records.ts';
+import type { AdditionWord } from '../../data/schema/snapshot.ts';
 
 type CountryRow = [iso3: string, name: string, region: string, income: string | null, flag: string | null];
 

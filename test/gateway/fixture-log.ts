@@ -2,9 +2,14 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editionTreeOf } from '../../data/proofs/edition-tree.ts';
-import { descriptorLeaf, editionLeaf, observationLeaf, type SourceLeaf } from '../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../data/proofs/merkle-tree.ts';
+import {
+  descriptorLeaf,
+  editionLeaf,
+  editionTreeOf,
+  MerkleTree,
+  observationLeaf,
+  type SourceLeaf,
+} from '../../data/proofs/merkle-tree.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../data/proofs/signing-key.ts';
 import { type ProviderProofs, PUBLISHED_KEYS, proofsFile } from '../../data/schema/proofs.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';

@@ -9,11 +9,12 @@ import { cpSync, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { ADDITION_WORDS, additionFile } from '../../data/schema/additions.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { proofsFile } from '../../data/schema/proofs.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
+  ADDITION_WORDS,
+  additionFile,
   COUNTRIES as COUNTRIES_FILE,
   CURRENT_POINTER,
   catalogueFile,

@@ -6,13 +6,13 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
-import { readManifest } from '../../build/starter/manifest.ts';
 import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { silentLog } from '../redis.ts';
 import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { readStarterManifest } from '../starter-manifest.ts';
 import { expectComputedAsPrerendered, openBothWays } from './computed-bodies.ts';
 import { Service } from './service.ts';
 
@@ -25,7 +25,7 @@ interface Row {
   projected: boolean;
 }
 
-const manifest = await readManifest('data');
+const manifest = readStarterManifest();
 let built: SharedBuild;
 let service: Service;
 let key: string;

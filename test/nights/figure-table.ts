@@ -7,7 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { openZip, ZIP_LIMITS } from '../../build/connectors/zip.ts';
-import { zipOf } from '../../build/starter/write-zip.ts';
+import { zipOf } from '../build/fakes/zip.ts';
 
 const YEAR_COLUMN = /^(time|year|time_period)$/i;
 const YEAR = /^(1[89]|20)\d\d$/;
@@ -76,7 +76,7 @@ export class FigureTable {
     const bytes = this.file.endsWith('.gz')
       ? gzipSync(text, { level: 1 })
       : this.file.endsWith('.zip')
-        ? zipOf(this.#entry, text)
+        ? zipOf([{ name: this.#entry, body: text }])
         : text;
     await writeFile(this.file, bytes);
     await utimes(this.file, time_ms / 1000, time_ms / 1000);

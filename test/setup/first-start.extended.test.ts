@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { readManifest } from '../../build/starter/manifest.ts';
 import { showSnapshot } from '../shown-snapshot.ts';
+import { readStarterManifest } from '../starter-manifest.ts';
 
 const SETUP = join(import.meta.dirname, '../../build/setup.mjs');
 const NO_NETWORK = ['unshare', '--net'];
@@ -22,7 +22,7 @@ it('publishes the starter data', async () => {
     expect(status).toBe(0);
     const snapshots = join(directory, 'snapshots');
     const { counts } = (await showSnapshot(snapshots)).manifest;
-    expect(counts).toMatchObject({ providers: 5, indicators: (await readManifest('data')).length });
+    expect(counts).toMatchObject({ providers: 5, indicators: readStarterManifest().length });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -9,11 +9,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { hashFile } from '../../../data/runtime/durable-files.ts';
+import { inBatches } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { type EditionChanges, type LogEntry, providerOf } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
-import { hashFile } from '../../runtime/hash-file.ts';
-import { inBatches } from '../../runtime/in-batches.ts';
 
 const COMPARED_TABLES = readSql(import.meta.url, 'sql/compared-tables.sql');
 const WITHDRAWN_FIGURES = readSql(import.meta.url, 'sql/withdrawn-figures.sql');

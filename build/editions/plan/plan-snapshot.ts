@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
-import type { ExcludedIndicator } from '../../../data/schema/excluded-indicator.ts';
+import type { ExcludedIndicator } from '../../../data/schema/jobs.ts';
 import type { CatalogueEntry, RunRecord, UpstreamFile } from '../../../data/schema/lake.ts';
 import {
   applyOverride,
@@ -16,7 +16,7 @@ import {
   editableFactsOf,
   hasEdits,
   type Overrides,
-} from '../../../data/schema/overrides.ts';
+} from '../../../data/schema/operator-changes.ts';
 import type { QualityDecisionWord } from '../../../data/schema/quality.ts';
 import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
 import { compareByName } from '../../../data/schema/snapshot.ts';

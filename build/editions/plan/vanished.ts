@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../../data/schema/curated.ts';
-import type { Overrides } from '../../../data/schema/overrides.ts';
+import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
   providerCatalogue,
   providerOf,

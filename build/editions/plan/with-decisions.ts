@@ -1,7 +1,7 @@
 /** The curated data with what operators decided about providers and licences. */
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
-import type { LicenceDecision, OperatorDecisions } from '../../../data/schema/operator-decisions.ts';
+import type { LicenceDecision, OperatorDecisions } from '../../../data/schema/operator-changes.ts';
 
 /**
  * Decisions come before curated settings. They cannot publish what the provider's own definition withholds, and what was

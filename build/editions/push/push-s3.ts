@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { WITHHELD } from '../../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG } from '../../../data/schema/snapshot.ts';
-import { CommandError } from '../../runtime/command-error.ts';
+import { CommandError } from '../../runtime/errors.ts';
 import type { PushTarget } from './push.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editionLeaf } from '../../../data/proofs/leaves.ts';
+import { editionLeaf } from '../../../data/proofs/merkle-tree.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import {
   NOTHING_WITHHELD,
@@ -27,7 +27,7 @@ import {
   PUBLICATION_LOG,
   publicationLog,
 } from '../../../data/schema/snapshot.ts';
-import { CommandError } from '../../runtime/command-error.ts';
+import { CommandError } from '../../runtime/errors.ts';
 import { neededObjects } from '../retention.ts';
 import type { SnapshotStorage } from '../snapshot-storage.ts';
 

@@ -8,7 +8,7 @@ import {
   type FileRef,
   providerCatalogue,
 } from '../../../data/schema/snapshot.ts';
-import { CommandError } from '../../runtime/command-error.ts';
+import { CommandError } from '../../runtime/errors.ts';
 import { SnapshotStorage } from '../snapshot-storage.ts';
 
 /** A link with the names of both series. */

@@ -1,21 +1,22 @@
 /**
- * Writes the excerpt of each indicator (see data/schema/excerpts.ts) from its published file. The excerpt of the base
+ * Writes the excerpt of each indicator (see data/schema/snapshot.ts) from its published file. The excerpt of the base
  * edition is linked where that file did not change.
  */
 import { createHash } from 'node:crypto';
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
+import { packJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
-import { packJson } from '../../../data/runtime/kept-json.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import {
   DRAWN_COUNTRIES,
   excerptFile,
+  type FileList,
+  observationsFile,
   type StoredExcerpt,
   WELL_KNOWN,
-} from '../../../data/schema/excerpts.ts';
-import { type FileList, observationsFile } from '../../../data/schema/snapshot.ts';
+} from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import { type BaseEdition, isReusable } from '../base-edition.ts';
 import { type Batch, type BatchIndicator, batchIndicators, filesOf } from './materialise.ts';

@@ -7,11 +7,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
-import { syncFiles } from '../../../data/runtime/durable-files.ts';
+import { hashFile, packJson, syncFiles, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
-import { packJson, unpackJson } from '../../../data/runtime/kept-json.ts';
 import { ENCODING_SUFFIX, type FileList } from '../../../data/schema/snapshot.ts';
-import { hashFile } from '../../runtime/hash-file.ts';
 
 const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);

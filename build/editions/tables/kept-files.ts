@@ -1,10 +1,13 @@
 /** Renders the kept files of JSON. None holds a time, so equal data give equal files. */
 import { z } from 'zod';
-import { ADDITION_WORDS, ADDITIONS, type Additions, additionFile } from '../../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { CountryRecord, RelatedEntry, TopicRecord } from '../../../data/schema/records.ts';
 import {
+  ADDITION_WORDS,
+  ADDITIONS,
+  type Additions,
   ALIASES,
+  additionFile,
   COUNTRIES,
   catalogueFile,
   type IndexedIndicator,

@@ -9,10 +9,10 @@
 import { link, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { inBatches } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
-import { inBatches } from '../../runtime/in-batches.ts';
 import { type BaseEdition, isReusable } from '../base-edition.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { writeComparisons } from './write-comparisons.ts';

@@ -1,9 +1,8 @@
 /** Collects what a snapshot publishes besides observations: tables, relations, the quality report, twins and records. */
 import type { Logger } from 'pino';
 import type { Curated } from '../../../data/curated/curated.ts';
-import type { Additions } from '../../../data/schema/additions.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import type { ConceptLink } from '../../../data/schema/snapshot.ts';
+import type { Additions, ConceptLink } from '../../../data/schema/snapshot.ts';
 import { publicFindingsOf, type QualityReport, reportQuality } from '../../quality/report.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { BaseEdition } from '../base-edition.ts';

@@ -1,5 +1,7 @@
 /** Series that hold little: few countries, years that ended, rows without values. */
-import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
+
+import type { FoundDoubt } from '../../../data/schema/quality.ts';
+import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import type { CheckedSeries, QualityCheck } from '../check.ts';
 import { counted, figure } from '../wording.ts';
 

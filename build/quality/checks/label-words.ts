@@ -1,5 +1,7 @@
 /** Labels whose words contradict each other, or say too little: name, unit, description, topic and direction of a series. */
-import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
+
+import type { FoundDoubt } from '../../../data/schema/quality.ts';
+import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
 import {

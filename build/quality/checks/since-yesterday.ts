@@ -5,7 +5,8 @@
  */
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
-import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
+import type { FoundDoubt } from '../../../data/schema/quality.ts';
+import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
 import { counted, countryName, figure } from '../wording.ts';

@@ -2,7 +2,8 @@
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
-import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
+import type { FoundDoubt } from '../../../data/schema/quality.ts';
+import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import type { CheckContext, QualityCheck } from '../check.ts';
 import { twinPairs } from '../twin-pairs.ts';

@@ -1,7 +1,8 @@
 /** Series of one concept at different providers that disagree about it. */
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
-import type { FoundDoubt, QualityKindName } from '../../../data/schema/quality.ts';
+import type { FoundDoubt } from '../../../data/schema/quality.ts';
+import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import { iso3 } from '../../../data/schema/records.ts';
 import { readConcept, unitsAgree } from '../../editions/relations/concept-vocabulary.ts';
 import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';

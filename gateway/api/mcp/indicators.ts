@@ -5,8 +5,8 @@
  */
 import { fileURLToPath } from 'node:url';
 import { stemmer } from 'stemmer';
-import { type ConceptWords, loadConceptWords } from '../../../data/curated/concept-words.ts';
-import { Problems } from '../../../data/curated/problems.ts';
+import { type ConceptWords, loadConceptWords } from '../../../data/curated/concepts.ts';
+import { Problems } from '../../../data/curated/table.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { truncateInput } from '../core/errors.ts';
 import type { Catalogue } from '../snapshot/editions/catalogue.ts';

@@ -4,10 +4,14 @@
  */
 import { fileURLToPath } from 'node:url';
 import { distance } from 'fastest-levenshtein';
-import { loadAmbiguousNames } from '../../../data/curated/ambiguous-names.ts';
-import { loadCountries } from '../../../data/curated/countries.ts';
-import { foldName, loadPlaces, type PlaceTable } from '../../../data/curated/places.ts';
-import { Problems } from '../../../data/curated/problems.ts';
+import {
+  foldName,
+  loadAmbiguousNames,
+  loadCountries,
+  loadPlaces,
+  type PlaceTable,
+} from '../../../data/curated/places.ts';
+import { Problems } from '../../../data/curated/table.ts';
 import type { CountryGroup } from '../../../data/schema/curated.ts';
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import { GROUP_MARK, GROUPS, servedMembers } from '../operations/catalogue/country-groups.ts';

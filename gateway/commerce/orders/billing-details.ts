@@ -1,7 +1,7 @@
 /** Whom invoices of an account are made out to: entered by its owner or a billing member, kept with each invoice. */
 import { join } from 'node:path';
-import { loadCountries } from '../../../data/curated/countries.ts';
-import { Problems } from '../../../data/curated/problems.ts';
+import { loadCountries } from '../../../data/curated/places.ts';
+import { Problems } from '../../../data/curated/table.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';

@@ -1,8 +1,7 @@
 /** Orders of credit packs. A paid order grants its credits exactly once, even if repeated or raced; changes issue invoices. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readDocument } from '../../../data/curated/document.ts';
-import { Problems } from '../../../data/curated/problems.ts';
+import { Problems, readDocument } from '../../../data/curated/table.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';

@@ -3,8 +3,7 @@
  * these a tenth of that.
  */
 import nunjucks from 'nunjucks';
-import { isForecastStatus } from '../../../data/schema/observation-status.ts';
-import type { CountryRecord } from '../../../data/schema/records.ts';
+import { type CountryRecord, isForecastStatus } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/documents/xml.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
 import { TEMPLATE_FILTERS } from '../../web/templates.ts';

@@ -1,6 +1,6 @@
 /** Sources as upstream names them. */
 import { describe, expect, it } from 'vitest';
-import { citedSource, listedSources, sourceFields } from '../../../build/connectors/named-sources.ts';
+import { citedSource, listedSources, sourceFields } from '../../../build/connectors/plain-text.ts';
 
 describe('a citation', () => {
   it('that is short is a name', () => {

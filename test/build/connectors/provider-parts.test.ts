@@ -1,7 +1,6 @@
 /** When the reading of a provider in parts stops: not for unreadable parts, but when the provider is unreachable. */
 import { expect, it } from 'vitest';
-import type { SourceItem } from '../../../build/connectors/connector.ts';
-import { readParts } from '../../../build/connectors/provider-parts.ts';
+import { readParts, type SourceItem } from '../../../build/connectors/connector.ts';
 import { UpstreamError } from '../../../build/upstream/upstream.ts';
 import { silentLog } from '../../redis.ts';
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BaseEdition } from '../../../build/editions/base-edition.ts';
 import { writeBundles } from '../../../build/editions/tables/bundles.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
-import { hashFile } from '../../../build/runtime/hash-file.ts';
+import { hashFile } from '../../../data/runtime/durable-files.ts';
 import {
   bundleFile,
   type FileList,

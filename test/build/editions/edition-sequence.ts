@@ -8,7 +8,7 @@ import {
   type ObservationFile,
 } from '../../../build/editions/compare/compare-editions.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
-import { hashFile } from '../../../build/runtime/hash-file.ts';
+import { hashFile } from '../../../data/runtime/durable-files.ts';
 import {
   EDITION_REVISION_COLUMNS,
   type EditionChanges,

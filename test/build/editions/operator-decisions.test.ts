@@ -11,7 +11,7 @@ import {
   NO_DECISIONS,
   type OperatorDecisions,
   type ProviderDecision,
-} from '../../../data/schema/operator-decisions.ts';
+} from '../../../data/schema/operator-changes.ts';
 import { ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { silentLog, startRedis } from '../../redis.ts';
 import { cells, type Series, World } from '../world.ts';

@@ -2,8 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { descriptorOf } from '../../../data/proofs/edition-tree.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+import { descriptorOf, MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { canonicalJson, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';

@@ -8,10 +8,9 @@ import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { verifyFiles, verifyPublished } from '../../../build/editions/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
+import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
-import { unpackJson } from '../../../data/runtime/kept-json.ts';
-import { additionFile } from '../../../data/schema/additions.ts';
-import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
+import { additionFile, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import { ONE as one, type Series, World } from '../world.ts';
 

@@ -1,13 +1,14 @@
 /** Receipts made from the stored files of an edition, without the gateway. */
 import type { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import { descriptorOf, editionTreeOf } from '../../../data/proofs/edition-tree.ts';
 import {
   descriptorLeaf,
+  descriptorOf,
   editionLeaf,
+  editionTreeOf,
+  MerkleTree,
   type ObservationLeaf,
   observationLeaf,
-} from '../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+} from '../../../data/proofs/merkle-tree.ts';
 import { receiptOf } from '../../../data/proofs/receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { type FileList, type FileRef, observationsFile, providerOf } from '../../../data/schema/snapshot.ts';

@@ -1,8 +1,8 @@
 /** `twins.json`: compared with a plain recomputation from the figures, and silent about what may not be exported. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { additionFile } from '../../../data/schema/additions.ts';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
+import { additionFile } from '../../../data/schema/snapshot.ts';
 import { SEED } from '../../environment.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';

@@ -7,7 +7,7 @@ import { scrub } from '../../../build/editions/scrub.ts';
 import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import { decideToWithhold, deleteWithheld } from '../../../build/editions/withhold.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';
-import { unpackJson } from '../../../data/runtime/kept-json.ts';
+import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { query } from '../parquet-readers.ts';

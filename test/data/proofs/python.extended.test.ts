@@ -8,14 +8,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LogSigner } from '../../../build/editions/log-signer.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import { descriptorOf, editionTreeOf } from '../../../data/proofs/edition-tree.ts';
 import {
   descriptorLeaf,
+  descriptorOf,
   editionLeaf,
+  editionTreeOf,
+  MerkleTree,
   type ObservationLeaf,
   observationLeaf,
-} from '../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+} from '../../../data/proofs/merkle-tree.ts';
 import { hexPath, type Receipt, receiptOf } from '../../../data/proofs/receipt.ts';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';

@@ -2,8 +2,12 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { descriptorLeaf, type ObservationLeaf, observationLeaf } from '../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+import {
+  descriptorLeaf,
+  MerkleTree,
+  type ObservationLeaf,
+  observationLeaf,
+} from '../../../data/proofs/merkle-tree.ts';
 import {
   canonicalJson,
   leafHash,

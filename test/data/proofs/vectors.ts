@@ -6,10 +6,10 @@ import {
   descriptorLeaf,
   editionLeaf,
   indicatorLeaf,
+  MerkleTree,
   type ObservationLeaf,
   observationLeaf,
-} from '../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../data/proofs/merkle-tree.ts';
+} from '../../../data/proofs/merkle-tree.ts';
 import { hexPath, receiptOf } from '../../../data/proofs/receipt.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
 import { leafHash, nodeHash } from '../../../data/proofs/verify-receipt.ts';

@@ -1,6 +1,6 @@
 /** Kept JSON is compressed, and read in either form. */
 import { expect, test } from 'vitest';
-import { packJson, unpackJson } from '../../../data/runtime/kept-json.ts';
+import { packJson, unpackJson } from '../../../data/runtime/durable-files.ts';
 
 const TEXT = JSON.stringify({ names: Array.from({ length: 100 }, (_, at) => `Åland ${at % 7}`) });
 

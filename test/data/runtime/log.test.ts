@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatLogLine } from '../../../data/runtime/log-text.ts';
+import { formatLogLine } from '../../../data/runtime/log.ts';
 
 const time = '2026-11-22T14:57:58.919Z';
 const format = (entry: object): string =>

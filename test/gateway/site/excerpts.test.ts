@@ -1,7 +1,7 @@
 /** What a page shows first comes from a small file that the build made: it has the rows of the series, and says the same. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { excerptFile } from '../../../data/schema/excerpts.ts';
+import { excerptFile } from '../../../data/schema/snapshot.ts';
 import type { Snapshot } from '../../../gateway/api/snapshot/editions/snapshot.ts';
 import type { IndicatorColumns, RowFilter } from '../../../gateway/api/snapshot/rows/indicator-columns.ts';
 import { type Cell, SERVED, World } from '../../build/world.ts';

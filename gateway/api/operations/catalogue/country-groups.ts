@@ -1,7 +1,7 @@
 /** Groups of countries as operations know them, and what lists of countries stand for. */
 import { fileURLToPath } from 'node:url';
-import { loadGroups, membersOf } from '../../../../data/curated/groups.ts';
-import { Problems } from '../../../../data/curated/problems.ts';
+import { loadGroups, membersOf } from '../../../../data/curated/places.ts';
+import { Problems } from '../../../../data/curated/table.ts';
 import type { CountryGroup } from '../../../../data/schema/curated.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 

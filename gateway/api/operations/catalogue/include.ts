@@ -1,8 +1,12 @@
 /** `include`: properties that are added to indicator records on request. */
 import { z } from 'zod';
-import { ADDITION_WORDS, ADDITIONS, type AdditionWord } from '../../../../data/schema/additions.ts';
 import { indicatorDetail, indicatorRecord, timestamp } from '../../../../data/schema/records.ts';
-import { snapshotId } from '../../../../data/schema/snapshot.ts';
+import {
+  ADDITION_WORDS,
+  ADDITIONS,
+  type AdditionWord,
+  snapshotId,
+} from '../../../../data/schema/snapshot.ts';
 import type { Edition, IndicatorChange } from '../../snapshot/editions/edition.ts';
 import { fail, parsed } from '../parameters/parameters.ts';
 

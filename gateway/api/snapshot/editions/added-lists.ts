@@ -2,8 +2,7 @@
  * What `include` adds to indicator records, as JSON text. The lists of a provider are read when they are first asked for.
  * Equal lists share one text: the series of a provider have few different sources.
  */
-import { type AdditionWord, additionFile } from '../../../../data/schema/additions.ts';
-import { providerOf } from '../../../../data/schema/snapshot.ts';
+import { type AdditionWord, additionFile, providerOf } from '../../../../data/schema/snapshot.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
 
 /** JSON texts by indicator. */

@@ -3,7 +3,7 @@
  * ordered list and joins texts, so no record is serialised twice and the cost depends on the matches only.
  */
 
-import type { EditableFacts } from '../../../../data/schema/overrides.ts';
+import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
 import { WordIndex } from '../search/word-index.ts';

@@ -5,7 +5,6 @@
 import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
-import type { AdditionWord } from '../../../../data/schema/additions.ts';
 import type {
   CountryRecord,
   IndicatorRecord,
@@ -14,6 +13,7 @@ import type {
   TopicRecord,
 } from '../../../../data/schema/records.ts';
 import {
+  type AdditionWord,
   COUNTRIES,
   compareByName,
   LATEST_FOLDER,

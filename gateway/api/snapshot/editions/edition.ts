@@ -5,10 +5,9 @@
  */
 
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
-import type { AdditionWord } from '../../../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { EditionChanges, LogEntry, Sparkline } from '../../../../data/schema/snapshot.ts';
+import type { AdditionWord, EditionChanges, LogEntry, Sparkline } from '../../../../data/schema/snapshot.ts';
 import type { ByteCache } from '../files/byte-cache.ts';
 import type { SignedLog } from '../files/signed-log.ts';
 import type { StoredFile } from '../files/whole-files.ts';

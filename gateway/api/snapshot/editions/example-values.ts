@@ -1,7 +1,7 @@
 /** Values for examples that work: an indicator of the snapshot, and countries and years that it has. */
-import { DRAWN_COUNTRIES, WELL_KNOWN } from '../../../../data/schema/excerpts.ts';
+
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { LogEntry } from '../../../../data/schema/snapshot.ts';
+import { DRAWN_COUNTRIES, type LogEntry, WELL_KNOWN } from '../../../../data/schema/snapshot.ts';
 import type { Observations } from '../rows/observations.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Snapshot } from './snapshot.ts';

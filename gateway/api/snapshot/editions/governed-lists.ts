@@ -1,6 +1,7 @@
 /** What `include` adds to the indicators of an edition that is not served, under today's terms. */
-import type { AdditionWord } from '../../../../data/schema/additions.ts';
+
 import type { IndicatorSource, IndicatorTwin } from '../../../../data/schema/records.ts';
+import type { AdditionWord } from '../../../../data/schema/snapshot.ts';
 import type { LoadedLists } from './added-lists.ts';
 import type { Terms, TodaysTerms } from './todays-terms.ts';
 

@@ -1,14 +1,16 @@
 /** Receipts for figures of one edition: the trees are computed from its kept files. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DuckDBValue, VARCHAR } from '@duckdb/node-api';
-import { descriptorOf, type EditionTree, editionTreeOf } from '../../../../data/proofs/edition-tree.ts';
 import {
   type Descriptor,
   descriptorLeaf,
+  descriptorOf,
+  type EditionTree,
+  editionTreeOf,
+  LeafHashes,
   type ObservationLeaf,
   observationLeaf,
-} from '../../../../data/proofs/leaves.ts';
-import { LeafHashes } from '../../../../data/proofs/merkle-tree.ts';
+} from '../../../../data/proofs/merkle-tree.ts';
 import { type Notice, type Place, type Receipt, receiptOf } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import { type ProviderProofs, proofsFile } from '../../../../data/schema/proofs.ts';

@@ -1,9 +1,9 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
-import type { AdditionWord } from '../../../../data/schema/additions.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
+  type AdditionWord,
   ALIASES,
   COUNTRIES,
   countryFile,

@@ -1,8 +1,7 @@
 /** The signed head of the log, its tree and the public keys. The files are read again when they changed. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { editionLeaf } from '../../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../../data/proofs/merkle-tree.ts';
+import { editionLeaf, MerkleTree } from '../../../../data/proofs/merkle-tree.ts';
 import { readCheckpoint } from '../../../../data/proofs/verify-receipt.ts';
 import { PUBLISHED_KEYS } from '../../../../data/schema/proofs.ts';
 import { type LogEntry, PUBLICATION_LOG, publicationLog } from '../../../../data/schema/snapshot.ts';

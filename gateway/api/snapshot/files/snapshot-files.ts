@@ -7,7 +7,7 @@
  */
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unpackJson } from '../../../../data/runtime/kept-json.ts';
+import { unpackJson } from '../../../../data/runtime/durable-files.ts';
 import {
   type FileList,
   type FileRef,

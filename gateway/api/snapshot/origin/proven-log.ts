@@ -2,8 +2,7 @@
  * Proves the log of an origin: by the signature of its checkpoint, its root, and the log that was seen before; then what
  * it says beyond its leaves, by the manifests whose hashes the leaves hold.
  */
-import { editionLeaf } from '../../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../../data/proofs/merkle-tree.ts';
+import { editionLeaf, MerkleTree } from '../../../../data/proofs/merkle-tree.ts';
 import { type LogKey, Refused, readCheckpoint } from '../../../../data/proofs/verify-receipt.ts';
 import { contradictedEntry, type ManifestFacts } from '../../../../data/schema/editions.ts';
 import { type LogEntry, type PublicationLog, publicationLog } from '../../../../data/schema/snapshot.ts';

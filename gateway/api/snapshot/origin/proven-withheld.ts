@@ -1,7 +1,11 @@
 /** Proves what an origin says is withheld: by its signature, and by what was seen before, because none is taken back. */
 import { type LogKey, Refused } from '../../../../data/proofs/verify-receipt.ts';
-import { readWithheldNote } from '../../../../data/proofs/withheld-note.ts';
-import { parseWithheld, WITHHELD, type WithheldRecord } from '../../../../data/runtime/withheld.ts';
+import {
+  parseWithheld,
+  readWithheldNote,
+  WITHHELD,
+  type WithheldRecord,
+} from '../../../../data/runtime/withheld.ts';
 import { OriginError } from './origin-client.ts';
 
 /**

@@ -1,4 +1,6 @@
 /** Endpoints of webhooks: where an account wants to be told of events, of which, and the secret that signs them. */
+
+import { isPrivateHost } from '../../../../data/runtime/public-addresses.ts';
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { randomId } from '../../../api/metering/metering.ts';
@@ -13,8 +15,8 @@ import {
 } from '../../store/store.ts';
 import { endpointsFrom, MAX_ENDPOINTS, secretsFrom, type WebhookEndpoint } from './endpoint-records.ts';
 import { type EventType, SUBSCRIBABLE } from './event-types.ts';
-import { isPrivateHost, isWebhookPort, PORTS_EXPECTED } from './public-addresses.ts';
 import { newSecret } from './signature.ts';
+import { isWebhookPort, PORTS_EXPECTED } from './webhook-connector.ts';
 
 const CREATE = readScript(import.meta.url, 'create-endpoint.lua', 2);
 const CHANGE = readScript(import.meta.url, 'change-endpoint.lua', 1);

@@ -1,6 +1,6 @@
 /** Sends a webhook: one POST without redirects, to public addresses and ports of the web alone, within a time limit. */
 import { Agent, request } from 'undici';
-import { type ConnectorOptions, webhookConnector } from './public-addresses.ts';
+import { type ConnectorOptions, webhookConnector } from './webhook-connector.ts';
 
 export const SEND_TIMEOUT_MS = 15_000;
 /** How much of a response is kept. */

@@ -5,8 +5,8 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConceptWords } from '../../../../data/curated/concept-words.ts';
-import { Problems } from '../../../../data/curated/problems.ts';
+import { loadConceptWords } from '../../../../data/curated/concepts.ts';
+import { Problems } from '../../../../data/curated/table.ts';
 import { TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { DATA } from '../../../build/world.ts';
 import { SEED } from '../../../environment.ts';

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import {
   isPrivateHost,
   isPublicAddress,
-  isWebhookPort,
   type Lookup,
   publicLookup,
-} from '../../../../gateway/commerce/notifications/webhooks/public-addresses.ts';
+} from '../../../../data/runtime/public-addresses.ts';
 import { WebhookSender } from '../../../../gateway/commerce/notifications/webhooks/sender.ts';
+import { isWebhookPort } from '../../../../gateway/commerce/notifications/webhooks/webhook-connector.ts';
 import { startReceiver } from './receiver.ts';
 
 const NOT_PUBLIC = [

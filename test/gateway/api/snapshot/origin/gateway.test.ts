@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { editionLeaf } from '../../../../../data/proofs/leaves.ts';
-import { MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
+import { editionLeaf, MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
 import {
   generateSigningKey,
   parseSigningKey,

@@ -15,8 +15,7 @@ import {
   readCheckpoint,
   verifyReceipt,
 } from '../../../../../data/proofs/verify-receipt.ts';
-import { readWithheldNote } from '../../../../../data/proofs/withheld-note.ts';
-import { readWithheld } from '../../../../../data/runtime/withheld.ts';
+import { readWithheld, readWithheldNote } from '../../../../../data/runtime/withheld.ts';
 import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
 import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
 import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';

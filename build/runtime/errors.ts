@@ -1,8 +1,9 @@
+/** Errors that are told to the person who runs the build. */
+
 /**
  * Faults of this machine (such as a full disk), as opposed to faults of a provider or its files. They fail the whole run
  * with a message that names them, instead of failing one series after the other.
  */
-
 const FAULTS: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full',
   EDQUOT: 'The disk quota is used up',
@@ -34,3 +35,8 @@ export function machineFault(error: unknown): string | null {
 /** Describes an error in a sentence for the operator. */
 export const describeError = (error: unknown): string =>
   machineFault(error) ?? (error instanceof Error ? error.message : String(error));
+
+/** A command that cannot be carried out as asked. The message is a sentence for the person who asked. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+}

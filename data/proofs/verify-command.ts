@@ -1,0 +1,69 @@
+/**
+ * Verifies a receipt offline: `npm run -s verify -- receipt.json --key <key or keys file>`.
+ *
+ * Exit codes: 0 verified; 1 refused; 2 usage error; 3 sound, but no key was given, so anyone could have made it.
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import {
+  canonicalJson,
+  decodeUtf8,
+  KEY,
+  parseKey,
+  parseKeys,
+  Refused,
+  readCheckpoint,
+  type Verified,
+  verifyOneLog,
+  verifyReceipt,
+} from './verify-receipt.ts';
+
+const USAGE = `usage: npm run -s verify -- RECEIPT [--key KEY] [--since CHECKPOINT [--consistency PROOF]]
+
+  RECEIPT        file with the answer of /v1/receipts
+  --key          a key of the log, or a file with the answer of /.well-known/almanac-keys.json
+  --since        file with a checkpoint that was kept earlier: the log must extend it
+  --consistency  file with the answer of /v1/log/consistency from the one size to the other`;
+
+const OPTIONS = {
+  key: { type: 'string' },
+  since: { type: 'string' },
+  consistency: { type: 'string' },
+} as const;
+
+function describe({ row, descriptor, edition, checkpoint }: Verified): string[] {
+  const bounds = row.ci_lo === null && row.ci_hi === null ? '' : `, bounds ${row.ci_lo} to ${row.ci_hi}`;
+  const marks = `${row.status === null ? '' : `, status ${row.status}`}${row.projected === true ? ', projected' : ''}`;
+  const sources = Array.isArray(descriptor.sources) ? descriptor.sources : [];
+  return [
+    `${descriptor.indicator}, ${row.iso3}, ${row.year}: ${row.value} (unit: ${descriptor.unit})${bounds}${marks}`,
+    `in edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
+    `from ${sources.length} upstream ${sources.length === 1 ? 'file' : 'files'} of ${descriptor.provider}:`,
+    ...sources.map((source) => `  ${canonicalJson(source)}`),
+  ];
+}
+
+function main(args: string[]): number {
+  try {
+    const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+    const [file, ...more] = positionals;
+    if (file === undefined || more.length > 0) throw new TypeError('one receipt is expected');
+    const read = (path: string): string => decodeUtf8(readFileSync(path));
+    const { key, since, consistency } = values;
+    if (since === undefined && consistency !== undefined) throw new TypeError('--consistency needs --since');
+    const keys = key === undefined ? null : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
+    const verified = verifyReceipt(read(file), keys);
+    const proof = consistency === undefined ? undefined : read(consistency);
+    if (since !== undefined) verifyOneLog(readCheckpoint(read(since), keys), verified.checkpoint, proof);
+    const verdict = `Verified. This was published, signed by the key ${verified.checkpoint.signedBy.join(' and ')}:`;
+    const open = 'The proofs are sound, but without --key nobody has vouched for them:';
+    console.log([keys === null ? open : verdict, ...describe(verified)].join('\n'));
+    return keys === null ? 3 : 0;
+  } catch (error) {
+    if (error instanceof Refused) console.error(`Refused. ${error.message}`);
+    else console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return error instanceof Refused ? 1 : 2;
+  }
+}
+
+process.exitCode = main(process.argv.slice(2));

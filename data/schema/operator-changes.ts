@@ -1,0 +1,138 @@
+/**
+ * What operators change: facts of single indicators (overrides), and decisions about providers and licences of single
+ * series. Redis keeps it and every build obeys it. A decision is never deleted, only replaced, so that nothing comes back by
+ * itself.
+ */
+import { z } from 'zod';
+import { topicSlug } from './curated.ts';
+import { indicatorRecord } from './records.ts';
+
+/** Fields of the public record that operators edit. */
+export const EDITABLE = [
+  'name',
+  'description',
+  'unit',
+  'topic',
+  'higher_is_better',
+  'featured',
+  'no_rank',
+] as const satisfies (keyof z.infer<typeof indicatorRecord>)[];
+export type EditableField = (typeof EDITABLE)[number];
+
+export const editableFacts = indicatorRecord.pick({
+  name: true,
+  description: true,
+  unit: true,
+  topic: true,
+  higher_is_better: true,
+  featured: true,
+  no_rank: true,
+});
+export type EditableFacts = z.infer<typeof editableFacts>;
+
+export const indicatorOverride = editableFacts.partial().extend({
+  /** False removes the indicator, its data and its rankings from every public route. */
+  enabled: z.boolean().optional(),
+  name: z.string().min(1).optional(),
+  /** Null or an empty text: none. The same holds for the unit. */
+  description: z.string().nullable().optional(),
+  topic: topicSlug.optional(),
+});
+export type IndicatorOverride = z.infer<typeof indicatorOverride>;
+/** By indicator id. */
+export type Overrides = ReadonlyMap<string, IndicatorOverride>;
+
+/** An override as the operator area stores it. */
+export const storedOverride = indicatorOverride.extend({
+  /** The facts without the override. An unpublished indicator is in no snapshot, but must still be found and restored. */
+  original: editableFacts.optional(),
+  /** When the override was taken back. The entry stays until a newer snapshot shows the original. */
+  restored_at_ms: z.number().optional(),
+});
+export type StoredOverride = z.infer<typeof storedOverride>;
+
+export const editableFactsOf = (record: EditableFacts): EditableFacts => editableFacts.parse(record);
+
+/** Whether an override changes the record, beyond publishing or unpublishing it. */
+export const hasEdits = (override: IndicatorOverride): boolean =>
+  EDITABLE.some((field) => override[field] !== undefined);
+
+/** The record with the edits of an override. */
+export function applyOverride<Facts extends EditableFacts>(
+  record: Facts,
+  override: IndicatorOverride,
+): Facts {
+  const edits = Object.fromEntries(
+    EDITABLE.filter((field) => override[field] !== undefined).map((field) => [field, override[field]]),
+  );
+  const edited = { ...record, ...edits };
+  return { ...edited, description: edited.description || null, unit: edited.unit || null };
+}
+
+/** Skips invalid entries, so that they cannot fail a build. @param stored JSON by indicator id. */
+export function parseOverrides(stored: Readonly<Record<string, string>>): Overrides {
+  const overrides = new Map<string, IndicatorOverride>();
+  for (const [id, text] of Object.entries(stored)) {
+    const parsed = indicatorOverride.safeParse(jsonOrNull(text));
+    if (parsed.success) overrides.set(id, parsed.data);
+  }
+  return overrides;
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const decision = z.object({
+  /** For other operators, and for the audit log. */
+  reason: z.string().min(1),
+  /** E-mail address of the operator. */
+  by: z.string(),
+  decided_at_ms: z.number(),
+});
+
+export const providerDecision = decision.extend({
+  /** False keeps the provider out of every build, and today's decisions govern all snapshots. */
+  enabled: z.boolean(),
+});
+export type ProviderDecision = z.infer<typeof providerDecision>;
+
+export const LICENCE_WORDS = ['open', 'display', 'withhold'] as const;
+
+export const licenceDecision = z.discriminatedUnion('publish', [
+  decision.extend({
+    publish: z.enum(['open', 'display']),
+    licence: z.string().min(1),
+    licence_url: z.url().nullable(),
+    /** The credit line; null for the one that the provider's definition makes. */
+    attribution: z.string().min(1).nullable(),
+  }),
+  decision.extend({ publish: z.literal('withhold') }),
+]);
+export type LicenceDecision = z.infer<typeof licenceDecision>;
+
+export interface OperatorDecisions {
+  /** By provider id. */
+  providers: ReadonlyMap<string, ProviderDecision>;
+  /** By indicator id. */
+  licences: ReadonlyMap<string, LicenceDecision>;
+}
+
+export const NO_DECISIONS: OperatorDecisions = { providers: new Map(), licences: new Map() };
+
+/** JSON by id, as Redis stores it. */
+export interface StoredDecisions {
+  providers: Record<string, string>;
+  licences: Record<string, string>;
+}
+
+/** @throws {Error} for an invalid entry: skipping it could publish what must not be. */
+export function parseDecisions({ providers, licences }: StoredDecisions): OperatorDecisions {
+  const parse = <One>(schema: z.ZodType<One>, stored: Record<string, string>): Map<string, One> =>
+    new Map(Object.entries(stored).map(([id, text]) => [id, schema.parse(JSON.parse(text))]));
+  return { providers: parse(providerDecision, providers), licences: parse(licenceDecision, licences) };
+}
