@@ -43,6 +43,7 @@ const DOORS = {
   'gateway/commerce/people': ['people.ts'],
   'gateway/commerce/privacy': ['privacy.ts'],
   'gateway/commerce/store': ['store.ts'],
+  'gateway/site': ['assets.ts', 'site.ts'],
   'gateway/web': ['forms.ts', 'templates.ts'],
 };
 

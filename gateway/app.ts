@@ -8,8 +8,7 @@ import { registerAccountPages } from './commerce/pages/plugin.ts';
 import { salesFacts } from './commerce/sales-facts.ts';
 import type { AccountService } from './commerce/service.ts';
 import { installAssets } from './site/assets.ts';
-import { serviceFacts } from './site/service-facts.ts';
-import { renderErrorPage, sitePages } from './site/site.ts';
+import { renderErrorPage, serviceFacts, sitePages } from './site/site.ts';
 
 export interface AppDependencies extends Omit<ApiDependencies, 'siteOf'> {
   /** Mounts the operator area. */

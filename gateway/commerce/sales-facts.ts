@@ -1,7 +1,7 @@
 /** What the public pages say about accounts, prices and webhooks. */
 import type { Settings } from '../../data/runtime/settings.ts';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
-import type { SalesFacts } from '../site/service-facts.ts';
+import type { SalesFacts } from '../site/site.ts';
 import { DISABLE_AFTER_DAYS, KEPT } from './notifications/webhooks/delivery-log.ts';
 import { ATTEMPTS, RETRY_DELAYS_MS } from './notifications/webhooks/delivery-queue.ts';
 import { MAX_ENDPOINTS } from './notifications/webhooks/endpoint-records.ts';

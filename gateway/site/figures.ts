@@ -1,12 +1,11 @@
 /** Figures, years and dates as people read them. The exact value stands beside each figure, for machines. */
-import nunjucks from 'nunjucks';
+import { type Html, html } from '../web/templates.ts';
 
 const SIGNIFICANT_DIGITS = 4;
-/** From here on, digits need no formatter, which is ten times slower: a page of an indicator has some hundred figures. */
-const PLAIN_FROM = 1e-4;
-const MILLION = 1e6;
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: SIGNIFICANT_DIGITS });
+/** Smaller figures have more digits than a column has room for. */
+const SMALLEST_PLAIN = 1e-4;
 const BIG = [
   [1e12, 'trillion'],
   [1e9, 'billion'],
@@ -20,24 +19,13 @@ const BIG = [
 export function figureText(value: number | null, decimals = 0): string {
   if (value === null) return '–';
   const size = Math.abs(value);
-  const big = BIG.find(([unit]) => size >= unit);
-  if (big) return `${bigText(value, big[0])} ${big[1]}`;
-  if (size >= 1_000) return thousandsText(value);
-  if (size < PLAIN_FROM && !Object.is(value, 0)) return significant.format(value);
-  const plain = String(Number(value.toPrecision(SIGNIFICANT_DIGITS)));
-  return decimalsOf(plain) < decimals ? Number(plain).toFixed(decimals) : plain;
-}
-
-function bigText(value: number, unit: number): string {
-  const units = Number(value.toPrecision(SIGNIFICANT_DIGITS)) / unit;
-  return Math.abs(units) < 1_000 ? String(units) : significant.format(value / unit);
-}
-
-/** @param value from a thousand to a million, or from minus a million to minus a thousand */
-function thousandsText(value: number): string {
-  const digits = String(Math.round(Math.abs(value)));
-  if (Number(digits) >= MILLION) return grouped.format(value);
-  return `${value < 0 ? '-' : ''}${digits.slice(0, -3)},${digits.slice(-3)}`;
+  const rounded = Number(value.toPrecision(SIGNIFICANT_DIGITS));
+  const [unit, name] = BIG.find(([least]) => size >= least) ?? [];
+  if (unit !== undefined) return `${significant.format(rounded / unit)} ${name}`;
+  if (size >= 1_000) return grouped.format(value);
+  if (size < SMALLEST_PLAIN && !Object.is(value, 0)) return significant.format(value);
+  const plain = String(rounded);
+  return decimalsOf(plain) < decimals ? rounded.toFixed(decimals) : plain;
 }
 
 function decimalsOf(plain: string): number {
@@ -52,7 +40,7 @@ function decimalsOf(plain: string): number {
 export function columnDecimals(values: readonly (number | null)[]): number {
   const held = values.filter((value) => value !== null);
   const largest = Math.max(0, ...held.map(Math.abs));
-  if (largest >= 1_000 || largest < PLAIN_FROM) return 0;
+  if (largest >= 1_000 || largest < SMALLEST_PLAIN) return 0;
   const room = SIGNIFICANT_DIGITS - Math.max(0, Math.floor(Math.log10(largest)) + 1);
   return Math.min(room, Math.max(...held.map((value) => decimalsOf(figureText(value)))));
 }
@@ -62,8 +50,7 @@ export const figureHtml = (value: number | null, decimals = 0): string =>
   value === null ? '–' : `<data value="${value}">${figureText(value, decimals)}</data>`;
 
 /** The same for templates. */
-export const figureElement = (value: number | null, decimals = 0): nunjucks.runtime.SafeString =>
-  new nunjucks.runtime.SafeString(figureHtml(value, decimals));
+export const figureElement = (value: number | null, decimals = 0): Html => html(figureHtml(value, decimals));
 
 const percent = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
 

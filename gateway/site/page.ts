@@ -1,14 +1,21 @@
-/** The contract of a page of the site, and how it becomes an operation that an adapter can serve. */
+/** The contract of a page of the site, how its template is rendered, and how it becomes an operation that an adapter can serve. */
+import nunjucks from 'nunjucks';
 import { z } from 'zod';
 import {
   type Content,
   defineOperation,
   type Operation,
-  type PathParameter,
   type QuerySchema,
 } from '../api/operations/operation.ts';
 import type { Edition } from '../api/snapshot/editions/edition.ts';
-import { type LayoutData, renderTemplate, type Section } from './templates.ts';
+import { TEMPLATE_FILTERS } from '../web/templates.ts';
+import { ASSET_PATHS } from './assets.ts';
+import { sparkline } from './charts/lines.ts';
+import { dateText, figureElement, momentText, shareText, yearsText } from './figures.ts';
+import { inlineMarkdown } from './markdown.ts';
+
+/** The main navigation marks the section of a page. */
+type Section = 'indicators' | 'countries' | 'compare' | 'topics' | 'pricing' | 'docs' | 'none';
 
 export interface PageInput<Query> {
   edition: Edition;
@@ -22,7 +29,7 @@ export interface PageInput<Query> {
 /** What a page shows: a template with its data. */
 export interface Shown {
   template: string;
-  /** Of the browser's tab and of search results. */
+  /** In the browser's tab and in search results. */
   title: string;
   /** One sentence for search results and link previews. */
   description: string;
@@ -36,13 +43,13 @@ export interface Shown {
   status?: 404;
   /** May be shown in frames of other sites. */
   isEmbeddable?: boolean;
+  /** Must not repeat names of the layout. */
   data: object;
 }
 
 interface PageDefinition<Query> {
   /** `/indicators/{indicator_id}` */
   path: string;
-  pathParameters?: Readonly<Record<string, PathParameter>>;
   query?: QuerySchema<Query>;
   /** False where a page also shows what changes within an edition. Default true. */
   isCacheable?: boolean;
@@ -54,7 +61,7 @@ const HTML = 'text/html; charset=utf-8';
 export function definePage<Query>({ show, ...definition }: PageDefinition<Query>): Operation {
   return asOperation(definition, async (input) => {
     const { status = 200, isEmbeddable = false, ...shown } = await show(input);
-    const html = renderTemplate(shown.template, layoutData(shown, input), shown.data);
+    const html = environment.render(shown.template, { ...shown.data, page: layoutData(shown, input) });
     return { kind: 'document', json: Buffer.from(html), mediaType: HTML, page: { status, isEmbeddable } };
   });
 }
@@ -86,7 +93,7 @@ type Produce<Query> = (input: PageInput<Query>) => Promise<Content>;
 const NO_QUERY = z.object({});
 
 function asOperation<Query>(
-  { path, pathParameters = {}, query, isCacheable = true }: Omit<PageDefinition<Query>, 'show'>,
+  { path, query, isCacheable = true }: Omit<PageDefinition<Query>, 'show'>,
   produce: Produce<Query>,
 ): Operation {
   return defineOperation<Query>({
@@ -98,7 +105,7 @@ function asOperation<Query>(
     needsKey: false,
     priceText: 'free',
     isCacheable,
-    pathParameters,
+    pathParameters: {},
     query: query ?? (NO_QUERY as unknown as QuerySchema<Query>),
     answer: z.string(),
     errors: [],
@@ -129,3 +136,69 @@ function layoutData(
     publishedAt: edition.generatedAt,
   };
 }
+
+/** What the frame around a page needs. */
+export interface LayoutData {
+  title: string;
+  description: string;
+  section: Section;
+  /** Absolute where the address of the service is known. */
+  picture: string;
+  canonical: string | null;
+  /** Where visitors reach the service, for examples. */
+  address: string;
+  /** JSON for a script element: no `<` ends it early. */
+  structured: string | null;
+  editionId: string;
+  publishedAt: string;
+}
+
+const FOLDERS = [`${import.meta.dirname}/views`, `${import.meta.dirname}/../web/views`];
+
+const FILTERS = {
+  ...TEMPLATE_FILTERS,
+  sparkline,
+  dateText,
+  figureElement,
+  inlineMarkdown,
+  momentText,
+  shareText,
+  yearsText,
+};
+
+/** @param folders with templates beside those of the site */
+export function siteEnvironment(folders: readonly string[] = []): nunjucks.Environment {
+  const environment = new nunjucks.Environment(new nunjucks.FileSystemLoader([...FOLDERS, ...folders]), {
+    autoescape: true,
+    throwOnUndefined: true,
+    trimBlocks: true,
+    lstripBlocks: true,
+  });
+  for (const [name, filter] of Object.entries(FILTERS)) environment.addFilter(name, filter);
+  environment.addGlobal('assets', ASSET_PATHS);
+  return environment;
+}
+
+const environment = siteEnvironment();
+
+/** A template without a frame, or one whose frame needs no edition. */
+export const renderPlain = (template: string, data: object): string => environment.render(template, data);
+
+/** Characters of what was sent, when it is shown again. */
+const SENT_MAX = 100;
+
+/**
+ * A page about something that the edition does not list.
+ * @param what in words: `indicator`; @param instead where to go on
+ */
+export const missingPage = (what: string, sent: string, instead: { path: string; label: string }): Shown => ({
+  template: 'not-found.njk',
+  title: `No such ${what}`,
+  description: `There is no ${what} at this address.`,
+  section: 'none',
+  status: 404,
+  data: {
+    message: `There is no ${what} “${sent.slice(0, SENT_MAX)}” in this edition. It may have been withdrawn, or the address may be misspelt.`,
+    links: [instead],
+  },
+});

@@ -1,33 +1,36 @@
 /**
- * The public face of the service: pages and pictures of the served edition, rendered at the first request and then
- * served from the response cache, complete without a script. They show what the API holds and offer no way around it:
- * figures are those of one edition and year, histories are pictures.
+ * The public site: pages and pictures of the served edition, rendered at the first request and then served from the response
+ * cache. The door of the room, with `assets.ts` for the static files that all HTML shares. Guarantees:
+ *
+ * - Pages show what the API holds and offer no way around it: figures are those of one edition and year, histories are
+ *   pictures, and what may be shown only is never offered as a file.
+ * - Each page is complete without a script, holds nothing inline that the security policy refuses, and has one address.
+ * - A picture is drawn by pure functions from the figures of the API, with its source and licence in it.
+ * - Each page is an operation with the tag `Page`: the adapter serves, counts and caches it like a call that costs nothing.
+ * - Prices and texts about the service come from the operations and the settings, never from a copy.
  */
 import type { Operation } from '../api/operations/operation.ts';
 import type { ServiceStatusReader } from '../api/status/status.ts';
-import { cards } from './pages/cards.ts';
+import { renderPlain } from './page.ts';
 import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { docs } from './pages/docs.ts';
-import { embed } from './pages/embed.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
-import { indicators } from './pages/indicators.ts';
+import { indicators, suggest } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
-import { llms } from './pages/llms.ts';
-import { pictures } from './pages/pictures.ts';
+import { cards, embed, pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { provider, providers } from './pages/providers.ts';
 import { referencePages } from './pages/reference.ts';
-import { robots } from './pages/robots.ts';
-import { sitemaps } from './pages/sitemap.ts';
 import { status } from './pages/status.ts';
-import { suggest } from './pages/suggest.ts';
+import { textFiles } from './pages/text-files.ts';
 import { topic, topics } from './pages/topics.ts';
 import type { ApiReference } from './reference/description.ts';
 import type { ServiceFacts } from './service-facts.ts';
-import { renderPlain } from './templates.ts';
+
+export { type SalesFacts, serviceFacts } from './service-facts.ts';
 
 /** Pages of figures. */
 export const SITE_PAGES: readonly Operation[] = [
@@ -43,16 +46,7 @@ export function sitePages(
 ): readonly Operation[] {
   const about = [pricing(facts), status(facts, service), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [
-    ...pages,
-    ...pictures,
-    ...cards,
-    embed,
-    suggest,
-    robots(facts),
-    llms(facts),
-    ...sitemaps(facts, pages),
-  ];
+  return [...pages, ...pictures, ...cards, embed, suggest, ...textFiles(facts, pages)];
 }
 
 interface Problem {

@@ -1,8 +1,33 @@
-/** What pages and pictures are about. */
+/** What the address of a page or a picture asks for. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import { countryCodes } from '../api/operations/catalogue/country-groups.ts';
+import { COUNTRY_CODE, fail, integer, text } from '../api/operations/parameters/parameters.ts';
 import type { Edition } from '../api/snapshot/editions/edition.ts';
 import { wellKnownFirst } from '../api/snapshot/editions/example-values.ts';
 import { latestYear, yearFigures } from './series.ts';
+
+/** The most countries whose histories one picture shows. */
+export const PICTURED_MAX = 6;
+
+/** Distinct codes separated by commas, upper-cased, in the order sent. Blanks are passed over: forms send them. */
+export const picturedCountries = (max = PICTURED_MAX) =>
+  text().transform((sent, ctx): string[] => {
+    const codes = [...new Set(sent.split(',').flatMap((part) => part.trim() || []))];
+    const wrong = codes.find((code) => !COUNTRY_CODE.test(code));
+    if (wrong !== undefined)
+      return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected: 'ISO3 codes' }, input: wrong });
+    if (codes.length > max)
+      return fail(ctx, { type: 'too_long', ctx: { max_length: max, actual_length: codes.length } });
+    return codes.map((code) => code.toUpperCase());
+  });
+
+export const year = () => integer({ min: -10_000, max: 10_000 });
+
+/** ISO3, ISO2 and M49 codes in any case. */
+export function findCountry(edition: Edition, sent: string): CountryRecord | undefined {
+  const [code = ''] = countryCodes([sent.toUpperCase()], edition);
+  return edition.countriesByCode.get(code);
+}
 
 /** By its id of today or a former one; undefined for one that may not be shown. */
 export async function shownIndicator(edition: Edition, asked = ''): Promise<IndicatorRecord | undefined> {

@@ -10,7 +10,7 @@ import { parse } from 'csv-parse/sync';
 import { geoCentroid, geoEqualEarth, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
 import { presimplify, simplify, sphericalTriangleArea } from 'topojson-simplify';
-import type { World } from '../../gateway/site/charts/world.ts';
+import type { World } from '../../gateway/site/charts/map.ts';
 
 type Ring = [longitude: number, latitude: number][];
 /** Its outline, then its holes. */

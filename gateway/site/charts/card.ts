@@ -2,7 +2,7 @@
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import { coloured, FAINT, INK, RULE, shortened, textAt, titleOf, wrapped } from './drawing.ts';
 import { ACCENT, SANS, SERIF, SIZES, WORDMARK } from './frame.ts';
-import { DOT_RADIUS, WORLD } from './world.ts';
+import { DOT_RADIUS, WORLD } from './map.ts';
 
 const { width: WIDTH, height: HEIGHT } = SIZES.card;
 const MARGIN = 60;

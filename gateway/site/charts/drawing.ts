@@ -1,11 +1,13 @@
 /**
- * What all charts share. A chart is drawn into a box by a pure function and knows nothing of where it is shown; `frame.ts`
- * makes a picture of it.
+ * What all charts share: colours, text and its places, axes. A chart is drawn into a box by a pure function and knows nothing
+ * of where it is shown; `frame.ts` makes a picture of it.
  *
  * Every colour is both a class and a presentation attribute `color`, and marks are drawn in `currentColor`: pictures that
  * stand alone need no stylesheet, and pages change the colours by class. Nothing has a style attribute, which the security
  * policy refuses.
  */
+import { tickIncrement, ticks } from 'd3-array';
+import type { ScaleContinuousNumeric } from 'd3-scale';
 import { escapedXml } from '../../api/encoders/documents/xml.ts';
 import { figureText } from '../figures.ts';
 
@@ -101,3 +103,130 @@ export function wrapped(text: string, size: number, width: number, linesMax: num
   const rest = lines.slice(linesMax - 1).join(' ');
   return [...lines.slice(0, linesMax - 1), shortened(rest, size, width)];
 }
+
+/** Where labels may lie along a line. */
+interface Room {
+  /** Least distance of two labels. */
+  distance: number;
+  from: number;
+  to: number;
+}
+
+/**
+ * Moves places as little as needed so that none are closer than the distance and all lie in the room: labels that would
+ * overlap form a block around the middle of their places. @returns places in the order given
+ */
+export function spread(wanted: readonly number[], { distance, from, to }: Room): number[] {
+  const order = wanted.map((_, at) => at).sort((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
+  const blocks: { members: number[]; start: number }[] = [];
+  for (const member of order) {
+    let block = { members: [member], start: wanted[member] ?? 0 };
+    for (let above = blocks.at(-1); above && overlaps(above, block, distance); above = blocks.at(-1)) {
+      blocks.pop();
+      const members = [...above.members, ...block.members];
+      const ideal = members.reduce((sum, each, at) => sum + (wanted[each] ?? 0) - at * distance, 0);
+      block = { members, start: ideal / members.length };
+    }
+    block.start = Math.max(from, Math.min(block.start, to - (block.members.length - 1) * distance));
+    blocks.push(block);
+  }
+  // From the last to the first: a block that was held back by the end pushes those before it.
+  const places = new Array<number>(wanted.length).fill(from);
+  let next = Infinity;
+  for (const { members, start } of blocks.toReversed())
+    for (const [at, member] of [...members.entries()].reverse()) {
+      next = Math.min(start + at * distance, next - distance);
+      places[member] = next;
+    }
+  return places;
+}
+
+const overlaps = (
+  above: { members: number[]; start: number },
+  below: { start: number },
+  distance: number,
+): boolean => below.start < above.start + above.members.length * distance;
+
+export type Scale = ScaleContinuousNumeric<number, number>;
+
+/** Heights of letters between two ticks of values. */
+const LINES_PER_TICK = 4;
+/** Heights of letters for a value and for a year on an axis below a chart. */
+const LETTERS_PER_VALUE = 8;
+const LETTERS_PER_YEAR = 5;
+
+interface Axis {
+  /** What its labels take on the left. */
+  width: number;
+  marks(across: { from: number; to: number }): string;
+}
+
+/** Labels on the left of horizontal rules. The rule at zero is darker. */
+export function valueAxis(y: Scale, { height, font }: Box): Axis {
+  const at = valueTicks(y, Math.max(2, Math.round(height / font / LINES_PER_TICK)));
+  const labels = at.map((value) => figureText(value));
+  const width = Math.ceil(Math.max(0, ...labels.map((label) => textWidth(label, font))) + font / 2);
+  return {
+    width,
+    marks({ from, to }) {
+      const rules = at.map((value) => horizontal(from, to, y(value), value === 0 ? 'zero' : 'grid'));
+      const texts = at.map((value, index) =>
+        textAt(width - font / 2, y(value) + font / 3, labels[index] ?? '', { size: font, anchor: 'end' }),
+      );
+      return rules.join('') + coloured('faint', FAINT, texts.join(''));
+    },
+  };
+}
+
+interface Below {
+  bottom: number;
+  font: number;
+  /** What labels must not go beyond. */
+  width: number;
+}
+
+/** Labels and short marks below a chart. */
+export function valueAxisBelow(x: Scale, { bottom, font, width }: Below): string {
+  const [left = 0, right = 0] = x.range();
+  const count = Math.max(2, Math.floor((right - left) / font / LETTERS_PER_VALUE));
+  const marks = valueTicks(x, count).map((value) => {
+    const tick = `<path d="M${Math.round(x(value))} ${Math.round(bottom)}v4" stroke="currentColor"/>`;
+    const label = figureText(value);
+    const middle = Math.min(x(value), width - textWidth(label, font) / 2);
+    return tick + textAt(middle, bottom + font * 1.5, label, { size: font, anchor: 'middle' });
+  });
+  return coloured('faint', FAINT, marks.join(''));
+}
+
+/** A logarithmic scale has powers of ten, with their two- and fivefold where there is room. */
+function valueTicks(scale: Scale, count: number): number[] {
+  if (!('base' in scale)) return scale.ticks(count);
+  const [from = 1, to = 1] = scale.domain();
+  const exponents = Array.from(
+    { length: Math.ceil(Math.log10(to)) - Math.floor(Math.log10(from)) + 1 },
+    (_, at) => Math.floor(Math.log10(from)) + at,
+  );
+  const steps = exponents.length * 3 <= count * 1.5 ? [1, 2, 5] : [1];
+  const all = exponents.flatMap((exponent) => steps.map((step) => Number(`${step}e${exponent}`)));
+  return all.filter((value) => value >= from && value <= to);
+}
+
+function horizontal(from: number, to: number, y: number, kind: 'zero' | 'grid'): string {
+  const path = `<path d="M${Math.round(from)} ${Math.round(y)}H${Math.round(to)}" stroke="currentColor"/>`;
+  return coloured(kind, kind === 'zero' ? FAINT : RULE, path);
+}
+
+/** Whole years below the chart. */
+export function yearAxis(x: Scale, [from, to]: readonly [number, number], { height, font }: Box): string {
+  const [left = 0, right = 0] = x.range();
+  const count = Math.max(1, Math.floor((right - left) / font / LETTERS_PER_YEAR));
+  const years = tickIncrement(from, to, count) < 1 ? wholeYears(from, to) : ticks(from, to, count);
+  const marks = years.map((year) => {
+    const tick = `<path d="M${Math.round(x(year))} ${Math.round(height - font * 2)}v4" stroke="currentColor"/>`;
+    return tick + textAt(x(year), height - font / 2, String(year), { size: font, anchor: 'middle' });
+  });
+  return coloured('faint', FAINT, marks.join(''));
+}
+
+const wholeYears = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);

@@ -6,7 +6,7 @@ import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/documents/xml.ts';
 import { yearsText } from '../figures.ts';
 import { type Box, coloured, type Drawing, FAINT, INK, RULE, textAt, textWidth, wrapped } from './drawing.ts';
-import { WORLD } from './world.ts';
+import { WORLD } from './map.ts';
 
 /** A drawing and what is to be said about it. */
 export interface Picture {

@@ -3,24 +3,26 @@
  * of each country at the end of its line. Paths are rounded to whole units, so that no figure can be read back exactly.
  */
 import { extent } from 'd3-array';
-import { type ScaleLinear, scaleLinear } from 'd3-scale';
+import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
+import type { Sparkline } from '../../../data/schema/snapshot.ts';
+import { type Html, html } from '../../web/templates.ts';
+import { yearsText } from '../figures.ts';
 import type { History, Point } from '../series.ts';
-import { valueAxis, yearAxis } from './axes.ts';
 import {
   type Box,
   type Drawing,
   measureText,
+  type Scale,
   SERIES_MAX,
   series,
   shortened,
+  spread,
   textAt,
   textWidth,
+  valueAxis,
+  yearAxis,
 } from './drawing.ts';
-import { type Run, usualStep, yearRuns } from './runs.ts';
-import { spread } from './spread.ts';
-
-type Scale = ScaleLinear<number, number>;
 
 /** Share of the width that names at the ends of lines may take. */
 const NAMES_MAX = 0.3;
@@ -54,12 +56,9 @@ interface Plan {
 
 function planOf(histories: readonly History[]): Plan {
   const step = usualStep(histories.map(({ points }) => points));
-  const ends = histories.flatMap(({ points }) =>
-    [points[0], points.at(-1)].flatMap((end) => end?.year ?? []),
-  );
   return {
     lines: histories.map((history) => ({ history, runs: yearRuns(history.points, step) })),
-    years: extent(ends) as [number, number],
+    years: extent(histories.flatMap(({ points }) => points.map(({ year }) => year))) as [number, number],
     domain: valueDomain(histories),
   };
 }
@@ -81,6 +80,48 @@ function draw({ lines, years, domain }: Plan, box: Box): string {
     series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]),
   );
   return axis.marks({ from: axis.width, to: width - names }) + yearAxis(x, years, box) + drawn.join('');
+}
+
+/** Points that one line joins. A projected one begins with the last measured point before it. */
+interface Run {
+  points: readonly Point[];
+  isProjected: boolean;
+}
+
+/**
+ * Years from one point to the next where none is missing: the most frequent distance, since many series have a figure
+ * every second or fifth year only.
+ */
+export function usualStep(histories: readonly (readonly Point[])[]): number {
+  const counts = new Map<number, number>();
+  for (const points of histories) {
+    let before = Infinity;
+    for (const { year } of points) {
+      if (year > before) counts.set(year - before, (counts.get(year - before) ?? 0) + 1);
+      before = year;
+    }
+  }
+  const [usual] = [...counts].sort(([a, n], [b, m]) => m - n || a - b);
+  return usual?.[0] ?? 1;
+}
+
+/** Breaks where a year is missing, and where measured figures end and projected ones begin. @param points oldest first */
+export function yearRuns(points: readonly Point[], step: number): Run[] {
+  const runs: { points: Point[]; isProjected: boolean }[] = [];
+  let last: Point | undefined;
+  for (const point of points) {
+    const run = runs.at(-1);
+    const isJoined = last !== undefined && point.year - last.year <= step;
+    if (run && isJoined && run.isProjected === point.projected) run.points.push(point);
+    else runs.push({ points: joinedStart(last, point, isJoined), isProjected: point.projected });
+    last = point;
+  }
+  return runs;
+}
+
+/** A projection continues the measured line; what follows a projection without a gap is joined by a dashed line, too. */
+function joinedStart(last: Point | undefined, point: Point, isJoined: boolean): Point[] {
+  return isJoined && last !== undefined && point.projected ? [last, point] : [point];
 }
 
 /** From zero where that does not flatten the lines. */
@@ -144,5 +185,36 @@ function nameLabels(histories: readonly History[], { x, y, font, room }: NamePla
     textAt(right + font / 2, (heights[at] ?? 0) + font / 3, shortened(country.name, font, room), {
       size: font,
     }),
+  );
+}
+
+/** In pixels. */
+const SPARK_WIDTH = 120;
+const SPARK_HEIGHT = 28;
+/** Room for the stroke and the mark of the last value. */
+const SPARK_MARGIN = 3;
+const SPARK_GREATEST = 99;
+
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+
+/** A history as a small line without axes: the table beside it has the latest figure. */
+export function sparkline({ from, heights }: Sparkline): Html {
+  const step = (SPARK_WIDTH - 2 * SPARK_MARGIN) / Math.max(1, heights.length - 1);
+  const x = (at: number): number => rounded(SPARK_MARGIN + at * step);
+  const y = (height: number): number =>
+    rounded(SPARK_HEIGHT - SPARK_MARGIN - (height / SPARK_GREATEST) * (SPARK_HEIGHT - 2 * SPARK_MARGIN));
+  let path = '';
+  for (const [at, height] of heights.entries()) {
+    if (height === null) continue;
+    const isAlone = (heights[at - 1] ?? null) === null;
+    path += `${isAlone ? 'M' : 'L'}${x(at)} ${y(height)}`;
+    // A stroke of no length shows a single value between gaps.
+    if (isAlone && (heights[at + 1] ?? null) === null) path += 'h0';
+  }
+  const last = heights.length - 1;
+  const mark = `<circle cx="${x(last)}" cy="${y(heights[last] ?? 0)}" r="2.2"/>`;
+  const text = `Line of ${yearsText(from, from + last)}`;
+  return html(
+    `<svg class="sparkline" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" width="${SPARK_WIDTH}" height="${SPARK_HEIGHT}" role="img" aria-label="${text}"><path d="${path}"/>${mark}</svg>`,
   );
 }

@@ -1,22 +1,24 @@
 /** Two indicators of one year against each other, a dot a country, with the names of some. Skewed values have a log axis. */
 import { extent, median } from 'd3-array';
-import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from 'd3-scale';
+import { scaleLinear, scaleLog } from 'd3-scale';
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import type { YearFigures } from '../series.ts';
-import { valueAxis, valueAxisBelow } from './axes.ts';
 import {
   type Box,
   coloured,
   type Drawing,
   FAINT,
   INK,
+  type Scale,
   SERIES_MAX,
   series,
   shortened,
+  spread,
   textAt,
   textWidth,
+  valueAxis,
+  valueAxisBelow,
 } from './drawing.ts';
-import { spread } from './spread.ts';
 
 export interface Pair {
   country: CountryRecord;
@@ -31,8 +33,6 @@ export interface ScatterOptions {
   /** ISO3 of the countries that are named and coloured. */
   chosen: readonly string[];
 }
-
-type Scale = ScaleContinuousNumeric<number, number>;
 
 /** The largest value is so many times the median: most countries would lie in a corner. */
 const SKEWED_FROM = 10;

@@ -6,11 +6,11 @@ import type { Catalogue } from '../../api/snapshot/editions/catalogue.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
 import { labelsOf, pageChart } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
-import { findCountry } from '../country-profile.ts';
 import { columnDecimals } from '../figures.ts';
 import { definePage } from '../page.ts';
 import { scatterPicture } from '../pictures.ts';
 import { type History, histories, type Point } from '../series.ts';
+import { findCountry } from '../subjects.ts';
 
 const COUNTRIES_MAX = 5;
 const INDICATORS_MAX = 2;
@@ -128,34 +128,22 @@ async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
   return { year, count, chart: pageChart(drawing, labels, 'scatter') };
 }
 
-/** Addresses without one of the choices. */
+/** Addresses of this page and of those without one of the choices. */
 function linksOf({ countries, indicators }: Asked) {
   const codes = countries.map(({ iso3 }) => iso3);
   const ids = indicators.map(({ id }) => id);
-  const address = (chosen: readonly string[], series: readonly string[]): string =>
-    `/compare?countries=${chosen.join(',')}&indicators=${series.map(encodeURIComponent).join(',')}`;
+  const addressWithout = (left?: string): string =>
+    `/compare?countries=${codes.filter((code) => code !== left).join(',')}&indicators=${ids
+      .filter((id) => id !== left)
+      .map(encodeURIComponent)
+      .join(',')}`;
+  const without = (choices: readonly string[]) =>
+    Object.fromEntries(choices.map((choice) => [choice, addressWithout(choice)]));
   return {
-    here: address(codes, ids),
     codes: codes.join(','),
     ids: ids.join(','),
-    withoutCountry: Object.fromEntries(
-      codes.map((code) => [
-        code,
-        address(
-          codes.filter((other) => other !== code),
-          ids,
-        ),
-      ]),
-    ),
-    withoutIndicator: Object.fromEntries(
-      ids.map((id) => [
-        id,
-        address(
-          codes,
-          ids.filter((other) => other !== id),
-        ),
-      ]),
-    ),
+    withoutCountry: without(codes),
+    withoutIndicator: without(ids),
   };
 }
 

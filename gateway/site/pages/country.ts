@@ -1,60 +1,86 @@
 /** `/countries/{iso3}`: a country's profile by topic, and `/countries/{iso3}/{topic}`: all of one topic. */
-import type { CountryRecord } from '../../../data/schema/records.ts';
+import type { CountryRecord, TopicItem } from '../../../data/schema/records.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { findCountry, readProfile, readTopic } from '../country-profile.ts';
-import { missingPage } from '../missing.ts';
-import { definePage, type Shown } from '../page.ts';
-import { topicsOf } from '../topics.ts';
+import { topicsOf } from '../lists.ts';
+import { definePage, missingPage, type Shown } from '../page.ts';
+import { findCountry } from '../subjects.ts';
 
 const ITEMS_PER_TOPIC = 5;
 const NEIGHBOURS = 3;
 
-const ISO3 = { description: 'ISO3, ISO2 or M49 code' };
+/** The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. */
+export async function countryTopics(edition: Edition, iso3: string) {
+  const [items, topics, sparklines] = await Promise.all([
+    edition.countryItems(iso3),
+    topicsOf(edition),
+    edition.sparklines(iso3),
+  ]);
+  const parse = ({ json }: { json: string }) => {
+    const item = JSON.parse(json) as TopicItem;
+    return { ...item, sparkline: sparklines[item.indicator] ?? null };
+  };
+  return topics.map((topic) => {
+    const held = items.topics.find(({ slug }) => slug === topic.slug)?.items ?? [];
+    return {
+      topic,
+      held: held.length,
+      all: () => held.map(parse),
+      /** Featured ones first, then in the order of the topic. */
+      first: (limit: number) =>
+        held
+          .toSorted((a, b) => Number(b.featured) - Number(a.featured))
+          .slice(0, limit)
+          .map(parse),
+    };
+  });
+}
 
 export const country = definePage({
   path: '/countries/{iso3}',
-  pathParameters: { iso3: ISO3 },
   async show({ edition, path }) {
     const record = findCountry(edition, path.iso3 ?? '');
     if (record === undefined) return unknownCountry(path.iso3);
-    const topics = await readProfile(edition, record.iso3, ITEMS_PER_TOPIC);
+    const { iso3, name } = record;
+    const topics = (await countryTopics(edition, iso3)).filter(({ held }) => held > 0);
     return {
       template: 'country.njk',
-      title: record.name,
-      description: `${record.name} in figures: ${topics.map(({ topic }) => topic.name.toLowerCase()).join(', ')}. Latest values, ranks and histories with their sources.`,
+      title: name,
+      description: `${name} in figures: ${topics.map(({ topic }) => topic.name.toLowerCase()).join(', ')}. Latest values, ranks and histories with their sources.`,
       section: 'countries',
-      canonical: `/countries/${record.iso3}`,
-      picture: `/countries/${record.iso3}/card.png`,
-      structured: {
-        '@context': 'https://schema.org',
-        '@type': 'Country',
-        name: record.name,
-        identifier: record.iso3,
+      canonical: `/countries/${iso3}`,
+      picture: `/countries/${iso3}/card.png`,
+      structured: { '@context': 'https://schema.org', '@type': 'Country', name, identifier: iso3 },
+      data: {
+        country: record,
+        topics: topics.map(({ topic, held, first }) => ({ topic, held, items: first(ITEMS_PER_TOPIC) })),
+        neighbours: neighboursOf(edition, record),
       },
-      data: { country: record, topics, neighbours: neighboursOf(edition, record) },
     };
   },
 });
 
 export const countryTopic = definePage({
   path: '/countries/{iso3}/{topic}',
-  pathParameters: { iso3: ISO3, topic: { description: 'Slug of a topic' } },
   async show({ edition, path }) {
     const record = findCountry(edition, path.iso3 ?? '');
     if (record === undefined) return unknownCountry(path.iso3);
-    const found = await readTopic(edition, record.iso3, path.topic ?? '');
+    const { iso3, name } = record;
+    const topics = await countryTopics(edition, iso3);
+    const found = topics.find(({ topic }) => topic.slug === path.topic);
     if (found === undefined)
-      return missingPage('topic', path.topic ?? '', {
-        path: `/countries/${record.iso3}`,
-        label: record.name,
-      });
+      return missingPage('topic', path.topic ?? '', { path: `/countries/${iso3}`, label: name });
+    const { topic, held } = found;
     return {
       template: 'country-topic.njk',
-      title: `${record.name}: ${found.topic.name}`,
-      description: `${found.held} figures on ${found.topic.name.toLowerCase()} in ${record.name}, each with year, rank and source.`,
+      title: `${name}: ${topic.name}`,
+      description: `${held} figures on ${topic.name.toLowerCase()} in ${name}, each with year, rank and source.`,
       section: 'countries',
-      canonical: `/countries/${record.iso3}/${found.topic.slug}`,
-      data: { country: record, found, topics: await topicsOf(edition) },
+      canonical: `/countries/${iso3}/${topic.slug}`,
+      data: {
+        country: record,
+        found: { topic, items: found.all() },
+        topics: topics.map((each) => each.topic),
+      },
     };
   },
 });

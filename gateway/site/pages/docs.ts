@@ -1,7 +1,14 @@
 /** `/docs` and its guides. Their Markdown is in `content/guides`; examples are those of the served edition. */
 import { readFileSync } from 'node:fs';
-import type { Operation } from '../../api/operations/operation.ts';
-import { guideValues } from '../guides.ts';
+import { ERRORS, type ErrorCode } from '../../api/core/errors.ts';
+import { ENCODERS, LIST_FORMATS } from '../../api/encoders/registry.ts';
+import { xlsx } from '../../api/encoders/tables/xlsx.ts';
+import { LIMIT_MAX } from '../../api/operations/catalogue/indicators.ts';
+import { ROWS_MAX } from '../../api/operations/observations/row-bound.ts';
+import { isPriced, type Operation } from '../../api/operations/operation.ts';
+import { OPERATIONS } from '../../api/operations/registry.ts';
+import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { exampleFigures } from '../../api/snapshot/editions/example-values.ts';
 import { renderArticle } from '../markdown.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -28,7 +35,7 @@ const GUIDES = {
   recipes: ['Recipes', 'Short answers to common tasks, each with a call that works.'],
 } as const;
 
-export interface DocsLink {
+interface DocsLink {
   href: string;
   title: string;
   summary: string;
@@ -79,4 +86,108 @@ function guide(slug: string, facts: ServiceFacts): Operation {
       };
     },
   });
+}
+
+/** What a caller does about each error. */
+const ADVICE: Readonly<Record<ErrorCode, string>> = {
+  bad_sort: 'use one of those',
+  bad_dir: 'use one of those',
+  not_rankable: 'ask for its figures with `/v1/data`',
+  bad_request: 'check the client: it sent something that is not HTTP',
+  unauthorized: 'send a [key](/docs/authentication)',
+  invalid_key: 'check the key; create a [new one](/account/keys) if it was revoked or has expired',
+  insufficient_credits:
+    '[buy credits](/account/orders), raise the [limit of the key](/account/keys) where the message names one, or ask for less',
+  max_credits_exceeded: 'raise your limit, or ask for less',
+  key_restricted: 'call from where the key may be used, or change what is [set for it](/account/keys)',
+  key_scope: 'use a key with that scope',
+  export_restricted: 'look at it on its page, or take another series of the same statistic',
+  not_found: 'check the path',
+  country_not_found: 'look it up in [`/v1/countries`](/docs/reference/listCountries)',
+  edition_not_found: 'look it up in [`/v1/editions`](/docs/reference/listEditions)',
+  file_not_found: 'take the files of single indicators, or ask `/v1/data`',
+  figure_not_found: 'ask for a country and year that `/v1/data` has',
+  log_size_not_found: 'use a size of the [checkpoint](/v1/log/checkpoint)',
+  indicator_not_found:
+    'search for it in [`/v1/indicators`](/docs/reference/listIndicators); ids are case-sensitive',
+  method_not_allowed: 'use GET',
+  range_not_satisfiable: 'leave the header `Range` out, or ask for a part of a whole file that it has',
+  expectation_failed: 'leave the header `Expect` out',
+  header_too_large: 'shorten the URL: ask for fewer countries or indicators',
+  rate_limited: 'wait as long as `Retry-After` says; see [Limits](/docs/limits)',
+  internal_error: 'try again; if it stays, [write](/contact) with the request id',
+  unavailable: 'try again after `Retry-After` seconds',
+};
+
+const OF_CODE = {
+  rowsMax: ROWS_MAX,
+  workbookRowsMax: xlsx.rowsMax,
+  pageMax: LIMIT_MAX,
+  listFormats: LIST_FORMATS,
+  formats: ENCODERS.map(({ name, mediaType, documentation }) => ({
+    ...{ name, mediaType },
+    text: documentation ?? '`data` and `meta`; the default',
+  })),
+  operations: OPERATIONS.map((operation) => ({
+    name: operation.name,
+    path: operation.path,
+    summary: operation.summary,
+    needsKey: operation.needsKey,
+    priceText: operation.priceText,
+    isPriced: isPriced(operation),
+  })),
+  errors: (Object.entries(ERRORS) as [ErrorCode, { status: number; message: string }][])
+    .map(([code, { status, message }]) => ({ code, status, message, advice: ADVICE[code] }))
+    .toSorted((a, b) => a.status - b.status),
+} as const;
+
+/**
+ * What the placeholders of guides stand for: facts of the code, and examples that work on an edition.
+ * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ */
+async function guideValues(edition: Edition, facts: ServiceFacts): Promise<object> {
+  const { id, generatedAt } = edition;
+  return {
+    ...OF_CODE,
+    facts,
+    base: facts.baseUrl,
+    edition: { id, day: generatedAt.slice(0, 10) },
+    example: await exampleValues(edition, facts.baseUrl),
+  };
+}
+
+/** For an edition that has nothing to show: what stands there is a call all the same. */
+const NOTHING = {
+  indicator: {
+    id: 'world-bank.SP.POP.TOTL',
+    name: 'Population, total',
+    topic: 'population',
+    attribution: 'World Bank, World Development Indicators',
+    licence: 'CC BY 4.0',
+  },
+  countries: [{ iso3: 'KEN' }],
+  from: 2019,
+  to: 2023,
+  value: 0,
+} as const;
+
+async function exampleValues(edition: Edition, base: string) {
+  const catalogue = await edition.wholeCatalogue();
+  const { observations } = edition;
+  const figures = (await exampleFigures({ catalogue, observations })) ?? NOTHING;
+  const { indicator, countries, from, to, value } = figures;
+  const codes = countries.map(({ iso3 }) => iso3).join(',');
+  const open = catalogue.ordered('coverage', 'desc').filter(({ record }) => record.access_tier === 'open');
+  const other = open.find(({ record }) => record.id !== indicator.id)?.record.id ?? indicator.id;
+  return {
+    ...{ indicator, codes, from, to, value, other },
+    first: countries[0]?.iso3 ?? '',
+    words: indicator.name
+      .split(/[\s,(]+/)
+      .slice(0, 2)
+      .join(' '),
+    /** Most rows of the table. */
+    cells: countries.length * (to - from + 1),
+    url: `${base}/v1/data?indicator=${encodeURIComponent(indicator.id)}&countries=${codes}&from=${from}&to=${to}`,
+  };
 }

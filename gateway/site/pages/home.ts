@@ -8,10 +8,10 @@ import { ASSET_PATHS } from '../assets.ts';
 import { labelsOf, pageMap } from '../charts/frame.ts';
 import { worldMap } from '../charts/map.ts';
 import { columnDecimals } from '../figures.ts';
+import { topicsOf } from '../lists.ts';
 import { definePage } from '../page.ts';
 import { latestYear, yearFigures } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
-import { topicsOf } from '../topics.ts';
 
 const TOP = 6;
 /** Preferred where the catalogue has it, because everybody knows what it means. */

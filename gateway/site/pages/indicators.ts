@@ -1,17 +1,15 @@
-/** `/indicators`: the catalogue, searched and ordered as the API does it. */
+/** `/indicators`: the catalogue, searched and ordered as the API does it; `/suggest`: what the search box offers while somebody types. */
 import { z } from 'zod';
-import type { IndicatorRecord, TopicRecord } from '../../../data/schema/records.ts';
+import type { TopicRecord } from '../../../data/schema/records.ts';
 import { searchPhrase } from '../../api/operations/catalogue/indicators.ts';
-import { integer, oneOf, text } from '../../api/operations/parameters/parameters.ts';
-import { type Catalogue, type CatalogueItem, SORTS } from '../../api/snapshot/editions/catalogue.ts';
+import { oneOf, text } from '../../api/operations/parameters/parameters.ts';
+import { type Catalogue, type CatalogueItem, fold, SORTS } from '../../api/snapshot/editions/catalogue.ts';
+import type { Edition } from '../../api/snapshot/editions/edition.ts';
 import { searchIndicators } from '../../api/snapshot/search/search.ts';
-import { hitOf } from '../hits.ts';
-import { definePage, type Shown } from '../page.ts';
-import { listPage, withQuery } from '../paging.ts';
-import { topicName, topicsOf } from '../topics.ts';
+import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
+import { defineAsset, definePage, type Shown } from '../page.ts';
 
 const PATH = '/indicators';
-const PAGE_MAX = 1_000_000;
 
 /** The empty word is what a form sends for its first choice. */
 const query = z.object({
@@ -19,7 +17,7 @@ const query = z.object({
   topic: text().optional(),
   provider: text().optional(),
   sort: oneOf(['', ...SORTS]).optional(),
-  page: integer({ min: 1, max: PAGE_MAX }).optional(),
+  page: pageNumber().optional(),
 });
 type Sent = z.infer<typeof query>;
 
@@ -62,7 +60,7 @@ export const indicators = definePage({
       title: page === 1 ? title : `${title}, page ${page}`,
       description: `${found.items.length} indicators with unit, provider, years, countries and licence; each with a map, a ranking and its source.`,
       section: 'indicators',
-      ...(isWhole && list && { canonical: withQuery(PATH, { page: page === 1 ? undefined : page }) }),
+      ...(isWhole && list && { canonical: list.path }),
       ...(list === undefined && { status: 404 }),
       data: {
         title,
@@ -99,32 +97,20 @@ function search(
     ...(q !== '' && { q }),
     ...(sort !== '' && { sort }),
   });
-  const items: CatalogueItem[] = [];
-  const ofTopic = new Map<string, number>();
-  const ofProvider = new Map<string, { name: string; count: number }>();
-  for (const item of matching) {
-    const { record } = item;
-    const hasTopic = topic === '' || record.topic === topic;
-    const hasProvider = provider === '' || record.provider.id === provider;
-    if (hasProvider) ofTopic.set(record.topic, (ofTopic.get(record.topic) ?? 0) + 1);
-    if (hasTopic) countProvider(ofProvider, record);
-    if (hasTopic && hasProvider) items.push(item);
-  }
+  const hasTopic = ({ record }: CatalogueItem): boolean => topic === '' || record.topic === topic;
+  const hasProvider = ({ record }: CatalogueItem): boolean =>
+    provider === '' || record.provider.id === provider;
+  const byTopic = Map.groupBy(matching.filter(hasProvider), ({ record }) => record.topic);
+  const byProvider = Map.groupBy(matching.filter(hasTopic), ({ record }) => record.provider.id);
   return {
-    items,
+    items: matching.filter((item) => hasTopic(item) && hasProvider(item)),
     topics: topics
-      .map(({ slug, name }) => ({ id: slug, name, count: ofTopic.get(slug) ?? 0 }))
+      .map(({ slug, name }) => ({ id: slug, name, count: byTopic.get(slug)?.length ?? 0 }))
       .filter(({ id, count }) => count > 0 || id === topic),
-    providers: [...ofProvider]
-      .map(([id, { name, count }]) => ({ id, name, count }))
+    providers: [...byProvider]
+      .map(([id, items]) => ({ id, name: items[0]?.record.provider.name ?? id, count: items.length }))
       .sort((a, b) => a.name.localeCompare(b.name, 'en')),
   };
-}
-
-function countProvider(counts: Map<string, { name: string; count: number }>, { provider }: IndicatorRecord) {
-  const known = counts.get(provider.id);
-  if (known === undefined) counts.set(provider.id, { name: provider.name, count: 1 });
-  else known.count += 1;
 }
 
 /** Links that take one filter away. */
@@ -138,3 +124,42 @@ function removals(filters: Filters, { providers }: Found, topics: readonly Topic
     { name: providerName, isSet: provider !== '', href: without('provider') },
   ].filter(({ isSet }) => isSet);
 }
+
+/** In suggestions. */
+const COUNTRIES_MAX = 3;
+const INDICATORS_MAX = 8;
+const LETTERS_MAX = 100;
+
+interface Suggestion {
+  path: string;
+  name: string;
+  note: string;
+}
+
+export const suggest = defineAsset({
+  path: '/suggest',
+  query: z.object({ q: text().optional() }),
+  async make({ edition, query }) {
+    const wanted = (query.q ?? '').trim().slice(0, LETTERS_MAX);
+    const catalogue = await edition.wholeCatalogue();
+    const found =
+      wanted === '' ? [] : [...countriesLike(edition, wanted), ...indicatorsLike(catalogue, wanted)];
+    return { bytes: Buffer.from(JSON.stringify(found)), mediaType: 'application/json; charset=utf-8' };
+  },
+});
+
+/** Countries with a word that begins like it. */
+function countriesLike({ countries }: Edition, wanted: string): Suggestion[] {
+  const begin = fold(wanted);
+  const fits = (name: string): boolean => name.startsWith(begin) || name.includes(` ${begin}`);
+  return countries
+    .filter(({ record }) => fits(fold(record.name)))
+    .slice(0, COUNTRIES_MAX)
+    .map(({ record: { iso3, name } }) => ({ path: `/countries/${iso3}`, name, note: 'country' }));
+}
+
+/** As the catalogue's own search orders them. */
+const indicatorsLike = (catalogue: Catalogue, q: string): Suggestion[] =>
+  searchIndicators(catalogue, { q })
+    .slice(0, INDICATORS_MAX)
+    .map(({ record: { id, name, provider } }) => ({ path: `/indicators/${id}`, name, note: provider.name }));

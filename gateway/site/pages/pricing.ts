@@ -9,7 +9,7 @@ import { receipts } from '../../api/operations/proofs/receipts.ts';
 import { OPERATIONS } from '../../api/operations/registry.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
 import { type ExampleFigures, exampleFigures } from '../../api/snapshot/editions/example-values.ts';
-import { callCost, callPath, type PlannedCall } from '../call-price.ts';
+import { callCost, callPath, type PlannedCall } from '../calls.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 

@@ -1,16 +1,10 @@
 /** `/providers` and `/providers/{provider_id}`: who publishes the figures, under which terms, and how fresh they are. */
 import { z } from 'zod';
 import type { FreshnessRecord, ProviderCredit } from '../../../data/schema/records.ts';
-import { integer } from '../../api/operations/parameters/parameters.ts';
 import type { Catalogue, CatalogueItem } from '../../api/snapshot/editions/catalogue.ts';
 import { freshnessOf } from '../../api/snapshot/editions/freshness.ts';
-import { hitOf } from '../hits.ts';
-import { missingPage } from '../missing.ts';
-import { definePage, type Shown } from '../page.ts';
-import { listPage, withQuery } from '../paging.ts';
-import { topicName, topicsOf } from '../topics.ts';
-
-const PAGE_MAX = 1_000_000;
+import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
+import { definePage, missingPage, type Shown } from '../page.ts';
 
 export const providers = definePage({
   path: '/providers',
@@ -36,8 +30,7 @@ export const providers = definePage({
 
 export const provider = definePage({
   path: '/providers/{provider_id}',
-  pathParameters: { provider_id: { description: 'Provider id', schema: { minLength: 1 } } },
-  query: z.object({ page: integer({ min: 1, max: PAGE_MAX }).optional() }),
+  query: z.object({ page: pageNumber().optional() }),
   async show({ edition, path: { provider_id: id = '' }, query: { page = 1 } }): Promise<Shown> {
     const items = indicatorsOf(await edition.wholeCatalogue(), id);
     const [first] = items;
@@ -51,10 +44,10 @@ export const provider = definePage({
     const topics = await topicsOf(edition);
     return {
       template: 'provider.njk',
-      title: page === 1 ? credit.name : `${credit.name}, page ${page}`,
+      title: credit.name + list.suffix,
       description: `${items.length} indicators of ${credit.name}: licence, credit line, and how fresh they are.`,
       section: 'none',
-      canonical: withQuery(path, { page: page === 1 ? undefined : page }),
+      canonical: list.path,
       structured: structuredCatalogue(credit, items.length),
       data: {
         provider: credit,

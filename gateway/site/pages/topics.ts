@@ -1,15 +1,10 @@
 /** `/topics` and `/topics/{slug}`: the curated topics, and the indicators of one in their curated order. */
 import { z } from 'zod';
-import { integer } from '../../api/operations/parameters/parameters.ts';
-import { hitOf } from '../hits.ts';
-import { missingPage } from '../missing.ts';
-import { definePage, type Shown } from '../page.ts';
-import { listPage, withQuery } from '../paging.ts';
-import { topicsOf } from '../topics.ts';
+import { hitOf, listPage, pageNumber, topicsOf } from '../lists.ts';
+import { definePage, missingPage, type Shown } from '../page.ts';
 
 /** Of a topic, on the page of all. */
 const FEATURED = 4;
-const PAGE_MAX = 1_000_000;
 
 export const topics = definePage({
   path: '/topics',
@@ -34,8 +29,7 @@ export const topics = definePage({
 
 export const topic = definePage({
   path: '/topics/{slug}',
-  pathParameters: { slug: { description: 'Slug of the topic', schema: { minLength: 1 } } },
-  query: z.object({ page: integer({ min: 1, max: PAGE_MAX }).optional() }),
+  query: z.object({ page: pageNumber().optional() }),
   async show({ edition, path: { slug = '' }, query: { page = 1 } }): Promise<Shown> {
     const found = (await topicsOf(edition)).find((one) => one.slug === slug);
     if (found === undefined) return missingPage('topic', slug, { path: '/topics', label: 'All topics' });
@@ -46,10 +40,10 @@ export const topic = definePage({
     const featured = items.filter(({ record }) => record.featured).map(({ record }) => record);
     return {
       template: 'topic.njk',
-      title: page === 1 ? found.name : `${found.name}, page ${page}`,
+      title: found.name + list.suffix,
       description: `${found.description} ${items.length} indicators by country and year.`,
       section: 'topics',
-      canonical: withQuery(path, { page: page === 1 ? undefined : page }),
+      canonical: list.path,
       data: {
         topic: found,
         featured: page === 1 ? featured : [],

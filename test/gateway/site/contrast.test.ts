@@ -4,9 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DIVERGING, SEQUENTIAL } from '../../../gateway/site/charts/classes.ts';
 import { FAINT, INK, SERIES_COLOURS } from '../../../gateway/site/charts/drawing.ts';
-import { worldMap } from '../../../gateway/site/charts/map.ts';
+import { DIVERGING, SEQUENTIAL, worldMap } from '../../../gateway/site/charts/map.ts';
 import { OTHERS_OPACITY, pairsOf, scatterChart } from '../../../gateway/site/charts/scatter.ts';
 import { yearOf } from './chart-figures.ts';
 

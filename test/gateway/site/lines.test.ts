@@ -1,10 +1,9 @@
 /** Histories as lines: gaps, projections, bounds, names. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { spread } from '../../../gateway/site/charts/drawing.ts';
 import { standAlone } from '../../../gateway/site/charts/frame.ts';
-import { lineChart } from '../../../gateway/site/charts/lines.ts';
-import { usualStep, yearRuns } from '../../../gateway/site/charts/runs.ts';
-import { spread } from '../../../gateway/site/charts/spread.ts';
+import { lineChart, usualStep, yearRuns } from '../../../gateway/site/charts/lines.ts';
 import { history, point } from './chart-figures.ts';
 
 const BOX = { width: 760, height: 400, font: 13, id: 'lines' };

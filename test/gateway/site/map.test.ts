@@ -1,9 +1,7 @@
 /** Maps: every country is on them, in the class of its figure. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { classify, classOf } from '../../../gateway/site/charts/classes.ts';
-import { outlinesFile, worldMap } from '../../../gateway/site/charts/map.ts';
-import { WORLD } from '../../../gateway/site/charts/world.ts';
+import { classify, classOf, outlinesFile, WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { COUNTRIES, countryOf, yearOf } from './chart-figures.ts';
 
 const BOX = { width: WORLD.width, height: WORLD.height, font: 12, id: 'map' };

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { QueueFull } from '../../../gateway/api/core/errors.ts';
-import { PngRenderer } from '../../../gateway/site/charts/png.ts';
+import { PngRenderer } from '../../../gateway/site/png.ts';
 import { Service } from '../service.ts';
 
 let service: Service;

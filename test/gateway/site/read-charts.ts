@@ -2,7 +2,7 @@
  * Reads figures back out of pictures as people do: by the labels of axes and legends, and by where marks are. Marks and
  * ticks are each rounded to whole units, which bounds by how much a reading may differ.
  */
-import { WORLD } from '../../../gateway/site/charts/world.ts';
+import { WORLD } from '../../../gateway/site/charts/map.ts';
 import { unescaped } from './page-text.ts';
 
 const ROUNDING = 0.5;

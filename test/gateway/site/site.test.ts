@@ -46,9 +46,7 @@ describe('a page of the site', () => {
   });
 
   test('holds nothing inline that its policy would refuse', async () => {
-    for (const { path } of SITE_PAGES.filter(
-      ({ pathParameters }) => Object.keys(pathParameters).length === 0,
-    )) {
+    for (const { path } of SITE_PAGES.filter(({ path }) => !path.includes('{'))) {
       const { text, headers } = await service.get(path);
       if (!String(headers['content-type']).startsWith('text/html')) continue;
       expect([path, text.match(/\sstyle="|\son[a-z]+="|<style/)]).toEqual([path, null]);

@@ -7,16 +7,14 @@ import fastify from 'fastify';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { createFormToken } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { ASSET_PATHS, installAssets } from '../../../../gateway/site/assets.ts';
-import { DIVERGING } from '../../../../gateway/site/charts/classes.ts';
 import { SERIES_MAX } from '../../../../gateway/site/charts/drawing.ts';
 import { labelsOf, pageChart, pageMap } from '../../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../../gateway/site/charts/lines.ts';
-import { worldMap } from '../../../../gateway/site/charts/map.ts';
+import { DIVERGING, worldMap } from '../../../../gateway/site/charts/map.ts';
 import { pairsOf, scatterChart } from '../../../../gateway/site/charts/scatter.ts';
-import { rankingRows } from '../../../../gateway/site/indicator/long-lists.ts';
-import { listPage } from '../../../../gateway/site/paging.ts';
-import type { LayoutData } from '../../../../gateway/site/templates.ts';
-import { siteEnvironment } from '../../../../gateway/site/templates.ts';
+import { shownRanking } from '../../../../gateway/site/indicator/shown-figures.ts';
+import { listPage } from '../../../../gateway/site/lists.ts';
+import { type LayoutData, siteEnvironment } from '../../../../gateway/site/page.ts';
 import { barChart } from '../../../../gateway/web/templates.ts';
 import { INDICATORS, PROVIDERS } from '../../fixture-data.ts';
 import { COUNTRIES, history, point, yearOf } from '../../site/chart-figures.ts';
@@ -123,7 +121,9 @@ function siteData(): object {
       { ...item, name: 'Life expectancy at birth, women', rank: 120, rank_delta_1y: -14, sparkline },
       { ...item, name: 'Healthy life expectancy', rank: null, rank_delta_1y: null, sparkline: null },
     ],
-    ranking: rankingRows({ ...year, figures }, { hasRanks: true, hasBounds: true, decimals: 1, statuses }),
+    ranking: { ...shownRanking({ figures }, { no_rank: false }, statuses), hasBounds: true },
+    latest: { year: 2021 },
+    record: exampleRecord('open'),
     map: pageMap(map, labels, 'map'),
     legend: map.legend,
     diverging: DIVERGING,

@@ -1,14 +1,81 @@
 /**
- * `/sitemap.xml` and the lists that it names, for search engines. A list holds one kind of page, or a part of it, so that
- * none grows with the number of indicators.
+ * What programs read of the site: `/robots.txt`; `/llms.txt`, in the form of llmstxt.org; `/sitemap.xml` and the lists that it
+ * names. A list holds one kind of page, or a part of it, so that none grows with the number of indicators.
  */
-
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/documents/xml.ts';
+import { MODEL_INSTRUCTIONS } from '../../api/mcp/mcp.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import type { Edition } from '../../api/snapshot/editions/edition.ts';
 import { type Asset, defineAsset, type PageInput } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
+
+/** @param pages all of the site: those without parameters are listed, the others decide which kinds of lists there are */
+export const textFiles = (facts: ServiceFacts, pages: readonly Operation[]): Operation[] => [
+  robots(facts),
+  llms(facts),
+  ...sitemaps(facts, pages),
+];
+
+const textFile = (path: string, lines: readonly string[]): Operation =>
+  defineAsset({
+    path,
+    make: () => ({ bytes: Buffer.from(`${lines.join('\n')}\n`), mediaType: 'text/plain; charset=utf-8' }),
+  });
+
+/** Account pages say nothing to search engines, and data calls would only cost them. */
+const KEPT_OUT = ['/account/', '/admin/', '/v1/', '/data/api/'];
+
+const robots = ({ baseUrl }: ServiceFacts): Operation =>
+  textFile('/robots.txt', [
+    'User-agent: *',
+    ...KEPT_OUT.map((path) => `Disallow: ${path}`),
+    'Allow: /v1/openapi.json',
+    'Allow: /v1/changes',
+    '',
+    `Sitemap: ${baseUrl}/sitemap.xml`,
+  ]);
+
+/** What is worth reading for models. */
+const LINKS = [
+  ['/docs', 'Guides', 'Quick start, keys, credits, formats, vintages, errors, limits'],
+  ['/docs/reference', 'Reference', 'every call of the HTTP API'],
+  ['/openapi.json', 'OpenAPI', 'the same for programs'],
+  ['/indicators', 'Indicators', 'the catalogue with search'],
+  ['/pricing', 'Pricing', 'what costs what'],
+] as const;
+
+/** Calls for models without tools. */
+const CALLS = [
+  ['/v1/indicators?q=life+expectancy&limit=5', 'finds series, free'],
+  ['/v1/indicators/{id}', 'describes one, free'],
+  ['/v1/data?indicator={id}&countries=KEN,PER&latest=1', 'newest figures; a key, 1 credit a row'],
+  ['/v1/rankings/{id}', 'ranking of a year; a key, 1 credit'],
+] as const;
+
+/** What a language model needs in order to answer from the service. */
+const llms = ({ baseUrl }: ServiceFacts): Operation =>
+  textFile('/llms.txt', [
+    '# Almanac',
+    '',
+    '> Comparative statistics about countries from public providers, each figure with unit, year, source, licence and proof.',
+    '',
+    'How to answer from it:',
+    '',
+    ...MODEL_INSTRUCTIONS.map((sentence) => `- ${sentence}`),
+    '',
+    '## Tools',
+    '',
+    `The Model Context Protocol is served at ${baseUrl}/mcp (streamable HTTP). Finding and describing needs no key; figures need the header \`Authorization: Bearer <API key>\`.`,
+    '',
+    '## Calls without tools',
+    '',
+    ...CALLS.map(([path, text]) => `- \`GET ${baseUrl}${path}\`: ${text}`),
+    '',
+    '## Documentation',
+    '',
+    ...LINKS.map(([path, name, text]) => `- [${name}](${baseUrl}${path}): ${text}`),
+  ]);
 
 const PART = 1_000;
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
@@ -20,8 +87,7 @@ interface Kind {
   labels(edition: Edition): readonly string[] | Promise<readonly string[]>;
 }
 
-/** @param pages all of the site: those without parameters are listed, the others decide which kinds there are. */
-export function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
+function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
   const kinds = kindsOf(pages);
   return [index(baseUrl, kinds), list(baseUrl, kinds)];
 }
@@ -48,7 +114,6 @@ const index = (baseUrl: string, kinds: readonly Kind[]): Operation =>
 const list = (baseUrl: string, kinds: readonly Kind[]): Operation =>
   defineAsset({
     path: '/sitemaps/{list}',
-    pathParameters: { list: { description: 'Kind of page and number of the part' } },
     async make({ edition, path }: PageInput<unknown>) {
       const [, name, part] = /^([a-z]+)-([1-9]\d{0,3})\.xml$/.exec(path.list ?? '') ?? [];
       const kind = kinds.find((one) => one.name === name);

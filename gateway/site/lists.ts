@@ -1,4 +1,50 @@
-/** Numbered pages of a long list. Each has an address of its own, so a list needs no script. */
+/** Lists of indicators on pages: their topics, what is said of each, and numbered pages, each with an address of its own. */
+import type { IndicatorRecord, TopicRecord } from '../../data/schema/records.ts';
+import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { integer } from '../api/operations/parameters/parameters.ts';
+import type { CatalogueEntry } from '../api/snapshot/editions/catalogue.ts';
+import type { Edition } from '../api/snapshot/editions/edition.ts';
+
+const readings = new WeakMap<Edition, Promise<readonly TopicRecord[]>>();
+
+/** The topics of the edition, with their names and counts, in the curated order. @throws {SnapshotUnreadable} */
+export function topicsOf(edition: Edition): Promise<readonly TopicRecord[]> {
+  const reading = readings.get(edition) ?? readTopics(edition);
+  readings.set(edition, reading);
+  reading.catch(() => readings.delete(edition));
+  return reading;
+}
+
+/** Its slug where the list lacks it. */
+export const topicName = (topics: readonly TopicRecord[], slug: string): string =>
+  topics.find((topic) => topic.slug === slug)?.name ?? slug;
+
+async function readTopics({ editions }: Edition): Promise<readonly TopicRecord[]> {
+  const body = await editions.servedBody(ROUTE_FILES.topics);
+  return (JSON.parse(body.toString()) as { data: TopicRecord[] }).data;
+}
+
+/** Characters of a description, in a list. */
+const EXCERPT_LENGTH = 180;
+
+export interface Hit {
+  record: IndicatorRecord;
+  /** The beginning of the description; empty without one. */
+  excerpt: string;
+}
+
+export const hitOf = ({ record }: Pick<CatalogueEntry, 'record'>): Hit => ({
+  record,
+  excerpt: excerptOf(record.description ?? ''),
+});
+
+/** Ends at a word. */
+export function excerptOf(text: string, length = EXCERPT_LENGTH): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= length) return line;
+  const end = line.lastIndexOf(' ', length);
+  return `${line.slice(0, end > 0 ? end : length).replace(/[,;:.–-]+$/, '')} …`;
+}
 
 export const PAGE_SIZE = 50;
 /** Pages on either side of the one that is shown. */
@@ -21,6 +67,10 @@ export interface ListPage<Item> {
   to: number;
   /** Empty where all fits one page. */
   pages: readonly NumberedPage[];
+  /** Address of this page. */
+  path: string;
+  /** After the title of every page but the first: `, page 2` */
+  suffix: string;
 }
 
 export type Filters = Readonly<Record<string, string | number | undefined>>;
@@ -33,6 +83,11 @@ export function withQuery(path: string, filters: Filters): string {
   // Commas need no escape, and people read addresses.
   return query.size === 0 ? path : `${path}?${String(query).replaceAll('%2C', ',')}`;
 }
+
+const PAGE_MAX = 1_000_000;
+
+/** A query parameter. */
+export const pageNumber = () => integer({ min: 1, max: PAGE_MAX });
 
 /** Undefined for a page behind the last one. @param filters of the list, for the links */
 export function listPage<Item>(
@@ -54,6 +109,8 @@ export function listPage<Item>(
     total: all.length,
     from,
     to: start + items.length,
+    path: href(number),
+    suffix: number === 1 ? '' : `, page ${number}`,
     pages: pages.map((page, at) => ({
       number: page,
       href: page === number ? null : href(page),

@@ -1,14 +1,17 @@
 /**
- * Pictures as PNG. Each is read, drawn as SVG and turned into pixels, which takes some 40 ms of processor time in a thread
- * of low priority. All of that happens to one picture after the other, with a rest after each: a flood of pictures moved the
- * p99 of paid calls by half without it, because reading a picture holds up what is asked for meanwhile. The queue is bounded:
- * what it cannot hold is refused before any work. The thread starts with the first picture and ends when none was wanted
- * for a while.
+ * Pictures as PNG, kept as long as their edition is served. Each is read, drawn as SVG and turned into pixels, which takes
+ * some 40 ms of processor time in a thread of low priority. All of that happens to one picture after the other, with a rest
+ * after each: a flood of pictures moved the p99 of paid calls by half without it, because reading a picture holds up what is
+ * asked for meanwhile. The queue is bounded: what it cannot hold is refused before any work. The thread starts with the first
+ * picture and ends when none was wanted for a while.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
-import { QueueFull } from '../../api/core/errors.ts';
+import { QueueFull } from '../api/core/errors.ts';
+import type { Edition } from '../api/snapshot/editions/edition.ts';
+import { ByteCache } from '../api/snapshot/files/byte-cache.ts';
+import type { Asset, PageInput } from './page.ts';
 
 const QUEUE_MAX = 16;
 const IDLE_MS = 60_000;
@@ -17,7 +20,7 @@ const REST_FACTOR = 3;
 const REST_MAX_MS = 500;
 
 /** Gives an SVG document, when its turn has come; undefined where there is nothing to show. */
-export type Draw = () => Promise<string | undefined>;
+type Draw = () => Promise<string | undefined>;
 
 /** What tests replace. */
 interface Clock {
@@ -88,7 +91,7 @@ export class PngRenderer {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./png-thread.ts', import.meta.url));
+    const worker = new Worker(new URL('./charts/png-thread.ts', import.meta.url));
     worker.on('message', (png: Uint8Array) => {
       this.#waiter?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
     });
@@ -106,3 +109,37 @@ export class PngRenderer {
     void worker?.terminate();
   }
 }
+
+const MEDIA_TYPE = 'image/png';
+/** Some hundred pictures. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+/** What an entry takes besides its picture. */
+const ENTRY_BYTES = 512;
+
+interface Kept {
+  /** Undefined where there is nothing to show. */
+  png: Buffer | undefined;
+}
+
+const renderer = new PngRenderer();
+const kept = new WeakMap<Edition, ByteCache<Kept>>();
+
+/**
+ * One picture for all who ask for it at the same time.
+ * @param name of the kind of picture
+ * @param draw called when its turn has come
+ * @throws {QueueFull} before anything is read or drawn
+ */
+export async function pngAsset(
+  name: string,
+  { edition, path, query }: PageInput<unknown>,
+  draw: Draw,
+): Promise<Asset | undefined> {
+  const cache = kept.get(edition) ?? new ByteCache<Kept>(KEPT_BYTES, bytesOf);
+  kept.set(edition, cache);
+  const key = JSON.stringify([name, path, query]);
+  const { png } = await cache.getOrMake(key, async () => ({ png: await renderer.render(draw) }));
+  return png && { bytes: png, mediaType: MEDIA_TYPE };
+}
+
+const bytesOf = ({ png }: Kept): number => ENTRY_BYTES + (png?.length ?? 0);
