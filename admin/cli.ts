@@ -12,6 +12,7 @@ import { CuratedError } from '../data/curated/curated.ts';
 import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-redis.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
+import { exitOnSignals } from '../data/runtime/stop-signals.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import {
   ACCOUNT_COMMANDS,
@@ -131,4 +132,7 @@ function formatText(result: Record<string, unknown>): string {
 
 const indent = (text: string, first: string): string => first + text.replaceAll('\n', '\n    ');
 
-if (import.meta.main) process.exitCode = await run(process.argv.slice(2), process);
+if (import.meta.main) {
+  exitOnSignals();
+  process.exitCode = await run(process.argv.slice(2), process);
+}

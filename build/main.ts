@@ -2,7 +2,7 @@
 import { stopSignal } from '../data/runtime/stop-signals.ts';
 import { run } from './cli.ts';
 
-/** The first SIGINT or SIGTERM cancels the step; a second one ends the process. */
+/** The first SIGINT, SIGTERM or SIGHUP cancels the step; a second one ends the process. */
 const signal = stopSignal();
 const { argv, env, stdout, stderr } = process;
 process.exitCode = await run(argv.slice(2), { env, stdout, stderr, signal });

@@ -35,8 +35,7 @@ function stop() {
   if (!child) process.exit(130);
   child.kill();
 }
-process.on('SIGINT', stop);
-process.on('SIGTERM', stop);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
 // A shell that is told to end does not tell its children.
 setInterval(() => process.ppid !== shell && stop(), 100).unref();
 

@@ -3,7 +3,7 @@
  * starts the nightly run by its schedule, and reports runs to Redis. Any number of workers may run: the lake's locks
  * exclude each other, and the schedule fires once. `--nightly` also queues a nightly run at the start.
  *
- * SIGINT, SIGTERM and the end of the parent process cancel running jobs and end the worker.
+ * SIGINT, SIGTERM, SIGHUP and the end of the parent process cancel running jobs and end the worker.
  */
 import { constants, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ import { createLog, flushLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
 import { connectRedis } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
-import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
+import { runUntilStopped, type ShutdownHook, STOP_SIGNALS } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { withDecisions } from './editions/plan/with-decisions.ts';
@@ -106,7 +106,7 @@ try {
   await runUntilStopped(
     createLog(settings),
     (shutdownHooks, stopping) => start(settings, nightly, shutdownHooks, stopping),
-    ['SIGINT', 'SIGTERM', 'disconnect'],
+    [...STOP_SIGNALS, 'disconnect'],
   );
 } catch (error) {
   printError(error);

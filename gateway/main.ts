@@ -1,6 +1,6 @@
 /**
- * Starts the gateway: settings, Redis (a private one without `REDIS_URL`), snapshots, then the port. On SIGINT or SIGTERM
- * it finishes the requests in flight and stops in reverse order. `--beside PROGRAM` runs another program along with it.
+ * Starts the gateway: settings, Redis (a private one without `REDIS_URL`), snapshots, then the port. On SIGINT, SIGTERM or
+ * SIGHUP it finishes the requests in flight and stops in reverse order. `--beside PROGRAM` runs another program along with it.
  *
  * With `WORKERS` above one this process is the primary of that many worker processes, which run this file too.
  */
@@ -9,7 +9,12 @@ import { parseArgs } from 'node:util';
 import type { Logger } from 'pino';
 import { createLog, flushLog } from '../data/runtime/log.ts';
 import { readSettings, type Settings } from '../data/runtime/settings.ts';
-import { runUntilStopped, type ShutdownHook, unlessStopped } from '../data/runtime/stop-signals.ts';
+import {
+  runUntilStopped,
+  type ShutdownHook,
+  STOP_SIGNALS,
+  unlessStopped,
+} from '../data/runtime/stop-signals.ts';
 import { startChildProcess } from './process/child-process.ts';
 import { resolveRedisUrl, startFailureReason } from './process/lifecycle.ts';
 import { findPort } from './process/ports.ts';
@@ -73,8 +78,7 @@ async function main(): Promise<void> {
 
 async function startWorker(): Promise<void> {
   // A terminal sends Ctrl-C to every process of the group; only the primary acts on it.
-  process.on('SIGINT', () => {});
-  process.on('SIGTERM', () => {});
+  for (const signal of STOP_SIGNALS) process.on(signal, () => {});
   const { runWorker } = await import('./process/worker.ts');
   runWorker();
 }

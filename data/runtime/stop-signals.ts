@@ -1,4 +1,5 @@
-/** How a program ends: on SIGINT or SIGTERM, at any time of its start, too. What it started is stopped with it. */
+/** How a program ends on a signal, at any time of its start, too. What it started is stopped with it. */
+import { constants } from 'node:os';
 import type { Logger } from 'pino';
 
 /** A stop does not wait longer than this for slow clients. */
@@ -6,7 +7,9 @@ const SHUTDOWN_TIMEOUT_MS = 20_000;
 /** npm forwards a Ctrl-C that the terminal has already sent: two signals this close together count as one. */
 const SAME_SIGNAL_MS = 1_000;
 
-export type StopEvent = 'SIGINT' | 'SIGTERM' | 'disconnect';
+/** SIGHUP comes when a terminal is closed. Node resets signals when it starts, so `nohup` never kept it from a program. */
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+export type StopEvent = (typeof STOP_SIGNALS)[number] | 'disconnect';
 
 /** Stops one part of a program. */
 export type ShutdownHook = () => Promise<unknown>;
@@ -15,7 +18,7 @@ export type ShutdownHook = () => Promise<unknown>;
  * Aborts on the first of the events; a second one ends the process at once. To be called before any child is started.
  * `disconnect`, the end of the parent process, may have come before.
  */
-export function stopSignal(events: readonly StopEvent[] = ['SIGINT', 'SIGTERM']): AbortSignal {
+export function stopSignal(events: readonly StopEvent[] = STOP_SIGNALS): AbortSignal {
   const stopping = new AbortController();
   let first_ms: number | null = null;
   const stop = (event: StopEvent): void => {
@@ -26,6 +29,11 @@ export function stopSignal(events: readonly StopEvent[] = ['SIGINT', 'SIGTERM'])
   for (const event of events) process.on(event, () => stop(event));
   if (events.includes('disconnect') && process.connected === false) stop('disconnect');
   return stopping.signal;
+}
+
+/** Has a short command end at once on a signal, as without it, but with the servers that it started. */
+export function exitOnSignals(): void {
+  for (const signal of STOP_SIGNALS) process.on(signal, () => process.exit(128 + constants.signals[signal]));
 }
 
 /** Runs all hooks once, last added first. Exits the process after the timeout. */

@@ -1,7 +1,7 @@
-/** `npm start` as a person runs it, in a data directory of its own, and all processes that come of it. */
+/** `npm start` and other commands as a person runs them, in a data directory of their own, and all processes of them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -24,6 +24,8 @@ const LAST_LINE = /format=csv'\r?\n/;
 
 /** A terminal's sequence for going up, without its escape character: progress bars overwrite themselves so. */
 const UP = /\[(\d+)A/g;
+
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export interface Start {
   /** Leads a process group, as from a shell. */
@@ -48,10 +50,10 @@ export class StartDirectory implements AsyncDisposable {
     return new StartDirectory(await mkdtemp(join(tmpdir(), 'alm-start-')));
   }
 
-  start(settings: Record<string, string>, terminal = false): Start {
+  start(settings: Record<string, string>, terminal = false, npm = 'npm start'): Start {
     const command = terminal
-      ? ['script', '--quiet', '--return', '--flush', '--command', 'npm start', '/dev/null']
-      : ['npm', 'start'];
+      ? ['script', '--quiet', '--return', '--flush', '--command', npm, '/dev/null']
+      : npm.split(' ');
     const changes = Object.entries({ ...SETTINGS, VAR_DIR: this.path, ...settings });
     const child = spawn('env', [...changes.map(([name, value]) => `${name}=${value}`), ...command], {
       cwd: ROOT,
@@ -79,26 +81,42 @@ export class StartDirectory implements AsyncDisposable {
   }
 
   /**
-   * Starts it and sends a signal after that time: SIGINT to all of the group, as a terminal does, SIGTERM to npm alone.
+   * Starts it and sends a signal after that time: SIGTERM to npm alone, others to all of the group, as a terminal does.
    * Nothing of the start may be left then, nor complain, but for a publication: it says that it was cancelled.
    * @returns whether it served before.
    */
   async interrupt(
-    signal: 'SIGINT' | 'SIGTERM',
+    signal: StopSignal,
     after_ms: number,
     settings: Record<string, string> = {},
   ): Promise<boolean> {
-    const { child, output, servesWithin } = this.start(settings);
+    const started = this.start(settings);
+    const hasServed = await started.servesWithin(after_ms);
+    await this.#end(started, signal, `${after_ms} ms`);
+    return hasServed;
+  }
+
+  /** Sends a signal to a command whose Redis takes a second to start. Nothing may be left, nor complain. */
+  async interruptCommand(npm: string, signal: StopSignal): Promise<void> {
+    const { PATH = '' } = process.env;
+    const slow = `#!/bin/sh\nsleep 1\nPATH='${PATH}'\nexec redis-server "$@"\n`;
+    await mkdir(join(this.path, 'bin'), { recursive: true });
+    await writeFile(join(this.path, 'bin/redis-server'), slow, { mode: 0o755 });
+    const started = this.start({ PATH: `${this.path}/bin:${PATH}` }, false, npm);
+    const commands = async (): Promise<string> => (await this.processes()).map((one) => one.command).join();
+    await expect.poll(commands).toContain('redis-server');
+    await this.#end(started, signal, 'the start of Redis');
+  }
+
+  async #end({ child, output }: Start, signal: StopSignal, moment: string): Promise<void> {
     const exit = once(child, 'exit');
-    const hasServed = await servesWithin(after_ms);
-    if (signal === 'SIGINT') signalGroup(child.pid, signal);
-    else child.kill(signal);
+    if (signal === 'SIGTERM') child.kill(signal);
+    else signalGroup(child.pid, signal);
     await exit;
-    const told = { message: `${signal} after ${after_ms} ms:\n${output()}` };
+    const told = { message: `${signal} after ${moment}:\n${output()}` };
     await expect.poll(() => this.processes(), { ...told, timeout: 20_000 }).toEqual([]);
     if (!output().includes('publishing the starter data'))
       expect(output(), told.message).not.toMatch(/error|warn|while it was starting|setup: failed|^ {4}at /im);
-    return hasServed;
   }
 
   /** Processes that have this directory in their environment, or in their title: Redis overwrites its environment with it. */
