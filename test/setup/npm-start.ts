@@ -50,10 +50,7 @@ export class StartDirectory implements AsyncDisposable {
     return new StartDirectory(await mkdtemp(join(tmpdir(), 'alm-start-')));
   }
 
-  start(settings: Record<string, string>, terminal = false, npm = 'npm start'): Start {
-    const command = terminal
-      ? ['script', '--quiet', '--return', '--flush', '--command', npm, '/dev/null']
-      : npm.split(' ');
+  start(settings: Record<string, string>, command = ['npm', 'start']): Start {
     const changes = Object.entries({ ...SETTINGS, VAR_DIR: this.path, ...settings });
     const child = spawn('env', [...changes.map(([name, value]) => `${name}=${value}`), ...command], {
       cwd: ROOT,
@@ -98,11 +95,11 @@ export class StartDirectory implements AsyncDisposable {
 
   /** Sends a signal to a command whose Redis takes a second to start. Nothing may be left, nor complain. */
   async interruptCommand(npm: string, signal: StopSignal): Promise<void> {
-    const { PATH = '' } = process.env;
-    const slow = `#!/bin/sh\nsleep 1\nPATH='${PATH}'\nexec redis-server "$@"\n`;
-    await mkdir(join(this.path, 'bin'), { recursive: true });
-    await writeFile(join(this.path, 'bin/redis-server'), slow, { mode: 0o755 });
-    const started = this.start({ PATH: `${this.path}/bin:${PATH}` }, false, npm);
+    const bin = join(this.path, 'bin');
+    const slow = `#!/bin/sh\nsleep 1\nPATH=$(echo "$PATH" | sed 's#${bin}:##')\nexec redis-server "$@"\n`;
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, 'redis-server'), slow, { mode: 0o755 });
+    const started = this.start({}, ['sh', '-c', `PATH="${bin}:$PATH" exec ${npm}`]);
     const commands = async (): Promise<string> => (await this.processes()).map((one) => one.command).join();
     await expect.poll(commands).toContain('redis-server');
     await this.#end(started, signal, 'the start of Redis');
