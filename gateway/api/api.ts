@@ -36,7 +36,7 @@ import {
   slowClients,
 } from './http/http.ts';
 import { installMcp } from './mcp/mcp.ts';
-import type { Metering } from './metering/metering.ts';
+import type { RedisMetering } from './metering/metering.ts';
 import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import type { Snapshots } from './snapshot/editions/store.ts';
@@ -49,7 +49,7 @@ export interface Site {
 }
 
 export interface ApiDependencies extends Omit<ServerOptions, 'observe'> {
-  metering: Metering;
+  metering: RedisMetering;
   snapshots: Snapshots;
   /** Unix milliseconds. */
   now: () => number;

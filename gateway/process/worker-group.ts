@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { RestartBackoff } from './child-process.ts';
 import { WorkerFailure } from './lifecycle.ts';
-import { type StartMessage, type ToWorker, toPrimary } from './worker-messages.ts';
+import type { StartMessage, ToPrimary, ToWorker } from './worker-messages.ts';
 
 const BACKOFF = { first_ms: 100, longest_ms: 30_000, steady_ms: 60_000 };
 /** A little longer than a worker's own limit. */
@@ -78,7 +78,7 @@ export class WorkerGroup {
   #fork(number: number, backoff: RestartBackoff): Slot {
     const worker = cluster.fork();
     const slot: Slot = { number, worker, started_ms: performance.now(), isReady: false, backoff };
-    worker.on('message', (message: unknown) => this.#onMessage(slot, message));
+    worker.on('message', (message: ToPrimary) => this.#onMessage(slot, message));
     worker.on('error', (error) => this.#log.error({ err: error, worker: number }, 'worker failed'));
     worker.once('exit', (code: number, signal: string) => this.#onExit(slot, signal ?? code));
     return slot;
@@ -89,17 +89,16 @@ export class WorkerGroup {
     send(worker, { kind: 'start', worker: number, workerCount: this.#slots.length, ...this.#options });
   }
 
-  #onMessage(slot: Slot, raw: unknown): void {
-    const { data: message } = toPrimary.safeParse(raw);
-    if (message?.kind === 'switched') {
+  #onMessage(slot: Slot, message: ToPrimary): void {
+    if (message.kind === 'switched') {
       this.#sendToOthers(slot, { kind: 'check_pointer' });
-    } else if (message?.kind === 'damaged') {
+    } else if (message.kind === 'damaged') {
       this.#sendToOthers(slot, { kind: 'verify_file', file: message.file });
-    } else if (message?.kind === 'failed') {
+    } else if (message.kind === 'failed') {
       const { reason } = message;
       if (this.#hasStarted) this.#log.error({ worker: slot.number, reason }, 'worker did not start');
       else this.#started.reject(new WorkerFailure(reason));
-    } else if (message?.kind === 'ready') {
+    } else if (message.kind === 'ready') {
       slot.isReady = true;
       this.#startupBanner = message.startupBanner ?? this.#startupBanner;
       if (this.readyCount < this.#slots.length) return;

@@ -8,7 +8,7 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import { runShutdownHooks, type ShutdownHook } from '../../data/runtime/stop-signals.ts';
 import { startFailureReason } from './lifecycle.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-import { type StartMessage, type ToPrimary, type ToWorker, toWorker } from './worker-messages.ts';
+import type { StartMessage, ToPrimary, ToWorker } from './worker-messages.ts';
 
 /** The worker that runs the leader tasks. */
 const LEADER = 0;
@@ -47,14 +47,13 @@ export function runWorker(): void {
       starting = start(message);
       return starting;
     }
+    if (message.kind !== 'stop') return;
     await starting;
     await runShutdownHooks(shutdownHooks, log);
     process.exit(0);
   };
-  process.on('message', (raw: unknown) => {
-    const message = toWorker.safeParse(raw);
-    if (!message.success) return;
-    handle(message.data).catch(async (error: unknown) => {
+  process.on('message', (message: ToWorker) => {
+    handle(message).catch(async (error: unknown) => {
       await send({ kind: 'failed', reason: startFailureReason(error) ?? inspect(error) });
       process.exit(1);
     });

@@ -14,7 +14,6 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import type { buildApi } from '../../gateway/api/api.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/api/http/server/load-shedding.ts';
 import { createMetrics, type Metrics } from '../../gateway/api/http/server/metrics.ts';
-import type { Metering } from '../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import type { ObjectOrigin } from '../../gateway/api/snapshot/files/objects.ts';
@@ -93,7 +92,7 @@ export class Service {
   readonly client: RedisClient;
   readonly accounts: AccountStore;
   readonly snapshots: SnapshotStore;
-  readonly metering: Metering;
+  readonly metering: RedisMetering;
   readonly metrics: Metrics;
   /** Directory of the published snapshots. */
   readonly directory: string;
@@ -220,7 +219,7 @@ interface Parts {
   client: RedisClient;
   accounts: AccountStore;
   snapshots: SnapshotStore;
-  metering: Metering;
+  metering: RedisMetering;
   metrics: Metrics;
   directory: string;
   clock: { ms: number };

@@ -16,9 +16,8 @@ import type { Logger } from 'pino';
 import {
   type Admission,
   type ApiKey,
-  type Debit,
-  type Metering,
   MeteringUnavailable,
+  type RedisMetering,
   type Verdict,
 } from '../metering/metering.ts';
 import { type Caller, isPriced } from '../operations/operation.ts';
@@ -41,7 +40,7 @@ import {
 } from './result.ts';
 
 export interface ExecuteDependencies {
-  metering: Metering;
+  metering: RedisMetering;
   snapshots: Snapshots;
   /** Unix milliseconds. */
   now: () => number;
@@ -101,33 +100,28 @@ export class Executor {
     return { kind: 'success', rendered, ...about };
   }
 
+  /**
+   * The key, then what is remembered of it, then its scope. A key that may not work, or was limited recently, is asked about
+   * before any work is done for it; so is a call that may repeat another, or whose file may be pinned to an edition.
+   */
   async #executeKeyed<Rendered>(
     call: Call<Rendered>,
     authorization: string,
     snapshot: Snapshot,
   ): Promise<Result<Rendered>> {
-    const { metering, contact } = this.#dependencies;
+    const { metering } = this.#dependencies;
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
-    const used = { key, source: call, contact };
+    const file = call.operation.isFile && isPriced(call.operation) ? { pin: pinOf(call) } : undefined;
+    const keyed: KeyedCall<Rendered> = { call, key, snapshot, file, repeatable: repeatableAs(call) };
     const standing = metering.standingOf(key, call);
     if (standing === 'refused' || standing === 'suspended')
-      return refusal(
-        { kind: 'invalid_key', isSuspended: standing === 'suspended' },
-        NO_CHARGE,
-        used,
-        snapshot,
-      );
-    if (!key.scopes.includes(SCOPE)) return this.#refuseScope(call, key, snapshot);
-    const file = call.operation.isFile && isPriced(call.operation) ? { pin: pinOf(call) } : undefined;
-    const keyed: KeyedCall<Rendered> = { call, key, snapshot, used, file, repeatable: repeatableAs(call) };
-    // A key that may not work, or was limited recently, is checked before any work is done for it.
-    const isDoubtful = standing === 'unconfirmed' || metering.isKnownOverLimit(key);
-    if (!isDoubtful && keyed.repeatable === null && (file?.pin ?? null) === null)
-      return this.#charge(keyed, {});
+      return this.#refuse({ kind: 'invalid_key', isSuspended: standing === 'suspended' }, NO_CHARGE, keyed);
+    if (!key.scopes.includes(SCOPE)) return this.#refuseScope(keyed);
+    if (standing === 'confirmed' && keyed.repeatable === null && !file?.pin) return this.#charge(keyed, {});
     const peek = { ...PEEK, idempotency: idempotency(keyed.repeatable, ''), file };
-    const peeked = await this.#admit(call, key, peek);
-    return peeked.kind === 'admitted' ? this.#charge(keyed, peeked) : refusal(peeked, PEEK, used, snapshot);
+    const peeked = await this.#admit(keyed, peek);
+    return peeked.kind === 'admitted' ? this.#charge(keyed, peeked) : this.#refuse(peeked, PEEK, keyed);
   }
 
   /**
@@ -136,9 +130,10 @@ export class Executor {
    * @param peeked the editions of an earlier call that this one repeats, and of the pin.
    */
   async #charge<Rendered>(
-    { call, key, snapshot, used, file, repeatable }: KeyedCall<Rendered>,
+    keyed: KeyedCall<Rendered>,
     { repeatOf, pinned: pin }: Pick<Admitted, 'repeatOf' | 'pinned'>,
   ): Promise<Result<Rendered>> {
+    const { call, snapshot, file, repeatable } = keyed;
     let pinned = repeatOf === undefined && pin !== snapshot.id ? pin : undefined;
     for (; ; pinned = undefined) {
       const planned =
@@ -147,7 +142,7 @@ export class Executor {
       const { price, rows, indicators, lease } = planned.kind === 'plan' ? planned : FREE;
       const edition = editionOf(planned, snapshot);
       const terms = { edition: edition.id, follows: pinned !== undefined };
-      const verdict = await this.#admit(call, key, {
+      const verdict = await this.#admit(keyed, {
         price,
         rows,
         indicators,
@@ -157,51 +152,68 @@ export class Executor {
         file: file && lease && { ...file, lease: { ...lease, ...terms } },
       });
       if (verdict.kind === 'lease_over') continue;
-      if (verdict.kind !== 'admitted') return refusal(verdict, { price, lease }, used, edition);
+      if (verdict.kind !== 'admitted') return this.#refuse(verdict, { price, lease }, keyed, edition);
       const { repeatOf: first = edition.id } = verdict;
       // A repeat may have been recognised only now, after a plan of another edition.
       const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
-      return this.#answer(call, snapshot, key, answering, verdict);
+      return this.#answer(keyed, answering, verdict);
     }
   }
 
-  /** What was admitted. */
+  /** What was admitted. What fails here was charged, and is refunded. */
   async #answer<Rendered>(
-    call: Call<Rendered>,
-    snapshot: Snapshot,
-    key: ApiKey,
+    { call, key, snapshot }: KeyedCall<Rendered>,
     planned: CallPlan | Unplanned | Cached<Rendered>,
     verdict: Admitted,
   ): Promise<Result<Rendered>> {
-    const edition = editionOf(planned, snapshot);
-    const about: ResultContext = { key_id: key.key_id, quota: quotaOf(verdict), snapshot: edition };
+    const quota = quotaOf(verdict);
+    const about: ResultContext = { key_id: key.key_id, quota, snapshot: editionOf(planned, snapshot) };
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
     if (planned.kind !== 'plan') return { ...planned, ...about };
-    const caller = this.#callerOf(key, verdict);
-    const produce = async () => call.render(await planned.produce(caller), snapshot, planned.edition);
-    return this.#produce(produce, call, about, verdict.debit);
+    const { metering } = this.#dependencies;
+    const { debit } = verdict;
+    const onFault = async (fault: unknown): Promise<void> => {
+      this.#faultOf(fault, call);
+      if (debit !== null) await metering.refund(debit);
+    };
+    try {
+      const content = await planned.produce(this.#callerOf(key, verdict));
+      const rendered = await call.render(content, snapshot, planned.edition);
+      return { kind: 'success', rendered, ...about, onFault };
+    } catch (fault) {
+      const error = this.#faultOf(fault, call);
+      if (debit === null) return { kind: 'error', error, ...about };
+      await metering.refund(debit);
+      const { charged, balance } = quota;
+      return { kind: 'error', error, ...about, quota: { ...quota, charged: 0, balance: balance + charged } };
+    }
+  }
+
+  #refuse<Rendered>(
+    verdict: Parameters<typeof refusal>[0],
+    terms: Parameters<typeof refusal>[1],
+    { call, key, snapshot }: KeyedCall<Rendered>,
+    edition: Pick<Edition, 'id'> = snapshot,
+  ): Result<Rendered> {
+    return refusal(verdict, terms, { key, source: call, contact: this.#dependencies.contact }, edition);
   }
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */
-  async #refuseScope<Rendered>(
-    call: Call<Rendered>,
-    key: ApiKey,
-    snapshot: Snapshot,
-  ): Promise<Result<Rendered>> {
-    const verdict = await this.#admit(call, key, {
-      ...NO_CHARGE,
-      status: ERRORS.key_scope.status,
-      peek: false,
-    });
-    const { contact } = this.#dependencies;
-    if (isKeyRefused(verdict)) return refusal(verdict, NO_CHARGE, { key, source: call, contact }, snapshot);
+  async #refuseScope<Rendered>(keyed: KeyedCall<Rendered>): Promise<Result<Rendered>> {
     const error: ApiError = { code: 'key_scope' };
-    return { kind: 'error', error, key_id: key.key_id, quota: quotaOf(verdict), snapshot };
+    const verdict = await this.#admit(keyed, { ...NO_CHARGE, status: ERRORS.key_scope.status });
+    if (isKeyRefused(verdict)) return this.#refuse(verdict, NO_CHARGE, keyed);
+    return {
+      kind: 'error',
+      error,
+      key_id: keyed.key.key_id,
+      quota: quotaOf(verdict),
+      snapshot: keyed.snapshot,
+    };
   }
 
   #admit(
-    call: Call<unknown>,
-    key: ApiKey,
+    { call, key }: KeyedCall<unknown>,
     decided: Omit<Admission, 'key' | 'source' | 'route' | 'request_id'>,
   ): Promise<Verdict> {
     const { route, requestId: request_id } = call;
@@ -218,30 +230,6 @@ export class Executor {
       return await planCall(call, snapshot, from);
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call) };
-    }
-  }
-
-  /** What fails here was charged, and is refunded. */
-  async #produce<Rendered>(
-    produce: () => Promise<Rendered>,
-    call: Call<Rendered>,
-    about: ResultContext,
-    debit: Debit | null,
-  ): Promise<Result<Rendered>> {
-    const { metering } = this.#dependencies;
-    const onFault = async (fault: unknown): Promise<void> => {
-      this.#faultOf(fault, call);
-      if (debit !== null) await metering.refund(debit);
-    };
-    try {
-      return { kind: 'success', rendered: await produce(), ...about, onFault };
-    } catch (fault) {
-      const error = this.#faultOf(fault, call);
-      if (debit === null || about.quota === null) return { kind: 'error', error, ...about };
-      await metering.refund(debit);
-      const { charged, balance } = about.quota;
-      const quota = { ...about.quota, charged: 0, balance: balance + charged };
-      return { kind: 'error', error, ...about, quota };
     }
   }
 
@@ -298,7 +286,6 @@ interface KeyedCall<Rendered> {
   call: Call<Rendered>;
   key: ApiKey;
   snapshot: Snapshot;
-  used: Parameters<typeof refusal>[2];
   /** Of a whole file, which is paid by lease. */
   file: { pin: string | null } | undefined;
   repeatable: RepeatableAs | null;

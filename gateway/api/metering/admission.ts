@@ -1,4 +1,4 @@
-/** The interface of metering: API keys, rate windows, credits and usage. `redis-metering.ts` implements it. */
+/** What metering is asked and what it answers: keys, admissions, debits, verdicts and usage. */
 
 export type Tier = 'anonymous' | 'free' | 'paid';
 
@@ -12,7 +12,7 @@ export interface ApiKey {
   expires_at_ms: number | null;
 }
 
-/** What a process knows of a key without asking Redis; see `keys.ts`. */
+/** What a process knows of a key without asking Redis; see `keys.ts`. It may be outdated: only an admission decides. */
 export type KeyStanding = 'confirmed' | 'unconfirmed' | 'refused' | 'suspended';
 
 export interface RateWindow {
@@ -90,7 +90,7 @@ export interface LeaseTerms {
   max_credits?: number | undefined;
 }
 
-/** One charge, as `Metering.refund` needs it. Callers only pass it on. */
+/** One charge, as `refund` needs it. Callers only pass it on. */
 export interface Debit {
   readonly debit_id: string;
   /** Credits. */
@@ -175,41 +175,4 @@ export interface UsageReport {
 /** Redis did not answer. Nothing was charged, or the charge will be reversed. */
 export class MeteringUnavailable extends Error {
   override name = 'MeteringUnavailable';
-}
-
-export interface Metering {
-  /**
-   * The key in an Authorization header; null unless it is well-formed, exists and has the right secret. `admit` decides
-   * whether it is active. Known keys are cached.
-   * @throws {MeteringUnavailable}
-   */
-  resolveKey(authorization: string): Promise<ApiKey | null>;
-  /**
-   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once, and so does one
-   * of a `suspended` account. For an `unconfirmed` one
-   * callers ask `admit` with `peek` before they do any work.
-   */
-  standingOf(key: ApiKey, source: CallSource): KeyStanding;
-  /**
-   * True when this gateway knows that a rate window of the key is used up. Callers then ask `admit` with `peek` before
-   * they do any work. May be outdated; only `admit` decides.
-   */
-  isKnownOverLimit(key: ApiKey): boolean;
-  /** Admits, charges and counts a request, or rejects it, in one round trip. @throws {MeteringUnavailable} */
-  admit(admission: Admission): Promise<Verdict>;
-  /**
-   * Refunds a debit whose answer could not be produced. Writes one `refund` entry to the ledger, however often it is
-   * called. Retries in the background while Redis is unreachable. Never rejects.
-   */
-  refund(debit: Debit): Promise<void>;
-  /** Counts an anonymous request of an address (IPv6: of its /64). Admits it uncounted when Redis is unavailable. */
-  admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
-  /** The same for a page of the site, in windows of their own. */
-  admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict>;
-  /** Anonymous requests that this process has admitted uncounted. */
-  readonly uncounted: number;
-  /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
-  usage(accountId: string, days: number): Promise<UsageReport>;
-  /** Why keyed calls cannot be served, as a sentence; null while they can. Asks Redis. */
-  fault(): Promise<string | null>;
 }

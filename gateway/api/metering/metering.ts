@@ -17,7 +17,6 @@ export {
   type Debit,
   type KeyRestriction,
   type LeaseTerms,
-  type Metering,
   MeteringUnavailable,
   type RateWindow,
   type RateWindows,

@@ -24,7 +24,6 @@ import {
   type CallSource,
   type Debit,
   type KeyStanding,
-  type Metering,
   MeteringUnavailable,
   type UsageReport,
   type Verdict,
@@ -87,7 +86,7 @@ function debitIds(): () => string {
   return () => `${prefix}${(counter++).toString(36)}`;
 }
 
-export class RedisMetering implements Metering {
+export class RedisMetering {
   readonly #redis: RedisClient;
   readonly #now: () => number;
   readonly #log: Logger;
@@ -140,19 +139,26 @@ export class RedisMetering implements Metering {
     this.#arguments = new AdmitArguments(this.#limits);
   }
 
+  /**
+   * The key in an Authorization header; null unless it is well-formed, exists and has the right secret. `admit` decides
+   * whether it is active. Known keys are cached. @throws {MeteringUnavailable}
+   */
   resolveKey(authorization: string): Promise<ApiKey | null> {
     return this.#resolver.resolve(authorization);
   }
 
+  /**
+   * What this gateway knows of a key without asking Redis. A `refused` key gets 401 at once, and so does one of a `suspended`
+   * account. For an `unconfirmed` one, or one whose rate window is used up, callers ask `admit` with `peek` before any work.
+   */
   standingOf(key: ApiKey, source: CallSource): KeyStanding {
-    return this.#standings.of(key, this.#userOf(key, source), this.#now());
+    const now_ms = this.#now();
+    const standing = this.#standings.of(key, this.#userOf(key, source), now_ms);
+    const isOverLimit = now_ms < (this.#overUntil.get(key.account_id) ?? 0);
+    return standing === 'confirmed' && isOverLimit ? 'unconfirmed' : standing;
   }
 
-  isKnownOverLimit(key: ApiKey): boolean {
-    const until_ms = this.#overUntil.get(key.account_id);
-    return until_ms !== undefined && this.#now() < until_ms;
-  }
-
+  /** Admits, charges and counts a request, or rejects it, in one round trip. @throws {MeteringUnavailable} */
   async admit(admission: Admission): Promise<Verdict> {
     const now_ms = this.#now();
     const { key, source } = admission;
@@ -206,24 +212,32 @@ export class RedisMetering implements Metering {
     return `${key_id} ${address} ${origin}`;
   }
 
+  /**
+   * Refunds a debit whose answer could not be produced. Writes one `refund` entry to the ledger, however often it is
+   * called. Retries in the background while Redis is unreachable. Never rejects.
+   */
   refund(debit: Debit): Promise<void> {
     return this.#reversals.reverse(debit);
   }
 
+  /** Anonymous requests that this process has admitted uncounted. */
   get uncounted(): number {
     return this.#addresses.uncounted + this.#visitors.uncounted;
   }
 
+  /** Counts an anonymous request of an address (IPv6: of its /64). Admits it uncounted when Redis is unavailable. */
   admitAddress(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     const now_ms = this.#now();
     this.#totals.count(ANONYMOUS, now_ms, FREE_CALL);
     return this.#addresses.admit(address, now_ms);
   }
 
+  /** The same for a page of the site, in windows of their own. */
   admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     return this.#visitors.admit(address, this.#now());
   }
 
+  /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */
   async usage(accountId: string, days: number): Promise<UsageReport> {
     try {
       return await readUsage(this.#redis, accountId, days, this.#now());
@@ -232,7 +246,10 @@ export class RedisMetering implements Metering {
     }
   }
 
-  /** Concurrent callers share one probe, so that a flood of health checks asks Redis once at a time. */
+  /**
+   * Why keyed calls cannot be served, as a sentence; null while they can. Concurrent callers share one probe, so that a flood of
+   * health checks asks Redis once at a time.
+   */
   fault(): Promise<string | null> {
     this.#probe ??= redisFault(this.#redis).finally(() => {
       this.#probe = null;

@@ -1,12 +1,12 @@
 /** Whether a gateway can answer every call, and the record of the minutes in which it could. */
 import type { Logger } from 'pino';
-import type { Metering } from '../metering/metering.ts';
+import type { RedisMetering } from '../metering/metering.ts';
 import type { Snapshots } from '../snapshot/editions/store.ts';
 import type { AvailabilityLog } from './availability.ts';
 
 export interface ReadinessParts {
   snapshots: Pick<Snapshots, 'current' | 'fault'>;
-  metering: Pick<Metering, 'fault'>;
+  metering: Pick<RedisMetering, 'fault'>;
 }
 
 export interface Readiness {

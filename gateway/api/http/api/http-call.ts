@@ -11,7 +11,7 @@ import { toDetail } from '../../operations/parameters/validation.ts';
 import type { Edition } from '../../snapshot/editions/edition.ts';
 import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
 import { type FileHeaders, sentBytes } from './file-content.ts';
-import { type Preferences, type Representation, represent } from './representation.ts';
+import { type Preferences, type Representation, represent, unlessKnown } from './representation.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 /** What a URL says to its route, whoever sends it and when. */
@@ -163,21 +163,15 @@ export class HttpCall implements Call<Representation>, Preferences {
     return this.#api.responsesOf(snapshot)?.find(this.url, this) ?? null;
   }
 
-  render(
-    content: Content,
-    snapshot: Snapshot,
-    edition: Edition | undefined,
-  ): Representation | Promise<Representation> {
-    const made = represent(content, this, snapshot, edition);
+  async render(content: Content, snapshot: Snapshot, edition: Edition | undefined): Promise<Representation> {
     const cache = this.operation.isCacheable && this.#isRepeated ? this.#api.responsesOf(snapshot) : null;
-    if (cache === null) return made;
-    const store = (representation: Representation): Representation => {
-      if (representation.status === 404) return representation;
-      const isResident = content.kind === 'file' && snapshot.routes.isResident(content.path);
-      cache.set(this.url, this, representation, isResident);
-      return representation;
-    };
-    return made instanceof Promise ? made.then(store) : store(made);
+    if (cache === null) return represent(content, this, snapshot, edition);
+    const { url, acceptEncoding, isTagged, ifNoneMatch } = this;
+    const preferences = { url, acceptEncoding, isTagged, ifNoneMatch: undefined };
+    const whole = await represent(content, preferences, snapshot, edition);
+    const isResident = content.kind === 'file' && snapshot.routes.isResident(content.path);
+    if (whole.status === 200) cache.set(url, this, whole, isResident);
+    return unlessKnown(whole, ifNoneMatch);
   }
 }
 

@@ -57,12 +57,12 @@ const COMPRESSION_MIN_BYTES = 1500;
 type FormOfRows = Pick<Representation, 'type' | 'headers' | 'edition'> & { isCompressible: boolean };
 type Form = Pick<Representation, 'type' | 'headers' | 'encoding' | 'tag' | 'edition'>;
 
-export function represent(
+export async function represent(
   content: Content,
   preferences: Preferences,
   snapshot: Snapshot,
   edition?: Pick<Edition, 'id'>,
-): Representation | Promise<Representation> {
+): Promise<Representation> {
   const id = edition?.id ?? null;
   const links = linkHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
@@ -77,13 +77,12 @@ export function represent(
     return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);
   }
   const { mediaType: type, isCompressible } = content.encoder;
-  const headers = [...links, ...downloadHeaders(content)];
-  const about = { type, headers, isCompressible, edition: id };
-  if (content.kind === 'table' && isLong(content.table)) {
-    const opened = openStream(content.table, content.encoder.stream(content.table));
-    return opened.then((stream) => representStream(stream, about, preferences));
-  }
-  return piecesOf(content).then((made) => representBytes(made, about, preferences));
+  const about = { type, headers: [...links, ...downloadHeaders(content)], isCompressible, edition: id };
+  if (content.kind === 'observations' || !isLong(content.table))
+    return representBytes(await piecesOf(content), about, preferences);
+  const body = await openStream(content.table, content.encoder.stream(content.table));
+  const encoding = isCompressible ? chooseEncoding(preferences.acceptEncoding) : 'identity';
+  return { ...ok({ ...about, encoding, tag: null }, []), body };
 }
 
 /** The whole body of rows. */
@@ -106,27 +105,17 @@ async function representPage(
   return isTagged ? made : { ...made, status };
 }
 
-function representStream(
-  stream: BodyStream,
-  { type, headers, isCompressible, edition }: FormOfRows,
-  { acceptEncoding }: Preferences,
-): Representation {
-  const encoding = isCompressible ? chooseEncoding(acceptEncoding) : 'identity';
-  return { ...ok({ type, headers, encoding, tag: null, edition }, []), body: stream };
-}
-
-function representFile(
+async function representFile(
   path: string,
   headers: readonly string[],
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
   { routes }: Snapshot,
-): Representation | Promise<Representation> {
+): Promise<Representation> {
   const encoding = chooseEncoding(acceptEncoding);
   const tag = isTagged ? routes.tag(path, encoding) : null;
   const form: Form = { type: JSON_TYPE, headers, encoding, tag, edition: null };
   if (isNotModified(tag, ifNoneMatch)) return notModified(form);
-  const bytes = routes.bytes(path, encoding);
-  return bytes instanceof Promise ? bytes.then((whole) => ok(form, [whole])) : ok(form, [bytes]);
+  return ok(form, [await routes.bytes(path, encoding)]);
 }
 
 /** A published file, or a part of it. It has no other coding than its own. */
@@ -154,21 +143,17 @@ async function representWhole(
   return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body, ...held };
 }
 
-function representBytes(
+async function representBytes(
   chunks: readonly Buffer[],
   { type, headers, isCompressible, edition }: FormOfRows,
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,
-): Representation | Promise<Representation> {
+): Promise<Representation> {
   const isPlain = !isCompressible || lengthOf(chunks) < COMPRESSION_MIN_BYTES;
   const encoding = isPlain ? 'identity' : chooseEncoding(acceptEncoding);
   const tag = isTagged ? contentTag(chunks, encoding) : null;
   const form: Form = { type, headers, encoding, tag, edition };
   if (isNotModified(tag, ifNoneMatch)) return notModified(form);
-  if (encoding === 'identity') return ok(form, chunks);
-  const compressed = compress(chunks, encoding);
-  return compressed instanceof Promise
-    ? compressed.then((whole) => ok(form, [whole]))
-    : ok(form, [compressed]);
+  return ok(form, encoding === 'identity' ? chunks : [await compress(chunks, encoding)]);
 }
 
 /** From the plain content and the coding, so that every replica gives equal content an equal tag. */
@@ -177,7 +162,7 @@ function contentTag(chunks: readonly Buffer[], encoding: Encoding): string {
   return `"${digest.slice(0, 32)}-${encoding}"`;
 }
 
-export const notModified = ({ type, headers, encoding, tag, edition }: Form): Representation => ({
+const notModified = ({ type, headers, encoding, tag, edition }: Form): Representation => ({
   status: 304,
   type,
   headers,
@@ -186,6 +171,10 @@ export const notModified = ({ type, headers, encoding, tag, edition }: Form): Re
   edition,
   body: [],
 });
+
+/** A 304 to a client that has the answer. */
+export const unlessKnown = (whole: Representation, ifNoneMatch: string | undefined): Representation =>
+  isNotModified(whole.tag, ifNoneMatch) ? notModified(whole) : whole;
 
 const ok = (form: Form, body: readonly Buffer[]): Representation => ({ status: 200, ...form, body });
 

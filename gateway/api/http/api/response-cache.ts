@@ -5,9 +5,8 @@
  * An answer is added at the second request for its URL.
  */
 import { ByteCache } from '../../snapshot/files/byte-cache.ts';
-import type { Encoding } from '../../snapshot/files/route-files.ts';
-import { chooseEncoding, isNotModified } from './negotiation.ts';
-import { lengthOf, notModified, type Preferences, type Representation } from './representation.ts';
+import { chooseEncoding } from './negotiation.ts';
+import { lengthOf, type Preferences, type Representation, unlessKnown } from './representation.ts';
 
 export const RESPONSE_CACHE_BYTES = 12 * 1024 * 1024;
 const URL_MAX_LENGTH = 512;
@@ -15,45 +14,33 @@ const URL_MAX_LENGTH = 512;
 const ENTRY_BYTES = 2_048;
 
 /** One coding of an answer. */
-interface Variant {
-  /** Null while only a 304 was asked for. */
-  whole: Representation | null;
-  notModified: Representation;
+interface Kept {
+  whole: Representation;
   bytes: number;
 }
 
-/** By the coding that was negotiated. */
-type Variants = Partial<Record<Encoding, Variant>>;
-
-const bytesOf = (variants: Variants): number =>
-  Object.values(variants).reduce((total, { bytes }) => total + bytes, 0);
+const nameOf = (url: string, acceptEncoding: string | undefined): string =>
+  `${chooseEncoding(acceptEncoding)} ${url}`;
 
 export class ResponseCache {
-  readonly #byUrl: ByteCache<Variants>;
+  readonly #answers: ByteCache<Kept>;
   /** An answer in all its codings fits. */
   readonly #maxBodyBytes: number;
 
   constructor(maxBytes = RESPONSE_CACHE_BYTES) {
-    this.#byUrl = new ByteCache(maxBytes, bytesOf);
+    this.#answers = new ByteCache(maxBytes, ({ bytes }) => bytes);
     this.#maxBodyBytes = maxBytes / 4;
   }
 
   find(url: string, { acceptEncoding, ifNoneMatch }: Preferences): Representation | null {
-    const variants = this.#byUrl.get(url);
-    if (variants === undefined) return null;
-    const variant = variants[chooseEncoding(acceptEncoding)];
-    if (variant === undefined) return null;
-    return isNotModified(variant.notModified.tag, ifNoneMatch) ? variant.notModified : variant.whole;
+    const kept = this.#answers.get(nameOf(url, acceptEncoding));
+    return kept === undefined ? null : unlessKnown(kept.whole, ifNoneMatch);
   }
 
-  /** @param isResident the body stays in memory anyway, so only the entry counts. */
-  set(url: string, { acceptEncoding }: Preferences, made: Representation, isResident: boolean): void {
-    const bytes = ENTRY_BYTES + (isResident ? 0 : lengthOf(made.body));
-    if (url.length > URL_MAX_LENGTH || bytes > this.#maxBodyBytes) return;
-    const variants = this.#byUrl.get(url) ?? {};
-    const encoding = chooseEncoding(acceptEncoding);
-    if (made.status === 200) variants[encoding] = { whole: made, notModified: notModified(made), bytes };
-    else variants[encoding] ??= { whole: null, notModified: made, bytes };
-    this.#byUrl.set(url, variants);
+  /** @param whole what every caller may get. @param isResident the body stays in memory anyway, so only the entry counts. */
+  set(url: string, { acceptEncoding }: Preferences, whole: Representation, isResident: boolean): void {
+    const bytes = ENTRY_BYTES + (isResident ? 0 : lengthOf(whole.body));
+    if (url.length <= URL_MAX_LENGTH && bytes <= this.#maxBodyBytes)
+      this.#answers.set(nameOf(url, acceptEncoding), { whole, bytes });
   }
 }

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metering } from '../../metering/metering.ts';
+import type { RedisMetering } from '../../metering/metering.ts';
 import type { Snapshots } from '../../snapshot/editions/store.ts';
 
 /** What is known of a request when it is logged. */
@@ -67,7 +67,7 @@ export interface Metrics extends MetricsText {
 
 interface Measured {
   snapshots: Snapshots;
-  metering: Metering;
+  metering: RedisMetering;
   /** Unix milliseconds. */
   now: () => number;
 }

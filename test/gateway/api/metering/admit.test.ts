@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MeteringUnavailable } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
-import { admissionOf, booksOf, createWorld, LIMITS, UNLIMITED, type World } from './harness.ts';
+import { admissionOf, booksOf, createWorld, LIMITS, SOURCE, UNLIMITED, type World } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 const HALF_DAY_MS = 43_200_000;
@@ -260,16 +260,17 @@ describe('a debit id', () => {
   });
 });
 
-describe('isKnownOverLimit', () => {
-  it('is true from the request that used up the window until the window ends', async () => {
+describe('a used-up window', () => {
+  it('is known from the request that used it up until it ends', async () => {
     const { call, apiKey } = await world.customer();
-    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) {
-      expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+    await call();
+    for (let i = 1; i < LIMITS.FREE_PER_MINUTE; i++) {
+      expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
       await call();
     }
-    expect(world.metering.isKnownOverLimit(apiKey)).toBe(true);
+    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('unconfirmed');
     world.clock.ms += MINUTE_MS;
-    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
   });
 
   it('is confirmed by peeking, which counts only a rejection', async () => {
@@ -284,12 +285,12 @@ describe('isKnownOverLimit', () => {
     expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
   });
 
-  it('becomes false when the account gets a larger limit', async () => {
+  it('is known no more when the account gets a larger limit', async () => {
     const { call, apiKey, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
     await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
     expect((await call()).kind).toBe('admitted');
-    expect(world.metering.isKnownOverLimit(apiKey)).toBe(false);
+    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
   });
 });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { findCharged } from '../../../../gateway/api/metering/debit-reversals.ts';
-import type { Debit, Metering } from '../../../../gateway/api/metering/metering.ts';
+import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { keysMatching, silentLog, startRedis, type TestRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
@@ -26,7 +26,7 @@ const books = () => booksOf(world, customer.account_id);
 const credits = async (days = 1) => (await world.metering.usage(customer.account_id, days)).totals.credits;
 
 /** Charges a call and returns its debit. */
-async function charge(price: number, metering: Metering = world.metering): Promise<Debit> {
+async function charge(price: number, metering: RedisMetering = world.metering): Promise<Debit> {
   const verdict = await metering.admit(
     admissionOf(customer.apiKey, { price, request_id: `call of ${price}` }),
   );
