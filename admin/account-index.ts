@@ -23,7 +23,7 @@ interface Entry {
   text: string;
 }
 
-export interface IndexQuery {
+interface IndexQuery {
   q: string;
   /** Empty for any. */
   state: string;

@@ -6,7 +6,13 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
-import type { Archive, AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/history/history.ts';
+import type {
+  Archive,
+  AuditEntry,
+  AuditedChange,
+  AuditLog,
+  AuditOutcome,
+} from '../gateway/commerce/history/history.ts';
 import type { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
 import type { JobProducer } from '../gateway/commerce/notifications/jobs/queue.ts';
 import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
@@ -22,8 +28,7 @@ import type { Erasures, PrivacyRequestStore } from '../gateway/commerce/privacy/
 import type { AccountIndex } from './account-index.ts';
 import type { DecisionStore } from './decision-store.ts';
 import type { IndicatorAdmin } from './indicator-admin.ts';
-import type { OperatorLinks } from './operator-links.ts';
-import type { OperatorStore } from './operators.ts';
+import type { OperatorLinks, OperatorStore } from './operators.ts';
 import type { Reconciler } from './reconcile/reconciler.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
@@ -102,6 +107,23 @@ export function auditedChange<Outcome>(
   };
   return area.audit.attempt(change, work, outcomeOf, entryName);
 }
+
+const SHOWN_CHANGES = 20;
+
+/** The newest changes of a subject, as its page shows them. */
+export interface ShownChanges {
+  audit: AuditEntry[];
+  /** Why older entries cannot be shown; null when they can. */
+  auditGap: string | null;
+}
+
+export async function shownChanges({ audit }: AdminArea, subject: string): Promise<ShownChanges> {
+  const { entries, gap } = await audit.page({ subject, limit: SHOWN_CHANGES });
+  return { audit: entries, auditGap: gap?.message ?? null };
+}
+
+/** The id in the path of a request. */
+export const idOf = ({ params }: FastifyRequest): string => (params as { id: string }).id;
 
 export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';
 

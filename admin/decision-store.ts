@@ -15,6 +15,17 @@ import { PageError } from '../gateway/web/forms.ts';
 
 const REPLACE = readScript(import.meta.url, 'lua/replace-entry.lua', 1);
 
+/**
+ * Replaces a JSON entry of a hash, unless it is another by now than the one that was read, so that no order of concurrent
+ * changes loses one. @param read empty for no entry @param next empty removes it @returns whether `next` is stored
+ */
+export const replaceEntry = async (
+  redis: RedisClient,
+  key: string,
+  id: string,
+  { read, next }: { read: string; next: string },
+): Promise<boolean> => (await new ScriptRunner(redis).runIdempotent(REPLACE, [key, id, read, next])) === 1;
+
 interface Decision {
   decided_at_ms: number;
 }
@@ -24,13 +35,11 @@ export const versionOf = (decision: Decision | null): string => String(decision?
 
 class Decisions<One extends Decision> {
   readonly #redis: RedisClient;
-  readonly #runner: ScriptRunner;
   readonly #key: string;
   readonly #parse: (text: string) => One;
 
   constructor(redis: RedisClient, key: string, parse: (text: string) => One) {
     this.#redis = redis;
-    this.#runner = new ScriptRunner(redis);
     this.#key = key;
     this.#parse = parse;
   }
@@ -52,7 +61,7 @@ class Decisions<One extends Decision> {
     const current = text === '' ? null : this.#parse(text);
     const isStored =
       versionOf(current) === seen &&
-      (await this.#runner.runIdempotent(REPLACE, [this.#key, id, text, JSON.stringify(next)])) === 1;
+      (await replaceEntry(this.#redis, this.#key, id, { read: text, next: JSON.stringify(next) }));
     if (!isStored) throw new PageError(409, 'Somebody else has decided this meanwhile. Look at it again.');
   }
 }

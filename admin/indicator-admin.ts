@@ -3,24 +3,29 @@
  *
  * Overrides live in Redis and every build reads them, so they survive nightly runs. The original is stored with the
  * override: an unpublished indicator is in no snapshot but must still be found, and an edit back to the original removes
- * the override. A form that was opened before somebody else's change is refused; see `edit-version.ts`.
+ * the override.
+ *
+ * A form carries the version that its operator saw, a digest of each editable field. A form that was opened before somebody
+ * else's change is refused, and the version tells which fields its operator changed and which ones somebody else has changed.
  */
+import { createHash } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { type ExcludedIndicator, excludedIndicators } from '../data/schema/jobs.ts';
 import {
   applyOverride,
   EDITABLE,
   type EditableFacts,
+  type EditableField,
   editableFactsOf,
   hasEdits,
   type IndicatorOverride,
   type StoredOverride,
+  storedOverride,
 } from '../data/schema/operator-changes.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';
-import { isSame, type Merge, mergeForm, type SentFacts, versionOf } from './edit-version.ts';
-import { type OverrideEntry, OverrideStore } from './override-store.ts';
+import { replaceEntry } from './decision-store.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
 /** Each retry means that another change succeeded meanwhile. */
@@ -47,38 +52,39 @@ export interface IndicatorChange {
   after: AdminIndicator;
 }
 /** The form was opened before somebody else's change. */
-export interface EditConflict extends Merge {
+interface EditConflict extends Merge {
   /** The version that the merge is based on. */
   version: string;
 }
 /** `conflict`: nothing is stored. */
-export type EditResult =
-  | (IndicatorChange & { state: 'changed' | 'same' })
-  | (EditConflict & { state: 'conflict' });
+type EditResult = (IndicatorChange & { state: 'changed' | 'same' }) | (EditConflict & { state: 'conflict' });
 
 interface ReadIndicator {
-  entry: OverrideEntry;
+  /** The entry in Redis; empty without one. */
+  text: string;
+  stored: StoredOverride;
   indicator: AdminIndicator;
 }
 
+const overrideFrom = (text: string): StoredOverride => storedOverride.parse(JSON.parse(text));
+
 export class IndicatorAdmin {
   readonly #redis: RedisClient;
-  readonly #overrides: OverrideStore;
   readonly #snapshot: () => ServedSnapshot | null;
   readonly #now: () => number;
 
   constructor(redis: RedisClient, snapshot: () => ServedSnapshot | null, now: () => number) {
     this.#redis = redis;
-    this.#overrides = new OverrideStore(redis);
     this.#snapshot = snapshot;
     this.#now = now;
   }
 
   /** Every published or overridden indicator, by name. */
   async list(): Promise<AdminIndicator[]> {
-    const entries = await this.#overrides.all();
+    const texts = await this.#redis.hgetall(redisKeys.overrides);
+    const entries = new Map(Object.entries(texts).map(([id, text]) => [id, overrideFrom(text)]));
     const ids = new Set([...(this.#snapshot()?.catalogue.indicators.keys() ?? []), ...entries.keys()]);
-    const indicators = [...ids].flatMap((id) => this.#indicator(id, entries.get(id)?.stored ?? {}) ?? []);
+    const indicators = [...ids].flatMap((id) => this.#indicator(id, entries.get(id) ?? {}) ?? []);
     return indicators.sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
   }
 
@@ -130,12 +136,13 @@ export class IndicatorAdmin {
     decide: (indicator: AdminIndicator, override: IndicatorOverride) => IndicatorOverride | null,
   ): Promise<IndicatorChange> {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { entry, indicator: before } = await this.#read(id);
-      const { original: _, restored_at_ms: __, ...override } = entry.stored;
+      const { text: read, stored: current, indicator: before } = await this.#read(id);
+      const { original: _, restored_at_ms: __, ...override } = current;
       const next = decide(before, override);
       if (next === null) return { before, after: before };
       const stored = this.#stored(before, next);
-      if (!(await this.#overrides.replace(id, entry, stored))) continue;
+      const texts = { read, next: stored === null ? '' : JSON.stringify(stored) };
+      if (!(await replaceEntry(this.#redis, redisKeys.overrides, id, texts))) continue;
       const after = this.#indicator(id, stored ?? {});
       if (after) return { before, after };
     }
@@ -152,10 +159,11 @@ export class IndicatorAdmin {
   }
 
   async #read(id: string): Promise<ReadIndicator> {
-    const entry = await this.#overrides.get(id);
-    const indicator = this.#indicator(id, entry.stored);
+    const text = (await this.#redis.hget(redisKeys.overrides, id)) ?? '';
+    const stored = text === '' ? {} : overrideFrom(text);
+    const indicator = this.#indicator(id, stored);
     if (!indicator) throw new PageError(404, `There is no indicator ${id}.`);
-    return { entry, indicator };
+    return { text, stored, indicator };
   }
 
   #indicator(id: string, stored: StoredOverride): AdminIndicator | null {
@@ -202,3 +210,51 @@ const editsOf = (facts: EditableFacts, original: EditableFacts): IndicatorOverri
   Object.fromEntries(
     EDITABLE.filter((field) => !isSame(facts[field], original[field])).map((field) => [field, facts[field]]),
   );
+
+const DIGEST_LENGTH = 8;
+const SEPARATOR = '-';
+
+/** Fields as a form sends them; absent ones stay as they are. */
+export type SentFacts = Partial<EditableFacts>;
+
+/** Browsers send line breaks as CR LF, and pages trim what is sent. */
+const comparable = (value: EditableFacts[EditableField]): unknown =>
+  typeof value === 'string' ? value.replaceAll(/\r\n?/g, '\n').trim() || null : value;
+
+const isSame = (a: EditableFacts[EditableField], b: EditableFacts[EditableField]): boolean =>
+  comparable(a) === comparable(b);
+
+const digest = (value: EditableFacts[EditableField]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(comparable(value)))
+    .digest('hex')
+    .slice(0, DIGEST_LENGTH);
+
+export const versionOf = (facts: EditableFacts): string =>
+  EDITABLE.map((field) => digest(facts[field])).join(SEPARATOR);
+
+export interface Merge {
+  /** The current facts with the fields that the operator changed. */
+  merged: EditableFacts;
+  /** Fields that differ from what the operator saw, because somebody else changed them. */
+  changedMeanwhile: EditableField[];
+  /** Fields that the operator changed. */
+  changedByForm: EditableField[];
+}
+
+/** @param version what the operator saw; without one, each sent field that differs counts as changed by the form. */
+export function mergeForm(current: EditableFacts, sent: SentFacts, version: string | null): Merge {
+  const seen = version === null ? null : version.split(SEPARATOR);
+  const wasSeen = (field: EditableField, value: EditableFacts[EditableField]): boolean =>
+    seen === null ? isSame(value, current[field]) : digest(value) === seen[EDITABLE.indexOf(field)];
+  const changedByForm = EDITABLE.filter((field) => {
+    const value = sent[field];
+    return value !== undefined && !wasSeen(field, value);
+  });
+  const changes = Object.fromEntries(changedByForm.map((field) => [field, sent[field]]));
+  return {
+    merged: { ...current, ...changes },
+    changedMeanwhile: EDITABLE.filter((field) => !wasSeen(field, current[field])),
+    changedByForm,
+  };
+}

@@ -9,7 +9,7 @@ import { type ListedSnapshot, listSnapshots } from './snapshots.ts';
 
 const QUERY_TIMEOUT_MS = 10_000;
 
-export interface LatestValue {
+interface LatestValue {
   iso3: string;
   country: string;
   year: number;

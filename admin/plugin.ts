@@ -32,22 +32,22 @@ import { ConditionWatch } from './alerts/condition-watch.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { DecisionStore } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
-import { OperatorLinks } from './operator-links.ts';
-import { OperatorStore } from './operators.ts';
+import { OperatorLinks, OperatorStore } from './operators.ts';
 import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
-import { accountRoutes } from './routes/account.ts';
-import { accountKeyRoutes } from './routes/account-keys.ts';
+import { accountKeyRoutes, accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
-import { indicatorRoutes } from './routes/indicator.ts';
-import { indicatorActionRoutes } from './routes/indicator-actions.ts';
+import { indicatorActionRoutes, indicatorRoutes } from './routes/indicator.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { invoicesRoutes } from './routes/invoices.ts';
 import { licenceRoutes } from './routes/licences.ts';
-import { operatorPasswordRoutes } from './routes/operator-password.ts';
-import { operatorSecondFactorRoutes } from './routes/operator-second-factor.ts';
+import {
+  operatorPasswordRoutes,
+  operatorSecondFactorRoutes,
+  recordSignIn,
+} from './routes/operator-sign-in.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
@@ -57,10 +57,8 @@ import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
-import { signUpGroupsRoutes } from './routes/sign-up-groups.ts';
 import { usageRoutes } from './routes/usage.ts';
-import { usersRoutes } from './routes/users.ts';
-import { recordSignIn } from './sign-in-audit.ts';
+import { signUpGroupsRoutes, usersRoutes } from './routes/users.ts';
 
 export const ADMIN_ROOT = '/admin';
 

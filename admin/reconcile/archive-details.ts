@@ -29,7 +29,7 @@ import {
 const LEDGER_DETAILS = readSql(import.meta.url, 'sql/ledger-details.sql');
 const LEDGER_ENTRIES = readSql(import.meta.url, 'sql/ledger-entries.sql');
 
-export interface ArchiveDetails {
+interface ArchiveDetails {
   ledger: ArchivedLedger;
   usage: ArchivedUsage;
 }

@@ -58,7 +58,7 @@ export interface SummarisedArchive {
   problems: string[];
 }
 
-export interface RefreshOptions {
+interface RefreshOptions {
   /** Time for reading unchanged files again. */
   reread_ms: number;
   /** Called after each new or changed file. */

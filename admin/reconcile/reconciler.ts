@@ -43,7 +43,7 @@ const COMPARED_COUNTERS = 200_000;
 /** Time for reading unchanged archive files again. */
 const REREAD_MS = 3_000;
 
-export interface ReconcileSources {
+interface ReconcileSources {
   redis: RedisClient;
   /** Unix milliseconds. */
   now: () => number;

@@ -1,10 +1,9 @@
-/** One account: shows everything stored about it, suspends and restores it, adjusts its credits. */
-
+/** One account: shows everything stored about it, suspends and restores it, adjusts its credits, revokes its keys. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readUsage, type UsageReport } from '../../gateway/api/metering/metering.ts';
-import { type AuditEntry, accountSubject } from '../../gateway/commerce/history/history.ts';
+import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   type ConfirmationPage,
@@ -13,6 +12,8 @@ import {
   counted,
   formatChange,
   OPTIONAL_REASON,
+  REASON,
+  type ReasonField,
   redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import {
@@ -23,13 +24,20 @@ import {
   MAX_CREDITS,
   type OrderRecord,
 } from '../../gateway/commerce/store/store.ts';
-import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
+import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
+import {
+  type AdminArea,
+  actorOf,
+  auditedChange,
+  idOf,
+  type ShownChanges,
+  shownChanges,
+  userPath,
+} from '../context.ts';
 import { accountExports } from './account-exports.ts';
 
 const LEDGER_PAGE = 25;
-const AUDIT_PAGE = 20;
 const USAGE_DAYS = 30;
 
 const query = z.object({
@@ -47,7 +55,7 @@ const creditsForm = z.object({
   step: z.enum(['ask', '']).default(''),
 });
 
-interface AccountPage {
+interface AccountPage extends ShownChanges {
   account: AccountRecord;
   path: string;
   keys: KeyRecord[];
@@ -57,15 +65,13 @@ interface AccountPage {
   /** Link to older entries. */
   older: string | null;
   orders: OrderRecord[];
-  audit: AuditEntry[];
-  auditGap: string | null;
   chart: Chart;
   endpoints: UsageReport['endpoints'];
   form: CreditsForm;
 }
 
 export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { accounts, redis, audit, now } = area;
+  const { accounts, redis, now } = area;
   const view = area.view<AccountPage>('account.njk');
   const confirm = confirmationView(area);
 
@@ -80,7 +86,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       accounts.keys.list(id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.orders.list(id),
-      audit.page({ subject: accountSubject(id), limit: AUDIT_PAGE }),
+      shownChanges(area, accountSubject(id)),
       readUsage(redis, id, USAGE_DAYS, now()),
     ]);
     const shown = ledger.entries.slice(0, LEDGER_PAGE);
@@ -95,8 +101,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,
       orders,
-      audit: changes.entries,
-      auditGap: changes.gap?.message ?? null,
+      ...changes,
       chart: barChart(
         'usage',
         'Requests',
@@ -205,8 +210,6 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   }
 }
 
-const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
-
 const freshForm = (): CreditsForm => ({ delta: '', reason: '', idem: randomUUID(), problem: '' });
 
 const suspension = ({ account_id, email, name, credits }: AccountRecord, keys: number): Confirmation => ({
@@ -259,7 +262,7 @@ function adjustment(
   };
 }
 
-export interface CreditsForm {
+interface CreditsForm {
   delta: string;
   reason: string;
   /** Idempotency key: sending the form twice adjusts once. */
@@ -270,7 +273,7 @@ export interface CreditsForm {
 const grouped = new Intl.NumberFormat('en');
 
 /** Parses the typed number of credits; returns a message when it is invalid. */
-export function checkedDelta(typed: string): number | string {
+function checkedDelta(typed: string): number | string {
   const text = typed.trim().replace(/^[−–]/, '-');
   if (!/^[+-]?\d+$/.test(text)) return 'Credits must be a whole number, such as 500 or -500.';
   const delta = Number(text);
@@ -279,3 +282,66 @@ export function checkedDelta(typed: string): number | string {
     return `An adjustment is at most ${grouped.format(MAX_CREDITS)} credits.`;
   return delta;
 }
+
+const TOLD: ReasonField = {
+  ...REASON,
+  hint: 'mailed to the customer and stored in the audit log: name no person',
+};
+
+export function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const { accounts } = area;
+
+  async function find(request: FastifyRequest): Promise<{ account: AccountRecord; key: KeyRecord }> {
+    const { id, key: key_id } = request.params as { id: string; key: string };
+    const account = await accounts.get(id);
+    const key = (await accounts.keys.list(id)).find((one) => one.key_id === key_id);
+    if (!key) throw new PageError(404, `The account has no key ${key_id}.`);
+    if (key.state !== 'active') throw new PageError(409, `The key ${key_id} is already ${key.state}.`);
+    return { account, key };
+  }
+
+  confirmedAction(scope, area, {
+    path: '/users/:id/keys/:key/revoke',
+    fields: z.object({}),
+    reason: () => TOLD,
+    async ask(request) {
+      const { account, key } = await find(request);
+      return revocation(account, key);
+    },
+    async act(request, _reply, { reason }) {
+      const { account, key } = await find(request);
+      const { account_id, email } = account;
+      const { key_id } = key;
+      const change = {
+        ...{ action: 'key.revoke', subject: accountSubject(account_id), reason },
+        ...{ before: { key_id, state: key.state }, after: { key_id, state: 'revoked' } },
+      };
+      await auditedChange(area, request, change, () => accounts.keys.revoke(key_id));
+      return { path: userPath(account_id), notice: `The key is revoked. ${email} is told by mail.` };
+    },
+  });
+}
+
+const moment = (at_ms: number | null): string =>
+  at_ms === null ? 'never' : new Date(at_ms).toISOString().replace('T', ' ').slice(0, 16);
+
+const revocation = (
+  { account_id, email }: AccountRecord,
+  { key_id, label, last4, created_at_ms, last_used_at_ms }: KeyRecord,
+): Confirmation => ({
+  title: `Revoke a key of ${email}`,
+  effects: [
+    'Requests with this key are refused from now on. This cannot be undone.',
+    'Other keys, the balance and orders stay. The customer can make a new key.',
+  ],
+  figures: [
+    { label: 'Key', value: key_id },
+    { label: 'Label', value: label || '–' },
+    { label: 'Ends with', value: last4 },
+    { label: 'Created', value: moment(created_at_ms) },
+    { label: 'Last used', value: moment(last_used_at_ms) },
+  ],
+  button: 'Revoke key',
+  isDestructive: true,
+  back: userPath(account_id),
+});

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { EditableFacts, EditableField } from '../../data/schema/operator-changes.ts';
 import { textField } from '../../gateway/web/forms.ts';
-import { type SentFacts, versionOf } from '../edit-version.ts';
+import { type SentFacts, versionOf } from '../indicator-admin.ts';
 
 /** Fields that are absent stay as they are. */
 export const editForm = z.object({

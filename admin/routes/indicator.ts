@@ -1,13 +1,25 @@
-/** One indicator: its values, its history, and edits with a preview. Every change queues a rebuild. */
+/**
+ * One indicator: its values, its history, edits with a preview, publishing and unpublishing. Every change queues a rebuild.
+ * Unpublishing and resetting ask first; see `gateway/commerce/people/confirmation.ts`.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry, AuditFacts } from '../../gateway/commerce/history/history.ts';
-import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  formatChange,
+  formatCount,
+  OPTIONAL_REASON,
+  type Outcome,
+  REASON,
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
-import { type Merge, mergeForm } from '../edit-version.ts';
-import type { AdminIndicator } from '../indicator-admin.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
+import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
 import { type IndicatorValues, readIndicatorValues } from '../indicator-values.ts';
 import {
   CHOICES,
@@ -22,7 +34,6 @@ import {
 export const INDICATORS_PATH = '/admin/indicators';
 export const indicatorPath = (id: string): string => `${INDICATORS_PATH}/${encodeURIComponent(id)}`;
 export const indicatorSubject = (id: string): string => `indicator ${id}`;
-const AUDIT_PAGE = 20;
 
 /** A field in two states. */
 interface FieldChange {
@@ -48,7 +59,7 @@ interface Preview {
   record: string | null;
 }
 
-interface IndicatorPage {
+interface IndicatorPage extends ShownChanges {
   indicator: AdminIndicator;
   path: string;
   form: EditForm & { problem: string };
@@ -59,9 +70,6 @@ interface IndicatorPage {
   edits: FieldChange[];
   values: IndicatorValues | null;
   coverage: Chart | null;
-  audit: AuditEntry[];
-  /** Why older entries cannot be shown; null when they can. */
-  gap: string | null;
 }
 
 /** What the page shows beyond what is stored. */
@@ -72,7 +80,7 @@ interface PageState {
   preview?: EditableFacts;
 }
 
-export const changesBetween = (before: EditableFacts, after: EditableFacts): FieldChange[] =>
+const changesBetween = (before: EditableFacts, after: EditableFacts): FieldChange[] =>
   EDITABLE.filter((field) => before[field] !== after[field]).map((field) => ({
     label: FIELD_LABELS[field],
     before: factText(before, field),
@@ -83,15 +91,15 @@ const auditFactsOf = (facts: EditableFacts): AuditFacts =>
   Object.fromEntries(EDITABLE.map((field) => [field, facts[field]]));
 
 export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { indicators, audit, snapshots } = area;
+  const { indicators, snapshots } = area;
   const view = area.view<IndicatorPage>('indicator.njk');
   type IdParams = { Params: { id: string } };
 
   async function page(reply: FastifyReply, id: string, state: PageState = {}): Promise<FastifyReply> {
     const indicator = await indicators.get(id);
     const countries = snapshots.current()?.catalogue.countriesByCode;
-    const [{ entries, gap }, values] = await Promise.all([
-      audit.page({ subject: indicatorSubject(id), limit: AUDIT_PAGE }),
+    const [changes, values] = await Promise.all([
+      shownChanges(area, indicatorSubject(id)),
       readIndicatorValues(area.snapshotDir, id, (iso3) => countries?.get(iso3)?.name ?? iso3),
     ]);
     return view(reply, indicator.name, {
@@ -99,13 +107,12 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       path: indicatorPath(id),
       form: { ...(state.form ?? formOf(indicator)), problem: state.problem ?? '' },
       choices: CHOICES,
-      conflict: state.conflict ? conflictOf(state.conflict, indicator, entries) : null,
+      conflict: state.conflict ? conflictOf(state.conflict, indicator, changes.audit) : null,
       preview: state.preview ? previewOf(indicator, state.preview) : null,
       edits: changesBetween(indicator.original, indicator),
       values,
       coverage: values && coverageChart(values),
-      audit: entries,
-      gap: gap?.message ?? null,
+      ...changes,
     });
   }
 
@@ -153,7 +160,7 @@ export async function queueRebuild(area: AdminArea, request: FastifyRequest, don
 }
 
 /** The changed fields for the audit log. */
-export function changedFacts(
+function changedFacts(
   before: EditableFacts,
   after: EditableFacts,
 ): { before: AuditFacts; after: AuditFacts } {
@@ -196,3 +203,121 @@ const coverageChart = ({ byYear }: IndicatorValues): Chart =>
     byYear.map(({ year, countries }) => ({ label: String(year), value: countries })),
     'years',
   );
+
+/** `to` makes a repeated form harmless. Without it, the route toggles. */
+const toggleFields = z.object({ to: z.enum(['', 'enabled', 'disabled']).default('') });
+type Toggle = z.output<typeof toggleFields>;
+
+export function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const { indicators, snapshots } = area;
+
+  confirmedAction(scope, area, {
+    path: '/indicators/:id/toggle',
+    fields: toggleFields,
+    reason: ({ to }) => (to === 'disabled' ? REASON : null),
+    async ask(request, { to }) {
+      const indicator = await indicators.get(idOf(request));
+      const count = snapshots.current()?.manifest.counts.indicators ?? 0;
+      return willBeEnabled(indicator, to) ? publication(indicator) : withdrawal(indicator, count);
+    },
+    act: (request, _reply, { fields, reason }) => toggle(request, fields, reason),
+  });
+
+  async function toggle(request: FastifyRequest, { to }: Toggle, reason: string): Promise<Outcome> {
+    const id = idOf(request);
+    const current = await indicators.get(id);
+    const enabled = willBeEnabled(current, to);
+    const { before, after } = await auditedChange(
+      area,
+      request,
+      {
+        action: enabled ? 'indicator.enable' : 'indicator.disable',
+        subject: indicatorSubject(id),
+        before: { enabled: current.enabled },
+        after: { enabled },
+        reason,
+      },
+      () => indicators.setEnabled(id, enabled),
+      (change) => (change.before === change.after ? null : {}),
+    );
+    const state = enabled ? 'published' : 'unpublished';
+    if (before === after) return { path: indicatorPath(id), notice: `${id} is already ${state}.` };
+    return { path: indicatorPath(id), notice: await queueRebuild(area, request, `${id} is ${state}`) };
+  }
+
+  confirmedAction(scope, area, {
+    path: '/indicators/:id/reset',
+    fields: z.object({}),
+    reason: () => OPTIONAL_REASON,
+    ask: async (request) => resetting(await indicators.get(idOf(request))),
+    async act(request, _reply, { reason }) {
+      const id = idOf(request);
+      await indicators.get(id);
+      const { before, after } = await auditedChange(
+        area,
+        request,
+        { action: 'indicator.reset', subject: indicatorSubject(id), reason },
+        () => indicators.reset(id),
+        (change) => (change.before === change.after ? null : changedFacts(change.before, change.after)),
+      );
+      const path = indicatorPath(id);
+      if (before === after) return { path, notice: `${id} has no edits to take back.` };
+      return { path, notice: await queueRebuild(area, request, `${id} is as published upstream again`) };
+    },
+  });
+}
+
+const willBeEnabled = ({ enabled }: AdminIndicator, to: Toggle['to']): boolean =>
+  to === '' ? !enabled : to === 'enabled';
+
+function withdrawal({ id, name, featured, served }: AdminIndicator, count: number): Confirmation {
+  const { n_countries = 0, yr_min = null, yr_max = null } = served?.coverage ?? {};
+  return {
+    title: `Unpublish ${name}`,
+    effects: [
+      'Removes the indicator, its values and its rankings from every public route when the rebuild is finished. Whoever asks for it then gets the status 404.',
+      'Its edits are kept, and it can be published again.',
+    ],
+    figures: [
+      { label: 'Id', value: id },
+      { label: 'Countries', value: formatCount(n_countries) },
+      { label: 'Years', value: yr_min === null ? '–' : `${yr_min} to ${yr_max}` },
+      { label: 'Featured', value: featured ? 'yes' : 'no' },
+      { label: 'Public indicators', value: formatChange(count, served ? count - 1 : count) },
+    ],
+    button: 'Unpublish and rebuild',
+    isDestructive: true,
+    values: { to: 'disabled' },
+    back: indicatorPath(id),
+  };
+}
+
+const publication = ({ id, name }: AdminIndicator): Confirmation => ({
+  title: `Publish ${name}`,
+  effects: [
+    'Adds the indicator, its values and its rankings to every public route when the rebuild is finished.',
+  ],
+  figures: [{ label: 'Id', value: id }],
+  button: 'Publish and rebuild',
+  isDestructive: false,
+  values: { to: 'enabled' },
+  back: indicatorPath(id),
+});
+
+function resetting(indicator: AdminIndicator): Confirmation {
+  const { id, name, original } = indicator;
+  return {
+    title: `Reset ${name}`,
+    effects: [
+      'Takes all edits back. The public record is as published upstream when the rebuild is finished.',
+      'The history of changes keeps the edits.',
+    ],
+    figures: changesBetween(indicator, original).map(({ label, before, after }) => ({
+      label,
+      value: `${before || 'none'} → ${after || 'none'}`,
+    })),
+    button: 'Reset to upstream',
+    isDestructive: true,
+    back: indicatorPath(id),
+  };
+}

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
-import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import {
   type Cell,
@@ -16,7 +15,7 @@ import {
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import {
   LICENCE_STATES,
@@ -27,7 +26,6 @@ import {
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
-const HISTORY = 20;
 const ANY = 'any';
 
 export const licencePath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
@@ -63,14 +61,12 @@ interface LicencesPage {
   csv: string;
 }
 
-interface LicencePage {
+interface LicencePage extends ShownChanges {
   series: LicensedSeries;
   path: string;
   /** What the form offers. */
   choices: readonly LicenceDecision['publish'][];
   form: DecisionForm & { problem: string };
-  audit: AuditEntry[];
-  auditGap: string | null;
 }
 
 export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -93,7 +89,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 
   async function find(request: FastifyRequest): Promise<LicensedSeries> {
-    const { id } = request.params as { id: string };
+    const id = idOf(request);
     const series = (await listLicensedSeries(area)).find((one) => one.id === id);
     if (!series) throw new PageError(404, `${id} is not withheld for its licence.`);
     return series;
@@ -101,14 +97,12 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   async function show(reply: FastifyReply, series: LicensedSeries, form: LicencePage['form']) {
     const { id, name } = series;
-    const { entries, gap } = await area.audit.page({ subject: indicatorSubject(id), limit: HISTORY });
     return licenceView(reply, name, {
       series,
       path: licencePath(id),
       choices: choicesOf(series),
       form,
-      audit: entries,
-      auditGap: gap?.message ?? null,
+      ...(await shownChanges(area, indicatorSubject(id))),
     });
   }
 

@@ -1,7 +1,6 @@
 /** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -17,11 +16,10 @@ import {
   sendCsv,
   textField,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 
 const PATH = '/admin/operators';
-const HISTORY = 20;
 const OWNERS = { config: { ownersOnly: true } };
 
 const roleField = z.enum(ROLES, { error: `one of ${ROLES.join(', ')}` });
@@ -53,12 +51,10 @@ interface OperatorsPage {
   csv: string;
 }
 
-interface OperatorPage {
+interface OperatorPage extends ShownChanges {
   operator: ShownOperator;
   isOwner: boolean;
   roles: readonly Role[];
-  audit: AuditEntry[];
-  auditGap: string | null;
 }
 
 interface LinkPage {
@@ -84,8 +80,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   const linkView = area.view<LinkPage>('operator-link.njk');
 
   async function find(request: FastifyRequest): Promise<OperatorRecord> {
-    const { id } = request.params as { id: string };
-    const operator = (await operators.list()).find((one) => one.id === id);
+    const operator = (await operators.list()).find(({ id }) => id === idOf(request));
     if (!operator) throw new PageError(404, 'There is no such operator.');
     return operator;
   }
@@ -113,14 +108,11 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/operators/:id', async (request, reply) => {
     const operator = await find(request);
-    const subject = operatorSubject(operator.email);
-    const { entries, gap } = await area.audit.page({ subject, limit: HISTORY });
     return operatorView(reply, operator.email, {
       operator: await shown(operator),
       isOwner: isOwner(request),
       roles: ROLES,
-      audit: entries,
-      auditGap: gap?.message ?? null,
+      ...(await shownChanges(area, operatorSubject(operator.email))),
     });
   });
 

@@ -1,6 +1,6 @@
 /** Lists and closes privacy requests (exports and erasures). To close an erasure as done is to carry it out. */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
@@ -26,7 +26,7 @@ import {
   TableSort,
   textField,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, userPath } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';
 const SORT = new TableSort<QueuedRequest>({
@@ -103,8 +103,6 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     },
   });
 }
-
-const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
 
 const NOTE: ReasonField = {
   name: 'note',

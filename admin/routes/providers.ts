@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ProviderDecision } from '../../data/schema/operator-changes.ts';
-import type { AuditEntry } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -21,7 +20,7 @@ import {
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';
 import { queueRebuild } from './indicator.ts';
@@ -30,7 +29,6 @@ import { type RunSummary, summariseRun } from './runs.ts';
 
 const PATH = '/admin/providers';
 const SHOWN_RUNS = 20;
-const HISTORY = 20;
 
 const SORT = new TableSort<AdminProvider>({
   name: ({ name }) => name,
@@ -53,7 +51,7 @@ interface ProvidersPage {
   csv: string;
 }
 
-interface ProviderPage {
+interface ProviderPage extends ShownChanges {
   provider: AdminProvider;
   path: string;
   decision: ProviderDecision | null;
@@ -62,19 +60,17 @@ interface ProviderPage {
   runs: RunSummary[];
   /** Null with fewer than two runs. */
   choice: RunChoice | null;
-  audit: AuditEntry[];
-  auditGap: string | null;
 }
 
-export const providerPath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
-export const providerSubject = (id: string): string => `provider ${id}`;
+const providerPath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
+const providerSubject = (id: string): string => `provider ${id}`;
 
 export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
   const listView = area.view<ProvidersPage>('providers.njk');
   const providerView = area.view<ProviderPage>('provider.njk');
 
   async function find(request: FastifyRequest): Promise<AdminProvider> {
-    const { id } = request.params as { id: string };
+    const id = idOf(request);
     const provider = (await listProviders(area)).find((one) => one.id === id);
     if (!provider) throw new PageError(404, `There is no provider ${id}.`);
     return provider;
@@ -94,7 +90,6 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.get('/providers/:id', async (request, reply) => {
     const provider = await find(request);
     const { id, name, enabled, decision } = provider;
-    const { entries, gap } = await area.audit.page({ subject: providerSubject(id), limit: HISTORY });
     return providerView(reply, name, {
       provider,
       path: providerPath(id),
@@ -105,8 +100,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
       }),
       runs: provider.runs.slice(0, SHOWN_RUNS).map((run) => summariseRun(run, area.now())),
       choice: runChoice(id, provider.runs),
-      audit: entries,
-      auditGap: gap?.message ?? null,
+      ...(await shownChanges(area, providerSubject(id))),
     });
   });
 

@@ -15,7 +15,7 @@ import {
   redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
@@ -179,7 +179,7 @@ function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
 
 function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
   async function snapshotOf(request: FastifyRequest) {
-    const { id } = request.params as { id: string };
+    const id = idOf(request);
     const all = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
     const wanted = all.find((snapshot) => snapshot.id === id);
     if (!wanted) throw new PageError(404, `There is no snapshot ${id}.`);

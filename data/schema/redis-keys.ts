@@ -96,7 +96,6 @@
  *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
  *   {runs}:cancel:SUBJECT:RUN         string  who cancelled the run
  *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see overrides.ts
- *   overrides:was                     hash    indicator id -> JSON: originals of old overrides; moved by their next change
  *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-decisions.ts
  *   decisions:licences                hash    indicator id -> JSON: published under a licence, or withheld, by an operator
  *   {invoices}:last                   hash    year -> last number of an invoice or credit note
@@ -225,7 +224,6 @@ export const redisKeys = {
   invoicesOfOrders: '{invoices}:of-orders',
   invoicesDue: '{invoices}:due',
   overrides: 'overrides',
-  overridden: 'overrides:was',
   providerDecisions: 'decisions:providers',
   licenceDecisions: 'decisions:licences',
   excluded: 'left-out',

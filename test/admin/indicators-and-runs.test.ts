@@ -86,7 +86,6 @@ describe('indicators', () => {
     expect(await states('state=unpublished')).toHaveLength(1);
     await operator.submit(path, `${path}/toggle`, {});
     expect(await overrides()).toBeUndefined();
-    expect(await service.client.hlen(redisKeys.overridden)).toBe(0);
     const log = await operator.get('/admin/audit?format=csv');
     expect(log.html).toContain('licence withdrawn');
     expect(log.html.match(/indicator\.(dis|en)able/g)).toEqual(['indicator.enable', 'indicator.disable']);
