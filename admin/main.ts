@@ -24,7 +24,7 @@ import { Archive, AuditLog } from '../gateway/commerce/history/history.ts';
 import { createMailer } from '../gateway/commerce/notifications/mail/mailer.ts';
 import { OperatorAlerts } from '../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
 import { salesTermsOf } from '../gateway/commerce/orders/orders.ts';
-import { openErasures } from '../gateway/commerce/privacy/privacy.ts';
+import { openPrivacy } from '../gateway/commerce/privacy/privacy.ts';
 import { resolveRedisUrl, startFailureReason } from '../gateway/process/lifecycle.ts';
 import { StartTasks } from '../gateway/process/start-tasks.ts';
 import { installAssets } from '../gateway/site/assets.ts';
@@ -89,7 +89,7 @@ async function start(
     curatedDir: settings.CURATED_DIR,
     lakeDir: settings.LAKE_DIR,
     archive,
-    erasures: openErasures({ settings, redis, accounts, archive, now, log }),
+    erasures: openPrivacy({ settings, redis, accounts, archive, now, log }).privacy.erasures,
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
     requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
     mailer,

@@ -7,7 +7,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
-import type { CreditPack } from '../../data/schema/curated.ts';
 import { contactOf } from '../api/http/http.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
 import { Archive, AuditLog } from './history/history.ts';
@@ -16,25 +15,23 @@ import { SpendingAlerts } from './notifications/alerts/spending-alerts.ts';
 import { BalanceAlerts } from './notifications/balance-alerts.ts';
 import { GivenUpJobs } from './notifications/jobs/given-up.ts';
 import { createJobHandlers } from './notifications/jobs/handlers.ts';
-import { type JobHandlers, type JobProducer, JobQueue, startJobWorker } from './notifications/jobs/queue.ts';
+import { JobQueue, startJobWorker } from './notifications/jobs/queue.ts';
 import { createMailer, type Mailer } from './notifications/mail/mailer.ts';
 import { SignedLinks } from './notifications/mail/signed-links.ts';
 import { ExpiringKeys } from './notifications/notices/expiring-keys.ts';
 import { Notices } from './notifications/notices/notices.ts';
 import { OperatorAlerts } from './notifications/operator-alerts/operator-alerts.ts';
 import { Outbox } from './notifications/outbox.ts';
-import { openWebhooks, type Webhooks } from './notifications/webhooks/webhooks.ts';
+import { openWebhooks } from './notifications/webhooks/webhooks.ts';
 import {
   BillingStore,
-  type Country,
   createStripePayment,
   readCountries,
   readPacks,
-  type StripePayment,
   salesTermsOf,
 } from './orders/orders.ts';
 import { EmailChanges, Invitations, Onboarding, PasswordHasher } from './people/people.ts';
-import { ExportFiles, PrivacyRequestStore, PrivacyService } from './privacy/privacy.ts';
+import { openPrivacy } from './privacy/privacy.ts';
 
 /** Longest wait for an unreachable Redis while stopping. */
 const STOP_TIMEOUT_MS = 3_000;
@@ -59,45 +56,10 @@ export interface AccountServiceDependencies {
   passwords?: PasswordHasher;
 }
 
-export interface AccountService {
-  settings: Settings;
-  redis: RedisClient;
-  now: () => number;
-  log: Logger;
-  publicUrl: () => string;
-  packs: readonly CreditPack[];
-  /** Countries that billing details can name. */
-  countries: readonly Country[];
-  billing: BillingStore;
-  accounts: AccountStore;
-  persons: PersonStore;
-  members: MemberStore;
-  invitations: Invitations;
-  emailChanges: EmailChanges;
-  audit: AuditLog;
-  alerts: BalanceAlerts;
-  spendingAlerts: SpendingAlerts;
-  changeAlerts: ChangeAlerts;
-  webhooks: Webhooks;
-  onboarding: Onboarding;
-  operatorAlerts: OperatorAlerts;
-  requests: PrivacyRequestStore;
-  privacy: PrivacyService;
-  /** Null if the settings disable it. */
-  stripe: StripePayment | null;
-  mailer: Mailer;
-  jobs: JobProducer;
-  givenUpJobs: GivenUpJobs;
-  handlers: JobHandlers;
-  passwords: PasswordHasher;
-  startWorker(): void;
-  /** Schedules the periodic jobs; each run is done by one of all workers. Idempotent; rejects without Redis. */
-  scheduleJobs(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type AccountService = Awaited<ReturnType<typeof openAccountService>>;
 
 /** @throws {CuratedError} if credit packs or countries cannot be read. */
-export async function openAccountService(dependencies: AccountServiceDependencies): Promise<AccountService> {
+export async function openAccountService(dependencies: AccountServiceDependencies) {
   const { settings, redis, now, log, publicUrl } = dependencies;
   const packs = await readPacks(settings.CURATED_DIR);
   const countries = await readCountries(settings.CURATED_DIR);
@@ -119,10 +81,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const webhooks = openWebhooks(store, settings);
   stops.push(() => webhooks.close());
   const audit = new AuditLog(redis, now, archive);
-  const requests = new PrivacyRequestStore(store);
-  const exports = new ExportFiles(settings.EXPORT_DIR);
-  const held = { accounts, persons, members, alerts, requests, audit, archive, exports, mailer, log };
-  const privacy = new PrivacyService({ ...store, ...held });
+  const { privacy, requests } = openPrivacy({ settings, redis, accounts, archive, mailer, now, log });
   const links = new SignedLinks(store);
   const freeGrant = settings.FREE_GRANT;
   const bounds = { perRange: settings.FREE_GRANTS_PER_RANGE, perDomain: settings.FREE_GRANTS_PER_DOMAIN };
@@ -159,22 +118,10 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const handlers = createJobHandlers(parts);
   return {
     ...parts,
-    ...{
-      settings,
-      redis,
-      now,
-      log,
-      packs,
-      countries,
-      billing,
-      persons,
-      members,
-      stripe,
-      handlers,
-      givenUpJobs,
-    },
+    ...{ settings, redis, now, log, packs, countries, billing, persons, members },
+    ...{ stripe, handlers, givenUpJobs },
     passwords: dependencies.passwords ?? new PasswordHasher(),
-    startWorker() {
+    startWorker(): void {
       const blocking = connectRedis(settings, log, 'jobs');
       stops.push(async () => blocking.disconnect());
       const worker = startJobWorker(blocking, handlers, log);
@@ -184,8 +131,9 @@ export async function openAccountService(dependencies: AccountServiceDependencie
       const sender = webhooks.startWorker(sending, log);
       stops.push(() => sender.stop());
     },
+    /** Schedules the periodic jobs; each run is done by one of all workers. Idempotent; rejects without Redis. */
     scheduleJobs: () => jobs.schedule(settings.NIGHTLY_CRON),
-    async stop() {
+    async stop(): Promise<void> {
       for (const stop of stops.toReversed())
         await Promise.race([stop().catch(() => {}), pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     },

@@ -28,7 +28,6 @@ import { buildApp } from '../app.ts';
 import { AccountStore, ensureDemoKey } from '../commerce/accounts/accounts.ts';
 import { Archive, AuditLog } from '../commerce/history/history.ts';
 import { salesTermsOf } from '../commerce/orders/orders.ts';
-import { openErasures } from '../commerce/privacy/privacy.ts';
 import { openAccountService } from '../commerce/service.ts';
 import { StartTasks } from './start-tasks.ts';
 import { startupBanner } from './startup-banner.ts';
@@ -129,7 +128,7 @@ export async function startServerProcess(
     curatedDir: settings.CURATED_DIR,
     lakeDir: settings.LAKE_DIR,
     archive,
-    erasures: openErasures({ settings, redis: adminRedis, accounts, archive, now, log }),
+    erasures: account.privacy.erasures,
     reconcileDir: `${settings.VAR_DIR}/reconcile`,
     requiresSecondFactor: settings.ADMIN_SECOND_FACTOR === 'required',
     mailer: account.mailer,

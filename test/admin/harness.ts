@@ -20,7 +20,7 @@ import { Archive } from '../../gateway/commerce/history/archive.ts';
 import { createMailer, type Mailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
 import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
-import { openErasures } from '../../gateway/commerce/privacy/erasures.ts';
+import { openPrivacy } from '../../gateway/commerce/privacy/privacy.ts';
 import { PrivacyRequestStore } from '../../gateway/commerce/privacy/request-store.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
@@ -135,7 +135,8 @@ export async function startAdminOn(
       curatedDir: known.CURATED_DIR,
       lakeDir: options.lakeDir ?? known.LAKE_DIR,
       archive,
-      erasures: openErasures({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog }),
+      erasures: openPrivacy({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog })
+        .privacy.erasures,
       reconcileDir: join(directory, 'reconcile'),
       mailer,
       operatorAlerts: new OperatorAlerts({

@@ -11,7 +11,6 @@
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import type { CreditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
 import { type Archive, type LedgerPage, type LedgerQuery, readLedgerPage } from '../history/history.ts';
 import { DEFAULT_TERMS, OrderStore, type SalesTerms } from '../orders/orders.ts';
 import {
@@ -20,14 +19,12 @@ import {
   type AccountState,
   type Adjustment,
   accountFrom,
-  createRunScript,
   expectOpenAccount,
   type LedgerEntry,
   MAX_CREDITS,
   nullIfUnknown,
-  type RunScript,
+  Store,
   type StoreDependencies,
-  throwUnavailable,
   throwUnknownAccount,
   validateCredits,
   validateEmail,
@@ -38,11 +35,9 @@ import { founderOf, ownAccountOf, PersonStore } from './person-store.ts';
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
 const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 5);
-const RENAME = readScript(import.meta.url, 'lua/rename-account.lua', 1);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
-const ID_LENGTH = 16;
 const MAX_NAME_LENGTH = 200;
 
 export interface AccountStoreDependencies extends StoreDependencies {
@@ -63,6 +58,15 @@ export interface NewAccount {
   by: string;
 }
 
+/** As audit entries and the mail about a closed account state it. */
+interface Holdings {
+  state: AccountState;
+  /** Balance. */
+  credits: number;
+  /** Active keys. */
+  keys: number;
+}
+
 interface CreditChange {
   by: string;
   reason?: string;
@@ -70,16 +74,15 @@ interface CreditChange {
   idem?: string;
 }
 
-export class AccountStore {
+export class AccountStore extends Store {
   readonly keys: KeyStore;
   readonly orders: OrderStore;
   readonly #deps: AccountStoreDependencies;
   readonly #persons: PersonStore;
-  readonly #run: RunScript;
 
   constructor(dependencies: AccountStoreDependencies) {
+    super(dependencies);
     this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
     this.#persons = new PersonStore(dependencies);
     this.keys = new KeyStore(dependencies);
     this.orders = new OrderStore({ terms: DEFAULT_TERMS, ...dependencies });
@@ -87,20 +90,20 @@ export class AccountStore {
 
   /** @throws {AccountError} `account_exists`, `bad_input`, `unavailable` */
   async create(account: NewAccount): Promise<AccountRecord> {
-    const { redis, now, random } = this.#deps;
+    const { redis, now } = this;
     const email = validateEmail(account.email);
     const credits = validateCredits(account.credits ?? 0, 0);
     const name = (account.name ?? '').trim().slice(0, MAX_NAME_LENGTH);
     const created_at_ms = now();
-    const candidate = `acc_${randomId(ID_LENGTH, random)}`;
+    const candidate = this.newId('acc');
     // An index entry without an account is left by a crash, or is of a person without one: the account gets that id.
     const reserved = founderOf(candidate);
-    const known = await redis.set(redisKeys.email(email), reserved, 'NX', 'GET').catch(throwUnavailable);
+    const known = await redis.set(redisKeys.email(email), reserved, 'NX', 'GET');
     const person_id = known ?? reserved;
     const account_id = ownAccountOf(person_id);
     await this.#persons.create(person_id, { email, name, account_id });
     await this.#persons.addAccount(person_id, account_id);
-    const [result] = await this.#run(CREATE, [
+    const [result] = await this.run(CREATE, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.members(account_id),
@@ -113,7 +116,7 @@ export class AccountStore {
       account.by,
       person_id,
     ]);
-    await redis.zadd(redisKeys.accounts, 'NX', created_at_ms, account_id).catch(throwUnavailable);
+    await redis.zadd(redisKeys.accounts, 'NX', created_at_ms, account_id);
     if (result === 'exists')
       throw new AccountError('account_exists', `An account for ${email} already exists.`);
     return this.get(account_id);
@@ -125,25 +128,25 @@ export class AccountStore {
     { credits = 0, by }: { credits?: number; by: string },
   ): Promise<AccountRecord> {
     const names = [redisKeys.account(account_id), redisKeys.ledger(account_id)];
-    const [result] = await this.#run(VERIFY, [...names, this.#deps.now(), validateCredits(credits, 0), by]);
+    const [result] = await this.run(VERIFY, [...names, this.now(), validateCredits(credits, 0), by]);
     expectOpenAccount(result, account_id);
     return this.get(account_id);
   }
 
   /** @throws {AccountError} `account_unknown`, `account_state` */
   async rename(account_id: string, name: string): Promise<void> {
-    const { redis, now } = this.#deps;
-    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    const text = name.trim().slice(0, MAX_NAME_LENGTH);
-    const [result] = await this.#run(RENAME, [redisKeys.account(account_id), text]);
-    expectOpenAccount(result, account_id);
+    const { redis, now } = this;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id);
+    await this.setIfOpen(account_id, redisKeys.account(account_id), {
+      name: name.trim().slice(0, MAX_NAME_LENGTH),
+    });
   }
 
   /** Lets the address of mails follow that of the owner. Changes nothing unless it was the former one. */
   async changeEmail(account_id: string, { from, to }: { from: string; to: string }): Promise<void> {
-    const { redis, now } = this.#deps;
-    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    await this.#run(CHANGE_EMAIL, [redisKeys.account(account_id), from, to]);
+    const { redis, now } = this;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id);
+    await this.run(CHANGE_EMAIL, [redisKeys.account(account_id), from, to]);
   }
 
   /** Its keys are rejected from the next request on. */
@@ -162,12 +165,12 @@ export class AccountStore {
   }
 
   async #setState(account_id: string, to: AccountState): Promise<AccountRecord> {
-    const { redis, now } = this.#deps;
+    const { redis, now } = this;
     // Written before the change, so that the search index (admin/account-index.ts) never misses one.
-    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id);
     const { account, keys, webhooks, webhookDeliveries, webhookLog } = redisKeys;
     const names = [account, keys, webhooks, webhookDeliveries, webhookLog].map((name) => name(account_id));
-    const [result] = await this.#run(SET_STATE, [...names, now(), to]);
+    const [result] = await this.run(SET_STATE, [...names, now(), to]);
     expectOpenAccount(result, account_id);
     if (result === 'refused')
       throw new AccountError('account_state', 'A closed account cannot change its state.');
@@ -193,12 +196,11 @@ export class AccountStore {
   ): Promise<Adjustment> {
     if (delta === 0 && min < 0) throw new AccountError('bad_input', 'An adjustment must not be zero.');
     validateCredits(delta, min);
-    const { random, now } = this.#deps;
     // The prefixes keep generated keys apart from the caller's.
-    const once = idem === '' ? `own:${randomId(ID_LENGTH, random)}` : `idem:${idem}`;
+    const once = idem === '' ? this.newId('own') : `idem:${idem}`;
     const names = [redisKeys.account(account_id), redisKeys.ledger(account_id), redisKeys.idem(account_id)];
-    const values = [now(), once, kind, delta, by, reason.trim()];
-    const [result, ...facts] = await this.#run(ADJUST, [...names, ...values]);
+    const values = [this.now(), once, kind, delta, by, reason.trim()];
+    const [result, ...facts] = await this.run(ADJUST, [...names, ...values]);
     expectOpenAccount(result, account_id);
     if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
     if (result === 'conflict') {
@@ -214,8 +216,14 @@ export class AccountStore {
 
   /** @throws {AccountError} `account_unknown` */
   async get(account_id: string): Promise<AccountRecord> {
-    const hash = await this.#deps.redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable);
+    const hash = await this.redis.hgetall(redisKeys.account(account_id));
     return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+  }
+
+  /** What closing the account forfeits. @throws {AccountError} `account_unknown` */
+  async holdings(account_id: string): Promise<Holdings> {
+    const [{ state, credits }, keys] = await Promise.all([this.get(account_id), this.keys.list(account_id)]);
+    return { state, credits: credits.balance, keys: keys.filter((key) => key.state === 'active').length };
   }
 
   /**
@@ -223,11 +231,11 @@ export class AccountStore {
    * @throws {AccountError} `account_unknown`; `bad_input` if the person owns several
    */
   async findByEmail(email: string): Promise<AccountRecord> {
-    const { redis } = this.#deps;
+    const { redis } = this;
     const address = validateEmail(email);
-    const person_id = await redis.get(redisKeys.email(address)).catch(throwUnavailable);
+    const person_id = await redis.get(redisKeys.email(address));
     if (person_id === null) throwUnknownAccount(address);
-    const ids = await redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
+    const ids = await redis.smembers(redisKeys.personAccounts(person_id));
     const candidates = [...new Set([ownAccountOf(person_id), ...ids.sort()])];
     const found = await Promise.all(candidates.map((id) => this.get(id).catch(nullIfUnknown)));
     const owned = found.filter((account) => account?.email === address);

@@ -17,13 +17,12 @@ export {
   type GroupKind,
   type NewAccount,
   signUpGroups,
+  withheldText,
 } from './free-grants.ts';
-export { holdingsOf } from './holdings.ts';
 export { auditedRules } from './key-rules.ts';
 export { GRACE_MS, MAX_LABEL_LENGTH } from './key-store.ts';
 export { domainOf, isDisposable } from './mail-domains.ts';
-export type { Invitation, Member } from './member-records.ts';
-export { INVITATION_TTL_MS, MemberStore } from './member-store.ts';
+export { INVITATION_TTL_MS, type Invitation, type Member, MemberStore } from './member-store.ts';
 export {
   type AddressChange,
   founderOf,
@@ -32,7 +31,6 @@ export {
   type PersonRecord,
   PersonStore,
 } from './person-store.ts';
-export { type RateWindows, readRateWindows } from './rate-windows.ts';
 export {
   FORMER_OWNER,
   GIVEN_ROLES,

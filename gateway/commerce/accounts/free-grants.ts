@@ -10,7 +10,7 @@ import { isIPv4 } from 'node:net';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { addressUnit } from '../../api/metering/metering.ts';
-import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
+import { guarded, Store, type StoreDependencies } from '../store/store.ts';
 import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
 
 const CLAIM = readScript(import.meta.url, 'lua/claim-grant.lua', 7);
@@ -44,15 +44,12 @@ export interface AccountGroup {
   account_ids: string[];
 }
 
-export class FreeGrants {
-  readonly #deps: StoreDependencies;
+export class FreeGrants extends Store {
   readonly #bounds: GrantBounds;
-  readonly #run: RunScript;
 
   constructor(dependencies: StoreDependencies, bounds: GrantBounds) {
-    this.#deps = dependencies;
+    super(dependencies);
     this.#bounds = bounds;
-    this.#run = createRunScript(dependencies.redis);
   }
 
   /**
@@ -69,10 +66,10 @@ export class FreeGrants {
       ['range', digest(rangeOf(address)), this.#bounds.perRange],
       ['domain', digest(domain), isPublicProvider(domain) ? '' : this.#bounds.perDomain],
     ] as const;
-    const [result] = await this.#run(CLAIM, [
+    const [result] = await this.run(CLAIM, [
       redisKeys.signUpGroups,
       ...groups.flatMap(([kind, id]) => [redisKeys.signUps(kind, id), redisKeys.grants(kind, id)]),
-      ...[this.#deps.now(), account_id, WINDOW_MS, SEEN_MS],
+      ...[this.now(), account_id, WINDOW_MS, SEEN_MS],
       ...groups.flatMap(([kind, id, most]) => [`${kind}:${id}`, most]),
     ]);
     return result === 'granted' ? null : (GROUP_KINDS[Number(result)] ?? 'range');
@@ -80,9 +77,9 @@ export class FreeGrants {
 
   /** The one of this Redis, which the first call creates. */
   async #secret(): Promise<string> {
-    const { redis, random } = this.#deps;
+    const { redis, random } = this;
     const fresh = random(SECRET_BYTES).toString('base64url');
-    const known = await redis.set(redisKeys.signUpSecret, fresh, 'NX', 'GET').catch(throwUnavailable);
+    const known = await redis.set(redisKeys.signUpSecret, fresh, 'NX', 'GET');
     return known ?? fresh;
   }
 }
@@ -100,18 +97,26 @@ export async function signUpGroups(
   limit: number,
 ): Promise<AccountGroup[]> {
   const oldest_ms = now() - SEEN_MS;
-  const names = await redis
-    .zrevrangebyscore(redisKeys.signUpGroups, '+inf', oldest_ms, 'WITHSCORES')
-    .catch(throwUnavailable);
+  const client = guarded(redis);
+  const names = await client.zrevrangebyscore(redisKeys.signUpGroups, '+inf', oldest_ms, 'WITHSCORES');
   const groups: AccountGroup[] = [];
   for (let at = 0; at < names.length && groups.length < limit; at += 2) {
     const [word, digest = ''] = (names[at] ?? '').split(':', 2);
     const kind = GROUP_KINDS.find((one) => one === word);
     if (kind === undefined) continue;
-    const account_ids = await redis
-      .zrevrangebyscore(redisKeys.signUps(kind, digest), '+inf', oldest_ms)
-      .catch(throwUnavailable);
+    const account_ids = await client.zrevrangebyscore(redisKeys.signUps(kind, digest), '+inf', oldest_ms);
     if (account_ids.length > 1) groups.push({ kind, last_ms: Number(names[at + 1]), account_ids });
   }
   return groups;
 }
+
+const SHARED: Record<GroupKind, string> = {
+  mailbox: 'Another spelling of your address has got the free credits already.',
+  range: 'The free credits for your network are used up for now, because many accounts were opened from it.',
+  domain:
+    'The free credits for your mail domain are used up for now, because many accounts were opened with it.',
+};
+
+/** Why a new account got no free credits, for its holder; empty when it got them. */
+export const withheldText = (withheld: GroupKind | null): string =>
+  withheld === null ? '' : `${SHARED[withheld]} Everything free works, and credits can be bought.`;

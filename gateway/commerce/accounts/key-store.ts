@@ -7,13 +7,10 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/metering.ts';
 import {
   AccountError,
-  createRunScript,
   type KeyRecord,
   type KeyRules,
   MAX_ACTIVE_KEYS,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
+  Store,
   throwUnknownAccount,
 } from '../store/store.ts';
 import { keysFrom, NO_RULES, storedRules } from './key-rules.ts';
@@ -47,15 +44,7 @@ export interface NewKey {
   expires_at_ms: number | null;
 }
 
-export class KeyStore {
-  readonly #deps: StoreDependencies;
-  readonly #run: RunScript;
-
-  constructor(dependencies: StoreDependencies) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
-  }
-
+export class KeyStore extends Store {
   /** Creates a key. @throws {AccountError} `too_many_keys`, `account_state`, `bad_input` */
   mint(account_id: string, options: NewKeyOptions = {}): Promise<NewKey> {
     return this.#mint(account_id, options, '', '');
@@ -75,7 +64,7 @@ export class KeyStore {
     const account_id = await this.accountOf(key_id);
     const { expires_at_ms, state } = await this.#get(account_id, key_id);
     if (state !== 'active') throw cannotChange(key_id, state);
-    const ends_at_ms = Math.trunc(this.#deps.now() + grace_ms);
+    const ends_at_ms = Math.trunc(this.now() + grace_ms);
     const made = await this.#mint(account_id, { expires_at_ms, by }, key_id, ends_at_ms);
     return { ...made, old: await this.#get(account_id, key_id) };
   }
@@ -86,13 +75,13 @@ export class KeyStore {
     replaces: string,
     ends_at_ms: number | '',
   ): Promise<NewKey> {
-    const { redis, now } = this.#deps;
+    const { redis, now } = this;
     if (expires_at_ms !== null && !(expires_at_ms > now())) {
       throw new AccountError('bad_input', 'A key must expire in the future.');
     }
     const { limit, ranges, origins } = storedRules(rules);
     const minted = await this.#storeDigest(account_id, expires_at_ms);
-    const [result, ...details] = await this.#run(MINT, [
+    const [result, ...details] = await this.run(MINT, [
       ...[redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.webhooks(account_id)],
       now(),
       ...[minted.key_id, minted.environment, minted.last4, by, MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS],
@@ -101,11 +90,11 @@ export class KeyStore {
     ]);
     const name = redisKeys.key(minted.key_id);
     if (result !== 'minted') {
-      await redis.del(name).catch(throwUnavailable);
+      await redis.del(name);
       if (result === 'not_replaceable') throw cannotChange(replaces, details[0]);
       throwMintError(result, details[0], account_id);
     }
-    await redis.persist(name).catch(throwUnavailable);
+    await redis.persist(name);
     // Keys that the account no longer lists are rejected anyway; deleting them only frees memory.
     await Promise.all(details.map((key_id) => redis.del(redisKeys.key(String(key_id))))).catch(() => {});
     return { key: minted.key, key_id: minted.key_id, expires_at_ms };
@@ -113,7 +102,7 @@ export class KeyStore {
 
   /** Stores owner and digest under an unused id. */
   async #storeDigest(account_id: string, expires_at_ms: number | null): Promise<MintedKey> {
-    const { redis, random } = this.#deps;
+    const { redis, random } = this;
     for (;;) {
       const minted = mintKeyText('live', random);
       const facts: StoredKey = {
@@ -124,16 +113,14 @@ export class KeyStore {
         expires_at_ms,
       };
       const name = redisKeys.key(minted.key_id);
-      const written = await redis
-        .set(name, JSON.stringify(facts), 'PX', UNFINISHED_TTL_MS, 'NX')
-        .catch(throwUnavailable);
+      const written = await redis.set(name, JSON.stringify(facts), 'PX', UNFINISHED_TTL_MS, 'NX');
       if (written === 'OK') return minted;
     }
   }
 
   /** The account that owns a key. @throws {AccountError} `key_unknown` */
   async accountOf(key_id: string): Promise<string> {
-    const text = await this.#deps.redis.get(redisKeys.key(key_id)).catch(throwUnavailable);
+    const text = await this.redis.get(redisKeys.key(key_id));
     if (text === null) throw unknownKey(key_id);
     return storedKey.parse(JSON.parse(text)).account_id;
   }
@@ -152,7 +139,7 @@ export class KeyStore {
   async #change(key_id: string, fields: readonly (string | number)[]): Promise<KeyRecord> {
     const account_id = await this.accountOf(key_id);
     const names = [redisKeys.account(account_id), redisKeys.keys(account_id)];
-    const [result, why] = await this.#run(CHANGE, [...names, this.#deps.now(), key_id, ...fields]);
+    const [result, why] = await this.run(CHANGE, [...names, this.now(), key_id, ...fields]);
     if (result === 'inactive') throw new AccountError('account_state', `The account is ${String(why)}.`);
     if (result !== 'changed') throw cannotChange(key_id, result === 'unknown' ? result : why);
     return this.#get(account_id, key_id);
@@ -162,7 +149,7 @@ export class KeyStore {
   async revoke(key_id: string): Promise<KeyRecord> {
     const account_id = await this.accountOf(key_id);
     const names = [redisKeys.keys(account_id), redisKeys.webhooks(account_id)];
-    await this.#run(REVOKE, [...names, this.#deps.now(), key_id]);
+    await this.run(REVOKE, [...names, this.now(), key_id]);
     return this.#get(account_id, key_id);
   }
 
@@ -174,8 +161,8 @@ export class KeyStore {
 
   /** Oldest first. */
   async list(account_id: string): Promise<KeyRecord[]> {
-    const hash = await this.#deps.redis.hgetall(redisKeys.keys(account_id)).catch(throwUnavailable);
-    return keysFrom(hash, this.#deps.now());
+    const hash = await this.redis.hgetall(redisKeys.keys(account_id));
+    return keysFrom(hash, this.now());
   }
 }
 

@@ -6,18 +6,9 @@
  * - An invitation is valid while the member who sent it is the owner.
  * - The person who signs up becomes the owner, by the script that creates the account.
  */
-import { readScript } from '../../../data/runtime/redis-scripts.ts';
+import { readScript, type Script, type ScriptArguments } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
-import {
-  AccountError,
-  createRunScript,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-  validateEmail,
-} from '../store/store.ts';
-import { type Invitation, invitationsFrom, type Member, membersFrom } from './member-records.ts';
+import { AccountError, type Hash, Store, type StoreDependencies, validateEmail } from '../store/store.ts';
 import type { PersonStore } from './person-store.ts';
 import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
 
@@ -31,7 +22,24 @@ const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 3);
 export const INVITATION_TTL_MS = 7 * DAY_MS;
 /** Members and invitations of one account together. */
 export const MAX_MEMBERS = 50;
-const ID_LENGTH = 16;
+
+export interface Member {
+  person_id: string;
+  role: Role;
+  added_at_ms: number;
+  /** The person who invited the member; null for the first owner. */
+  by: string | null;
+}
+
+export interface Invitation {
+  invitation_id: string;
+  email: string;
+  role: GivenRole;
+  /** The person who sent it. */
+  by: string;
+  created_at_ms: number;
+  until_ms: number;
+}
 
 const REFUSALS: Readonly<Record<string, string>> = {
   closed: 'The account is suspended or closed.',
@@ -42,38 +50,33 @@ const REFUSALS: Readonly<Record<string, string>> = {
   invalid: 'This invitation is no longer valid.',
 };
 
-export class MemberStore {
-  readonly #deps: StoreDependencies;
+export class MemberStore extends Store {
   readonly #persons: PersonStore;
-  readonly #run: RunScript;
 
   constructor(dependencies: StoreDependencies, persons: PersonStore) {
-    this.#deps = dependencies;
+    super(dependencies);
     this.#persons = persons;
-    this.#run = createRunScript(dependencies.redis);
   }
 
   /** The role of a person now; null for somebody who is not a member. */
   async roleOf(account_id: string, person_id: string): Promise<Role | null> {
-    const role = await this.#deps.redis
-      .hget(redisKeys.members(account_id), `${person_id}:role`)
-      .catch(throwUnavailable);
+    const role = await this.redis.hget(redisKeys.members(account_id), `${person_id}:role`);
     return isRole(role) ? role : null;
   }
 
   /** The owner first, then by the time at which they were added. */
   async list(account_id: string): Promise<Member[]> {
-    return membersFrom(await this.#deps.redis.hgetall(redisKeys.members(account_id)).catch(throwUnavailable));
+    return membersFrom(await this.redis.hgetall(redisKeys.members(account_id)));
   }
 
   /** Those that can be accepted, oldest first. */
   async invitations(account_id: string): Promise<Invitation[]> {
     const [stored, members] = await Promise.all([
-      this.#deps.redis.hgetall(redisKeys.invitations(account_id)).catch(throwUnavailable),
+      this.redis.hgetall(redisKeys.invitations(account_id)),
       this.list(account_id),
     ]);
     const owner = members.find(({ role }) => role === 'owner')?.person_id;
-    return invitationsFrom(stored).filter(({ by, until_ms }) => by === owner && until_ms > this.#deps.now());
+    return invitationsFrom(stored).filter(({ by, until_ms }) => by === owner && until_ms > this.now());
   }
 
   async invitation(account_id: string, invitation_id: string): Promise<Invitation | null> {
@@ -86,8 +89,8 @@ export class MemberStore {
     { email, role, by }: { email: string; role: GivenRole; by: string },
   ): Promise<Invitation> {
     const address = validateEmail(email);
-    const invitation_id = `inv_${randomId(ID_LENGTH, this.#deps.random)}`;
-    const now_ms = this.#deps.now();
+    const invitation_id = this.newId('inv');
+    const now_ms = this.now();
     await this.#change(INVITE, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
@@ -113,7 +116,7 @@ export class MemberStore {
     await this.#persons.addAccount(person_id, account_id);
     await this.#change(ACCEPT, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
-      ...[this.#deps.now(), invitation_id, person_id],
+      ...[this.now(), invitation_id, person_id],
     ]);
   }
 
@@ -140,17 +143,51 @@ export class MemberStore {
     account_id: string,
     { to, by }: { to: { person_id: string; email: string }; by: string },
   ): Promise<void> {
-    const { redis, now } = this.#deps;
-    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
+    const { redis, now } = this;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id);
     await this.#change(MOVE_OWNERSHIP, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[to.person_id, to.email, by, FORMER_OWNER],
     ]);
   }
 
-  async #change(script: Parameters<RunScript>[0], values: Parameters<RunScript>[1]): Promise<void> {
-    const [result] = await this.#run(script, values);
+  async #change(script: Script, values: ScriptArguments): Promise<void> {
+    const [result] = await this.run(script, values);
     if (result !== 'done')
       throw new AccountError('member_refused', REFUSALS[String(result)] ?? 'This is not possible.');
   }
+}
+
+const idsOf = (facts: Hash, field: string): string[] =>
+  Object.keys(facts)
+    .filter((name) => name.endsWith(`:${field}`))
+    .map((name) => name.slice(0, -field.length - 1));
+
+/** The owner first, then by the time at which they were added. */
+function membersFrom(facts: Hash): Member[] {
+  const members = idsOf(facts, 'role').flatMap((person_id): Member[] => {
+    const role = facts[`${person_id}:role`];
+    if (!isRole(role)) return [];
+    const added_at_ms = Number(facts[`${person_id}:added_at_ms`]);
+    return [{ person_id, role, added_at_ms, by: facts[`${person_id}:by`] || null }];
+  });
+  const rank = ({ role, added_at_ms }: Member): number => (role === 'owner' ? -1 : added_at_ms);
+  return members.sort((a, b) => rank(a) - rank(b) || (a.person_id < b.person_id ? -1 : 1));
+}
+
+/** Oldest first. */
+function invitationsFrom(facts: Hash): Invitation[] {
+  return idsOf(facts, 'email')
+    .map((id): Invitation => {
+      const field = (name: string): string => facts[`${id}:${name}`] ?? '';
+      return {
+        invitation_id: id,
+        email: field('email'),
+        role: field('role') as GivenRole,
+        by: field('by'),
+        created_at_ms: Number(field('created_at_ms')),
+        until_ms: Number(field('until_ms')),
+      };
+    })
+    .sort((a, b) => a.created_at_ms - b.created_at_ms || (a.invitation_id < b.invitation_id ? -1 : 1));
 }

@@ -8,15 +8,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
-import {
-  AccountError,
-  createRunScript,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-  validateEmail,
-} from '../store/store.ts';
+import { AccountError, Store, validateEmail } from '../store/store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-person.lua', 2);
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 1);
@@ -24,7 +16,6 @@ const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-email.lua', 2);
 const RENAME = readScript(import.meta.url, 'lua/rename-person.lua', 1);
 const FORGET_ADDRESS = readScript(import.meta.url, 'lua/forget-address.lua', 1);
 
-const ID_LENGTH = 16;
 export const MAX_NAME_LENGTH = 200;
 
 export interface PersonRecord {
@@ -58,24 +49,16 @@ export const founderOf = (account_id: string): string => `per_${account_id.repla
 /** The account that a person has, or would have, signed up for. */
 export const ownAccountOf = (person_id: string): string => `acc_${person_id.replace(/^per_/, '')}`;
 
-export class PersonStore {
-  readonly #deps: StoreDependencies;
-  readonly #run: RunScript;
-
-  constructor(dependencies: StoreDependencies) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
-  }
-
+export class PersonStore extends Store {
   /** Null for nobody, and for an erased person. */
   async get(person_id: string): Promise<PersonRecord | null> {
-    const stored = await this.#deps.redis.hgetall(redisKeys.person(person_id)).catch(throwUnavailable);
+    const stored = await this.redis.hgetall(redisKeys.person(person_id));
     return personFrom(person_id, stored);
   }
 
   /** Null if nobody has the address. @param email in lower case */
   async findByEmail(email: string): Promise<PersonRecord | null> {
-    const stored = await this.#deps.redis.get(redisKeys.email(email)).catch(throwUnavailable);
+    const stored = await this.redis.get(redisKeys.email(email));
     // Read for an unknown address too, so that it costs the same commands.
     const person = await this.get(stored ?? 'per_nobody');
     return person?.email === email ? person : null;
@@ -96,11 +79,11 @@ export class PersonStore {
    * @throws {AccountError} `bad_input`
    */
   async findOrCreate(email: string, name: string): Promise<PersonRecord> {
-    const { redis, random } = this.#deps;
+    const { redis } = this;
     const address = validateEmail(email);
-    const candidate = `per_${randomId(ID_LENGTH, random)}`;
+    const candidate = this.newId('per');
     const index = redisKeys.email(address);
-    const taken = await redis.set(index, candidate, 'NX', 'GET').catch(throwUnavailable);
+    const taken = await redis.set(index, candidate, 'NX', 'GET');
     const person_id = taken ?? candidate;
     const known = await this.get(person_id);
     if (known) return known;
@@ -113,9 +96,9 @@ export class PersonStore {
     person_id: string,
     { email, name, account_id = '' }: { email: string; name: string; account_id?: string },
   ): Promise<void> {
-    await this.#run(CREATE, [
+    await this.run(CREATE, [
       ...[redisKeys.person(person_id), redisKeys.personAccounts(person_id)],
-      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.#deps.now(), account_id],
+      ...[email, name.trim().slice(0, MAX_NAME_LENGTH), this.now(), account_id],
     ]);
   }
 
@@ -131,7 +114,7 @@ export class PersonStore {
   ): Promise<boolean> {
     await this.#expect(person_id);
     const conditions = [only_unset ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
-    const [result] = await this.#run(SET_PASSWORD, [redisKeys.person(person_id), hashed, ...conditions]);
+    const [result] = await this.run(SET_PASSWORD, [redisKeys.person(person_id), hashed, ...conditions]);
     if (result === 'unknown') throwUnknownPerson();
     return result === 'set';
   }
@@ -139,7 +122,7 @@ export class PersonStore {
   /** @throws {AccountError} `person_unknown` */
   async rename(person_id: string, name: string): Promise<void> {
     const text = name.trim().slice(0, MAX_NAME_LENGTH);
-    const [result] = await this.#run(RENAME, [redisKeys.person(person_id), text]);
+    const [result] = await this.run(RENAME, [redisKeys.person(person_id), text]);
     if (result === 'unknown') throwUnknownPerson();
   }
 
@@ -149,18 +132,18 @@ export class PersonStore {
    * `Outbox` hands over are written at once.
    */
   async changeEmail(person_id: string, change: AddressChange): Promise<boolean> {
-    const { redis, now } = this.#deps;
+    const { redis, now } = this;
     const { from, to } = change;
-    const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET').catch(throwUnavailable);
+    const reserved = await redis.set(redisKeys.email(to), person_id, 'NX', 'GET');
     if (reserved !== null && reserved !== person_id) {
       // An entry whose person has another address by now is left over.
       if (await this.findByEmail(to)) return false;
-      await redis.set(redisKeys.email(to), person_id).catch(throwUnavailable);
+      await redis.set(redisKeys.email(to), person_id);
     }
     // Indexed first: an index entry without an event is dropped later, an event without one would never be told.
-    await redis.zadd(redisKeys.outbox, now(), person_id).catch(throwUnavailable);
+    await redis.zadd(redisKeys.outbox, now(), person_id);
     const names = [redisKeys.person(person_id), redisKeys.personOutbox(person_id)];
-    const [result] = await this.#run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(change)]);
+    const [result] = await this.run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(change)]);
     await this.forgetAddress(result === 'changed' ? from : to, person_id);
     return result === 'changed';
   }
@@ -168,39 +151,37 @@ export class PersonStore {
   /** Removes the index entry of an address that the person does not have. */
   async forgetAddress(email: string, person_id: string): Promise<void> {
     if ((await this.get(person_id))?.email === email) return;
-    await this.#run(FORGET_ADDRESS, [redisKeys.email(email), person_id]);
+    await this.run(FORGET_ADDRESS, [redisKeys.email(email), person_id]);
   }
 
   async endSessions(person_id: string): Promise<void> {
     await this.#expect(person_id);
-    await this.#deps.redis.hincrby(redisKeys.person(person_id), 'epoch', 1).catch(throwUnavailable);
+    await this.redis.hincrby(redisKeys.person(person_id), 'epoch', 1);
   }
 
   /** Accounts of which the person may be a member; `MemberStore.roleOf` decides. */
   async accountsOf(person_id: string): Promise<string[]> {
-    return (
-      await this.#deps.redis.smembers(redisKeys.personAccounts(person_id)).catch(throwUnavailable)
-    ).sort();
+    return (await this.redis.smembers(redisKeys.personAccounts(person_id))).sort();
   }
 
   /** Written before the membership, so that the index misses none. */
   async addAccount(person_id: string, account_id: string): Promise<void> {
-    await this.#deps.redis.sadd(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+    await this.redis.sadd(redisKeys.personAccounts(person_id), account_id);
   }
 
   async removeAccount(person_id: string, account_id: string): Promise<void> {
-    await this.#deps.redis.srem(redisKeys.personAccounts(person_id), account_id).catch(throwUnavailable);
+    await this.redis.srem(redisKeys.personAccounts(person_id), account_id);
   }
 
   /** Removes everything that names the person. Idempotent. */
   async erase(person_id: string): Promise<void> {
-    const { redis, now } = this.#deps;
+    const { redis, now } = this;
     const person = await this.get(person_id);
     const key = redisKeys.person(person_id);
-    await redis.hset(key, 'erased_at_ms', now()).catch(throwUnavailable);
-    await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms').catch(throwUnavailable);
-    await redis.del(redisKeys.personAccounts(person_id)).catch(throwUnavailable);
-    await redis.del(redisKeys.personOutbox(person_id)).catch(throwUnavailable);
+    await redis.hset(key, 'erased_at_ms', now());
+    await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms');
+    await redis.del(redisKeys.personAccounts(person_id));
+    await redis.del(redisKeys.personOutbox(person_id));
     if (person) await this.forgetAddress(person.email, person_id);
   }
 

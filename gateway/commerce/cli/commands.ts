@@ -4,18 +4,9 @@
  * - A command takes named options, prints one JSON object and says what it expected when they are not valid.
  * - Every change is audited as one of `command line`, by the same stores as the pages use.
  */
-import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { holdingsOf, MemberStore, PersonStore } from '../accounts/accounts.ts';
-import { AuditLog, accountSubject } from '../history/history.ts';
-import { BalanceAlerts } from '../notifications/balance-alerts.ts';
-import { createMailer } from '../notifications/mail/mailer.ts';
-import {
-  ExportFiles,
-  type PrivacyRequestKind,
-  PrivacyRequestStore,
-  PrivacyService,
-} from '../privacy/privacy.ts';
+import { accountSubject } from '../history/history.ts';
+import { openPrivacy, type PrivacyRequestKind } from '../privacy/privacy.ts';
 import type { OrderRecord, OrderState } from '../store/store.ts';
 import {
   auditedChange,
@@ -92,7 +83,7 @@ const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): Com
   async run(context, values) {
     const { store, redis } = context;
     const account_id = await findAccountId(context, values);
-    const before = await holdingsOf(store, account_id);
+    const before = await store.holdings(account_id);
     const { state } = await auditedChange(
       redis,
       { action: `account.${method}`, subject: accountSubject(account_id) },
@@ -213,22 +204,8 @@ const show: Command = {
   },
 };
 
-function openPrivacyService({ store: accounts, redis, settings, archive }: CommandContext) {
-  const now = Date.now;
-  const log = pino({ level: 'silent' });
-  const base = { redis, now, random: randomBytes };
-  const requests = new PrivacyRequestStore(base);
-  const persons = new PersonStore(base);
-  const privacy = new PrivacyService({
-    ...{ ...base, accounts, persons, requests, archive, log },
-    members: new MemberStore(base, persons),
-    alerts: new BalanceAlerts(redis),
-    audit: new AuditLog(redis, now, archive),
-    mailer: createMailer(settings, { now, log }),
-    exports: new ExportFiles(settings.EXPORT_DIR),
-  });
-  return { requests, privacy };
-}
+const openRequests = ({ store: accounts, redis, settings, archive }: CommandContext) =>
+  openPrivacy({ settings, redis, accounts, archive, now: Date.now, log: pino({ level: 'silent' }) });
 
 const request: Command = {
   help: 'open a privacy request for an account holder',
@@ -238,7 +215,7 @@ const request: Command = {
     const kind = KINDS.find((known) => known === text);
     if (!kind) throw new UsageError(`--kind takes ${KINDS.join(' or ')}, not "${text}".`);
     const account_id = await findAccountId(context, values);
-    const { requests, privacy } = openPrivacyService(context);
+    const { requests, privacy } = openRequests(context);
     const { request_id } = await requests.open(account_id, kind);
     const { status, plan } = await privacy.prepare(request_id);
     return { request_id, account_id, kind, status, plan };
@@ -252,7 +229,7 @@ const erase: Command = {
     ready: { type: 'boolean', help: 'all that are ready, as the nightly run does' },
   },
   async run(context, values) {
-    const { privacy } = openPrivacyService(context);
+    const { privacy } = openRequests(context);
     if (values.ready !== true) return { ...(await privacy.erase(requiredText(values, 'request'), BY)) };
     const erased = [];
     for (const { request_id } of await privacy.listErasable())

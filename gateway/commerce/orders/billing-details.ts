@@ -3,20 +3,10 @@ import { join } from 'node:path';
 import { loadCountries } from '../../../data/curated/places.ts';
 import { Problems } from '../../../data/curated/table.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import {
-  AccountError,
-  createRunScript,
-  expectOpenAccount,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-} from '../store/store.ts';
+import { AccountError, guarded, Store } from '../store/store.ts';
 import { linesOf } from './sales-terms.ts';
 import { compactVatId, isVatId, vatPrefix } from './vat.ts';
-
-const SET_BILLING = readScript(import.meta.url, 'lua/set-billing.lua', 2);
 
 // With these, the PDF keeps on one page.
 const MAX_NAME = 100;
@@ -80,33 +70,21 @@ const bad = (message: string): AccountError => new AccountError('bad_input', mes
 
 /** Null where none were entered. */
 export async function readBilling(redis: RedisClient, account_id: string): Promise<BillingDetails | null> {
-  const hash = await redis.hgetall(redisKeys.billing(account_id)).catch(throwUnavailable);
+  const hash = await guarded(redis).hgetall(redisKeys.billing(account_id));
   if (!hash.name) return null;
   const { name, address = '', country = '', country_name = '', vat_id = '' } = hash;
   return { name, address: linesOf(address), country, country_name, vat_id };
 }
 
-export class BillingStore {
-  readonly #deps: StoreDependencies;
-  readonly #run: RunScript;
-
-  constructor(dependencies: StoreDependencies) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
-  }
-
+export class BillingStore extends Store {
   get(account_id: string): Promise<BillingDetails | null> {
-    return readBilling(this.#deps.redis, account_id);
+    return readBilling(this.redis, account_id);
   }
 
   /** Invoices that were issued keep what they say. @throws {AccountError} `account_unknown`, `account_state` */
   async set(account_id: string, details: BillingDetails): Promise<void> {
     const { name, address, country, country_name, vat_id } = details;
-    const [result] = await this.#run(SET_BILLING, [
-      redisKeys.account(account_id),
-      redisKeys.billing(account_id),
-      ...[name, address.join('\n'), country, country_name, vat_id],
-    ]);
-    expectOpenAccount(result, account_id);
+    const stored = { name, address: address.join('\n'), country, country_name, vat_id };
+    await this.setIfOpen(account_id, redisKeys.billing(account_id), stored);
   }
 }

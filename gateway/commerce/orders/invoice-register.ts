@@ -13,11 +13,9 @@ import {
   AccountError,
   type AccountRecord,
   accountFrom,
-  createRunScript,
   type OrderRecord,
-  type RunScript,
+  Store,
   type StoreDependencies,
-  throwUnavailable,
   throwUnknownAccount,
 } from '../store/store.ts';
 import { readBilling } from './billing-details.ts';
@@ -47,21 +45,20 @@ export interface RegisterDependencies extends StoreDependencies {
   readOrder: (order_id: string) => Promise<OrderRecord>;
 }
 
-export class InvoiceRegister {
+export class InvoiceRegister extends Store {
   readonly #deps: RegisterDependencies;
-  readonly #run: RunScript;
 
   constructor(dependencies: RegisterDependencies) {
+    super(dependencies);
     this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
   }
 
   /** Makes a change of an order and issues what it calls for. After a crash in between, the sweep issues it. */
   async follow<T>(order_id: string, change: () => Promise<T>): Promise<T> {
-    const { redis, now, random } = this.#deps;
+    const { redis, now, random } = this;
     const mark = `${order_id} ${randomId(MARK_LENGTH, random)}`;
-    await redis.zadd(redisKeys.invoicesDue, now(), mark).catch(throwUnavailable);
-    const unmark = () => redis.zrem(redisKeys.invoicesDue, mark).catch(throwUnavailable);
+    await redis.zadd(redisKeys.invoicesDue, now(), mark);
+    const unmark = () => redis.zrem(redisKeys.invoicesDue, mark);
     const outcome = await change().catch(async (error: unknown) => {
       // A refusal changed nothing; anything else may have changed the order.
       if (error instanceof AccountError && error.code !== 'unavailable') await unmark();
@@ -74,14 +71,19 @@ export class InvoiceRegister {
 
   /** Issues what interrupted changes have left to issue. */
   async sweep(): Promise<void> {
-    const { redis, now } = this.#deps;
-    const marks = await redis
-      .zrangebyscore(redisKeys.invoicesDue, '-inf', now() - INTERRUPTED_MS, 'LIMIT', 0, SWEEP_BATCH)
-      .catch(throwUnavailable);
+    const { redis, now } = this;
+    const marks = await redis.zrangebyscore(
+      redisKeys.invoicesDue,
+      '-inf',
+      now() - INTERRUPTED_MS,
+      'LIMIT',
+      0,
+      SWEEP_BATCH,
+    );
     for (const mark of marks) {
       const [order_id = ''] = mark.split(' ');
       await this.#complete(order_id).catch(ignoreUnknownOrder);
-      await redis.zrem(redisKeys.invoicesDue, mark).catch(throwUnavailable);
+      await redis.zrem(redisKeys.invoicesDue, mark);
     }
   }
 
@@ -97,14 +99,14 @@ export class InvoiceRegister {
       if (kind === null) return;
       const last = issued.at(-1);
       const document =
-        kind === 'credit_note' && last ? creditNoteOf(last, this.#deps.now()) : await this.#invoiceOf(order);
+        kind === 'credit_note' && last ? creditNoteOf(last, this.now()) : await this.#invoiceOf(order);
       await this.#issue(document, issued.length);
     }
   }
 
   async #issue(document: IssuedDocument, position: number): Promise<void> {
     const year = String(new Date(document.issued_at_ms).getUTCFullYear());
-    const [result] = await this.#run(ISSUE, [
+    const [result] = await this.run(ISSUE, [
       redisKeys.invoicesLast,
       redisKeys.invoices(year),
       redisKeys.invoicesOfOrders,
@@ -114,28 +116,28 @@ export class InvoiceRegister {
   }
 
   async #invoiceOf(order: OrderRecord): Promise<IssuedDocument> {
-    const { redis, terms, now } = this.#deps;
+    const { terms } = this.#deps;
     const [account, billing] = await Promise.all([
       this.#accountOf(order),
-      readBilling(redis, order.account_id),
+      readBilling(this.redis, order.account_id),
     ]);
-    return invoiceOf(order, { account, billing }, terms, now());
+    return invoiceOf(order, { account, billing }, terms, this.now());
   }
 
   async #accountOf({ account_id }: OrderRecord): Promise<AccountRecord> {
-    const hash = await this.#deps.redis.hgetall(redisKeys.account(account_id)).catch(throwUnavailable);
+    const hash = await this.redis.hgetall(redisKeys.account(account_id));
     return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
   }
 
   /** The documents of an order, oldest first. */
   async issuedOf(order_id: string): Promise<InvoiceDocument[]> {
-    const numbers = await this.#deps.redis.hget(redisKeys.invoicesOfOrders, order_id).catch(throwUnavailable);
+    const numbers = await this.redis.hget(redisKeys.invoicesOfOrders, order_id);
     return Promise.all((numbers?.split(' ') ?? []).map((number) => this.get(number)));
   }
 
   /** What was issued in a year, by number. @param year four digits */
   async ofYear(year: string): Promise<InvoiceDocument[]> {
-    const stored = await this.#deps.redis.hgetall(redisKeys.invoices(year)).catch(throwUnavailable);
+    const stored = await this.redis.hgetall(redisKeys.invoices(year));
     return Object.entries(stored)
       .map(([number, json]) => ({ number, ...issuedDocument.parse(JSON.parse(json)) }))
       .sort((a, b) => sequenceOf(a.number) - sequenceOf(b.number));
@@ -145,7 +147,7 @@ export class InvoiceRegister {
   async get(number: string): Promise<InvoiceDocument> {
     const year = NUMBER.exec(number)?.[1];
     if (year === undefined) throw unknownInvoice(number);
-    const json = await this.#deps.redis.hget(redisKeys.invoices(year), number).catch(throwUnavailable);
+    const json = await this.redis.hget(redisKeys.invoices(year), number);
     if (json === null) throw unknownInvoice(number);
     return { number, ...issuedDocument.parse(JSON.parse(json)) };
   }

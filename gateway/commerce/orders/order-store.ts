@@ -5,19 +5,16 @@ import { Problems, readDocument } from '../../../data/curated/table.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { type CreditPack, creditPack } from '../../../data/schema/curated.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
 import {
   AccountError,
-  createRunScript,
   expectOpenAccount,
   type Hash,
   numberOr,
   type OrderRecord,
   type OrderState,
   type PaymentId,
-  type RunScript,
+  Store,
   type StoreDependencies,
-  throwUnavailable,
 } from '../store/store.ts';
 import { InvoiceRegister } from './invoice-register.ts';
 import type { SalesTerms } from './sales-terms.ts';
@@ -27,7 +24,6 @@ const MOVE_ORDER = readScript(import.meta.url, 'lua/move-order.lua', 4);
 const SETTLE_ORDER = readScript(import.meta.url, 'lua/settle-order.lua', 4);
 
 const SESSION_FIELD = 'session:';
-const ID_LENGTH = 16;
 const READ_BATCH = 200;
 const ID_BATCH = 10_000;
 
@@ -83,15 +79,14 @@ interface Dependencies extends StoreDependencies {
   terms: SalesTerms;
 }
 
-export class OrderStore {
-  readonly #deps: Dependencies;
-  readonly #run: RunScript;
+export class OrderStore extends Store {
+  readonly #packs: readonly CreditPack[];
   readonly invoices: InvoiceRegister;
 
   constructor(dependencies: Dependencies) {
-    this.#deps = dependencies;
+    super(dependencies);
+    this.#packs = dependencies.packs;
     this.invoices = new InvoiceRegister({ ...dependencies, readOrder: (order_id) => this.get(order_id) });
-    this.#run = createRunScript(dependencies.redis);
   }
 
   /** Grants nothing yet. @throws {AccountError} `pack_unknown`, `account_state` */
@@ -101,24 +96,23 @@ export class OrderStore {
     payment: PaymentId = 'invoice',
     by = '',
   ): Promise<OrderRecord> {
-    const { now, random, packs } = this.#deps;
-    const pack = packs.find(({ id }) => id === pack_id);
+    const pack = this.#packs.find(({ id }) => id === pack_id);
     if (!pack) {
-      const known = packs.map(({ id }) => id).join(', ');
+      const known = this.#packs.map(({ id }) => id).join(', ');
       throw new AccountError('pack_unknown', `There is no credit pack ${pack_id}; there are ${known}.`);
     }
-    const order_id = `ord_${randomId(ID_LENGTH, random)}`;
+    const order_id = this.newId('ord');
     await this.invoices.follow(order_id, () =>
-      this.#create({ order_id, account_id, pack, payment, by, created_at_ms: now() }),
+      this.#create({ order_id, account_id, pack, payment, by, created_at_ms: this.now() }),
     );
     return this.get(order_id);
   }
 
   async #create({ order_id, account_id, pack, payment, by, created_at_ms }: NewOrder): Promise<void> {
-    const { redis } = this.#deps;
+    const { redis } = this;
     // Written first: an order that can be found always leads to its account.
-    await redis.set(redisKeys.orderAccount(order_id), account_id).catch(throwUnavailable);
-    const [result] = await this.#run(CREATE_ORDER, [
+    await redis.set(redisKeys.orderAccount(order_id), account_id);
+    const [result] = await this.run(CREATE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.accountOrders(account_id),
@@ -132,9 +126,9 @@ export class OrderStore {
       payment,
       by,
     ]);
-    if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
+    if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id));
     expectOpenAccount(result, account_id);
-    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id).catch(throwUnavailable);
+    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id);
   }
 
   /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
@@ -144,12 +138,12 @@ export class OrderStore {
 
   async #move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
     const account_id = await this.#accountOf(order_id);
-    const [result, detail, balance] = await this.#run(MOVE_ORDER, [
+    const [result, detail, balance] = await this.run(MOVE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.webhooks(account_id),
-      this.#deps.now(),
+      this.now(),
       order_id,
       to,
     ]);
@@ -172,12 +166,12 @@ export class OrderStore {
 
   async #settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
     const account_id = await this.#accountOf(order_id);
-    const [result, state, balance, payments, before] = await this.#run(SETTLE_ORDER, [
+    const [result, state, balance, payments, before] = await this.run(SETTLE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.webhooks(account_id),
-      this.#deps.now(),
+      this.now(),
       ...[order_id, kind, session_id, payment_id],
     ]);
     if (result === 'unknown') throw unknownOrder(order_id);
@@ -196,9 +190,7 @@ export class OrderStore {
 
   /** The payment sessions that are known of an order. */
   async sessions({ account_id, order_id }: OrderRecord): Promise<PaymentSession[]> {
-    const hash = await this.#deps.redis
-      .hgetall(redisKeys.order(account_id, order_id))
-      .catch(throwUnavailable);
+    const hash = await this.redis.hgetall(redisKeys.order(account_id, order_id));
     return Object.entries(hash)
       .filter(([field]) => field.startsWith(SESSION_FIELD))
       .map(([field, state]) => ({
@@ -210,9 +202,7 @@ export class OrderStore {
   /** @throws {AccountError} `order_unknown` */
   async get(order_id: string): Promise<OrderRecord> {
     const account_id = await this.#accountOf(order_id);
-    const hash = await this.#deps.redis
-      .hgetall(redisKeys.order(account_id, order_id))
-      .catch(throwUnavailable);
+    const hash = await this.redis.hgetall(redisKeys.order(account_id, order_id));
     const order = orderFrom(order_id, account_id, hash);
     if (!order) throw unknownOrder(order_id);
     return order;
@@ -220,20 +210,16 @@ export class OrderStore {
 
   /** Newest first. */
   async list(account_id: string): Promise<OrderRecord[]> {
-    const ids = await this.#deps.redis
-      .zrevrange(redisKeys.accountOrders(account_id), 0, -1)
-      .catch(throwUnavailable);
+    const ids = await this.redis.zrevrange(redisKeys.accountOrders(account_id), 0, -1);
     return Promise.all(ids.map((order_id) => this.get(order_id)));
   }
 
   /** Orders of all accounts, newest first. */
   async listAll({ state, limit = 100 }: { state?: OrderState; limit?: number }): Promise<OrderRecord[]> {
-    const { redis } = this.#deps;
+    const { redis } = this;
     const found: OrderRecord[] = [];
     for (let from = 0; found.length < limit; from += READ_BATCH) {
-      const ids = await redis
-        .zrevrange(redisKeys.orders, from, from + READ_BATCH - 1)
-        .catch(throwUnavailable);
+      const ids = await redis.zrevrange(redisKeys.orders, from, from + READ_BATCH - 1);
       if (ids.length === 0) break;
       const orders = await Promise.all(ids.map((order_id) => this.get(order_id)));
       found.push(...orders.filter((order) => !state || order.state === state));
@@ -245,9 +231,7 @@ export class OrderStore {
   async findIds(part: string, limit = 500): Promise<string[]> {
     const found: string[] = [];
     for (let from = 0; found.length < limit; from += ID_BATCH) {
-      const ids = await this.#deps.redis
-        .zrevrange(redisKeys.orders, from, from + ID_BATCH - 1)
-        .catch(throwUnavailable);
+      const ids = await this.redis.zrevrange(redisKeys.orders, from, from + ID_BATCH - 1);
       if (ids.length === 0) break;
       found.push(...ids.filter((id) => id.includes(part)));
     }
@@ -255,7 +239,7 @@ export class OrderStore {
   }
 
   async #accountOf(order_id: string): Promise<string> {
-    const account_id = await this.#deps.redis.get(redisKeys.orderAccount(order_id)).catch(throwUnavailable);
+    const account_id = await this.redis.get(redisKeys.orderAccount(order_id));
     if (account_id === null) throw unknownOrder(order_id);
     return account_id;
   }

@@ -15,7 +15,6 @@ import type { AuditLog, AuditOutcome } from '../history/history.ts';
 import { AccountError, type OrderRecord } from '../store/store.ts';
 import type { OrderStore, PaymentReport, Settlement } from './order-store.ts';
 import { type Checkout, orderPath, type PaymentMethod, PaymentUnavailable } from './payment.ts';
-import { fromSession, mismatchOf, type OrderReport, reportOf } from './stripe-events.ts';
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
@@ -31,6 +30,14 @@ export interface StripeDependencies {
   /** Unix milliseconds. */
   now: () => number;
   log: Logger;
+}
+
+/** What an event or a session of Stripe reports about an order. */
+interface OrderReport {
+  order_id: string;
+  report: PaymentReport;
+  amount: number | null;
+  currency: string | null;
 }
 
 export type WebhookResult =
@@ -215,4 +222,53 @@ function apiAddress(apiBase: string | undefined) {
   const { protocol, hostname, port } = new URL(apiBase);
   const isTls = protocol === 'https:';
   return { protocol: isTls ? 'https' : 'http', host: hostname, port: port || (isTls ? 443 : 80) } as const;
+}
+
+/** Null for events that concern no order. */
+function reportOf(event: Stripe.Event): OrderReport | null {
+  switch (event.type) {
+    case 'checkout.session.completed':
+      // A payment that takes days is reported by a later event.
+      return event.data.object.payment_status === 'paid' ? fromSession(event.data.object, 'paid') : null;
+    case 'checkout.session.async_payment_succeeded':
+      return fromSession(event.data.object, 'paid');
+    case 'checkout.session.async_payment_failed':
+      return fromSession(event.data.object, 'failed');
+    case 'checkout.session.expired':
+      return fromSession(event.data.object, 'expired');
+    case 'charge.refunded':
+      return fromCharge(event.data.object);
+    default:
+      return null;
+  }
+}
+
+function fromSession(
+  session: Stripe.Checkout.Session,
+  kind: 'paid' | 'failed' | 'expired',
+): OrderReport | null {
+  const order_id = session.metadata?.order_id;
+  if (order_id === undefined) return null;
+  const report = { kind, session_id: session.id, payment_id: idOf(session.payment_intent) };
+  return { order_id, report, amount: session.amount_total, currency: session.currency };
+}
+
+/** Only a full refund takes the credits back; for a partial one an operator decides. */
+function fromCharge(charge: Stripe.Charge): OrderReport | null {
+  const order_id = charge.metadata.order_id;
+  if (order_id === undefined || !charge.refunded) return null;
+  const report = { kind: 'refunded', session_id: '', payment_id: idOf(charge.payment_intent) } as const;
+  return { order_id, report, amount: charge.amount, currency: charge.currency };
+}
+
+const idOf = (payment: Stripe.PaymentIntent | string | null | undefined): string =>
+  typeof payment === 'string' ? payment : (payment?.id ?? '');
+
+/** Why a report does not match its order; null if it does. */
+function mismatchOf(order: OrderRecord, { amount, currency }: OrderReport): string | null {
+  if (order.payment !== 'stripe') return 'the order is not paid through Stripe';
+  if (amount !== null && amount !== order.price_minor) return `${amount} is not the price of the order`;
+  if (currency !== null && currency.toUpperCase() !== order.currency)
+    return `${currency} is not the order's currency`;
+  return null;
 }

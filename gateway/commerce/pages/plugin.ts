@@ -22,23 +22,22 @@ import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
-import { billingRoutes } from './routes/billing.ts';
-import { emailChangeRoutes } from './routes/email-change.ts';
-import { homeRoutes } from './routes/home.ts';
+import { homeRoutes, summaryRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
-import { invoiceRoutes } from './routes/invoices.ts';
+import { billingRoutes, invoiceRoutes } from './routes/invoices.ts';
 import { keyRoutes } from './routes/key.ts';
 import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
 import { membersRoutes, ownershipRoutes, removeMemberRoutes } from './routes/members.ts';
 import { orderRoutes, ordersRoutes } from './routes/orders.ts';
 import { privacyRoutes } from './routes/privacy.ts';
-import { profileRoutes } from './routes/profile.ts';
-import { profileErasureRoutes } from './routes/profile-erasure.ts';
-import { secondFactorRoutes } from './routes/second-factor.ts';
-import { confirmRoutes, passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
-import { signInLinkRoutes } from './routes/sign-in-link.ts';
-import { summaryRoutes } from './routes/summary.ts';
+import {
+  emailChangeRoutes,
+  profileErasureRoutes,
+  profileRoutes,
+  secondFactorRoutes,
+} from './routes/profile.ts';
+import { passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
 import { webhookDeliveryRoutes, webhookRoutes } from './routes/webhook.ts';
@@ -92,9 +91,7 @@ export function createAccountContext(service: AccountService): AccountContext {
 const ROUTES = [
   signInRoutes,
   signUpRoutes,
-  confirmRoutes,
   passwordResetRoutes,
-  signInLinkRoutes,
   secondFactorRoutes,
   accountsRoutes,
   profileRoutes,

@@ -15,7 +15,6 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { PageError } from '../../web/forms.ts';
@@ -41,21 +40,19 @@ const KEPT_HEADERS = ['content-type', 'location', 'set-cookie'] as const;
 
 export const createFormToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 
-const answerSchema = z.object({
-  status: z.number(),
-  headers: z.partialRecord(z.enum(KEPT_HEADERS), z.union([z.string(), z.array(z.string())])),
-  body: z.string(),
-  notice: z.string().nullable(),
-});
-type Answer = z.infer<typeof answerSchema>;
+interface Answer {
+  status: number;
+  headers: Partial<Record<(typeof KEPT_HEADERS)[number], string | string[]>>;
+  body: string;
+  notice: string | null;
+}
 
-const claimSchema = z.object({
-  fingerprint: z.string(),
-  state: z.enum(['running', 'done', 'unknown']),
+interface StoredClaim {
+  fingerprint: string;
+  state: 'running' | 'done' | 'unknown';
   /** Encrypted. Null: the answer was a page, which is stored under a key of its own. */
-  answer: z.string().nullable(),
-});
-type StoredClaim = z.infer<typeof claimSchema>;
+  answer: string | null;
+}
 
 const ALREADY_SENT = 'This form was already sent';
 const REFUSALS = {
@@ -87,7 +84,7 @@ export class FormClaim {
   }
 
   open(sealed: string): Answer {
-    return answerSchema.parse(JSON.parse(openText(this.#key, sealed)));
+    return JSON.parse(openText(this.#key, sealed));
   }
 }
 
@@ -112,7 +109,7 @@ export class FormSubmissions {
     for (;;) {
       const text = await this.#redis.set(key, mine, 'PX', CLAIM_TTL_MS, 'NX', 'GET');
       if (text === null) return null;
-      const stored = claimSchema.parse(JSON.parse(text));
+      const stored: StoredClaim = JSON.parse(text);
       if (stored.fingerprint !== fingerprint) throw new PageError(409, REFUSALS.other);
       if (stored.state === 'unknown') throw new PageError(409, REFUSALS.unknown);
       if (stored.state === 'done') return claim.open(stored.answer ?? (await this.#page(claim)));

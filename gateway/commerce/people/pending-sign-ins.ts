@@ -3,7 +3,6 @@
  * open is the page that asks for the code. The browser holds a random id, Redis only its digest.
  */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { StoreDependencies } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
@@ -11,16 +10,15 @@ import type { Realm } from './sessions.ts';
 export const PENDING_SIGN_IN_TTL_MS = 10 * 60_000;
 const ID_BYTES = 32;
 
-const pendingSchema = z.object({
-  subject: z.string(),
-  epoch: z.string(),
-  email: z.string(),
+export interface PendingSignIn {
+  subject: string;
+  epoch: string;
+  email: string;
   /** Where to go after signing in. */
-  next: z.string(),
+  next: string;
   /** Id of the known browser; null if it was not known. */
-  browser: z.string().nullable(),
-});
-export type PendingSignIn = z.infer<typeof pendingSchema>;
+  browser: string | null;
+}
 
 export class PendingSignIns {
   readonly #deps: StoreDependencies;
@@ -41,7 +39,7 @@ export class PendingSignIns {
   /** Null if there is none, or it took too long. */
   async find(id: string | undefined): Promise<PendingSignIn | null> {
     const text = id === undefined ? null : await this.#deps.redis.get(this.#key(id));
-    return text === null ? null : pendingSchema.parse(JSON.parse(text));
+    return text === null ? null : JSON.parse(text);
   }
 
   async end(id: string): Promise<void> {

@@ -12,6 +12,7 @@
 export {
   type Confirmation,
   type ConfirmationPage,
+  type ConfirmedAction,
   confirmationView,
   confirmedAction,
   counted,

@@ -13,7 +13,7 @@ import { Secret, TOTP } from 'otpauth';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/metering.ts';
-import { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from '../store/store.ts';
+import { Store, type StoreDependencies } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
 import { Throttle, type ThrottlePolicy } from './throttle.ts';
 
@@ -57,21 +57,18 @@ export type CodeCheck =
   | { kind: 'rejected' }
   | { kind: 'throttled'; wait_s: number };
 
-export class SecondFactorStore {
-  readonly #deps: StoreDependencies;
+export class SecondFactorStore extends Store {
   readonly #realm: Realm;
   readonly #throttle: Throttle;
-  readonly #run: RunScript;
 
   constructor(dependencies: StoreDependencies, realm: Realm) {
-    this.#deps = dependencies;
+    super(dependencies);
     this.#realm = realm;
     this.#throttle = new Throttle(dependencies.redis, dependencies.now);
-    this.#run = createRunScript(dependencies.redis);
   }
 
   async state(subject: string): Promise<SecondFactorState> {
-    const facts = await this.#deps.redis.hgetall(this.#key(subject)).catch(throwUnavailable);
+    const facts = await this.redis.hgetall(this.#key(subject));
     const { secret, since_ms } = facts;
     return {
       isOn: secret !== undefined,
@@ -86,7 +83,7 @@ export class SecondFactorStore {
 
   /** A secret that nothing stores until `turnOn`. @param names as the app shows them */
   propose(names: { issuer: string; label: string }): SecondFactorProposal {
-    return this.proposalOf(new Secret({ buffer: bufferOf(this.#deps.random(SECRET_BYTES)) }).base32, names);
+    return this.proposalOf(new Secret({ buffer: bufferOf(this.random(SECRET_BYTES)) }).base32, names);
   }
 
   /** A proposal that was made before. @param secret matches `SECRET_PATTERN` */
@@ -109,10 +106,7 @@ export class SecondFactorStore {
     if (step === null) return null;
     const recovery_codes = this.#newRecoveryCodes();
     const fields = recovery_codes.map(recoveryField);
-    const [result] = await this.#run(TURN_ON, [
-      ...[this.#key(subject), this.#deps.now(), secret, step],
-      ...fields,
-    ]);
+    const [result] = await this.run(TURN_ON, [...[this.#key(subject), this.now(), secret, step], ...fields]);
     return result === 'on' ? { recovery_codes } : 'already_on';
   }
 
@@ -136,32 +130,32 @@ export class SecondFactorStore {
   /** Replaces all recovery codes. Null if it is off. The caller checks a code first. */
   async renewRecoveryCodes(subject: string): Promise<string[] | null> {
     const recovery_codes = this.#newRecoveryCodes();
-    const [result] = await this.#run(RENEW, [this.#key(subject), ...recovery_codes.map(recoveryField)]);
+    const [result] = await this.run(RENEW, [this.#key(subject), ...recovery_codes.map(recoveryField)]);
     return result === 'renewed' ? recovery_codes : null;
   }
 
   /** Turns it off and forgets the recovery codes. The caller checks a code first, or is entitled to skip that. */
   async turnOff(subject: string): Promise<boolean> {
-    return (await this.#deps.redis.del(this.#key(subject)).catch(throwUnavailable)) > 0;
+    return (await this.redis.del(this.#key(subject))) > 0;
   }
 
   async #useTotp(subject: string, code: string): Promise<boolean> {
     const secret = await this.#secretOf(subject);
     const step = secret === null ? null : this.#stepOf(secret, code);
     if (secret === null || step === null) return false;
-    const use = randomId(USE_ID_LENGTH, this.#deps.random);
-    const [result] = await this.#run(USE_STEP, [this.#key(subject), secret, step, use]);
+    const use = randomId(USE_ID_LENGTH, this.random);
+    const [result] = await this.run(USE_STEP, [this.#key(subject), secret, step, use]);
     return result === 'used';
   }
 
   async #useRecoveryCode(subject: string, code: string): Promise<boolean> {
-    return (await this.#deps.redis.hdel(this.#key(subject), recoveryField(code)).catch(throwUnavailable)) > 0;
+    return (await this.redis.hdel(this.#key(subject), recoveryField(code))) > 0;
   }
 
   /** The time step to which a code belongs; null if it is wrong now. */
   #stepOf(secret: string, code: string): number | null {
     if (!TOTP_CODE.test(code)) return null;
-    const timestamp = this.#deps.now();
+    const timestamp = this.now();
     const totp = new TOTP({ ...ALGORITHM, secret: Secret.fromBase32(secret) });
     const delta = totp.validate({ token: code, window: WINDOW_STEPS, timestamp });
     return delta === null ? null : totp.counter({ timestamp }) + delta;
@@ -169,12 +163,12 @@ export class SecondFactorStore {
 
   #newRecoveryCodes(): string[] {
     return Array.from({ length: RECOVERY_CODES }, () =>
-      randomId(RECOVERY_CODE_LENGTH, this.#deps.random).replaceAll(/(.{4})(?=.)/g, '$1-'),
+      randomId(RECOVERY_CODE_LENGTH, this.random).replaceAll(/(.{4})(?=.)/g, '$1-'),
     );
   }
 
   #secretOf(subject: string): Promise<string | null> {
-    return this.#deps.redis.hget(this.#key(subject), 'secret').catch(throwUnavailable);
+    return this.redis.hget(this.#key(subject), 'secret');
   }
 
   #key(subject: string): string {

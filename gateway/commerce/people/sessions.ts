@@ -9,7 +9,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Permission, Role } from '../accounts/accounts.ts';
-import { browserName } from './browser-name.ts';
 
 export type Realm = 'operator' | 'account';
 
@@ -169,4 +168,28 @@ export class SessionStore {
   async end({ id }: Session): Promise<void> {
     await this.#redis.del(redisKeys.session(digestOf(id)));
   }
+}
+
+/** How a `User-Agent` names browsers. The order matters: most browsers also name those they descend from. */
+const BROWSERS = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/Chrome\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const;
+const SYSTEMS = [
+  [/\bAndroid\b/, 'Android'],
+  [/\biPhone\b|\biPad\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+] as const;
+
+/** `Firefox on Linux`, as far as it is known. */
+function browserName(agent: string): string {
+  const nameIn = (names: readonly (readonly [RegExp, string])[]) =>
+    names.find(([pattern]) => pattern.test(agent))?.[1];
+  const [browser = 'Unknown browser', system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

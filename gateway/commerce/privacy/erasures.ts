@@ -8,32 +8,20 @@
  * What there is to remove is counted and stored with the request before the first step, so that the record is right
  * after an interruption too. The request is done only when a second count finds nothing left.
  */
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
-import type { Settings } from '../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
-import { type AccountStore, MemberStore, type PersonRecord, PersonStore } from '../accounts/accounts.ts';
-import { type Archive, AuditLog, accountSubject } from '../history/history.ts';
-import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';
+import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
+import { type AuditLog, accountSubject } from '../history/history.ts';
+import type { Mailer } from '../notifications/mail/mailer.ts';
 import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
 import { SecondFactorStore } from '../people/people.ts';
-import {
-  AccountError,
-  createRunScript,
-  type KeyRecord,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-} from '../store/store.ts';
-import { ExportFiles } from './export-files.ts';
-import { type ErasureCounts, PrivacyRequestStore } from './request-store.ts';
+import { AccountError, type KeyRecord, Store, type StoreDependencies } from '../store/store.ts';
+import type { ExportFiles } from './export-files.ts';
+import type { ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
 const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 9);
 
-const ID_LENGTH = 16;
 const BY = 'system';
 
 export interface ErasureDependencies extends StoreDependencies {
@@ -55,27 +43,27 @@ export interface Erasure {
   removed: ErasureCounts;
 }
 
-export class Erasures {
+export class Erasures extends Store {
   readonly #deps: ErasureDependencies;
-  readonly #run: RunScript;
 
   constructor(dependencies: ErasureDependencies) {
+    super(dependencies);
     this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
   }
 
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
-    const { accounts, requests, redis } = this.#deps;
+    const { accounts, requests } = this.#deps;
+    const { redis } = this;
     const [account, erased_as, keys, orders, asked, owner, alerts, hash] = await Promise.all([
       accounts.get(account_id),
-      redis.hget(redisKeys.account(account_id), 'erased_as').catch(throwUnavailable),
+      redis.hget(redisKeys.account(account_id), 'erased_as'),
       accounts.keys.list(account_id),
       accounts.orders.list(account_id),
       requests.listOf(account_id),
       this.#ownerToErase(account_id),
-      redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)).catch(throwUnavailable),
-      redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable),
+      redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)),
+      redis.hgetall(redisKeys.webhooks(account_id)),
     ]);
     const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(request_id)));
     return {
@@ -166,7 +154,8 @@ export class Erasures {
 
   /** Runs while the account still has its members and the address, so that a retry finds them there. */
   async #eraseOwner(account_id: string): Promise<void> {
-    const { accounts, persons, members, redis, mailer } = this.#deps;
+    const { accounts, persons, members, mailer } = this.#deps;
+    const { redis } = this;
     const { email } = await accounts.get(account_id);
     const owner = await this.#ownerToErase(account_id);
     if (owner) {
@@ -176,15 +165,15 @@ export class Erasures {
     for (const { person_id } of await members.list(account_id))
       await persons.removeAccount(person_id, account_id);
     await mailer.deleteFor(email);
-    await redis.zrem(redisKeys.alerts, account_id).catch(throwUnavailable);
-    await redis.zrem(redisKeys.spendingAlerts, account_id).catch(throwUnavailable);
-    await redis.zrem(redisKeys.webhookAccounts, account_id).catch(throwUnavailable);
+    await redis.zrem(redisKeys.alerts, account_id);
+    await redis.zrem(redisKeys.spendingAlerts, account_id);
+    await redis.zrem(redisKeys.webhookAccounts, account_id);
   }
 
   async #replaceIdentity(account_id: string): Promise<string> {
-    const { redis, now, random } = this.#deps;
-    await redis.zadd(redisKeys.accountsChanged, now(), account_id).catch(throwUnavailable);
-    const [result, erased_as] = await this.#run(ERASE, [
+    const { redis, now } = this;
+    await redis.zadd(redisKeys.accountsChanged, now(), account_id);
+    const [result, erased_as] = await this.run(ERASE, [
       redisKeys.account(account_id),
       redisKeys.keys(account_id),
       redisKeys.alert(account_id),
@@ -195,7 +184,7 @@ export class Erasures {
       redisKeys.usedIndicators(account_id),
       redisKeys.billing(account_id),
       now(),
-      `erased_${randomId(ID_LENGTH, random)}`,
+      this.newId('erased'),
     ]);
     if (result === 'unknown' || result === 'open')
       throw new AccountError('account_state', `The account ${account_id} could not be erased.`);
@@ -246,26 +235,4 @@ export function describeRemoved(removed: ErasureCounts): string {
     return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
   });
   return parts.length === 0 ? 'nothing' : parts.join(', ');
-}
-
-/** What a program has that carries out erasures. */
-interface ProgramParts {
-  settings: Settings;
-  redis: RedisClient;
-  accounts: AccountStore;
-  archive: Archive;
-  /** Unix milliseconds. */
-  now: () => number;
-  log: Logger;
-}
-
-export function openErasures({ settings, redis, accounts, archive, now, log }: ProgramParts): Erasures {
-  const base = { redis, now, random: randomBytes };
-  const requests = new PrivacyRequestStore(base);
-  const audit = new AuditLog(redis, now, archive);
-  const mailer = createMailer(settings, { now, log });
-  const exports = new ExportFiles(settings.EXPORT_DIR);
-  const persons = new PersonStore(base);
-  const members = new MemberStore(base, persons);
-  return new Erasures({ ...base, accounts, persons, members, requests, audit, mailer, exports, log });
 }

@@ -4,18 +4,27 @@
  * An export is prepared as a zip file and can be downloaded for seven days; the first download closes the request.
  * An erasure is only planned by `prepare`; see `Erasures`.
  */
+import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
+import type { Settings } from '../../../data/runtime/settings.ts';
+import { type AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import { type Archive, AuditLog } from '../history/history.ts';
+import { BalanceAlerts } from '../notifications/balance-alerts.ts';
+import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';
 import { AccountError } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
-import type { PrivacyRequest } from './request-store.ts';
+import { ExportFiles } from './export-files.ts';
+import { type PrivacyRequest, PrivacyRequestStore } from './request-store.ts';
 
 const EXPORT_TTL_MS = 7 * 86_400_000;
 /** Ledger entries between two reports of progress. */
 const PROGRESS_STEP = 5_000;
 const BY = 'system';
 
-export interface PrivacyServiceDependencies extends DataExportDependencies, ErasureDependencies {}
+interface Dependencies extends DataExportDependencies, ErasureDependencies {}
 
 export interface ExportDownload {
   content: Readable;
@@ -23,12 +32,12 @@ export interface ExportDownload {
 }
 
 export class PrivacyService {
-  readonly #deps: PrivacyServiceDependencies;
-  readonly #erasures: Erasures;
+  readonly #deps: Dependencies;
+  readonly erasures: Erasures;
 
-  constructor(dependencies: PrivacyServiceDependencies) {
+  constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
-    this.#erasures = new Erasures(dependencies);
+    this.erasures = new Erasures(dependencies);
   }
 
   /** Prepares a pending request; leaves any other unchanged. */
@@ -37,7 +46,7 @@ export class PrivacyService {
     const request = await requests.get(request_id);
     if (request.status !== 'pending') return request;
     if (request.kind === 'export') return this.#prepareExport(request);
-    return requests.markReady(request_id, await this.#erasures.plan(request.account_id));
+    return requests.markReady(request_id, await this.erasures.plan(request.account_id));
   }
 
   async #prepareExport({ request_id, account_id }: PrivacyRequest): Promise<PrivacyRequest> {
@@ -79,7 +88,7 @@ export class PrivacyService {
   /** Whether the export can still be downloaded. */
   async hasExport(request: PrivacyRequest): Promise<boolean> {
     if (!this.#isKept(request)) return false;
-    return this.#erasures.hasExport(request.request_id);
+    return this.erasures.hasExport(request.request_id);
   }
 
   #isKept({ kind, status, ready_at_ms }: PrivacyRequest): boolean {
@@ -116,8 +125,36 @@ export class PrivacyService {
 
   /** Carries out an erasure; see `Erasures.erase`. */
   erase(request_id: string, by: string): Promise<Erasure> {
-    return this.#erasures.erase(request_id, { by });
+    return this.erasures.erase(request_id, { by });
   }
+}
+
+/** What a program has that carries out requests. */
+interface ProgramParts {
+  settings: Settings;
+  redis: RedisClient;
+  accounts: AccountStore;
+  archive: Archive;
+  /** Default: from the settings. */
+  mailer?: Mailer;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+}
+
+export function openPrivacy({ settings, redis, accounts, archive, mailer, now, log }: ProgramParts) {
+  const base = { redis, now, random: randomBytes };
+  const requests = new PrivacyRequestStore(base);
+  const persons = new PersonStore(base);
+  const privacy = new PrivacyService({
+    ...{ ...base, accounts, persons, requests, archive, log },
+    members: new MemberStore(base, persons),
+    alerts: new BalanceAlerts(redis),
+    audit: new AuditLog(redis, now, archive),
+    mailer: mailer ?? createMailer(settings, { now, log }),
+    exports: new ExportFiles(settings.EXPORT_DIR),
+  });
+  return { requests, privacy };
 }
 
 function nullIfUnknown(error: unknown): null {

@@ -8,9 +8,8 @@
  * - Each step is idempotent: the next attempt completes an interrupted one.
  * - A request is done only by what really happened; every other end is `failed`.
  */
-export { describeRemoved, type Erasures, openErasures } from './erasures.ts';
-export { ExportFiles } from './export-files.ts';
-export { PrivacyService } from './privacy-service.ts';
+export { describeRemoved, type Erasures } from './erasures.ts';
+export { openPrivacy, type PrivacyService } from './privacy-service.ts';
 export {
   type ErasureCounts,
   type PrivacyRequest,

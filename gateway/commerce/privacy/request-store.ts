@@ -10,14 +10,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { randomId } from '../../api/metering/metering.ts';
-import {
-  AccountError,
-  createRunScript,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-} from '../store/store.ts';
+import { AccountError, Store } from '../store/store.ts';
 
 export type PrivacyRequestKind = 'export' | 'erasure';
 export type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
@@ -75,26 +68,17 @@ interface RequestMove {
 
 const OPEN = readScript(import.meta.url, 'lua/open-request.lua', 5);
 const MOVE = readScript(import.meta.url, 'lua/move-request.lua', 3);
-const ID_LENGTH = 16;
 const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
   export: 'This export is not prepared yet. It can be closed as done when its file is ready.',
   erasure: 'This erasure was not carried out. Only the erasure itself closes its request as done.',
 };
 
-export class PrivacyRequestStore {
-  readonly #deps: StoreDependencies;
-  readonly #run: RunScript;
-
-  constructor(dependencies: StoreDependencies) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
-  }
-
+export class PrivacyRequestStore extends Store {
   /** Opens a request, or returns the account's open one of that kind. */
   async open(account_id: string, kind: PrivacyRequestKind): Promise<PrivacyRequest> {
-    const { now, random } = this.#deps;
-    const request_id = `req_${randomId(ID_LENGTH, random)}`;
-    const [, id] = await this.#run(OPEN, [
+    const { now } = this;
+    const request_id = this.newId('req');
+    const [, id] = await this.run(OPEN, [
       redisKeys.request(request_id),
       redisKeys.requests,
       redisKeys.openRequests,
@@ -132,17 +116,17 @@ export class PrivacyRequestStore {
 
   /** How far the preparation of an export is. */
   async setProgress(request_id: string, progress: ExportProgress): Promise<void> {
-    const { redis } = this.#deps;
+    const { redis } = this;
     const key = redisKeys.request(request_id);
-    await redis.hset(key, 'progress', JSON.stringify(progress)).catch(throwUnavailable);
+    await redis.hset(key, 'progress', JSON.stringify(progress));
   }
 
   /** Records what an erasure will remove, and returns the record of the first attempt. */
   async recordFound(request_id: string, found: ErasureCounts): Promise<ErasureCounts> {
-    const { redis } = this.#deps;
+    const { redis } = this;
     const key = redisKeys.request(request_id);
-    await redis.hsetnx(key, 'found', JSON.stringify(found)).catch(throwUnavailable);
-    const first = await redis.hget(key, 'found').catch(throwUnavailable);
+    await redis.hsetnx(key, 'found', JSON.stringify(found));
+    const first = await redis.hget(key, 'found');
     return first === null ? found : JSON.parse(first);
   }
 
@@ -152,11 +136,11 @@ export class PrivacyRequestStore {
     { note = '', by, removed }: { note?: string; by: string; removed?: ErasureCounts },
   ): Promise<RequestMove> {
     const { account_id, kind } = await this.get(request_id);
-    const [result, status] = await this.#run(MOVE, [
+    const [result, status] = await this.run(MOVE, [
       redisKeys.request(request_id),
       redisKeys.openRequests,
       redisKeys.requestNow(account_id, kind),
-      this.#deps.now(),
+      this.now(),
       request_id,
       to,
       note.trim(),
@@ -172,7 +156,7 @@ export class PrivacyRequestStore {
 
   /** @throws {AccountError} `request_unknown` */
   async get(request_id: string): Promise<PrivacyRequest> {
-    const hash = await this.#deps.redis.hgetall(redisKeys.request(request_id)).catch(throwUnavailable);
+    const hash = await this.redis.hgetall(redisKeys.request(request_id));
     const request = requestFrom(request_id, hash);
     if (!request) throw unknownRequest(request_id);
     return request;
@@ -181,7 +165,7 @@ export class PrivacyRequestStore {
   /** Whether the account has an open request of that kind. */
   async hasOpen(account_id: string, kind: PrivacyRequestKind): Promise<boolean> {
     const name = redisKeys.requestNow(account_id, kind);
-    return (await this.#deps.redis.exists(name).catch(throwUnavailable)) === 1;
+    return (await this.redis.exists(name)) === 1;
   }
 
   /** Open requests of all accounts, oldest first. */
@@ -195,7 +179,7 @@ export class PrivacyRequestStore {
   }
 
   async #list(key: string): Promise<PrivacyRequest[]> {
-    const ids = await this.#deps.redis.zrange(key, '0', '-1').catch(throwUnavailable);
+    const ids = await this.redis.zrange(key, '0', '-1');
     return Promise.all(ids.map((request_id) => this.get(request_id)));
   }
 }

@@ -1,8 +1,19 @@
-/** Access to Redis that the stores of this folder share: scripts that may be repeated, errors as `AccountError`. */
+/** Access to Redis that all stores share: scripts that may be repeated, errors as `AccountError`. */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { type Script, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
-import type { RandomBytes } from '../../api/metering/metering.ts';
-import { AccountError } from './records.ts';
+import {
+  readScript,
+  type Script,
+  type ScriptArguments,
+  ScriptRunner,
+} from '../../../data/runtime/redis-scripts.ts';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { type RandomBytes, randomId } from '../../api/metering/metering.ts';
+import { AccountError, type Hash } from './records.ts';
+import { expectOpenAccount } from './validation.ts';
+
+const SET_IF_OPEN = readScript(import.meta.url, 'lua/set-if-open.lua', 2);
+
+const ID_LENGTH = 16;
 
 export interface StoreDependencies {
   redis: RedisClient;
@@ -11,8 +22,55 @@ export interface StoreDependencies {
   random: RandomBytes;
 }
 
+/** Records in Redis. Every method throws `AccountError` `unavailable` when Redis does not answer. */
+export class Store {
+  protected readonly redis: RedisClient;
+  protected readonly now: () => number;
+  protected readonly random: RandomBytes;
+  readonly #scripts: ScriptRunner;
+
+  constructor({ redis, now, random }: StoreDependencies) {
+    this.redis = guarded(redis);
+    this.now = now;
+    this.random = random;
+    this.#scripts = new ScriptRunner(redis);
+  }
+
+  /** Runs an idempotent script. A single reply comes as a list of one. */
+  protected async run(script: Script, values: ScriptArguments): Promise<unknown[]> {
+    const reply = await this.#scripts.runIdempotent(script, values).catch(throwUnavailable);
+    return Array.isArray(reply) ? reply : [reply];
+  }
+
+  /** Sets fields of a record of an account. @throws {AccountError} `account_unknown`; `account_state` when it is closed */
+  protected async setIfOpen(account_id: string, record: string, fields: Hash): Promise<void> {
+    const values = Object.entries(fields).flat();
+    const [result] = await this.run(SET_IF_OPEN, [redisKeys.account(account_id), record, ...values]);
+    expectOpenAccount(result, account_id);
+  }
+
+  /** A new id, such as `acc_…`. */
+  protected newId(prefix: string): string {
+    return `${prefix}_${randomId(ID_LENGTH, this.random)}`;
+  }
+}
+
+/** The client, whose commands fail with `AccountError`. It runs no scripts. */
+export function guarded(redis: RedisClient): RedisClient {
+  return new Proxy(redis, {
+    get(client, name) {
+      const member: unknown = Reflect.get(client, name);
+      if (typeof member !== 'function') return member;
+      return (...values: unknown[]) => {
+        const reply: unknown = member.apply(client, values);
+        return reply instanceof Promise ? reply.catch(throwUnavailable) : reply;
+      };
+    },
+  });
+}
+
 /** Runs an idempotent script. A single reply comes as a list of one. @throws {AccountError} `unavailable` */
-export type RunScript = (script: Script, values: readonly (string | number)[]) => Promise<unknown[]>;
+export type RunScript = (script: Script, values: ScriptArguments) => Promise<unknown[]>;
 
 export function createRunScript(redis: RedisClient): RunScript {
   const runner = new ScriptRunner(redis);

@@ -27,7 +27,14 @@ export {
   PAYMENT_IDS,
   type PaymentId,
 } from './records.ts';
-export { createRunScript, type RunScript, type StoreDependencies, throwUnavailable } from './redis-access.ts';
+export {
+  createRunScript,
+  guarded,
+  type RunScript,
+  Store,
+  type StoreDependencies,
+  throwUnavailable,
+} from './redis-access.ts';
 export { openText, sealText } from './sealed-text.ts';
 export {
   expectOpenAccount,

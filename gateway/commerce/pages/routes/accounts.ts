@@ -2,11 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import { ownAccountOf } from '../../accounts/accounts.ts';
+import { ownAccountOf, withheldText } from '../../accounts/accounts.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { nullIfUnknown } from '../../store/store.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
-import { withheldText } from '../grant-text.ts';
 import { expectMembership, type Membership, membershipsOf } from '../signed-in.ts';
 
 const switchForm = z.object({ account_id: textField(100) });

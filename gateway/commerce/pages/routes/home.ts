@@ -4,16 +4,10 @@ import { z } from 'zod';
 import { readUsage } from '../../../api/metering/metering.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
-import {
-  PASSWORD_LENGTH,
-  passwordProblem,
-  redirectWithFlash,
-  rememberBrowser,
-  setSessionCookie,
-} from '../../people/people.ts';
+import { PASSWORD_LENGTH, passwordProblem, redirectWithFlash } from '../../people/people.ts';
 import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
-import { reauthenticate } from './sign-in.ts';
+import { ANONYMOUS, reauthenticate, restartSession } from '../forms.ts';
 
 const DAYS_SHOWN = 30;
 const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
@@ -65,22 +59,29 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     if (problem !== null) return show(request, reply.code(422), problem);
     const refused = await reauthenticate(context, request, reply, current);
     if (refused !== null) return show(request, reply, refused);
-    const hashed = await context.passwords.hash(password);
-    await context.persons.setPassword(person_id, hashed);
+    await context.persons.setPassword(person_id, await context.passwords.hash(password));
     await recordPersonAction(context, request, person_id, { action: 'account.password' });
-    // The change ended every session; this browser gets a new one.
-    const candidate = await context.persons.findLoginOf(person_id);
-    if (candidate) {
-      const session = await context.sessions.begin(
-        candidate.subject,
-        candidate.epoch,
-        request.headers['user-agent'],
-      );
-      if (request.user?.account) await context.sessions.setAccount(session, request.user.account.account_id);
-      await context.sessions.setNotice(session, 'Your password is changed. All other sessions were ended.');
-      setSessionCookie(reply, context.site, session);
-      await rememberBrowser(reply, context.site, { email, epoch: candidate.epoch });
-    }
+    await restartSession(context, request, reply, 'Your password is changed. All other sessions were ended.');
     return redirectWithFlash(context, reply, '/account/');
+  });
+}
+
+interface Summary {
+  /** Credits. */
+  balance: number;
+  /** Label of the newest active key; null without one. */
+  key: string | null;
+}
+
+/** `/account/summary`: the balance of the signed-in account as JSON, for prices on public pages. Empty for everybody else. */
+export function summaryRoutes(scope: FastifyInstance, { accounts }: AccountContext): void {
+  scope.get('/summary', ANONYMOUS, async ({ user }): Promise<Summary | Record<string, never>> => {
+    if (user?.account === undefined || user.restrictedTo !== undefined) return {};
+    const { account_id } = user.account;
+    const [{ credits }, keys] = await Promise.all([accounts.get(account_id), accounts.keys.list(account_id)]);
+    const [newest] = keys
+      .filter(({ state }) => state === 'active')
+      .toSorted((a, b) => b.created_at_ms - a.created_at_ms);
+    return { balance: credits.balance, key: newest ? newest.label || newest.key_id : null };
   });
 }

@@ -7,10 +7,9 @@ import { z } from 'zod';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
 import { type OpenInvitation, PASSWORD_LENGTH, redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, recordAccountAction } from '../context.ts';
-import { choiceProblem, tokenOf } from './sign-in.ts';
+import { ANONYMOUS, choiceProblem, tokenOf } from '../forms.ts';
 
 const form = z.object({ name: textField(200), password: untrimmedField(1_000) });
-const ANONYMOUS = { config: { allowsAnonymous: true } };
 const PATH = '/invitation/:token';
 
 interface InvitationPage {

@@ -5,10 +5,10 @@ import { parseFields, textField } from '../../../web/forms.ts';
 import { auditedRules, MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import type { KeyRecord } from '../../store/store.ts';
-import { type AccountContext, auditedChange, personIdOf } from '../context.ts';
-import { withMakers } from '../makers.ts';
+import { type AccountContext, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { orShowAgain } from '../forms.ts';
 import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';
-import { createdKeyView, findOwnKey, refusalStatus } from './keys.ts';
+import { createdKeyView, findOwnKey } from './keys.ts';
 
 const HOUR_MS = 3_600_000;
 /** Hours that a replaced key lives on, and how the form calls them. */
@@ -60,12 +60,8 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
     { form, work }: { form?: RulesFields; work: (key: KeyRecord) => Promise<FastifyReply> },
   ): Promise<FastifyReply> => {
     const key = await findOwnKey(context, request);
-    try {
-      return await work(key);
-    } catch (error) {
-      const { status, problem } = refusalStatus(error);
-      return show(reply.code(status), key, { form: form ?? fieldsOf(key), problem });
-    }
+    const again = (problem: string) => show(reply, key, { form: form ?? fieldsOf(key), problem });
+    return orShowAgain(reply, () => work(key), again);
   };
 
   scope.get('/keys/:key_id', async (request, reply) => show(reply, await findOwnKey(context, request)));

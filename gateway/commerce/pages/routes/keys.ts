@@ -1,13 +1,12 @@
 /** Keys: list, create (the secret is shown once) and revoke. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { parseFields } from '../../../web/forms.ts';
 import { formatMoment } from '../../../web/templates.ts';
 import { auditedRules } from '../../accounts/accounts.ts';
-import { type Confirmation, confirmedAction } from '../../people/people.ts';
+import type { Confirmation } from '../../people/people.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
-import { withMakers } from '../makers.ts';
+import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { confirmed, orShowAgain } from '../forms.ts';
 import { endOfDay, type KeyFields, keyForm, NEW_KEY, rulesOf } from './key-form.ts';
 
 const PATH = '/account/keys';
@@ -37,12 +36,6 @@ export function createdKeyView(context: AccountContext) {
   };
 }
 
-/** The status of a refusal that a form explains. Rethrows what no input mends. */
-export function refusalStatus(error: unknown): { status: 422 | 409; problem: string } {
-  if (!(error instanceof AccountError) || error.code === 'unavailable') throw error;
-  return { status: error.code === 'bad_input' ? 422 : 409, problem: error.message };
-}
-
 export async function findOwnKey(context: AccountContext, request: FastifyRequest): Promise<KeyRecord> {
   const { key_id } = request.params as { key_id: string };
   const keys = await context.accounts.keys.list(accountIdOf(request));
@@ -70,7 +63,7 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
 
   scope.post('/keys', async (request, reply) => {
     const form = parseFields(keyForm, request.body);
-    try {
+    const work = async (): Promise<FastifyReply> => {
       const expires_at_ms = endOfDay(form.expires);
       const rules = rulesOf(form);
       const { label } = form;
@@ -84,18 +77,14 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
         (minted) => ({ after: { key_id: minted.key_id, ...after } }),
       );
       return created(reply, { key, label, old: null });
-    } catch (error) {
-      const { status, problem } = refusalStatus(error);
-      return show(request, reply.code(status), { form, problem });
-    }
+    };
+    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
   });
 }
 
 export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext): void {
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/keys/:key_id/revoke',
-    fields: z.object({}),
-    reason: () => null,
     ask: async (request) => revocation(await findOwnKey(context, request)),
     async act(request) {
       const { key_id, state } = await findOwnKey(context, request);

@@ -1,40 +1,32 @@
 /** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import { holdingsOf } from '../../accounts/accounts.ts';
-import { type Confirmation, clearSessionCookie, confirmedAction, counted } from '../../people/people.ts';
+import { type Confirmation, clearSessionCookie, counted } from '../../people/people.ts';
 import type { AccountRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
-import { openRequest, PRIVACY_PATH, RESTRICTED } from './privacy.ts';
-import { reauthenticate } from './sign-in.ts';
+import { ANONYMOUS, confirmed, RESTRICTED } from '../forms.ts';
+import { openRequest, PRIVACY_PATH } from './privacy.ts';
 
 interface Listed {
   keys: number;
   orders: number;
 }
 
-const NO_FIELDS = z.object({});
-
 export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
   const listedOf = async (request: FastifyRequest): Promise<Listed> => {
     const [{ keys }, orders] = await Promise.all([
-      holdingsOf(context.accounts, accountIdOf(request)),
+      context.accounts.holdings(accountIdOf(request)),
       context.accounts.orders.list(accountIdOf(request)),
     ]);
     return { keys, orders: orders.filter(({ state }) => state === 'pending').length };
   };
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/close',
-    fields: NO_FIELDS,
-    reason: () => null,
     asksPassword: true,
     ask: async (request) => closing(await accountOf(context, request), await listedOf(request)),
-    async act(request, reply, { password }) {
-      const refused = await reauthenticate(context, request, reply, password);
-      if (refused !== null) return { status: reply.statusCode, problem: refused };
+    async act(request, reply) {
       const account_id = accountIdOf(request);
-      const before = { ...(await holdingsOf(context.accounts, account_id)) };
+      const before = { ...(await context.accounts.holdings(account_id)) };
       const facts = { before, after: { state: 'closed' } };
       await auditedChange(
         context,
@@ -50,16 +42,12 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
     },
   });
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/data/erasure',
-    fields: NO_FIELDS,
-    reason: () => null,
     asksPassword: true,
     options: RESTRICTED,
     ask: async (request) => erasure(await accountOf(context, request), await listedOf(request)),
-    async act(request, reply, { password }) {
-      const refused = await reauthenticate(context, request, reply, password);
-      if (refused !== null) return { status: reply.statusCode, problem: refused };
+    async act(request) {
       await openRequest(context, request, 'erasure');
       const notice = 'Your erasure is requested. It will be carried out within days.';
       return { path: PRIVACY_PATH, notice };
@@ -67,9 +55,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
   });
 
   const closed = context.view<object>('closed.njk');
-  scope.get('/closed', { config: { allowsAnonymous: true } }, async (_request, reply) =>
-    closed(reply, 'Your account is closed', {}),
-  );
+  scope.get('/closed', ANONYMOUS, (_request, reply) => closed(reply, 'Your account is closed', {}));
 }
 
 const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) => [

@@ -9,18 +9,12 @@ import {
   type Invitation,
   type Member,
 } from '../../accounts/accounts.ts';
-import {
-  type Confirmation,
-  confirmedAction,
-  counted,
-  redirectWithFlash,
-  tooManyAttempts,
-} from '../../people/people.ts';
-import { AccountError, type KeyRecord } from '../../store/store.ts';
+import { type Confirmation, counted, redirectWithFlash, tooManyAttempts } from '../../people/people.ts';
+import type { KeyRecord } from '../../store/store.ts';
 import { may } from '../access.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
+import { confirmed, orShowAgain } from '../forms.ts';
 import { throttleInvitation } from '../throttles.ts';
-import { reauthenticate } from './sign-in.ts';
 
 export const MEMBERS_PATH = '/account/members';
 
@@ -98,7 +92,7 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
     const account_id = accountIdOf(request);
     const wait_s = await throttleInvitation(context.throttle, account_id);
     if (wait_s > 0) return show(request, reply, { email, role, problem: tooManyAttempts(reply, wait_s) });
-    try {
+    const work = async (): Promise<FastifyReply> => {
       const { invitation_id } = await auditedChange(
         context,
         request,
@@ -107,16 +101,10 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
         (invited) => ({ after: { role, invitation_id: invited.invitation_id } }),
       );
       await context.jobs.add('invitation', { account_id, invitation_id });
-    } catch (error) {
-      if (!(error instanceof AccountError) || error.code !== 'bad_input') throw error;
-      return show(request, reply.code(422), { email, role, problem: error.message });
-    }
-    return redirectWithFlash(
-      context,
-      reply,
-      MEMBERS_PATH,
-      `${email} is invited. The link is valid for seven days.`,
-    );
+      const notice = `${email} is invited. The link is valid for seven days.`;
+      return redirectWithFlash(context, reply, MEMBERS_PATH, notice);
+    };
+    return orShowAgain(reply, work, (problem) => show(request, reply, { email, role, problem }), 'input');
   });
 
   scope.post('/members/invitations/:invitation_id/withdraw', async (request, reply) => {
@@ -185,10 +173,8 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     return redirectWithFlash(context, reply, MEMBERS_PATH, notice);
   });
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/members/leave',
-    fields: z.object({}),
-    reason: () => null,
     ask: async (request) => leaving((await context.accounts.get(accountIdOf(request))).email),
     async act(request) {
       const person_id = personIdOf(request);
@@ -211,15 +197,11 @@ export function ownershipRoutes(scope: FastifyInstance, context: AccountContext)
     return findMember(context, request);
   };
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/members/:person_id/ownership',
-    fields: z.object({}),
-    reason: () => null,
     asksPassword: true,
     ask: async (request) => movingOwnership((await findNewOwner(request)).email),
-    async act(request, reply, { password }) {
-      const refused = await reauthenticate(context, request, reply, password);
-      if (refused !== null) return { status: reply.statusCode, problem: refused };
+    async act(request) {
       const to = await findNewOwner(request);
       const by = personIdOf(request);
       const facts = { before: { owner: by }, after: { owner: to.person_id } };

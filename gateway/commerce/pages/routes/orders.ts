@@ -16,10 +16,17 @@ import {
   vatAmounts,
   vatSentence,
 } from '../../orders/orders.ts';
-import { type Confirmation, confirmedAction, counted, redirectWithFlash } from '../../people/people.ts';
+import { type Confirmation, counted, redirectWithFlash } from '../../people/people.ts';
 import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
-import { withMakers } from '../makers.ts';
+import {
+  type AccountContext,
+  accountIdOf,
+  accountOf,
+  auditedChange,
+  personIdOf,
+  withMakers,
+} from '../context.ts';
+import { confirmed } from '../forms.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
 
@@ -167,10 +174,8 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
     return sendToCheckout(request, reply, order);
   });
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/orders/:order_id/cancel',
-    fields: z.object({}),
-    reason: () => null,
     ask: async (request) => cancellation(await findOwnOrder(context, request)),
     async act(request) {
       const { order_id, state, payment } = await findOwnOrder(context, request);

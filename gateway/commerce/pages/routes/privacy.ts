@@ -7,6 +7,7 @@ import { redirectWithFlash } from '../../people/people.ts';
 import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/privacy.ts';
 import { AccountError } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { RESTRICTED } from '../forms.ts';
 
 export const PRIVACY_PATH = '/account/data';
 
@@ -26,9 +27,6 @@ interface DataPage {
   open: { export: boolean; erasure: boolean };
   isClosed: boolean;
 }
-
-/** A closed account keeps these routes. */
-export const RESTRICTED = { config: { allowsRestricted: true } };
 
 export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view<DataPage>('data.njk');

@@ -1,22 +1,30 @@
-/** The profile of the signed-in person: name, address, and the sessions that are open. */
+/** The profile of the signed-in person: name, address, open sessions, second factor, and erasing the person. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
+import { PageError, parseFields, textField, untrimmedField } from '../../../web/forms.ts';
 import {
+  type Confirmation,
+  clearSessionCookie,
   type ListedSession,
   redirectWithFlash,
-  rememberBrowser,
-  setSessionCookie,
+  secondFactorRoutes as sharedSecondFactorRoutes,
   tooManyAttempts,
 } from '../../people/people.ts';
-import { AccountError, validateEmail } from '../../store/store.ts';
+import { validateEmail } from '../../store/store.ts';
 import { type AccountContext, personIdOf, recordPersonAction } from '../context.ts';
+import {
+  addressProblem,
+  confirmed,
+  linkPages,
+  RESTRICTED,
+  reauthenticate,
+  restartSession,
+  tokenOf,
+} from '../forms.ts';
+import { membershipsOf } from '../signed-in.ts';
 import { throttleMail } from '../throttles.ts';
-import { reauthenticate } from './sign-in.ts';
 
 const PROFILE = '/account/profile';
-/** Also for those who are in no account, or in a closed one. */
-const RESTRICTED = { config: { allowsRestricted: true } };
 const nameForm = z.object({ name: textField(200) });
 const emailForm = z.object({ email: textField(254), password: untrimmedField(1_000) });
 
@@ -57,12 +65,12 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
   scope.post('/profile/email', RESTRICTED, async (request, reply) => {
     const { email: typed, password } = parseFields(emailForm, request.body);
     const again = (problem: string) => show(request, reply, { email: typed, problem });
-    const email = addressOf(typed);
-    if (email === null)
-      return show(request, reply.code(422), {
-        email: typed,
-        problem: `"${typed}" is not an e-mail address.`,
-      });
+    const problem = addressProblem(typed);
+    if (problem !== null) {
+      reply.code(422);
+      return again(problem);
+    }
+    const email = validateEmail(typed);
     const refused = await reauthenticate(context, request, reply, password);
     if (refused !== null) return again(refused);
     const wait_s = await throttleMail(context.throttle, { address: request.ip, email });
@@ -86,23 +94,105 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
     const person_id = personIdOf(request);
     await context.persons.endSessions(person_id);
     await recordPersonAction(context, request, person_id, { action: 'person.end_sessions' });
-    const person = await context.persons.get(person_id);
-    if (person) {
-      const session = await context.sessions.begin(person_id, person.epoch, request.headers['user-agent']);
-      if (request.user?.account) await context.sessions.setAccount(session, request.user.account.account_id);
-      await context.sessions.setNotice(session, 'All other sessions have ended.');
-      setSessionCookie(reply, context.site, session);
-      await rememberBrowser(reply, context.site, person);
-    }
+    await restartSession(context, request, reply, 'All other sessions have ended.');
     return redirectWithFlash(context, reply, PROFILE);
   });
 }
 
-function addressOf(typed: string): string | null {
-  try {
-    return validateEmail(typed);
-  } catch (error) {
-    if (error instanceof AccountError) return null;
-    throw error;
-  }
+/** The mailed links that change an address, and that undo the change. */
+const EMAIL_LINKS = [
+  { path: '/email', purpose: 'email-change', title: 'Confirm your new address', action: 'person.email' },
+  {
+    path: '/undo-email',
+    purpose: 'email-undo',
+    title: 'Keep your former address',
+    action: 'person.undo_email',
+  },
+] as const;
+
+interface EmailChangePage {
+  /** Where the form is sent. */
+  action: string;
+  to: string;
 }
+
+export function emailChangeRoutes(scope: FastifyInstance, context: AccountContext): void {
+  const view = context.view<EmailChangePage>('email-change.njk');
+  const done = context.view<{ to: string; wasUndone: boolean }>('email-changed.njk');
+
+  for (const { path, purpose, title, action } of EMAIL_LINKS)
+    linkPages(scope, context, {
+      ...{ path, again: PROFILE, fields: z.object({}) },
+      peek: (token) => context.emailChanges.peek(purpose, token),
+      show: (reply, { to }, token) =>
+        view(reply, title, { action: `/account${path}/${encodeURIComponent(token)}`, to }),
+      async act(request, reply) {
+        const change = await context.emailChanges.carryOut(purpose, tokenOf(request));
+        if (change === null) return null;
+        await recordPersonAction(context, request, change.person_id, { action });
+        return done(reply, 'Your address is changed', { to: change.to, wasUndone: purpose === 'email-undo' });
+      },
+    });
+}
+
+/** The shared pages of the second factor, with audit and mail. */
+export function secondFactorRoutes(scope: FastifyInstance, context: AccountContext): void {
+  sharedSecondFactorRoutes(scope, context.site, {
+    confirmPassword: (request, reply, password) => reauthenticate(context, request, reply, password),
+    onChange: async (request, change) => {
+      const after = { second_factor: change };
+      await recordPersonAction(context, request, personIdOf(request), {
+        action: 'account.second_factor',
+        after,
+      });
+      const email = request.user?.email;
+      if (email) await context.jobs.add('security-notice', { email, event: `second_factor_${change}` });
+    },
+  });
+}
+
+export function profileErasureRoutes(scope: FastifyInstance, context: AccountContext): void {
+  /** Accounts that the person leaves. @throws {PageError} 409 for the owner of one */
+  const leftBy = async (request: FastifyRequest): Promise<string[]> => {
+    const memberships = await membershipsOf(context, personIdOf(request));
+    if (memberships.some(({ role }) => role === 'owner'))
+      throw new PageError(
+        409,
+        'You own an account. Have it erased under “Your data”, or move its ownership first.',
+      );
+    return memberships.map(({ account_id }) => account_id);
+  };
+
+  confirmed(scope, context, {
+    path: '/profile/erase',
+    asksPassword: true,
+    options: RESTRICTED,
+    ask: async (request) => erasing(request.user?.email ?? '', (await leftBy(request)).length),
+    async act(request, reply) {
+      const person_id = personIdOf(request);
+      for (const account_id of await leftBy(request))
+        await context.members.remove(account_id, { person_id, by: person_id });
+      await context.site.secondFactor.turnOff(person_id);
+      await context.persons.erase(person_id);
+      await context.mailer.deleteFor(request.user?.email ?? '');
+      await recordPersonAction(context, request, person_id, { action: 'person.erase' });
+      clearSessionCookie(reply, context.site);
+      return { path: '/account/sign-in', notice: null };
+    },
+  });
+}
+
+const erasing = (email: string, accounts: number): Confirmation => ({
+  title: 'Erase your profile',
+  effects: [
+    'Removes your e-mail address, name, password, second factor and memberships at once. This cannot be undone.',
+    'Keys that you made stay with their accounts, under an id that leads to nobody.',
+  ],
+  figures: [
+    { label: 'Person', value: email },
+    { label: 'Accounts that you leave', value: String(accounts) },
+  ],
+  button: 'Erase my profile permanently',
+  isDestructive: true,
+  back: PROFILE,
+});

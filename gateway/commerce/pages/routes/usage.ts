@@ -1,21 +1,35 @@
 /** Usage by day, by route and by key, and the current rate windows. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import {
   foldUsage,
   foldUsageByKey,
   readUsageDays,
+  type Tier,
+  type TierLimits,
   type UsageCounts,
   type UsageReport,
 } from '../../../api/metering/metering.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
-import { type RateWindows, readRateWindows } from '../../accounts/accounts.ts';
 import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const query = z.object({ days: integerField(1, 90, 30), format: formatField });
 const DAY_CHOICES = [1, 7, 30, 90];
+
+interface RateWindow {
+  used: number;
+  limit: number;
+  resets_at_ms: number;
+}
+
+interface RateWindows {
+  minute: RateWindow;
+  day: RateWindow;
+}
 
 interface UsagePage {
   days: number;
@@ -30,9 +44,8 @@ interface UsagePage {
 }
 
 interface KeyUsage extends UsageCounts {
-  /** Empty for what earlier versions counted without its key. */
   key_id: string;
-  /** Empty also for a key that is no longer listed. */
+  /** Empty for a key that is no longer listed. */
   label: string;
   isListed: boolean;
 }
@@ -86,4 +99,32 @@ function withLabels(
     label: labels.get(counts.key_id) ?? '',
     isListed: labels.has(counts.key_id),
   }));
+}
+
+/** Usage of an account's rate windows: fixed UTC minutes and days, shared by its keys. */
+async function readRateWindows(
+  redis: RedisClient,
+  limits: TierLimits,
+  account_id: string,
+  tier: Tier,
+  now_ms: number,
+): Promise<RateWindows> {
+  const [minute, day] = [minuteOf(now_ms), dayOf(now_ms)];
+  const [inMinute, inDay] = await Promise.all([
+    redis.get(redisKeys.minute(account_id, minute)),
+    redis.get(redisKeys.day(account_id, day)),
+  ]);
+  const prefix = tier.toUpperCase() as Uppercase<Tier>;
+  return {
+    minute: {
+      used: Number(inMinute ?? 0),
+      limit: limits[`${prefix}_PER_MINUTE`],
+      resets_at_ms: (minute + 1) * MINUTE_MS,
+    },
+    day: {
+      used: Number(inDay ?? 0),
+      limit: limits[`${prefix}_PER_DAY`],
+      resets_at_ms: (day + 1) * DAY_MS,
+    },
+  };
 }

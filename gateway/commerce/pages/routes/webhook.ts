@@ -1,14 +1,13 @@
 /** One webhook: where it is and what it is told, its secret, its log; and one delivery, which can be sent again. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PageError, parseFields } from '../../../web/forms.ts';
-import type { Delivery } from '../../notifications/webhooks/delivery-log.ts';
-import { DISABLE_AFTER_DAYS, KEPT } from '../../notifications/webhooks/delivery-log.ts';
+import { type Delivery, DISABLE_AFTER_DAYS, KEPT } from '../../notifications/webhooks/delivery-log.ts';
 import type { WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
 import { OLD_SECRET_MS } from '../../notifications/webhooks/endpoint-store.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
+import { orShowAgain } from '../forms.ts';
 import { throttleWebhooks } from '../throttles.ts';
-import { refusalStatus } from './keys.ts';
 import {
   auditedEndpoint,
   type EndpointFields,
@@ -68,16 +67,14 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     const { endpoint_id } = found;
     const before = { endpoint_id, ...auditedEndpoint(found) };
     const after = { endpoint_id, ...auditedEndpoint(form) };
-    try {
+    const work = async (): Promise<FastifyReply> => {
       await auditedChange(context, request, { action: 'webhook.change', before, after }, () =>
         endpoints.change(accountIdOf(request), endpoint_id, form),
       );
-    } catch (error) {
-      const { status, problem } = refusalStatus(error);
-      return show(request, reply.code(status), { form, problem });
-    }
-    const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
-    return redirectWithFlash(context, reply, pathOf(endpoint_id), notice);
+      const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
+      return redirectWithFlash(context, reply, pathOf(endpoint_id), notice);
+    };
+    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
   });
 
   scope.post('/webhooks/:endpoint_id/rotate', async (request, reply) => {

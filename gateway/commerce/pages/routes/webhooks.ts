@@ -5,10 +5,9 @@ import { parseFields, textField } from '../../../web/forms.ts';
 import { MAX_ENDPOINTS, type WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
 import type { SigningEndpoint } from '../../notifications/webhooks/endpoint-store.ts';
 import { EVENT_TYPES, type EventType, SUBSCRIBABLE } from '../../notifications/webhooks/event-types.ts';
-import { type Confirmation, confirmedAction } from '../../people/people.ts';
-import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
-import { withMakers } from '../makers.ts';
-import { refusalStatus } from './keys.ts';
+import type { Confirmation } from '../../people/people.ts';
+import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { confirmed, orShowAgain } from '../forms.ts';
 
 export const WEBHOOKS_PATH = '/account/webhooks';
 
@@ -81,7 +80,7 @@ export function webhooksRoutes(scope: FastifyInstance, context: AccountContext):
     const form = parseFields(endpointForm, request.body);
     const by = personIdOf(request);
     const after = auditedEndpoint(form);
-    try {
+    const work = async (): Promise<FastifyReply> => {
       const { endpoint_id, secret } = await auditedChange(
         context,
         request,
@@ -90,16 +89,12 @@ export function webhooksRoutes(scope: FastifyInstance, context: AccountContext):
         (made) => ({ after: { endpoint_id: made.endpoint_id, ...after } }),
       );
       return secretShown(reply, { endpoint_id, url: form.url, secret, old_until_ms: null });
-    } catch (error) {
-      const { status, problem } = refusalStatus(error);
-      return show(request, reply.code(status), { form, problem });
-    }
+    };
+    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
   });
 
-  confirmedAction(scope, context, {
+  confirmed(scope, context, {
     path: '/webhooks/:endpoint_id/remove',
-    fields: z.object({}),
-    reason: () => null,
     ask: async (request) => removal(await findOwnEndpoint(context, request)),
     async act(request) {
       const endpoint = await findOwnEndpoint(context, request);
