@@ -31,9 +31,12 @@ const ENTRY_POINTS = `^(${[
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
 const DOORS = {
   'gateway/api/core': ['execute.ts', 'errors.ts'],
+  'gateway/api/encoders': ['encoders.ts'],
   'gateway/api/http': ['http.ts', 'server/metrics.ts'], // the second for a primary process, which serves no requests
   'gateway/api/mcp': ['mcp.ts'],
   'gateway/api/metering': ['metering.ts'],
+  'gateway/api/operations': ['operations.ts'],
+  'gateway/api/snapshot': ['snapshot.ts'],
   'gateway/api/status': ['status.ts'],
   'gateway/commerce/accounts': ['accounts.ts'],
   'gateway/commerce/cli': ['commands.ts'],

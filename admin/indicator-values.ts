@@ -2,9 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileList, objectPath, observationsFile, providerOf } from '../data/schema/snapshot.ts';
-import { readManifest } from '../gateway/api/snapshot/files/manifest.ts';
-import { type IndicatorColumns, readAllColumns } from '../gateway/api/snapshot/rows/indicator-columns.ts';
-import { QueryRunner } from '../gateway/api/snapshot/rows/query-runner.ts';
+import {
+  type IndicatorColumns,
+  QueryRunner,
+  readAllColumns,
+  readManifest,
+} from '../gateway/api/snapshot/snapshot.ts';
 import { type ListedSnapshot, listSnapshots } from './snapshots.ts';
 
 const QUERY_TIMEOUT_MS = 10_000;

@@ -18,7 +18,7 @@ import {
   requestObserver,
 } from '../gateway/api/http/http.ts';
 import { redisFault } from '../gateway/api/metering/metering.ts';
-import { SnapshotStore } from '../gateway/api/snapshot/editions/store.ts';
+import { SnapshotStore } from '../gateway/api/snapshot/snapshot.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import { Archive, AuditLog } from '../gateway/commerce/history/history.ts';
 import { createMailer } from '../gateway/commerce/notifications/mail/mailer.ts';

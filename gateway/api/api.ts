@@ -37,9 +37,8 @@ import {
 } from './http/http.ts';
 import { installMcp } from './mcp/mcp.ts';
 import type { RedisMetering } from './metering/metering.ts';
-import type { Operation } from './operations/operation.ts';
-import { OPERATIONS } from './operations/registry.ts';
-import type { Snapshots } from './snapshot/editions/store.ts';
+import { OPERATIONS, type Operation } from './operations/operations.ts';
+import type { Snapshots } from './snapshot/snapshot.ts';
 import { ServiceStatusReader } from './status/status.ts';
 
 /** What is served beside the API: pages and pictures at their paths, and errors for browsers. */

@@ -20,9 +20,7 @@ import {
   serviceAddress,
 } from '../api/http/http.ts';
 import { RedisMetering } from '../api/metering/metering.ts';
-import { SnapshotStore } from '../api/snapshot/editions/store.ts';
-import { Scrub } from '../api/snapshot/files/scrub.ts';
-import { openOrigin } from '../api/snapshot/origin/origin.ts';
+import { openOrigin, Scrub, SnapshotStore } from '../api/snapshot/snapshot.ts';
 import { AvailabilityLog, monitorReadiness } from '../api/status/status.ts';
 import { buildApp } from '../app.ts';
 import { AccountStore, ensureDemoKey } from '../commerce/accounts/accounts.ts';

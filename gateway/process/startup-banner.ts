@@ -1,6 +1,5 @@
 /** The start-up banner: addresses, sign-ins, what is served, and calls that work when pasted. The last thing printed. */
-import { exampleSeries, wellKnownFirst } from '../api/snapshot/editions/example-values.ts';
-import type { Snapshot } from '../api/snapshot/editions/snapshot.ts';
+import { exampleSeries, type Snapshot, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 
 /** What can be tried without set-up; null where there is none. */
 export interface TrialAccess {

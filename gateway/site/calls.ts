@@ -1,12 +1,16 @@
 /** Calls of the API on pages: what they cost, by the rules and plans that it charges for, and their code to be copied. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { data, priceOfRows } from '../api/operations/observations/data.ts';
-import { indicatorFile } from '../api/operations/observations/files.ts';
-import { RANKING_PRICE, rankings } from '../api/operations/observations/rankings.ts';
-import type { Operation } from '../api/operations/operation.ts';
-import { parameterReader } from '../api/operations/parameters/parameter-reader.ts';
-import { parseQueryString } from '../api/operations/parameters/parameters.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
+import {
+  data,
+  indicatorFile,
+  type Operation,
+  parameterReader,
+  parseQueryString,
+  priceOfRows,
+  RANKING_PRICE,
+  rankings,
+} from '../api/operations/operations.ts';
+import type { Edition } from '../api/snapshot/snapshot.ts';
 import { countRowsOf, latestYear } from './series.ts';
 
 export interface PlannedCall {

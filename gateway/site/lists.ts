@@ -1,9 +1,8 @@
 /** Lists of indicators on pages: their topics, what is said of each, and numbered pages, each with an address of its own. */
 import type { IndicatorRecord, TopicRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { integer } from '../api/operations/parameters/parameters.ts';
-import type { CatalogueEntry } from '../api/snapshot/editions/catalogue.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
+import { integer } from '../api/operations/operations.ts';
+import type { CatalogueEntry, Edition } from '../api/snapshot/snapshot.ts';
 
 const readings = new WeakMap<Edition, Promise<readonly TopicRecord[]>>();
 

@@ -6,8 +6,8 @@ import {
   defineOperation,
   type Operation,
   type QuerySchema,
-} from '../api/operations/operation.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
+} from '../api/operations/operations.ts';
+import type { Edition } from '../api/snapshot/snapshot.ts';
 import { TEMPLATE_FILTERS } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/lines.ts';

@@ -1,6 +1,6 @@
 /** Pictures of what an edition holds. Each is undefined where there is nothing to show. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
+import type { Edition } from '../api/snapshot/snapshot.ts';
 import { barChart } from './charts/bars.ts';
 import { labelsOf, type Picture } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';

@@ -9,8 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import { QueueFull } from '../api/core/errors.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
-import { ByteCache } from '../api/snapshot/files/byte-cache.ts';
+import { ByteCache, type Edition } from '../api/snapshot/snapshot.ts';
 import type { Asset, PageInput } from './page.ts';
 
 const QUEUE_MAX = 16;

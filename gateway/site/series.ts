@@ -1,14 +1,14 @@
 /** Figures of one indicator for pages: all countries in one year, or the history of some. They are those of the API. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
 import {
   type ColumnArrays,
   countRows,
+  type Edition,
   type IndicatorColumns,
   NO_DELTA,
   NO_RANK,
   type RowFilter,
-} from '../api/snapshot/rows/indicator-columns.ts';
+} from '../api/snapshot/snapshot.ts';
 
 export interface Figure {
   value: number;

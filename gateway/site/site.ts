@@ -9,7 +9,7 @@
  * - Each page is an operation with the tag `Page`: the adapter serves, counts and caches it like a call that costs nothing.
  * - Prices and texts about the service come from the operations and the settings, never from a copy.
  */
-import type { Operation } from '../api/operations/operation.ts';
+import type { Operation } from '../api/operations/operations.ts';
 import type { ServiceStatusReader } from '../api/status/status.ts';
 import { renderPlain } from './page.ts';
 import { compare } from './pages/compare.ts';

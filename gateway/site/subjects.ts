@@ -1,9 +1,7 @@
 /** What the address of a page or a picture asks for. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { countryCodes } from '../api/operations/catalogue/country-groups.ts';
-import { COUNTRY_CODE, fail, integer, text } from '../api/operations/parameters/parameters.ts';
-import type { Edition } from '../api/snapshot/editions/edition.ts';
-import { wellKnownFirst } from '../api/snapshot/editions/example-values.ts';
+import { COUNTRY_CODE, countryCodes, fail, integer, text } from '../api/operations/operations.ts';
+import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import { latestYear, yearFigures } from './series.ts';
 
 /** The most countries whose histories one picture shows. */

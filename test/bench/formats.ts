@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { FORMATS } from '../../gateway/api/encoders/registry.ts';
+import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { xlsx } from '../../gateway/api/encoders/tables/xlsx.ts';
 import { type FormatAnswer, type FormatAnswers, formatAnswers } from './format-answers.ts';
 import { ANSWER, type Preparation, USUAL_COLUMNS, type Work, type Writing } from './format-questions.ts';

@@ -5,7 +5,7 @@ import { countryFile, indicatorFile } from '../../data/schema/snapshot.ts';
 import { ClosedEdition } from '../../gateway/api/snapshot/editions/closed-edition.ts';
 import { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
 import { TodaysTerms } from '../../gateway/api/snapshot/editions/todays-terms.ts';
-import { SignedLog } from '../../gateway/api/snapshot/files/signed-log.ts';
+import { PublicationLogFile } from '../../gateway/api/snapshot/files/publication-log.ts';
 import { ObservationCache } from '../../gateway/api/snapshot/rows/observations.ts';
 import { QueryRunner } from '../../gateway/api/snapshot/rows/query-runner.ts';
 import { readLog } from './fixture-log.ts';
@@ -28,7 +28,7 @@ export async function openBothWays(root: string, id: string): Promise<BothWays> 
     observations,
     processCount: 1,
     log,
-    signedLog: new SignedLog(root),
+    signedLog: new PublicationLogFile(root),
   };
   const entries = await readLog(root);
   const served = await Snapshot.open(id, shared, entries);

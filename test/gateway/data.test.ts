@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FORMATS } from '../../gateway/api/encoders/registry.ts';
+import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
 import { rankRows } from './fixture-ranks.ts';
 import { codeOf, Service, type TestKey } from './service.ts';

@@ -6,9 +6,8 @@ import type { Call } from '../../gateway/api/core/call.ts';
 import { Executor } from '../../gateway/api/core/execute.ts';
 import type { Result } from '../../gateway/api/core/result.ts';
 import type { Content, Operation } from '../../gateway/api/operations/operation.ts';
-import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
-import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
-import { OPERATIONS } from '../../gateway/api/operations/registry.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
+import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import { NOON, PUBLIC_URL, Service, type TestKey } from './service.ts';
@@ -30,8 +29,6 @@ async function renderText(content: Content, snapshot: Snapshot): Promise<string>
   if (content.kind === 'document') return content.json.toString();
   if (content.kind === 'object') return JSON.stringify(content.value);
   if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
-  if (content.kind === 'observations')
-    return Buffer.concat(await content.encoder.encodeCached(content.table)).toString();
   if (content.kind === 'whole') {
     const { file } = content;
     return ('held' in file ? file.held : await readFile(await file.path())).toString('latin1');

@@ -1,10 +1,10 @@
 /** The machine-readable description itself. That every answer agrees with it is checked on every request of the tests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../gateway/api/core/errors.ts';
-import { FORMATS } from '../../gateway/api/encoders/registry.ts';
+import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/api/http/openapi/openapi.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../../gateway/api/operations/registry.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { tellStory } from './edition-story.ts';
 import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';

@@ -1,8 +1,8 @@
 /** What a call costs, told before: generated priced calls, each asked for its price, then made. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { FORMATS, LIST_FORMATS } from '../../gateway/api/encoders/registry.ts';
-import { FIELDS } from '../../gateway/api/operations/observations/data-columns.ts';
+import { FORMATS, LIST_FORMATS } from '../../gateway/api/encoders/encoders.ts';
+import { FIELDS } from '../../gateway/api/operations/observations/long-table.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import type { Answer, Service, TestKey } from './service.ts';
 

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import type { ChangeEntry } from '../../gateway/api/operations/history/change-entry.ts';
+import type { ChangeEntry } from '../../gateway/api/operations/history/changes.ts';
 import { tellStory } from './edition-story.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 import { sectionOf, textOf } from './site/page-text.ts';

@@ -16,7 +16,7 @@ import { LOAD_LIMITS, LoadShedder } from '../../gateway/api/http/server/load-she
 import { createMetrics, type Metrics } from '../../gateway/api/http/server/metrics.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
-import type { ObjectOrigin } from '../../gateway/api/snapshot/files/objects.ts';
+import type { ObjectOrigin } from '../../gateway/api/snapshot/files/snapshot-files.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import type { NewKeyOptions } from '../../gateway/commerce/accounts/key-store.ts';

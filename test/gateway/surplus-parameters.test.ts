@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/http-call.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
-import { parameterReader } from '../../gateway/api/operations/parameters/parameter-reader.ts';
-import { parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
-import { OPERATIONS } from '../../gateway/api/operations/registry.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
+import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, Service, type TestKey } from './service.ts';
 

@@ -1,8 +1,6 @@
 /** A call of an operation, as an adapter makes it. */
-import type { Content, Operation, WholeFile } from '../operations/operation.ts';
-import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import type { Content, Operation, ParameterReading, WholeFile } from '../operations/operations.ts';
+import type { Edition, Snapshot } from '../snapshot/snapshot.ts';
 
 /** What an adapter asks for, and how it renders the result. */
 export interface Call<Rendered> {

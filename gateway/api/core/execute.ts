@@ -20,12 +20,14 @@ import {
   type RedisMetering,
   type Verdict,
 } from '../metering/metering.ts';
-import { type Caller, isPriced } from '../operations/operation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
-import type { Snapshots } from '../snapshot/editions/store.ts';
-import { SnapshotUnreadable } from '../snapshot/files/objects.ts';
-import { QueryTimeout } from '../snapshot/rows/query-runner.ts';
+import { type Caller, isPriced } from '../operations/operations.ts';
+import {
+  type Edition,
+  QueryTimeout,
+  type Snapshot,
+  type Snapshots,
+  SnapshotUnreadable,
+} from '../snapshot/snapshot.ts';
 import type { Call, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
 import { type CallPlan, pinOf, planCall, type Unplanned } from './plan-call.ts';

@@ -9,17 +9,16 @@
 import type { LeaseTerms } from '../metering/metering.ts';
 import {
   type AsOf,
+  type Controls,
   document,
+  findEdition,
   isPriced,
   type Plan,
   type Planned,
+  type ValidationDetail,
   type WholeFile,
-} from '../operations/operation.ts';
-import { findEdition } from '../operations/parameters/as-of.ts';
-import type { Controls } from '../operations/parameters/controls.ts';
-import type { ValidationDetail } from '../operations/parameters/validation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+} from '../operations/operations.ts';
+import type { Edition, Snapshot } from '../snapshot/snapshot.ts';
 import type { Call } from './call.ts';
 import type { ApiError } from './errors.ts';
 

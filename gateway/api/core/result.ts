@@ -8,8 +8,8 @@ import type {
   RateWindows,
   Verdict,
 } from '../metering/metering.ts';
-import { toDetail, type ValidationDetail } from '../operations/parameters/validation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
+import { toDetail, type ValidationDetail } from '../operations/operations.ts';
+import type { Edition } from '../snapshot/snapshot.ts';
 import { type ApiError, truncateInput } from './errors.ts';
 import { type PlannedLease, tooDear } from './plan-call.ts';
 

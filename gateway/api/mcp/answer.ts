@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, iso3 } from '../../../data/schema/records.ts';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
+import type { Edition } from '../snapshot/snapshot.ts';
 
 /** Why a question has no figure: a closed list. */
 export const REFUSALS = ['no_data', 'not_held', 'unknown_place', 'ambiguous_place', 'not_a_country'] as const;

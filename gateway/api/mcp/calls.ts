@@ -4,11 +4,15 @@
  */
 import { type ApiError, ERRORS } from '../core/errors.ts';
 import type { Call, Executor, QuotaStatus, Result } from '../core/execute.ts';
-import type { Content, Operation, Planned } from '../operations/operation.ts';
-import { checkValues, type ParameterReading } from '../operations/parameters/parameter-reader.ts';
-import type { ValidationDetail } from '../operations/parameters/validation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import {
+  type Content,
+  checkValues,
+  type Operation,
+  type ParameterReading,
+  type Planned,
+  type ValidationDetail,
+} from '../operations/operations.ts';
+import type { Edition, Snapshot } from '../snapshot/snapshot.ts';
 
 /** One message, which may make several calls. */
 export interface RequestContext {

@@ -1,8 +1,5 @@
 /** Completes arguments of prompts and addresses of resources while a person types them. */
-import { countries } from '../operations/catalogue/countries.ts';
-import { indicators } from '../operations/catalogue/indicators.ts';
-import { topics } from '../operations/catalogue/topics.ts';
-import type { Operation } from '../operations/operation.ts';
+import { countries, indicators, type Operation, topics } from '../operations/operations.ts';
 import { carryOut, type RequestContext, readValues, textOf } from './calls.ts';
 
 /** The protocol allows no more. */

@@ -3,12 +3,8 @@
  * answer is cut to what fits, and says what all of them would cost.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { data } from '../operations/observations/data.ts';
-import { type Invalid, type Refused, refused } from '../operations/operation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import { NO_RANK } from '../snapshot/rows/indicator-columns.ts';
-import { statusKey } from '../snapshot/rows/observations.ts';
-import type { SelectedRows } from '../snapshot/rows/selected-rows.ts';
+import { data, type Invalid, type Refused, refused } from '../operations/operations.ts';
+import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot/snapshot.ts';
 import {
   type Answer,
   addressOf,
@@ -78,7 +74,7 @@ async function figuresOf(
   max: number,
 ): Promise<Figure[]> {
   const filter = { countries: countries?.toSorted(), from, to };
-  const { held, at, country } = await observations.selectRows(record.id, filter, { latest, missing: true });
+  const { held, at, country } = await observations.select(record.id, filter, { latest, missing: true });
   const { year, value, ciLo, ciHi, rank, projected } = held.columns;
   return Array.from(at.subarray(0, max), (position, row): Figure => {
     const iso3 = held.countries[country[row] ?? 0] ?? '';
@@ -126,7 +122,7 @@ export async function heldYears(
   countries: readonly string[],
 ): Promise<Map<string, HeldYears>> {
   const filter = { countries: countries.toSorted() };
-  const selected = await observations.selectRows(indicator, filter, { missing: true });
+  const selected = await observations.select(indicator, filter, { missing: true });
   const years = new Map<string, HeldYears>(countries.map((iso3) => [iso3, { measured: [], projected: [] }]));
   for (const { iso3, year, projected } of rowsHeld(selected))
     years.get(iso3)?.[projected ? 'projected' : 'measured'].push(year);

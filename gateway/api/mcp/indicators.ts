@@ -9,8 +9,7 @@ import { type ConceptWords, loadConceptWords } from '../../../data/curated/conce
 import { Problems } from '../../../data/curated/table.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { truncateInput } from '../core/errors.ts';
-import type { Catalogue } from '../snapshot/editions/catalogue.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
+import type { Catalogue, Edition } from '../snapshot/snapshot.ts';
 import { NO_ESTIMATE, type Refusal } from './answer.ts';
 
 export type Match = 'good' | 'weak' | 'none';

@@ -5,7 +5,7 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { ERRORS } from '../core/errors.ts';
-import { defineOperation, free } from '../operations/operation.ts';
+import { defineOperation, free } from '../operations/operations.ts';
 import {
   type AskedCall,
   type CallError,

@@ -14,8 +14,8 @@ import {
 import { Problems } from '../../../data/curated/table.ts';
 import type { CountryGroup } from '../../../data/schema/curated.ts';
 import type { CountryRecord } from '../../../data/schema/records.ts';
-import { GROUP_MARK, GROUPS, servedMembers } from '../operations/catalogue/country-groups.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
+import { GROUP_MARK, GROUPS, servedMembers } from '../operations/operations.ts';
+import type { Edition } from '../snapshot/snapshot.ts';
 import { PLACE_ECHO_MAX, type Refusal } from './answer.ts';
 
 export type Place =

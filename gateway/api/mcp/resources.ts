@@ -1,12 +1,8 @@
 /** Resources: what the service holds, under addresses that a host may keep and attach. */
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { ERRORS } from '../core/errors.ts';
-import { indicator } from '../operations/catalogue/indicator.ts';
-import { indicators } from '../operations/catalogue/indicators.ts';
-import { topics } from '../operations/catalogue/topics.ts';
-import type { Operation } from '../operations/operation.ts';
-import { receipts } from '../operations/proofs/receipts.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
+import { indicator, indicators, type Operation, receipts, topics } from '../operations/operations.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
 import { carryOut, errorText, type RequestContext, readValues, textOf } from './calls.ts';
 
 const MIME_TYPE = 'application/json';

@@ -9,20 +9,19 @@ import { truncateInput } from '../core/errors.ts';
 import type { QuotaStatus } from '../core/execute.ts';
 import {
   type AsOf,
+  asOf,
   type Content,
+  type Controls,
   defineOperation,
   type Input,
   type Operation,
+  type ParameterReading,
   type Plan,
   type Planned,
   type QuerySchema,
-} from '../operations/operation.ts';
-import { asOf } from '../operations/parameters/as-of.ts';
-import type { Controls } from '../operations/parameters/controls.ts';
-import type { ParameterReading } from '../operations/parameters/parameter-reader.ts';
-import type { ValidationDetail } from '../operations/parameters/validation.ts';
-import type { Edition } from '../snapshot/editions/edition.ts';
-import { ByteCache } from '../snapshot/files/byte-cache.ts';
+  type ValidationDetail,
+} from '../operations/operations.ts';
+import { ByteCache, type Edition } from '../snapshot/snapshot.ts';
 import { type Answer, answerText, memberTexts } from './answer.ts';
 import { type CallError, carryOut, errorText, type RequestContext } from './calls.ts';
 

@@ -9,3 +9,12 @@ export const count = z.int().describe('Number of rows in `data`');
 
 /** Licence and credit line, as `meta` repeats them. */
 export const credit = { licence: z.string(), attribution: z.string() };
+
+export const dryRunAnswer = envelope(
+  z.object({
+    price: z.int().describe('What the call costs, in credits'),
+    rows: z.int().describe('How many rows it answers with'),
+    balance_after: z.int().describe('The balance after it; negative where the balance is too low'),
+  }),
+  {},
+);

@@ -8,11 +8,11 @@
 import type { z } from 'zod';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import type { ApiError, ErrorCode } from '../core/errors.ts';
-import type { CachedEncoder, Encoder } from '../encoders/encoder.ts';
-import type { IndicatorRows, Table } from '../encoders/tables/table.ts';
-import type { Edition, EditionQuery } from '../snapshot/editions/edition.ts';
-import type { ValidationDetail } from './parameters/validation.ts';
+import { type ApiError, type ErrorCode, truncateInput } from '../core/errors.ts';
+import { creditOf, type Encoder, type Table } from '../encoders/encoders.ts';
+import type { Edition, EditionQuery } from '../snapshot/snapshot.ts';
+import type { QuerySchema } from './parameters/parameters.ts';
+import { type Failure, toDetail, type ValidationDetail } from './parameters/validation.ts';
 
 /** What an operation may know of its caller. */
 export interface Caller {
@@ -62,12 +62,10 @@ export type Content = {
   describedBy?: readonly Description[];
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
-  /** A finished document, JSON unless `mediaType` says otherwise. With a `fileName` it is a download. */
-  | { kind: 'document'; json: Buffer; mediaType?: string; fileName?: string; page?: PageFacts }
+  /** A finished document, JSON unless `mediaType` says otherwise. */
+  | { kind: 'document'; json: Buffer; mediaType?: string; page?: PageFacts }
   /** A JSON document that is not written yet, for adapters that want the object. */
   | { kind: 'object'; value: Readonly<Record<string, unknown>> }
-  /** The usual columns of one indicator, out of cached text. */
-  | { kind: 'observations'; table: IndicatorRows; encoder: CachedEncoder }
   | { kind: 'table'; table: Table; encoder: Encoder }
   /** @param name for a download. */
   | { kind: 'whole'; file: WholeFile; mediaType: string; name: string; credits: readonly Credit[] }
@@ -117,9 +115,6 @@ export interface Input<Query> {
   /** Where callers reach the service, without a slash at its end. */
   publicUrl: string;
 }
-
-/** An object schema whose members are the parameters that the operation knows. */
-export type QuerySchema<Query> = z.ZodType<Query> & { shape: Readonly<Record<string, z.ZodType>> };
 
 export interface PathParameter {
   description: string;
@@ -177,22 +172,55 @@ export function defineOperation<Query>(operation: Operation<Query>): Operation<Q
 /** Whether a call may cost something: such a call must not be misread. */
 export const isPriced = ({ priceText }: Pick<Operation, 'priceText'>): boolean => priceText !== 'free';
 
-/** A free plan that serves a prerendered file. */
-export const freeFile = (path: string): Plan => free({ kind: 'file', path });
-
 /** A free plan with content that is ready. */
 export const free = (content: Content): Plan => ({ kind: 'plan', price: 0, rows: 0, produce: () => content });
 
 export const document = (json: string): Content => ({ kind: 'document', json: Buffer.from(json) });
 
-/** `{ "data": [...], "meta": {...} }` from records that are JSON text already. */
-export const listDocument = (records: readonly string[], meta: Record<string, unknown>): Content =>
-  document(`{"data":[${records.join(',')}],"meta":${JSON.stringify(meta)}}`);
-
 export const refused = (code: ErrorCode, message?: string): Refused => ({
   kind: 'refused',
   error: message === undefined ? { code } : { code, message },
 });
+
+/** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
+export const indicatorNotFound = (id: string): Refused =>
+  refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
+
+/** The most rows of one answer. */
+export const ROWS_MAX = 1_000_000;
+
+/** The refusal of an answer with more rows than one answer or its format holds, or null. */
+export function rowBound(rows: number, { name, rowsMax = ROWS_MAX }: Encoder): Invalid | null {
+  if (rows <= rowsMax) return null;
+  const other = rows > ROWS_MAX ? '' : ' or in another format';
+  const advice = `ask for less${other}, or take whole indicators from /v1/files/{indicator_id}.parquet`;
+  const failure: Failure = { type: 'too_many_rows', ctx: { max_rows: rowsMax, advice } };
+  const isOfFormat = rowsMax < ROWS_MAX;
+  const loc = isOfFormat ? ['query', 'format'] : ['query'];
+  return { kind: 'invalid', detail: [toDetail(failure, loc, isOfFormat ? name : undefined)] };
+}
+
+/** The refusal of a table that lacks a column which the format needs, or null. */
+function lackingColumns({ columns }: Table, { name, columnsNeeded = [] }: Encoder): Invalid | null {
+  if (columnsNeeded.every((needed) => columns.some((column) => column.name === needed))) return null;
+  const error = `this format needs the columns ${columnsNeeded.join(', ')}: ask for them, or in another format`;
+  return {
+    kind: 'invalid',
+    detail: [toDetail({ type: 'value_error', ctx: { error } }, ['query', 'format'], name)],
+  };
+}
+
+/** The plan of an answer with rows, or why its format cannot hold them. */
+export function tablePlan(
+  table: Table,
+  encoder: Encoder,
+  { price, indicators }: Pick<Plan, 'price' | 'indicators'>,
+): Plan | Invalid {
+  const refusal = rowBound(table.rows, encoder) ?? lackingColumns(table, encoder);
+  if (refusal !== null) return refusal;
+  const produce = (): Content => ({ kind: 'table', table, encoder });
+  return { kind: 'plan', price, rows: table.rows, ...(indicators && { indicators }), produce };
+}
 
 /** The plan, naming the former id by which the indicator was asked for. */
 export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
@@ -204,6 +232,12 @@ export function underAlias(planned: Planned, alias: IndicatorAlias | null): Plan
 export function withMeta(body: Buffer, more: Record<string, unknown>): Content {
   const end = Buffer.from(`,${JSON.stringify(more).slice(1)}}`);
   return { kind: 'document', json: Buffer.concat([body.subarray(0, -2), end]) };
+}
+
+/** Whose figures an answer of one indicator has, for `meta`. */
+export function creditOfOne(record: IndicatorRecord) {
+  const { id: indicator, ...credit } = creditOf(record);
+  return { indicator, ...credit };
 }
 
 /** The filters that were sent, for `meta`: a filter that was not sent is absent, never null. */

@@ -1,7 +1,7 @@
 /** Whether a gateway can answer every call, and the record of the minutes in which it could. */
 import type { Logger } from 'pino';
 import type { RedisMetering } from '../metering/metering.ts';
-import type { Snapshots } from '../snapshot/editions/store.ts';
+import type { Snapshots } from '../snapshot/snapshot.ts';
 import type { AvailabilityLog } from './availability.ts';
 
 export interface ReadinessParts {

@@ -3,9 +3,7 @@ import type { Logger } from 'pino';
 import { isReady, type RedisClient } from '../../../data/runtime/redis.ts';
 import { RunStore } from '../../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../../data/schema/jobs.ts';
-import { freshnessOf } from '../snapshot/editions/freshness.ts';
-import type { Snapshot } from '../snapshot/editions/snapshot.ts';
-import type { Snapshots } from '../snapshot/editions/store.ts';
+import { freshnessOf, type Snapshot, type Snapshots } from '../snapshot/snapshot.ts';
 import { AvailabilityLog, type DayOfAvailability, DEFINITION, share } from './availability.ts';
 import { type ReadinessParts, readiness } from './readiness.ts';
 

@@ -19,7 +19,7 @@ import view from '@fastify/view';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import nunjucks from 'nunjucks';
 import type { Logger } from 'pino';
-import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operations/parameters/parameters.ts';
+import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operations/operations.ts';
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../web/templates.ts';

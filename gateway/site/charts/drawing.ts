@@ -8,7 +8,7 @@
  */
 import { tickIncrement, ticks } from 'd3-array';
 import type { ScaleContinuousNumeric } from 'd3-scale';
-import { escapedXml } from '../../api/encoders/documents/xml.ts';
+import { escapedXml } from '../../api/encoders/encoders.ts';
 import { figureText } from '../figures.ts';
 
 export interface Box {

@@ -3,7 +3,7 @@
  * all of that in the picture.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { escapedXml } from '../../api/encoders/documents/xml.ts';
+import { escapedXml } from '../../api/encoders/encoders.ts';
 import { yearsText } from '../figures.ts';
 import { type Box, coloured, type Drawing, FAINT, INK, RULE, textAt, textWidth, wrapped } from './drawing.ts';
 import { WORLD } from './map.ts';

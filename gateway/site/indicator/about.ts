@@ -6,11 +6,9 @@ import type {
   IndicatorTwin,
   RelatedEntry,
 } from '../../../data/schema/records.ts';
-import { apa, apaHtml, bibtex, cslItem, ris } from '../../api/encoders/documents/citations.ts';
-import { citationOf, citeIndicator } from '../../api/operations/catalogue/cited-subjects.ts';
-import { indicatorFiles } from '../../api/operations/catalogue/data-files.ts';
-import type { CatalogueEntry } from '../../api/snapshot/editions/catalogue.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { apa, apaHtml, bibtex, cslItem, ris } from '../../api/encoders/encoders.ts';
+import { citationOf, citeIndicator, indicatorFiles } from '../../api/operations/operations.ts';
+import type { CatalogueEntry, Edition } from '../../api/snapshot/snapshot.ts';
 import { yearsText } from '../figures.ts';
 
 /** The most findings and twins on a page. */

@@ -3,10 +3,8 @@
  * some countries with links to choose others, which need no script.
  */
 import { type CountryRecord, type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
-import { countryCodes } from '../../api/operations/catalogue/country-groups.ts';
-import { text } from '../../api/operations/parameters/parameters.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { wellKnownFirst } from '../../api/snapshot/editions/example-values.ts';
+import { countryCodes, text } from '../../api/operations/operations.ts';
+import { type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { pageChart, pageMap } from '../charts/frame.ts';
 import { columnDecimals } from '../figures.ts';

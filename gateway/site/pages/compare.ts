@@ -1,9 +1,8 @@
 /** `/compare`: up to five countries and two indicators, chosen by the address, with forms that need no script. */
 import { z } from 'zod';
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
-import { text } from '../../api/operations/parameters/parameters.ts';
-import type { Catalogue } from '../../api/snapshot/editions/catalogue.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { text } from '../../api/operations/operations.ts';
+import type { Catalogue, Edition } from '../../api/snapshot/snapshot.ts';
 import { labelsOf, pageChart } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
 import { columnDecimals } from '../figures.ts';

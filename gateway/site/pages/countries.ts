@@ -1,9 +1,8 @@
 /** `/countries`: all countries by region, or those of a region, an income group or a group such as the EU. */
 import { z } from 'zod';
 import type { CountryRecord } from '../../../data/schema/records.ts';
-import { GROUPS, servedMembers } from '../../api/operations/catalogue/country-groups.ts';
-import { text } from '../../api/operations/parameters/parameters.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import { GROUPS, servedMembers, text } from '../../api/operations/operations.ts';
+import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { definePage } from '../page.ts';
 
 const NO_REGION = 'Other places';

@@ -1,6 +1,6 @@
 /** `/countries/{iso3}`: a country's profile by topic, and `/countries/{iso3}/{topic}`: all of one topic. */
 import type { CountryRecord, TopicItem } from '../../../data/schema/records.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { topicsOf } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
 import { findCountry } from '../subjects.ts';
@@ -10,27 +10,24 @@ const NEIGHBOURS = 3;
 
 /** The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. */
 export async function countryTopics(edition: Edition, iso3: string) {
-  const [items, topics, sparklines] = await Promise.all([
-    edition.countryItems(iso3),
+  const [profile, topics, sparklines] = await Promise.all([
+    edition.countryProfile(iso3),
     topicsOf(edition),
     edition.sparklines(iso3),
   ]);
-  const parse = ({ json }: { json: string }) => {
-    const item = JSON.parse(json) as TopicItem;
-    return { ...item, sparkline: sparklines[item.indicator] ?? null };
-  };
+  const withPicture = (item: TopicItem) => ({ ...item, sparkline: sparklines[item.indicator] ?? null });
   return topics.map((topic) => {
-    const held = items.topics.find(({ slug }) => slug === topic.slug)?.items ?? [];
+    const held = profile.topics[topic.slug] ?? [];
     return {
       topic,
       held: held.length,
-      all: () => held.map(parse),
+      all: () => held.map(withPicture),
       /** Featured ones first, then in the order of the topic. */
       first: (limit: number) =>
         held
           .toSorted((a, b) => Number(b.featured) - Number(a.featured))
           .slice(0, limit)
-          .map(parse),
+          .map(withPicture),
     };
   });
 }

@@ -1,14 +1,15 @@
 /** `/docs` and its guides. Their Markdown is in `content/guides`; examples are those of the served edition. */
 import { readFileSync } from 'node:fs';
 import { ERRORS, type ErrorCode } from '../../api/core/errors.ts';
-import { ENCODERS, LIST_FORMATS } from '../../api/encoders/registry.ts';
-import { xlsx } from '../../api/encoders/tables/xlsx.ts';
-import { LIMIT_MAX } from '../../api/operations/catalogue/indicators.ts';
-import { ROWS_MAX } from '../../api/operations/observations/row-bound.ts';
-import { isPriced, type Operation } from '../../api/operations/operation.ts';
-import { OPERATIONS } from '../../api/operations/registry.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { exampleFigures } from '../../api/snapshot/editions/example-values.ts';
+import { ENCODERS, LIST_FORMATS, xlsx } from '../../api/encoders/encoders.ts';
+import {
+  isPriced,
+  LIMIT_MAX,
+  OPERATIONS,
+  type Operation,
+  ROWS_MAX,
+} from '../../api/operations/operations.ts';
+import { type Edition, exampleFigures } from '../../api/snapshot/snapshot.ts';
 import { renderArticle } from '../markdown.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';

@@ -1,9 +1,7 @@
 /** `/`: what the service is, a figure of today with its map, search, topics, the way to a key. */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import type { Operation } from '../../api/operations/operation.ts';
-import type { Catalogue } from '../../api/snapshot/editions/catalogue.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { wellKnownFirst } from '../../api/snapshot/editions/example-values.ts';
+import type { Operation } from '../../api/operations/operations.ts';
+import { type Catalogue, type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { labelsOf, pageMap } from '../charts/frame.ts';
 import { worldMap } from '../charts/map.ts';

@@ -1,7 +1,7 @@
 /** `/indicators/{indicator_id}`: one indicator, its latest figures, and all that is known about it. */
 import { z } from 'zod';
-import { describedBy } from '../../api/operations/catalogue/described-by.ts';
-import type { CatalogueEntry } from '../../api/snapshot/editions/catalogue.ts';
+import { describedBy } from '../../api/operations/operations.ts';
+import type { CatalogueEntry } from '../../api/snapshot/snapshot.ts';
 import { callExamples, indicatorOffers } from '../calls.ts';
 import {
   citations,

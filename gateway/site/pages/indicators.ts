@@ -1,11 +1,15 @@
 /** `/indicators`: the catalogue, searched and ordered as the API does it; `/suggest`: what the search box offers while somebody types. */
 import { z } from 'zod';
 import type { TopicRecord } from '../../../data/schema/records.ts';
-import { searchPhrase } from '../../api/operations/catalogue/indicators.ts';
-import { oneOf, text } from '../../api/operations/parameters/parameters.ts';
-import { type Catalogue, type CatalogueItem, fold, SORTS } from '../../api/snapshot/editions/catalogue.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { searchIndicators } from '../../api/snapshot/search/search.ts';
+import { oneOf, searchPhrase, text } from '../../api/operations/operations.ts';
+import {
+  type Catalogue,
+  type CatalogueItem,
+  type Edition,
+  fold,
+  SORTS,
+  searchIndicators,
+} from '../../api/snapshot/snapshot.ts';
 import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
 import { defineAsset, definePage, type Shown } from '../page.ts';
 

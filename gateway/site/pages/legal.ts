@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Operation } from '../../api/operations/operation.ts';
+import type { Operation } from '../../api/operations/operations.ts';
 import { renderArticle } from '../markdown.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';

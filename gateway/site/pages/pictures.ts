@@ -4,8 +4,7 @@
  */
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import type { Operation, QuerySchema } from '../../api/operations/operation.ts';
-import { oneOf, text } from '../../api/operations/parameters/parameters.ts';
+import { type Operation, oneOf, type QuerySchema, text } from '../../api/operations/operations.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { countryCard, titleCard } from '../charts/card.ts';
 import { measureText } from '../charts/drawing.ts';

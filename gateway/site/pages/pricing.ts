@@ -1,14 +1,15 @@
 /** `/pricing`: what is free, the packs, and what calls cost, worked out on the served edition. */
 import type { CreditPack } from '../../../data/schema/curated.ts';
-import { country } from '../../api/operations/catalogue/country.ts';
-import { data } from '../../api/operations/observations/data.ts';
-import { rankings } from '../../api/operations/observations/rankings.ts';
-import type { Operation } from '../../api/operations/operation.ts';
-import { isPriced } from '../../api/operations/operation.ts';
-import { receipts } from '../../api/operations/proofs/receipts.ts';
-import { OPERATIONS } from '../../api/operations/registry.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
-import { type ExampleFigures, exampleFigures } from '../../api/snapshot/editions/example-values.ts';
+import {
+  country,
+  data,
+  isPriced,
+  OPERATIONS,
+  type Operation,
+  rankings,
+  receipts,
+} from '../../api/operations/operations.ts';
+import { type Edition, type ExampleFigures, exampleFigures } from '../../api/snapshot/snapshot.ts';
 import { callCost, callPath, type PlannedCall } from '../calls.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';

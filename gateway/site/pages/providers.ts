@@ -1,8 +1,7 @@
 /** `/providers` and `/providers/{provider_id}`: who publishes the figures, under which terms, and how fresh they are. */
 import { z } from 'zod';
 import type { FreshnessRecord, ProviderCredit } from '../../../data/schema/records.ts';
-import type { Catalogue, CatalogueItem } from '../../api/snapshot/editions/catalogue.ts';
-import { freshnessOf } from '../../api/snapshot/editions/freshness.ts';
+import { type Catalogue, type CatalogueItem, freshnessOf } from '../../api/snapshot/snapshot.ts';
 import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
 

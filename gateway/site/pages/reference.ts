@@ -1,7 +1,6 @@
 /** `/docs/reference`: every call of the API, from the description that the service publishes of itself. */
 import { ERRORS, type ErrorCode } from '../../api/core/errors.ts';
-import { isPriced, type Operation } from '../../api/operations/operation.ts';
-import { OPERATIONS } from '../../api/operations/registry.ts';
+import { isPriced, OPERATIONS, type Operation } from '../../api/operations/operations.ts';
 import { definePage } from '../page.ts';
 import type {
   ApiReference,

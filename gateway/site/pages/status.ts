@@ -1,5 +1,5 @@
 /** `/status`: what is served, since when, the last night, and how available the service was. `/status.json` as a page. */
-import type { Operation } from '../../api/operations/operation.ts';
+import type { Operation } from '../../api/operations/operations.ts';
 import {
   type DayOfAvailability,
   type ServiceStatus,

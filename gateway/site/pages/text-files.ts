@@ -3,10 +3,10 @@
  * names. A list holds one kind of page, or a part of it, so that none grows with the number of indicators.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { escapedXml } from '../../api/encoders/documents/xml.ts';
+import { escapedXml } from '../../api/encoders/encoders.ts';
 import { MODEL_INSTRUCTIONS } from '../../api/mcp/mcp.ts';
-import type { Operation } from '../../api/operations/operation.ts';
-import type { Edition } from '../../api/snapshot/editions/edition.ts';
+import type { Operation } from '../../api/operations/operations.ts';
+import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { type Asset, defineAsset, type PageInput } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATIONS } from '../../../gateway/api/operations/registry.ts';
+import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { FuzzedService } from '../../attack/fuzzed-service.ts';
 import { SEED } from '../../environment.ts';
 import { TURN_MAX_MS } from '../../event-loop-watchdog.ts';

@@ -1,6 +1,6 @@
 /** Calls of GET /data in every shape. */
 import fc from 'fast-check';
-import { FIELDS } from '../../../gateway/api/operations/observations/data-columns.ts';
+import { FIELDS } from '../../../gateway/api/operations/observations/long-table.ts';
 import type { DataCall, World } from './expected-data.ts';
 
 /** Changes of rank are held by the file only, and compared with rankings elsewhere. */

@@ -1,7 +1,7 @@
 /** The bound of an answer's rows, at its limits. */
 import { expect, test } from 'vitest';
-import { csv } from '../../../gateway/api/encoders/tables/csv.ts';
-import { rowBound } from '../../../gateway/api/operations/observations/row-bound.ts';
+import { csv } from '../../../gateway/api/encoders/tables/text-formats.ts';
+import { rowBound } from '../../../gateway/api/operations/operation.ts';
 
 test('a million rows are an answer, one more is 422 and names whole files', () => {
   expect(rowBound(1_000_000, csv)).toBeNull();

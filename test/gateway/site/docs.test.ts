@@ -1,9 +1,9 @@
 /** Guides and reference: held to the code, to the service's own description, and to what the calls that they show answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../../gateway/api/core/errors.ts';
-import { ENCODERS } from '../../../gateway/api/encoders/registry.ts';
+import { ENCODERS } from '../../../gateway/api/encoders/encoders.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../../../gateway/api/operations/registry.ts';
+import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { DOCS_LINKS } from '../../../gateway/site/pages/docs.ts';
 import { Service, type TestKey } from '../service.ts';
 

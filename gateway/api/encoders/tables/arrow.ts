@@ -13,9 +13,16 @@ import {
   Struct,
   Utf8,
 } from 'apache-arrow';
-import type { Encoder } from '../encoder.ts';
-import { fileMetadata } from './file-metadata.ts';
-import { type Batch, type ColumnType, NO_FLAG, NO_WORD, type TextVector, type Vector } from './table.ts';
+import {
+  type Batch,
+  type ColumnType,
+  type Encoder,
+  fileMetadata,
+  NO_FLAG,
+  NO_WORD,
+  type TextVector,
+  type Vector,
+} from './table.ts';
 
 export const arrow: Encoder = {
   name: 'arrow',

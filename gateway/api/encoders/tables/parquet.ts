@@ -1,11 +1,9 @@
 /** Parquet: a row group a batch, so that neither memory nor the time between two turns of the event loop grows. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ParquetWriter } from 'hyparquet-writer';
-import type { Encoder } from '../encoder.ts';
-import { fileMetadata } from './file-metadata.ts';
 import { TYPES, writeRowGroup } from './parquet-columns.ts';
 import { PieceWriter } from './piece-writer.ts';
-import type { Column } from './table.ts';
+import { type Column, type Encoder, fileMetadata } from './table.ts';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';
 

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import {
   BATCH_ROWS,
-  type Batch,
   type Cell,
   type Column,
   type ColumnType,
   NO_FLAG,
   NO_INTEGER,
+  type Table,
   textVector,
   type Vector,
 } from './table.ts';
@@ -38,24 +38,30 @@ function flattened({ properties = {} }: Described, prefix: string): Column[] {
   });
 }
 
-/** A record as JSON has it. */
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
-/** @param rows gives some of the records: from `start` up to, not including, `end`. */
-export async function* recordBatches(
+/**
+ * A table of records.
+ * @param toRecord makes a record of what is given, when it is written.
+ */
+export const recordTable = <Item>(
   columns: readonly Column[],
-  count: number,
-  rows: (start: number, end: number) => readonly JsonRecord[],
-): AsyncGenerator<Batch> {
-  for (let start = 0; start < count; start += BATCH_ROWS) {
-    const records = rows(start, Math.min(count, start + BATCH_ROWS));
-    yield { rows: records.length, vectors: columns.map((column) => vectorOf(column, records)) };
-  }
-}
+  items: readonly Item[],
+  about: Omit<Table, 'columns' | 'rows' | 'batches'>,
+  toRecord: (item: Item) => object,
+): Table => ({
+  columns,
+  rows: items.length,
+  async *batches() {
+    for (let start = 0; start < items.length; start += BATCH_ROWS) {
+      const records = items.slice(start, start + BATCH_ROWS).map(toRecord);
+      yield { rows: records.length, vectors: columns.map((column) => vectorOf(column, records)) };
+    }
+  },
+  ...about,
+});
 
-function vectorOf({ name, type }: Column, records: readonly JsonRecord[]): Vector {
+function vectorOf({ name, type }: Column, records: readonly object[]): Vector {
   const path = name.split('.');
-  const cells = records.map((record) => toCell(path.reduce(member, record)));
+  const cells = records.map((record) => toCell(path.reduce<unknown>(member, record)));
   if (type === 'text') return textVector(cells.map((cell) => (cell === null ? null : String(cell))));
   if (type === 'double')
     return { type, values: Float64Array.from(cells, (cell) => (cell === null ? Number.NaN : Number(cell))) };
@@ -67,10 +73,12 @@ function vectorOf({ name, type }: Column, records: readonly JsonRecord[]): Vecto
 
 /** A record as a row of these columns. */
 export const recordCells = (columns: readonly Column[], record: object): Record<string, Cell> =>
-  Object.fromEntries(columns.map(({ name }) => [name, toCell(name.split('.').reduce(member, record))]));
+  Object.fromEntries(
+    columns.map(({ name }) => [name, toCell(name.split('.').reduce<unknown>(member, record))]),
+  );
 
 const member = (value: unknown, field: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as JsonRecord)[field] : null;
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[field] : null;
 
 const isScalar = (value: unknown): value is Cell =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);

@@ -3,9 +3,8 @@
  * credit line, unit and edition are attributes of every row, because a message has no other place for them.
  */
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { Encoder } from '../encoder.ts';
-import { csvRows } from './csv.ts';
-import { type Batch, type Column, NO_WORD, type Table, type TextVector } from './table.ts';
+import { type Batch, type Column, type Encoder, NO_WORD, type Table, type TextVector } from './table.ts';
+import { csv } from './text-formats.ts';
 
 /** Names that SDMX has for our columns; the others are in upper case. */
 const CONCEPTS: Readonly<Record<string, string>> = {
@@ -42,11 +41,11 @@ export const sdmxCsv: Encoder = {
     'attributes, among them unit, licence, attribution and edition. Not with `layout=wide`.',
   namesIndicator: true,
   columnsNeeded: DIMENSIONS,
-  stream: (table) => csvRows(asMessage(table)),
+  stream: (table) => csv.stream(asMessage(table)),
 };
 
 /** The table with the columns of a message. */
-function asMessage(table: Table): Pick<Table, 'columns' | 'batches'> {
+function asMessage(table: Table): Table {
   const own = table.columns.map(({ name, type }) => ({ name: concept(name), type }));
   const attributes = Object.entries(ATTRIBUTES).filter(([name]) =>
     own.every((column) => column.name !== name),
@@ -61,6 +60,7 @@ function asMessage(table: Table): Pick<Table, 'columns' | 'batches'> {
     return { rows, vectors: [...targetOf(rows), ...vectors, ...added, edition] };
   };
   return {
+    ...table,
     columns: [
       ...Object.keys(TARGET).map(text),
       ...own,

@@ -1,9 +1,8 @@
 /**
- * The table that every output format can write: typed columns, in batches, so that memory does not grow with the length
- * of an answer. An operation makes it, an encoder reads it; neither knows the other.
+ * The table in which all rows meet the output formats: typed columns, in batches, so that memory does not grow with the
+ * length of an answer. An operation makes it, an encoder reads it; neither knows the other.
  */
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { ObservationTable } from '../../snapshot/rows/observations.ts';
 
 export type ColumnType = 'text' | 'integer' | 'double' | 'boolean';
 
@@ -71,14 +70,57 @@ export interface Table {
   edition: string;
   /** File name of a download, without extension. */
   name: string;
+  /** The records that rows were made of, nested as they are, for formats that can show them so. */
+  records?: readonly object[];
+  /**
+   * For rows of which the text is kept, because they are asked for so often: head and rows in a format, made by `make` of
+   * all rows at the first call. The pieces are views of what is kept: do not write to them.
+   */
+  keptText?(
+    format: string,
+    make: (all: Pick<Table, 'rows' | 'batches'>) => Promise<RowText>,
+  ): Promise<Buffer[]>;
 }
 
-/** Observations of one indicator, in its usual columns. */
-export interface IndicatorRows {
-  indicator: IndicatorRecord;
-  rows: ObservationTable;
-  /** Makes the `meta` member of the JSON form: other forms have no place for it. */
-  meta(): Readonly<Record<string, unknown>>;
+/** Rows as text, after a head and with a separator between two rows. */
+export interface RowText {
+  buffer: Buffer;
+  head_bytes: number;
+  separator_bytes: number;
+  /** Byte offset of the end of each row. */
+  ends: Uint32Array;
+}
+
+/**
+ * An output format. A new one is a file that implements it and a line in `registry.ts`; the `format` parameter, OpenAPI,
+ * `Content-Type`, file name and compression follow from it.
+ */
+export interface Encoder {
+  /** The value of the `format` parameter. */
+  name: string;
+  /** With its parameters, as `Content-Type` states it. */
+  mediaType: string;
+  /** File extension of a download. Null: shown in place, without `Content-Disposition`. */
+  extension: string | null;
+  /** UTF-8, which can be shown as it is. */
+  isText: boolean;
+  /** False for formats that are compressed already. */
+  isCompressible: boolean;
+  /** For OpenAPI; null where the operation's own schema describes the body. */
+  documentation: string | null;
+  /**
+   * Whether rows of figures have the column `indicator` also where there is only one indicator: in formats for files that
+   * are kept without their `meta`.
+   */
+  namesIndicator: boolean;
+  /** The most rows that the format takes; absent where the bound of all answers holds. */
+  rowsMax?: number;
+  /** Columns without which the format cannot write a table; absent where it takes any. */
+  columnsNeeded?: readonly string[];
+  /** Writes from `keptText` where a table has it. */
+  keepsText?: true;
+  /** The body, piece by piece, so that a long one is never held whole. A piece belongs to the reader, unless it is kept. */
+  stream(table: Table): AsyncIterable<Buffer>;
 }
 
 /** Each distinct text becomes a word. */
@@ -102,4 +144,27 @@ export function cellAt(vector: Vector, row: number): Cell {
   if (vector.type === 'double') return Number.isNaN(value) ? null : value;
   if (vector.type === 'integer') return value === vector.nullAs ? null : value;
   return value === NO_FLAG ? null : value === 1;
+}
+
+/** What an indicator is called, and whom it is credited to. */
+export const creditOf = ({ id, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
+  ...{ id, name, unit, licence, licence_url, attribution },
+});
+
+/**
+ * What a binary file says about itself, so that it can be kept without its headers: key-value pairs of its schema. Values
+ * are text; those of several parts are JSON.
+ */
+export function fileMetadata({ edition, indicators, meta }: Table): Map<string, string> {
+  const credits = indicators.map(creditOf);
+  const distinct = (texts: readonly (string | null)[]): string =>
+    [...new Set(texts.filter((text) => text !== null))].join('; ');
+  return new Map([
+    ['edition', edition],
+    ['licence', distinct(credits.map(({ licence }) => licence))],
+    ['licence_url', distinct(credits.map(({ licence_url }) => licence_url))],
+    ['attribution', distinct(credits.map(({ attribution }) => attribution))],
+    ['indicators', JSON.stringify(credits)],
+    ['meta', JSON.stringify(meta)],
+  ]);
 }

@@ -4,10 +4,8 @@
  */
 
 import { escapedXml } from '../documents/xml.ts';
-import type { Encoder } from '../encoder.ts';
-import { fileMetadata } from './file-metadata.ts';
-import type { Column, Table } from './table.ts';
-import { type RowSyntax, rowText } from './text-rows.ts';
+import { type Column, type Encoder, fileMetadata, type Table } from './table.ts';
+import { type RowSyntax, rowText } from './text-formats.ts';
 import { compressedFile, zipped } from './zip.ts';
 
 const ROWS_MAX = 100_000;

@@ -5,8 +5,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { QueueFull } from '../../core/errors.ts';
-import type { Table } from '../../encoders/tables/table.ts';
-import type { Encoding } from '../../snapshot/files/route-files.ts';
+import type { Table } from '../../encoders/encoders.ts';
+import type { Encoding } from '../../snapshot/snapshot.ts';
 import { slowClients } from '../server/fair-share.ts';
 import { compressor } from './negotiation.ts';
 
@@ -31,7 +31,9 @@ let open = 0;
 
 const cellsOf = ({ rows, columns }: Table): number => rows * columns.length;
 
-export const isLong = (table: Table): boolean => cellsOf(table) > COLLECTED_CELLS;
+/** A table whose text is kept is never too long. */
+export const isLong = (table: Table): boolean =>
+  table.keptText === undefined && cellsOf(table) > COLLECTED_CELLS;
 
 /** Waits for the head of the body and its first rows: what fails before is an ordinary error. @throws {QueueFull} */
 export async function openStream(table: Table, encoded: AsyncIterable<Buffer>): Promise<BodyStream> {

@@ -5,8 +5,8 @@
 import { open, readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { QueueFull } from '../../core/errors.ts';
-import type { WholeFile } from '../../operations/operation.ts';
-import { ByteCache } from '../../snapshot/files/byte-cache.ts';
+import type { WholeFile } from '../../operations/operations.ts';
+import { ByteCache } from '../../snapshot/snapshot.ts';
 import { isNotModified, type Part, partOf, type RangeHeaders } from './negotiation.ts';
 
 /** Which part of a file is sent, and whether any. */

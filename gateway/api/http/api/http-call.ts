@@ -4,12 +4,19 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { LRUCache } from 'lru-cache';
 import type { Call, RepeatableAs, Result } from '../../core/execute.ts';
-import { type Content, isPriced, type Operation, type WholeFile } from '../../operations/operation.ts';
-import type { ParameterReader, ParameterReading } from '../../operations/parameters/parameter-reader.ts';
-import { NO_PARAMETERS, parameterName, type RawParameters } from '../../operations/parameters/parameters.ts';
-import { toDetail } from '../../operations/parameters/validation.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
+import {
+  type Content,
+  isPriced,
+  NO_PARAMETERS,
+  type Operation,
+  type ParameterReader,
+  type ParameterReading,
+  parameterName,
+  type RawParameters,
+  toDetail,
+  type WholeFile,
+} from '../../operations/operations.ts';
+import type { Edition, Snapshot } from '../../snapshot/snapshot.ts';
 import { type FileHeaders, sentBytes } from './file-content.ts';
 import { type Preferences, type Representation, represent, unlessKnown } from './representation.ts';
 import type { ResponseCache } from './response-cache.ts';

@@ -22,7 +22,7 @@ import {
 } from 'node:zlib';
 import pLimit from 'p-limit';
 import { QueueFull } from '../../core/errors.ts';
-import type { Encoding } from '../../snapshot/files/route-files.ts';
+import type { Encoding } from '../../snapshot/snapshot.ts';
 
 type Compressed = Exclude<Encoding, 'identity'>;
 

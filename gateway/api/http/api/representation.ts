@@ -7,11 +7,8 @@ import {
   type Description,
   document,
   type PageFacts,
-} from '../../operations/operation.ts';
-import { sunsetOf } from '../../snapshot/editions/aliases.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
-import type { Encoding } from '../../snapshot/files/route-files.ts';
+} from '../../operations/operations.ts';
+import { type Edition, type Encoding, type Snapshot, sunsetOf } from '../../snapshot/snapshot.ts';
 import { type BodyStream, isLong, openStream } from './body-stream.ts';
 import { ALL_OF_IT, askedPart, type FileHeaders, fileTag, readPart } from './file-content.ts';
 import { chooseEncoding, compress, isNotModified } from './negotiation.ts';
@@ -70,26 +67,23 @@ export async function represent(
   if (content.kind === 'object')
     return represent(document(JSON.stringify(content.value)), preferences, snapshot, edition);
   if (content.kind === 'document') {
-    const { json, mediaType: type = JSON_TYPE, fileName, page } = content;
+    const { json, mediaType: type = JSON_TYPE, page } = content;
     const isCompressible = type !== PNG;
     if (page) return representPage(json, page, { type, isCompressible, edition: id }, preferences);
-    const headers = fileName === undefined ? links : [...links, ...disposition(fileName)];
-    return representBytes([json], { type, headers, isCompressible, edition: id }, preferences);
+    return representBytes([json], { type, headers: links, isCompressible, edition: id }, preferences);
   }
   const { mediaType: type, isCompressible } = content.encoder;
   const about = { type, headers: [...links, ...downloadHeaders(content)], isCompressible, edition: id };
-  if (content.kind === 'observations' || !isLong(content.table))
-    return representBytes(await piecesOf(content), about, preferences);
+  if (!isLong(content.table)) return representBytes(await piecesOf(content), about, preferences);
   const body = await openStream(content.table, content.encoder.stream(content.table));
   const encoding = isCompressible ? chooseEncoding(preferences.acceptEncoding) : 'identity';
   return { ...ok({ ...about, encoding, tag: null }, []), body };
 }
 
 /** The whole body of rows. */
-export async function piecesOf(content: RowContent): Promise<Buffer[]> {
-  if (content.kind === 'observations') return content.encoder.encodeCached(content.table);
+export async function piecesOf({ table, encoder }: RowContent): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
-  for await (const piece of content.encoder.stream(content.table)) pieces.push(piece);
+  for await (const piece of encoder.stream(table)) pieces.push(piece);
   return pieces;
 }
 
@@ -186,7 +180,7 @@ export const joined = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
 
 /** What an encoder turns into a body. */
-export type RowContent = Extract<Content, { kind: 'observations' | 'table' }>;
+export type RowContent = Extract<Content, { kind: 'table' }>;
 export type FileContent = Extract<Content, { kind: 'whole' }>;
 
 /** Printable ASCII stays readable in a header, everything else is percent-encoded UTF-8. */
@@ -237,19 +231,15 @@ function renameHeaders(alias: IndicatorAlias, url: string): string[] {
   return [...headers, 'Access-Control-Expose-Headers', 'Deprecation, Link, Sunset'];
 }
 
-export const disposition = (fileName: string): string[] => [
+const disposition = (fileName: string): string[] => [
   'Content-Disposition',
   `attachment; filename="${fileName}"`,
 ];
 
 /** A download states its licences in headers, because its body may have no place for them. */
-export function downloadHeaders(content: RowContent): string[] {
-  const { extension } = content.encoder;
+export function downloadHeaders({ table, encoder: { extension } }: RowContent): string[] {
   if (extension === null) return [];
-  const { name, indicators } =
-    content.kind === 'table'
-      ? content.table
-      : { name: content.table.indicator.id, indicators: [content.table.indicator] };
+  const { name, indicators } = table;
   return [...disposition(`${name}.${extension}`), ...creditHeaders(indicators)];
 }
 

@@ -4,7 +4,7 @@
  * With it a filtered list costs 0.98 of sending the same bytes from memory, without it 0.26 (`cached` rows of the bench).
  * An answer is added at the second request for its URL.
  */
-import { ByteCache } from '../../snapshot/files/byte-cache.ts';
+import { ByteCache } from '../../snapshot/snapshot.ts';
 import { chooseEncoding } from './negotiation.ts';
 import { lengthOf, type Preferences, type Representation, unlessKnown } from './representation.ts';
 

@@ -2,10 +2,15 @@
 import { z } from 'zod';
 import * as records from '../../../../data/schema/records.ts';
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
-import { detailWithAdditions, indicatorWithAdditions } from '../../operations/catalogue/include.ts';
-import { DATA_ANSWERS } from '../../operations/observations/data-answer.ts';
-import { isPriced, type Operation } from '../../operations/operation.ts';
-import { validationBody, validationDetail } from '../../operations/parameters/validation.ts';
+import {
+  DATA_ANSWERS,
+  detailWithAdditions,
+  indicatorWithAdditions,
+  isPriced,
+  type Operation,
+  validationBody,
+  validationDetail,
+} from '../../operations/operations.ts';
 
 export type Json = Record<string, unknown>;
 

@@ -2,13 +2,17 @@
  * Examples for the machine-readable description, from the snapshot that is served: parameters of calls that have an
  * answer, and that answer, shortened. Account operations answer for an invented caller.
  */
-import { ENCODERS } from '../../encoders/registry.ts';
-import type { Caller, Content, Input, Operation } from '../../operations/operation.ts';
-import { parameterReader } from '../../operations/parameters/parameter-reader.ts';
-import { parseQueryString } from '../../operations/parameters/parameters.ts';
-import { OPERATIONS } from '../../operations/registry.ts';
-import { type ExampleValues, exampleValues } from '../../snapshot/editions/example-values.ts';
-import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
+import { ENCODERS } from '../../encoders/encoders.ts';
+import {
+  type Caller,
+  type Content,
+  type Input,
+  OPERATIONS,
+  type Operation,
+  parameterReader,
+  parseQueryString,
+} from '../../operations/operations.ts';
+import { type ExampleValues, exampleValues, type Snapshot } from '../../snapshot/snapshot.ts';
 import { piecesOf } from '../api/representation.ts';
 
 type ParameterExample = string | number | readonly string[];

@@ -1,5 +1,5 @@
 /** What the machine-readable description says of files: parts, heads and conditional calls. */
-import type { Operation } from '../../operations/operation.ts';
+import type { Operation } from '../../operations/operations.ts';
 import { headerRefs, type Json, KEYED_HEADERS } from './openapi-components.ts';
 
 const FILE_HEADERS = ['Accept-Ranges', 'Content-Disposition', 'Link', 'X-Attribution'];

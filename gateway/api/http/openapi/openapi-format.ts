@@ -2,7 +2,7 @@
  * The machine-readable description of the answers in one format: each success has one media type, which generators of
  * clients need that take the first one for all.
  */
-import { DEFAULT_FORMAT, encoderFor } from '../../encoders/registry.ts';
+import { DEFAULT_FORMAT, encoderFor } from '../../encoders/encoders.ts';
 import { bareType, type Json } from './openapi-components.ts';
 
 interface Parameter extends Json {

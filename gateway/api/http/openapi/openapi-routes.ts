@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { ApiError } from '../../core/errors.ts';
-import { FORMATS } from '../../encoders/registry.ts';
-import type { RawParameters } from '../../operations/parameters/parameters.ts';
-import type { Snapshot } from '../../snapshot/editions/snapshot.ts';
+import { FORMATS } from '../../encoders/encoders.ts';
+import type { RawParameters } from '../../operations/operations.ts';
+import type { Snapshot } from '../../snapshot/snapshot.ts';
 import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
 import { errorBody } from '../api/response.ts';
 import { buildOpenApi } from './openapi.ts';

@@ -5,11 +5,16 @@
  */
 import { z } from 'zod';
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
-import { ENCODERS } from '../../encoders/registry.ts';
-import { isPriced, type Operation, type QuerySchema } from '../../operations/operation.ts';
-import { controls, dryRunAnswer } from '../../operations/parameters/controls.ts';
-import { PAIRS_MAX } from '../../operations/parameters/parameters.ts';
-import { OPERATIONS } from '../../operations/registry.ts';
+import { ENCODERS } from '../../encoders/encoders.ts';
+import {
+  controls,
+  dryRunAnswer,
+  isPriced,
+  OPERATIONS,
+  type Operation,
+  PAIRS_MAX,
+  type QuerySchema,
+} from '../../operations/operations.ts';
 import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
 import {
   bareType,

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ApiError, ERRORS, type ErrorCode } from '../../core/errors.ts';
-import { hasTooManyPairs, PAIRS_MAX } from '../../operations/parameters/parameters.ts';
+import { hasTooManyPairs, PAIRS_MAX } from '../../operations/operations.ts';
 import { errorBody, writeError } from '../api/response.ts';
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{0,5}))?$/;

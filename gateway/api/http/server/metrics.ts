@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { RedisMetering } from '../../metering/metering.ts';
-import type { Snapshots } from '../../snapshot/editions/store.ts';
+import type { Snapshots } from '../../snapshot/snapshot.ts';
 
 /** What is known of a request when it is logged. */
 export interface RequestFacts {

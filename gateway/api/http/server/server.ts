@@ -12,7 +12,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../../../data/runtime/settings.ts';
 import { splitList } from '../../../../data/runtime/settings-schema.ts';
-import { parseQueryString } from '../../operations/parameters/parameters.ts';
+import { parseQueryString } from '../../operations/operations.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from '../api/response.ts';
 import { frameworkErrors } from './error-handlers.ts';
 import { IDLE_MS, takeFairTurns } from './fair-share.ts';

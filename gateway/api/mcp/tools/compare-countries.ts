@@ -1,8 +1,8 @@
 /** `compare_countries`: the same year for all, so that figures can be set side by side. */
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { Invalid, Refused } from '../../operations/operation.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import type { Invalid, Refused } from '../../operations/operations.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { type Figure, type Refusal, withFigures } from '../answer.ts';
 import type { Asking } from '../calls.ts';
 import {

@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import type { CountryRecord, IndicatorRecord, TopicItem } from '../../../../data/schema/records.ts';
 import { countryRecord } from '../../../../data/schema/records.ts';
-import { country as countryOperation } from '../../operations/catalogue/country.ts';
-import type { Planned } from '../../operations/operation.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { country as countryOperation, type Planned } from '../../operations/operations.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { addressOf, type Figure, fitted, type Refusal, seriesOf, withFigures } from '../answer.ts';
 import { documentOf, pathOf, planInner } from '../calls.ts';
 import { withStatus } from '../figures.ts';

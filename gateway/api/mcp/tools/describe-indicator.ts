@@ -7,7 +7,7 @@ import {
   indicatorSource,
   relatedEntry,
 } from '../../../../data/schema/records.ts';
-import { indicator as indicatorOperation } from '../../operations/catalogue/indicator.ts';
+import { indicator as indicatorOperation } from '../../operations/operations.ts';
 import { addressOf, common, fitted, refusal, series, seriesOf } from '../answer.ts';
 import { documentOf, planInner } from '../calls.ts';
 import { conceptOf, findIndicators } from '../indicators.ts';

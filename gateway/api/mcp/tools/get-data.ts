@@ -1,8 +1,8 @@
 /** `get_data`: figures of some series for some countries and years. */
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { AsOf, Planned } from '../../operations/operation.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import type { AsOf, Planned } from '../../operations/operations.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { type Answer, type Refusal, withFigures } from '../answer.ts';
 import { askFigures, exportRefused, type FiguresAsked, figuresAnswer, missingFigures } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';

@@ -1,9 +1,8 @@
 /** `rank_countries`: who is first, who is last, and where a country stands. */
 import { z } from 'zod';
 import type { IndicatorRecord, rankingRow } from '../../../../data/schema/records.ts';
-import { rankings } from '../../operations/observations/rankings.ts';
-import type { Planned } from '../../operations/operation.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { type Planned, rankings } from '../../operations/operations.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import {
   addressOf,
   type Figure,

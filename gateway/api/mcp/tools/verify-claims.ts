@@ -1,10 +1,7 @@
 /** `verify_claims`: whether figures that somebody states agree with those held. */
 import { z } from 'zod';
-import type { Planned } from '../../operations/operation.ts';
-import { CLAIMS_MAX } from '../../operations/proofs/claim-parameter.ts';
-import { verdictRow, verify } from '../../operations/proofs/verify.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { statusKey } from '../../snapshot/rows/observations.ts';
+import { CLAIMS_MAX, type Planned, verdictRow, verify } from '../../operations/operations.ts';
+import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
   common,
   fitted,

@@ -1,9 +1,9 @@
 /** GET /catalog.jsonld: the indicators as a DCAT catalogue, which data portals harvest. */
 import { z } from 'zod';
-import { type CatalogueEntry, dcatCatalogue, JSON_LD_TYPE } from '../../encoders/documents/dcat.ts';
+import { type CatalogueEntry, dcatCatalogue, JSON_LD_TYPE } from '../../encoders/encoders.ts';
 import { type Content, defineOperation, type Planned } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
-import { indicatorFiles, rowFiles } from './data-files.ts';
+import { indicatorFiles, rowFiles } from './data-sets.ts';
 
 export const catalog = defineOperation({
   name: 'getCatalog',

@@ -2,10 +2,9 @@
 import { DuckDBDateValue, DuckDBTimestampValue, type DuckDBValue, listValue } from '@duckdb/node-api';
 import type { TopicRecord } from '../../../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
-import type { DatabaseTable } from '../../encoders/tables/duckdb.ts';
-import type { CatalogueEntry } from '../../snapshot/editions/catalogue.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { GROUPS, servedMembers } from './country-groups.ts';
+import type { DatabaseTable } from '../../encoders/encoders.ts';
+import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
+import { GROUPS, servedMembers } from '../parameters/places.ts';
 
 type Rows = DuckDBValue[][];
 

@@ -1,34 +1,26 @@
 /** GET /countries/{iso3}: one country with its latest values by topic. */
 import { z } from 'zod';
-import { countryDetail } from '../../../../data/schema/records.ts';
+import { countryDetail, countryRecord, indicatorRecord, topicItem } from '../../../../data/schema/records.ts';
 import { countryFile } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
-import { DEFAULT_FORMAT, encoderFor, LIST_FORMATS } from '../../encoders/registry.ts';
-import { type CountryItems, type SelectedItems, selectItems } from '../../snapshot/editions/country-items.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { columnsOf, DEFAULT_FORMAT, encoderFor, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
+import type { Catalogue, CountryProfile, Edition } from '../../snapshot/snapshot.ts';
 import { envelope } from '../envelope.ts';
 import {
   type Content,
   defineOperation,
   document,
+  type Plan,
   type Planned,
   refused,
   sentOnly,
+  tablePlan,
   withMeta,
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { COUNTRY_CODE, flag, oneOf, text } from '../parameters/parameters.ts';
-import { profileTable } from './country-table.ts';
 
 const PRICE = 1;
-
-interface Filter {
-  featured?: boolean | undefined;
-  topic?: string | undefined;
-  /** As sent. */
-  as_of?: string | undefined;
-  format?: string | undefined;
-}
 
 export const country = defineOperation({
   name: 'getCountry',
@@ -71,27 +63,48 @@ export const country = defineOperation({
     if (!snapshot.countriesByCode.has(code)) {
       return refused('country_not_found', `No country has the code '${truncateInput(sent)}'.`);
     }
-    const items = await snapshot.countryItems(code);
     const { featured, topic, format } = query;
-    const filter: Filter = { featured, topic, as_of: query.as_of?.sent, format };
+    const echo = sentOnly({ featured, topic, as_of: query.as_of?.sent, format });
+    const profile = await snapshot.countryProfile(code);
     const isJson = format === undefined || format === DEFAULT_FORMAT;
-    if (isJson && featured === undefined && topic === undefined) {
-      const produce = () => wholeProfile(snapshot, code, filter);
-      return { kind: 'plan', price: PRICE, rows: items.count, produce };
-    }
-    const selected = selectItems(items, filter);
-    if (!isJson) {
-      const table = await profileTable(snapshot, code, selected, sentOnly({ ...filter }));
-      const content: Content = { kind: 'table', table, encoder: encoderFor(format) };
-      return { kind: 'plan', price: PRICE, rows: table.rows, produce: () => content };
-    }
-    const produce = () => filteredDocument(items, selected, filter, snapshot.generatedAt);
-    return { kind: 'plan', price: PRICE, rows: selected.count, produce };
+    if (isJson && featured === undefined && topic === undefined)
+      return paid(profile.count, () => wholeProfile(snapshot, code, echo));
+    const topics = selectTopics(profile, query);
+    if (isJson) return paid(countItems(topics), () => filtered(profile, topics, echo, snapshot.generatedAt));
+    const rows = profileRows(await snapshot.wholeCatalogue(), profile, topics);
+    const meta = { generated_at: snapshot.generatedAt, count: rows.length, ...echo };
+    const about = { indicators: [], meta, edition: snapshot.id, name: `${code}.profile` };
+    const table = recordTable(COLUMNS, rows, about, (one) => one);
+    return tablePlan(table, encoderFor(format), { price: PRICE });
   },
 });
 
-async function wholeProfile(snapshot: Edition, code: string, { as_of, format }: Filter): Promise<Content> {
-  const echo = sentOnly({ as_of, format });
+const paid = (rows: number, produce: Plan['produce']): Plan => ({
+  kind: 'plan',
+  price: PRICE,
+  rows,
+  produce,
+});
+
+type Topics = CountryProfile['topics'];
+type Echo = Record<string, unknown>;
+
+/** The items that pass the filter; a topic without any is left out. */
+const selectTopics = (
+  { topics }: CountryProfile,
+  { featured, topic }: { featured?: boolean | undefined; topic?: string | undefined },
+): Topics =>
+  Object.fromEntries(
+    Object.entries(topics).flatMap(([slug, all]) => {
+      const items = all.filter((item) => featured === undefined || item.featured === featured);
+      return items.length === 0 || (topic !== undefined && slug !== topic) ? [] : [[slug, items]];
+    }),
+  );
+
+const countItems = (topics: Topics): number =>
+  Object.values(topics).reduce((count, items) => count + items.length, 0);
+
+async function wholeProfile(snapshot: Edition, code: string, echo: Echo): Promise<Content> {
   const isPlain = Object.keys(echo).length === 0;
   const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
   if (isPlain && isServed) return { kind: 'file', path: countryFile(code) };
@@ -99,14 +112,40 @@ async function wholeProfile(snapshot: Edition, code: string, { as_of, format }: 
   return isPlain ? { kind: 'document', json: body } : withMeta(body, echo);
 }
 
-function filteredDocument(
-  items: CountryItems,
-  { topics, count }: SelectedItems,
-  filter: Filter,
+function filtered(
+  { record, topic_counts }: CountryProfile,
+  topics: Topics,
+  echo: Echo,
   generated_at: string,
 ): Content {
-  const members = topics.map(({ slug, json }) => `${JSON.stringify(slug)}:[${json.join(',')}]`);
-  const data = `{${items.recordJson},"topics":{${members.join(',')}}}`;
-  const meta = JSON.stringify({ generated_at, count, ...sentOnly({ ...filter }) });
-  return document(`{"data":${data},"meta":${meta.slice(0, -1)},"topic_counts":${items.topicCountsJson}}}`);
+  const meta = { generated_at, count: countItems(topics), ...echo, topic_counts };
+  return document(JSON.stringify({ data: { ...record, topics }, meta }));
 }
+
+const { iso3, name } = countryRecord.shape;
+const { licence, licence_url, attribution } = indicatorRecord.shape;
+
+/** Figures of many providers: each row has its own terms, for which headers have no room. */
+const profileRow = z.object({
+  ...{ iso3, country: name, topic: z.string() },
+  ...topicItem.shape,
+  ...{ licence, licence_url, attribution },
+});
+type ProfileRow = z.infer<typeof profileRow>;
+
+const COLUMNS = columnsOf(profileRow);
+
+/** None for a display-only indicator: its figures are shown, and not exported. */
+const profileRows = (
+  { indicators }: Catalogue,
+  { record: { iso3, name: country } }: CountryProfile,
+  topics: Topics,
+): ProfileRow[] =>
+  Object.entries(topics).flatMap(([topic, items]) =>
+    items.flatMap((item): ProfileRow[] => {
+      const record = indicators.get(item.indicator)?.record;
+      if (record === undefined || record.access_tier === 'display') return [];
+      const { licence, licence_url, attribution } = record;
+      return [{ iso3, country, topic, ...item, licence, licence_url, attribution }];
+    }),
+  );

@@ -1,10 +1,13 @@
-/** Indicators, providers and editions as data sets: what documents in several vocabularies tell of them. */
+/**
+ * Indicators, providers and editions as data sets: what documents in several vocabularies tell of them, and what can be
+ * downloaded. Addresses name the edition.
+ */
 import type { IndicatorRecord, IndicatorSource, ProviderCredit } from '../../../../data/schema/records.ts';
-import type { DataSet } from '../../encoders/documents/data-set.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { csv, type DataFile, type DataSet, PARQUET_TYPE } from '../../encoders/encoders.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
+import { describedColumns } from '../observations/long-table.ts';
 import type { Input, Refused } from '../operation.ts';
-import { type CitedQuery, citationOf, type Subject } from './cited-subjects.ts';
-import { bundles, indicatorFiles } from './data-files.ts';
+import { type CitedQuery, citationOf, type Subject } from './subjects.ts';
 
 /** What a subject has besides its citation. @param base before paths. */
 type Contents = (edition: Edition, id: string, base: string) => Promise<Omit<DataSet, 'citation'>>;
@@ -81,4 +84,85 @@ async function sourcesOf(edition: Edition, indicators: readonly IndicatorRecord[
   const sources = ids.flatMap((id): IndicatorSource[] => JSON.parse(lists.json('sources', id)));
   const distinct = new Map(sources.map(({ name, url }) => [JSON.stringify([name, url]), { name, url }]));
   return [...distinct.values()];
+}
+
+const KEY = ['iso3', 'year'] as const;
+const FIGURES = ['value', 'ci_lo', 'ci_hi', 'rank'] as const;
+const CSV_COLUMNS = ['indicator', ...KEY, ...FIGURES, 'projected'] as const;
+const PARQUET_COLUMNS = [
+  ...KEY,
+  ...FIGURES,
+  ...(['rank_delta_1y', 'projected', 'status', 'rank_lo', 'rank_hi'] as const),
+] as const;
+
+/** Of one indicator; none where it is for display only. @param base before paths. */
+export async function indicatorFiles(
+  edition: Edition,
+  record: IndicatorRecord,
+  base: string,
+): Promise<DataFile[]> {
+  if (record.access_tier === 'display') return [];
+  const { id, name, unit } = record;
+  const whole = await edition.wholeFile(id);
+  const parquet: DataFile[] =
+    whole === null
+      ? []
+      : [
+          {
+            name: `${id}.parquet`,
+            title: `${name}: observations as Parquet`,
+            url: `${base}/v1/files/${id}.parquet?as_of=${edition.id}`,
+            mediaType: PARQUET_TYPE,
+            format: 'parquet',
+            columns: describedColumns(PARQUET_COLUMNS, unit),
+            hasAllColumns: false,
+            key: KEY,
+            content: { bytes: whole.bytes, sha256: whole.sha256 },
+          },
+        ];
+  return [...parquet, ...rowFiles(edition, record, base)];
+}
+
+/** The same as far as it is known without reading observations. */
+export function rowFiles(edition: Edition, record: IndicatorRecord, base: string): DataFile[] {
+  const { id, name, unit, access_tier } = record;
+  if (access_tier === 'display') return [];
+  return [
+    {
+      name: `${id}.csv`,
+      title: `${name}: observations as CSV`,
+      url: `${base}/v1/data?indicator=${id}&format=csv&as_of=${edition.id}`,
+      mediaType: csv.mediaType,
+      format: 'csv',
+      columns: describedColumns(CSV_COLUMNS, unit),
+      hasAllColumns: true,
+      key: ['indicator', ...KEY],
+      content: null,
+    },
+  ];
+}
+
+/** The bundles of some providers that an edition still has. @param base before paths. */
+async function bundles(
+  edition: Edition,
+  providers: Iterable<Pick<ProviderCredit, 'id' | 'name'>>,
+  base: string,
+): Promise<DataFile[]> {
+  const files: DataFile[] = [];
+  for (const { id, name } of providers) {
+    const bundle = await edition.bundle(id);
+    if (bundle === null) continue;
+    files.push({
+      name: `${id}.parquet`,
+      title: `Observations of all indicators of ${name} that may be exported, as Parquet`,
+      url: `${base}/v1/bundles/${id}.parquet?as_of=${edition.id}`,
+      mediaType: PARQUET_TYPE,
+      format: 'parquet',
+      columns: describedColumns(['indicator', ...PARQUET_COLUMNS], null),
+      hasAllColumns: true,
+      key: ['indicator', ...KEY],
+      content: { bytes: bundle.bytes, sha256: bundle.sha256 },
+    });
+  }
+  return files;
 }

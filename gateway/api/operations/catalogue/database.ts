@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
-import { DUCKDB_TYPE, databaseFile } from '../../encoders/tables/duckdb.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { DUCKDB_TYPE, databaseFile } from '../../encoders/encoders.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { defineOperation, type Planned, type WholeFile } from '../operation.ts';
 import { catalogueTables } from './catalogue-tables.ts';
 

@@ -7,7 +7,7 @@ import {
   type AdditionWord,
   snapshotId,
 } from '../../../../data/schema/snapshot.ts';
-import type { Edition, IndicatorChange } from '../../snapshot/editions/edition.ts';
+import type { Edition, IndicatorChange } from '../../snapshot/snapshot.ts';
 import { fail, parsed } from '../parameters/parameters.ts';
 
 const revisedCount = (kind: string) => z.int().describe(`Figures ${kind}`);

@@ -1,9 +1,7 @@
 /** GET /indicators/{indicator_id}: one indicator with the related ones. */
 import { z } from 'zod';
 import { indicatorFile } from '../../../../data/schema/snapshot.ts';
-import { truncateInput } from '../../core/errors.ts';
-import type { CatalogueEntry } from '../../snapshot/editions/catalogue.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
 import { credit, envelope } from '../envelope.ts';
 import {
   type AsOf,
@@ -11,20 +9,15 @@ import {
   defineOperation,
   document,
   free,
+  indicatorNotFound,
   type Planned,
-  type Refused,
-  refused,
   sentOnly,
   underAlias,
   withMeta,
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
-import { describedBy } from './described-by.ts';
 import { additionsOf, detailWithAdditions, type IncludeWord, includeEcho, includeWords } from './include.ts';
-
-/** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
-export const indicatorNotFound = (id: string): Refused =>
-  refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
+import { describedBy } from './subjects.ts';
 
 export const indicator = defineOperation({
   name: 'getIndicator',

@@ -5,16 +5,15 @@ import {
   type Catalogue,
   DIRECTIONS,
   type Direction,
+  type Edition,
+  type IndicatorQuery,
   SORTS,
   type Sort,
-} from '../../snapshot/editions/catalogue.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { type IndicatorQuery, searchIndicators } from '../../snapshot/search/search.ts';
-import { count } from '../envelope.ts';
-import { type Content, free, listDocument, type Planned, refused, sentOnly } from '../operation.ts';
+  searchIndicators,
+} from '../../snapshot/snapshot.ts';
+import { type Refused, refused, sentOnly } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { fail, flag, integer, text } from '../parameters/parameters.ts';
-import { ofCatalogue } from './described-by.ts';
 import {
   additionsOf,
   type IncludeWord,
@@ -22,7 +21,7 @@ import {
   includeWords,
   indicatorWithAdditions,
 } from './include.ts';
-import { defineList } from './list-formats.ts';
+import { defineList, type Listed } from './list.ts';
 
 /** Longest page of records with additions, and of any that is asked for. */
 export const LIMIT_MAX = 500;
@@ -65,23 +64,17 @@ const query = z.object({
   as_of: asOf().optional(),
 });
 
-const ALL = free(ofCatalogue({ kind: 'file', path: ROUTE_FILES.indicators }));
+const ALL: Listed = { file: ROUTE_FILES.indicators };
 
 export const indicators = defineList({
   name: 'listIndicators',
   path: '/indicators',
-  tag: 'Catalogue',
   summary: 'Indicators',
   description:
     'The indicator catalogue. Filters combine with AND. Without filter and limit it is returned whole.',
-  needsKey: false,
-  priceText: 'free',
-  isCacheable: true,
-  pathParameters: {},
   query,
   record: indicatorWithAdditions,
   meta: {
-    count,
     total: z.int().describe('Rows that match, over all pages'),
     q: z.string().optional(),
     topic: z.string().optional(),
@@ -97,7 +90,8 @@ export const indicators = defineList({
   fileName: 'almanac-indicators',
   errors: ['bad_sort', 'bad_dir', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
-  plan({ snapshot, query: sent }): Planned | Promise<Planned> {
+  isOfCatalogue: true,
+  list({ snapshot, query: sent }): Listed | Refused | Promise<Listed> {
     if (Object.keys(sent).length === 0) return ALL;
     if (sent.sort !== undefined && !isSort(sent.sort)) return refused('bad_sort');
     if (sent.dir !== undefined && !isDirection(sent.dir)) return refused('bad_dir');
@@ -107,8 +101,8 @@ export const indicators = defineList({
     const page = { limit, offset, include, as_of: as_of?.sent };
     const catalogue = snapshot.wholeCatalogue();
     return catalogue instanceof Promise
-      ? catalogue.then((whole) => planPage(snapshot, whole, filters, page))
-      : planPage(snapshot, catalogue, filters, page);
+      ? catalogue.then((whole) => listPage(snapshot, whole, filters, page))
+      : listPage(snapshot, catalogue, filters, page);
   },
 });
 
@@ -123,12 +117,12 @@ interface Page {
   as_of: string | undefined;
 }
 
-function planPage(
+function listPage(
   snapshot: Edition,
   catalogue: Catalogue,
   filters: IndicatorQuery,
   { limit, offset, include, as_of }: Page,
-): Planned {
+): Listed | Promise<Listed> {
   const echo = sentOnly({ ...filters, offset, include, as_of });
   if (limit === undefined && Object.keys(echo).length === 0) return ALL;
   const matching = searchIndicators(catalogue, filters);
@@ -141,17 +135,12 @@ function planPage(
     total: matching.length,
     ...echo,
   };
-  if (include === undefined) {
-    const json = page.map((entry) => entry.json);
-    return free(ofCatalogue(listDocument(json, meta), as_of));
-  }
-  const produce = async (): Promise<Content> => {
-    const ids = page.map(({ record }) => record.id);
-    const add = await additionsOf(snapshot, include, ids);
-    const extended = page.map(({ json, record }) => add(json, record.id));
-    return ofCatalogue(listDocument(extended, meta), as_of);
-  };
-  return { kind: 'plan', price: 0, rows: 0, produce };
+  if (include === undefined) return { records: page.map(({ json }) => json), meta };
+  const ids = page.map(({ record }) => record.id);
+  return additionsOf(snapshot, include, ids).then((add) => ({
+    records: page.map(({ json, record }) => add(json, record.id)),
+    meta,
+  }));
 }
 
 /** Undefined: all. */

@@ -1,5 +1,17 @@
-/** Documents about an indicator, a provider or an edition, each in the form of a standard: `/{resource}/{id}/{file}`. */
-import type { z } from 'zod';
+/**
+ * GET /{indicators|providers|editions}/{id}/{citation.bib|citation.json|datapackage.json|croissant.json}: how to cite it, and
+ * what it holds, for software that loads it.
+ */
+import { z } from 'zod';
+import {
+  bibtex,
+  type Citation,
+  type CslItem,
+  croissant,
+  cslItem,
+  type DataSet,
+  dataPackage,
+} from '../../encoders/encoders.ts';
 import {
   defineOperation,
   free,
@@ -9,9 +21,10 @@ import {
   type Refused,
   underAlias,
 } from '../operation.ts';
-import type { CitedQuery, Subject } from './cited-subjects.ts';
+import { describeDataSet } from './data-sets.ts';
+import { type CitedQuery, citationOf, DOCUMENT_FILES, SUBJECTS, type Subject } from './subjects.ts';
 
-export interface SubjectDocument {
+interface SubjectDocument {
   /** Last part of the path. */
   file: string;
   /** As names of operations contain it. */
@@ -25,7 +38,7 @@ export interface SubjectDocument {
   write(subject: Subject, input: Input<CitedQuery>, id: string): Promise<string | Refused>;
 }
 
-export function documentOf(subject: Subject, document: SubjectDocument): Operation {
+function documentOf(subject: Subject, document: SubjectDocument): Operation {
   const { name, resource, parameter, described, query, errors } = subject;
   const { file, mediaType, description, answer } = document;
   const [before, after] = document.summary;
@@ -53,4 +66,102 @@ export function documentOf(subject: Subject, document: SubjectDocument): Operati
       return underAlias(free({ kind: 'document', json: Buffer.from(written), mediaType }), alias);
     },
   });
+}
+
+const item: z.ZodType<CslItem> = z.object({
+  id: z.string(),
+  type: z.literal('dataset'),
+  title: z.string(),
+  author: z.array(z.object({ literal: z.string() })).describe('Provider and collectors'),
+  issued: z
+    .object({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) })
+    .describe('When the snapshot was published'),
+  publisher: z.string(),
+  version: z.string().describe('Id of the snapshot'),
+  note: z.string().describe('Credit line and licence'),
+  URL: z.string(),
+});
+
+type Written = Omit<SubjectDocument, 'write'>;
+
+const citation = (
+  document: Pick<Written, 'file' | 'mediaType' | 'name' | 'answer'>,
+  standard: string,
+  write: (citation: Citation) => string,
+): SubjectDocument => ({
+  ...document,
+  summary: ['Citation of', `in ${standard}`],
+  description:
+    'Names the provider and who collected the figures, their credit line and licence, and the snapshot.',
+  async write(subject, input, id) {
+    const cited = await subject.cite(input, id);
+    return 'kind' in cited ? cited : write(citationOf(cited, input.publicUrl));
+  },
+});
+
+const dataSet = (document: Written, write: (set: DataSet) => string): SubjectDocument => ({
+  ...document,
+  async write(subject, input, id) {
+    const set = await describeDataSet(subject, input, id);
+    return 'kind' in set ? set : write(set);
+  },
+});
+
+export const citations: readonly Operation[] = operationsOf([
+  citation(
+    {
+      ...DOCUMENT_FILES.bibtex,
+      name: 'Bibtex',
+      answer: z.string().describe('A BibTeX entry, UTF-8'),
+    },
+    'BibTeX',
+    bibtex,
+  ),
+  citation({ ...DOCUMENT_FILES.csl, name: 'Csl', answer: z.array(item) }, 'CSL-JSON', (cited) =>
+    JSON.stringify([cslItem(cited)]),
+  ),
+]);
+
+export const descriptions: readonly Operation[] = operationsOf([
+  dataSet(
+    {
+      ...DOCUMENT_FILES.dataPackage,
+      name: 'Datapackage',
+      summary: ['Data package of', 'for Frictionless software'],
+      description:
+        'A Data Package (version 2) of the downloads, with columns, units, licences and sources. The records of the indicators are in ' +
+        'the package itself; of a display-only indicator there is nothing else.',
+      answer: z.looseObject({
+        $schema: z.string(),
+        name: z.string(),
+        title: z.string(),
+        version: z.string().describe('Id of the snapshot'),
+        resources: z.array(z.looseObject({ name: z.string(), title: z.string() })),
+      }),
+    },
+    dataPackage,
+  ),
+  dataSet(
+    {
+      ...DOCUMENT_FILES.croissant,
+      name: 'Croissant',
+      summary: ['Description of', 'for machine learning'],
+      description:
+        'Croissant 1.1 over schema.org/Dataset, in JSON-LD: licence, authors, how to cite it, and the Parquet files with their hashes ' +
+        'and columns. A display-only indicator has no files.',
+      answer: z.looseObject({
+        '@context': z.looseObject({}),
+        '@type': z.string(),
+        name: z.string(),
+        version: z.string().describe('Id of the snapshot'),
+        distribution: z.array(z.looseObject({ contentUrl: z.string(), sha256: z.string() })).optional(),
+        recordSet: z.array(z.looseObject({ name: z.string() })).optional(),
+      }),
+    },
+    croissant,
+  ),
+]);
+
+function operationsOf(documents: readonly SubjectDocument[]): Operation[] {
+  return SUBJECTS.flatMap((subject) => documents.map((document) => documentOf(subject, document)));
 }

@@ -1,38 +1,51 @@
 /** GET /changes: what each snapshot changed, as a list or as an Atom feed. */
 import { z } from 'zod';
-import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.ts';
-import { ATOM_TYPE } from '../../encoders/documents/atom.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { defineList } from '../catalogue/list-formats.ts';
-import { count } from '../envelope.ts';
-import { type AsOf, type Content, document, type Planned, sentOnly } from '../operation.ts';
-import { type ChangeEntry, changeEntry } from './change-entry.ts';
-import { changesFeed } from './changes-feed.ts';
+import { indicatorId, timestamp } from '../../../../data/schema/records.ts';
+import { type EditionChanges, type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
+import { ATOM_TYPE, atomFeed, type FeedSection, urnOf } from '../../encoders/encoders.ts';
+import { defineList } from '../catalogue/list.ts';
+import { sentOnly } from '../operation.ts';
 import { positionOf, since } from './since.ts';
+
+/** What one snapshot changed. */
+const changeEntry = z.object({
+  edition: snapshotId,
+  published_at: timestamp,
+  base: snapshotId
+    .nullable()
+    .describe('The snapshot served before; null for the first, which is compared with none'),
+  added: z.array(indicatorId),
+  withdrawn: z.array(indicatorId),
+  renamed: z.array(z.object({ from: indicatorId, to: indicatorId })),
+  revised: z
+    .array(
+      z.object({
+        indicator: indicatorId,
+        added: z.int().describe('Figures'),
+        changed: z.int(),
+        withdrawn: z.int(),
+        restored: z.int(),
+      }),
+    )
+    .describe('Number of figures by kind; the figures are in `/revisions`'),
+});
+export type ChangeEntry = z.infer<typeof changeEntry>;
 
 /** Editions in one answer. A night may revise thousands of indicators. */
 const EDITIONS_MAX = 30;
 
-const entries = z.array(changeEntry);
-
 export const changes = defineList({
   name: 'listChanges',
   path: '/changes',
-  tag: 'Catalogue',
   summary: 'What each snapshot changed',
   description:
     `An entry for each snapshot that was served, newest first: indicators added, withdrawn, renamed and revised. At most ` +
     `${EDITIONS_MAX}: the newest, or with \`since\` the oldest after it. \`meta.more\` tells whether there are more; pass the ` +
     'newest id of an answer as `since` to get the next. Snapshots that were rolled back are left out. `format=atom` is for feed ' +
     'readers.',
-  needsKey: false,
-  priceText: 'free',
-  isCacheable: true,
-  pathParameters: {},
   query: z.object({ since: since().optional() }),
   record: changeEntry,
   meta: {
-    count,
     more: z.boolean().describe('Whether there are more entries than these'),
     since: z.string().optional(),
   },
@@ -43,35 +56,28 @@ export const changes = defineList({
       mediaType: ATOM_TYPE,
       documentation: 'An Atom feed (RFC 4287): an entry for each snapshot.',
       write: (records, { generatedAt, editions: { all } }) =>
-        changesFeed(entries.parse(records), all[0]?.manifest ?? '', generatedAt),
+        changesFeed(records as unknown as ChangeEntry[], all[0]?.manifest ?? '', generatedAt),
     },
   ],
   errors: ['edition_not_found'],
-  plan({ snapshot, query: { since: sent } }): Planned {
-    const after = positionOf(sent, snapshot.editions);
+  async list({ snapshot: { generatedAt, editions }, query: { since: sent } }) {
+    const after = positionOf(sent, editions);
     if (typeof after !== 'number') return after;
-    const produce = (): Promise<Content> => listChanges(snapshot, after, sent);
-    return { kind: 'plan', price: 0, rows: 0, produce };
+    const found = editions.chain.slice(after + 1);
+    const listed = sent === undefined ? found.slice(-EDITIONS_MAX) : found.slice(0, EDITIONS_MAX);
+    const records: string[] = [];
+    for (const entry of listed.toReversed())
+      records.push(JSON.stringify(toEntry(entry, await editions.history.shownChanges(entry))));
+    const more = found.length > listed.length;
+    const meta = {
+      generated_at: generatedAt,
+      count: records.length,
+      more,
+      ...sentOnly({ since: sent?.sent }),
+    };
+    return { records, meta };
   },
 });
-
-async function listChanges(
-  { generatedAt, editions: { chain, history } }: Edition,
-  after: number,
-  sent: AsOf | undefined,
-): Promise<Content> {
-  const found = chain.slice(after + 1);
-  const listed = sent === undefined ? found.slice(-EDITIONS_MAX) : found.slice(0, EDITIONS_MAX);
-  const data: ChangeEntry[] = [];
-  for (const entry of listed.toReversed()) data.push(toEntry(entry, await history.shownChanges(entry)));
-  const meta = {
-    generated_at: generatedAt,
-    count: data.length,
-    more: found.length > listed.length,
-    ...sentOnly({ since: sent?.sent }),
-  };
-  return document(JSON.stringify({ data, meta }));
-}
 
 const toEntry = (
   { edition, published_at, base }: LogEntry,
@@ -80,3 +86,55 @@ const toEntry = (
   ...{ edition, published_at, base, added, withdrawn, renamed },
   revised: Object.entries(revised).map(([indicator, { file: _, ...counts }]) => ({ indicator, ...counts })),
 });
+
+/** Indicators by name in one section; the JSON form lists all. */
+const ITEMS_MAX = 100;
+
+/**
+ * @param origin names this collection of snapshots for ever: the hash of its first manifest.
+ * @param updated for a feed without entries.
+ */
+const changesFeed = (entries: readonly ChangeEntry[], origin: string, updated: string): Buffer =>
+  atomFeed({
+    id: urnOf(`${origin} changes`),
+    title: 'Almanac: changes of snapshots',
+    updated: entries[0]?.published_at ?? updated,
+    self: 'changes?format=atom',
+    entries: entries.map((entry) => ({
+      id: urnOf(`${origin} changes ${entry.edition}`),
+      title: `Snapshot ${entry.edition}`,
+      updated: entry.published_at,
+      summary: summaryOf(entry),
+      link: `indicators?as_of=${entry.edition}`,
+      sections: sectionsOf(entry),
+    })),
+  });
+
+function summaryOf({ base, added, withdrawn, renamed, revised }: ChangeEntry): string {
+  if (base === null) return 'The first snapshot.';
+  const counts = { added, withdrawn, renamed, revised };
+  const parts = Object.entries(counts).flatMap(([what, list]) =>
+    list.length === 0 ? [] : [`${list.length} ${what}`],
+  );
+  return parts.length === 0 ? 'No indicator changed.' : `Indicators: ${parts.join(', ')}.`;
+}
+
+function sectionsOf({ added, withdrawn, renamed, revised }: ChangeEntry): FeedSection[] {
+  const lists: Record<string, string[]> = {
+    Added: added,
+    Withdrawn: withdrawn,
+    Renamed: renamed.map(({ from, to }) => `${from} → ${to}`),
+    Revised: revised.map(
+      ({ indicator, ...counts }) =>
+        `${indicator}: ${Object.entries(counts)
+          .filter(([, figures]) => figures > 0)
+          .map(([kind, figures]) => `${figures} ${kind}`)
+          .join(', ')}`,
+    ),
+  };
+  return Object.entries(lists).flatMap(([heading, items]) => {
+    if (items.length === 0) return [];
+    const more = items.length > ITEMS_MAX ? [`and ${items.length - ITEMS_MAX} more`] : [];
+    return [{ heading, items: [...items.slice(0, ITEMS_MAX), ...more] }];
+  });
+}

@@ -7,11 +7,7 @@ import {
   snapshotCounts,
   snapshotId,
 } from '../../../../data/schema/snapshot.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { ofCatalogue } from '../catalogue/described-by.ts';
-import { defineList } from '../catalogue/list-formats.ts';
-import { count } from '../envelope.ts';
-import { type Content, document, type Planned } from '../operation.ts';
+import { defineList } from '../catalogue/list.ts';
 
 const editionRow = z.object({
   id: snapshotId,
@@ -31,31 +27,24 @@ const editionRow = z.object({
 export const editions = defineList({
   name: 'listEditions',
   path: '/editions',
-  tag: 'Catalogue',
   summary: 'Snapshots',
   description:
     'Every published snapshot, newest first. Each answers for ever by `as_of`. What each one changed is in `/changes`.',
-  needsKey: false,
-  priceText: 'free',
-  isCacheable: true,
-  pathParameters: {},
-  query: z.object({}),
   record: editionRow,
-  meta: { count },
   fileName: 'almanac-editions',
-  errors: [],
-  plan({ snapshot }): Planned {
-    return { kind: 'plan', price: 0, rows: 0, produce: () => listEditions(snapshot) };
+  isOfCatalogue: true,
+  async list({
+    snapshot: {
+      generatedAt,
+      editions: { all, chain, history },
+    },
+  }) {
+    const served = new Set(chain.map(({ edition }) => edition));
+    const shown = await history.shownProviders(all.flatMap(({ changed }) => Object.keys(changed)));
+    const records = all.toSorted(newestFirst).map((entry) => JSON.stringify(toRow(entry, served, shown)));
+    return { records, meta: { generated_at: generatedAt, count: records.length } };
   },
 });
-
-async function listEditions({ generatedAt, editions: { all, chain, history } }: Edition): Promise<Content> {
-  const served = new Set(chain.map(({ edition }) => edition));
-  const shown = await history.shownProviders(all.flatMap(({ changed }) => Object.keys(changed)));
-  const rows = all.toSorted(newestFirst).map((entry) => toRow(entry, served, shown));
-  const meta = { generated_at: generatedAt, count: rows.length };
-  return ofCatalogue(document(JSON.stringify({ data: rows, meta })));
-}
 
 const newestFirst = (a: LogEntry, b: LogEntry): number =>
   a.edition === b.edition ? 0 : a.edition < b.edition ? 1 : -1;

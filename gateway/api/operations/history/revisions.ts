@@ -1,18 +1,22 @@
 /** GET /revisions: every change of a figure of one indicator. */
 import { z } from 'zod';
-import { type IndicatorRecord, indicatorId, iso3 } from '../../../../data/schema/records.ts';
+import { indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
-import { DEFAULT_FORMAT, encoderFor, LIST_FORMATS } from '../../encoders/registry.ts';
-import { columnsOf, recordBatches } from '../../encoders/tables/record-table.ts';
-import type { Table } from '../../encoders/tables/table.ts';
-import type { Figure, Revision } from '../../snapshot/editions/revisions.ts';
-import { countryCodes } from '../catalogue/country-groups.ts';
-import { indicatorNotFound } from '../catalogue/indicator.ts';
+import { columnsOf, DEFAULT_FORMAT, encoderFor, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
+import type { Figure, Revision } from '../../snapshot/snapshot.ts';
 import { count, credit, envelope } from '../envelope.ts';
-import { rowBound } from '../observations/row-bound.ts';
-import { checkYears, countriesEcho, selection } from '../observations/selection.ts';
-import { type Content, defineOperation, type Planned, refused, sentOnly, underAlias } from '../operation.ts';
-import { oneOf } from '../parameters/parameters.ts';
+import {
+  creditOfOne,
+  defineOperation,
+  indicatorNotFound,
+  type Planned,
+  refused,
+  sentOnly,
+  tablePlan,
+  underAlias,
+} from '../operation.ts';
+import { checkYears, oneOf } from '../parameters/parameters.ts';
+import { countriesEcho, countryCodes, selection } from '../parameters/places.ts';
 import { positionOf, since } from './since.ts';
 
 const number = z.number().nullable();
@@ -92,34 +96,22 @@ export const revisions = defineOperation({
     if (typeof after !== 'number') return after;
     const rows = await editions.history.revisions(id, { countries, from, to, after });
     const encoder = encoderFor(format ?? DEFAULT_FORMAT);
-    const tooMany = rowBound(rows.length, encoder);
-    if (tooMany !== null) return tooMany;
-    const { chain } = editions;
-    const table: Table = {
-      columns: encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,
-      rows: rows.length,
-      batches: () =>
-        recordBatches(table.columns, rows.length, (start, end) =>
-          rows.slice(start, end).map((row) => ({ indicator: id, ...toRow(row, chain) })),
-        ),
-      indicators: [{ ...entry.record, id }],
-      meta: {
-        generated_at: snapshot.generatedAt,
-        count: rows.length,
-        ...describe(entry.record, id),
-        ...sentOnly({ countries, from, to, since: sent?.sent, format }),
-      },
-      edition: snapshot.id,
-      name: `${id}.revisions`,
+    const record = { ...entry.record, id };
+    const meta = {
+      generated_at: snapshot.generatedAt,
+      count: rows.length,
+      ...creditOfOne(record),
+      ...sentOnly({ countries, from, to, since: sent?.sent, format }),
     };
-    const produce = (): Content => ({ kind: 'table', table, encoder });
+    const table = recordTable(
+      encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,
+      rows,
+      { indicators: [record], meta, edition: snapshot.id, name: `${id}.revisions` },
+      (row) => ({ indicator: id, ...toRow(row, editions.chain) }),
+    );
     const price = Math.max(1, rows.length);
-    return underAlias({ kind: 'plan', price, rows: rows.length, indicators: [id], produce }, alias);
+    return underAlias(tablePlan(table, encoder, { price, indicators: [id] }), alias);
   },
-});
-
-const describe = ({ name, unit, licence, licence_url, attribution }: IndicatorRecord, indicator: string) => ({
-  ...{ indicator, name, unit, licence, licence_url, attribution },
 });
 
 const NO_FIGURE: { [Name in keyof Figure]: null } = {

@@ -1,7 +1,7 @@
 /** The parameter `since`: the edition after which changes are told. */
 
 import { truncateInput } from '../../core/errors.ts';
-import type { Editions } from '../../snapshot/editions/edition.ts';
+import type { Editions } from '../../snapshot/snapshot.ts';
 import { type AsOf, type Refused, refused } from '../operation.ts';
 import { momentOrEdition } from '../parameters/as-of.ts';
 

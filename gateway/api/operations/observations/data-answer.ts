@@ -1,18 +1,21 @@
 /** The JSON body of GET /data, in each of its shapes. */
 import { z } from 'zod';
 import { indicatorId, observationRow } from '../../../../data/schema/records.ts';
-import { FORMATS } from '../../encoders/registry.ts';
+import { FORMATS } from '../../encoders/encoders.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import { asOfEcho } from '../parameters/as-of.ts';
-import { FIELDS, type Field, fieldColumn } from './data-columns.ts';
-import { countriesEcho } from './selection.ts';
+import { countriesEcho } from '../parameters/places.ts';
+import { FIELDS, longColumns } from './long-table.ts';
 
 const CELLS = { text: z.string(), integer: z.int(), double: z.number(), boolean: z.boolean() } as const;
-const cellOf = (field: Field): z.ZodType => CELLS[fieldColumn(field).type].nullable();
 
 const severalRow = z.strictObject({ indicator: indicatorId, ...observationRow.shape });
 const chosenRow = z
-  .strictObject(Object.fromEntries(FIELDS.map((field) => [field, cellOf(field).optional()])))
+  .strictObject(
+    Object.fromEntries(
+      longColumns(FIELDS).map(({ name, type }) => [name, CELLS[type].nullable().optional()]),
+    ),
+  )
   .describe('The columns asked for');
 const wideRow = z
   .object({ iso3: z.string(), year: z.int() })

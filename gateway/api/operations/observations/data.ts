@@ -1,30 +1,133 @@
 /** GET /data: raw observations of one or several indicators. */
+import { z } from 'zod';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import { type CachedEncoder, type Encoder, isCached } from '../../encoders/encoder.ts';
-import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../../encoders/registry.ts';
-import type { IndicatorRows, Table } from '../../encoders/tables/table.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import type { RowFilter } from '../../snapshot/rows/indicator-columns.ts';
-import type { SelectedRows } from '../../snapshot/rows/selected-rows.ts';
-import { countryCodes } from '../catalogue/country-groups.ts';
-import { lackingColumns } from '../catalogue/format-columns.ts';
-import { indicatorNotFound } from '../catalogue/indicator.ts';
 import {
-  type Content,
+  creditOf,
+  DEFAULT_FORMAT,
+  type Encoder,
+  encoderFor,
+  FORMATS,
+  type Table,
+} from '../../encoders/encoders.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
+import {
+  creditOfOne,
   defineOperation,
+  indicatorNotFound,
   type Planned,
   type Refused,
   refused,
+  rowBound,
+  tablePlan,
   underAlias,
 } from '../operation.ts';
+import { asOf } from '../parameters/as-of.ts';
+import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
+import { countryCodes, selection } from '../parameters/places.ts';
+import type { Failure } from '../parameters/validation.ts';
 import { dataAnswer } from './data-answer.ts';
-import { type Field, USUAL_FIELDS } from './data-columns.ts';
-import { type DataQuery, dataQuery } from './data-parameters.ts';
-import { longBatches, longColumns } from './long-table.ts';
-import { rowBound } from './row-bound.ts';
-import { selectSeries } from './series-selection.ts';
+import {
+  FIELDS,
+  type Field,
+  longBatches,
+  longColumns,
+  type SelectedSeries,
+  selectSeries,
+  USUAL_FIELDS,
+} from './long-table.ts';
 import { WideRows, wideBatches, wideColumns } from './wide-table.ts';
+
+const INDICATORS_MAX = 50;
+
+/** Distinct words of a comma-separated list, in the order sent. */
+const listed = (sent: string): string[] => sent.split(',').map((part) => part.trim());
+
+const indicatorList = parsed((sent, ctx): string[] => {
+  const ids = listed(sent);
+  const blank = ids.indexOf('');
+  if (blank >= 0)
+    return fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 }, input: '', at: blank });
+  const distinct = [...new Set(ids)];
+  if (distinct.length <= INDICATORS_MAX) return distinct;
+  const bounds = { max_length: INDICATORS_MAX, actual_length: distinct.length };
+  return fail(ctx, { type: 'too_long', ctx: bounds });
+}).meta({ type: 'string', pattern: `^[^,\\s]+(,[^,\\s]+){0,${INDICATORS_MAX - 1}}$` });
+
+const fieldList = text()
+  .transform((sent, ctx): Field[] => {
+    const fields: Field[] = [];
+    for (const [at, word] of listed(sent).entries()) {
+      const field = FIELDS.find((candidate) => candidate === word);
+      if (field === undefined) {
+        const expected = FIELDS.map((candidate) => `'${candidate}'`).join(' or ');
+        return fail(ctx, { type: 'literal_error', ctx: { expected }, input: word, at });
+      }
+      if (fields.includes(field))
+        return fail(ctx, { type: 'value_error', ctx: { error: `${field} is named twice` }, input: word, at });
+      fields.push(field);
+    }
+    return fields;
+  })
+  .meta({ type: 'string', pattern: `^(${FIELDS.join('|')})(,(${FIELDS.join('|')}))*$` });
+
+const { indicator, ...rowSelection } = selection;
+
+const dataQuery = z
+  .object({
+    indicator: indicator.optional().describe('Indicator id; or send `indicators`'),
+    indicators: indicatorList
+      .optional()
+      .describe(
+        `Indicator ids separated by commas, at most ${INDICATORS_MAX}, instead of \`indicator\`: rows then have the column \`indicator\``,
+      ),
+    ...rowSelection,
+    fields: fieldList
+      .optional()
+      .describe(
+        `Columns of the rows, in the order wanted: ${FIELDS.map((field) => `\`${field}\``).join(', ')}`,
+      ),
+    layout: oneOf(['long', 'wide'])
+      .optional()
+      .describe('`wide`: a row per country and year with a column of values for each indicator')
+      .meta({ default: 'long' }),
+    latest: integer({ min: 1 })
+      .optional()
+      .describe(
+        'Only the newest so many observed values of each country and indicator, within `from` and `to`',
+      ),
+    missing: oneOf(['null', 'omit'])
+      .optional()
+      .describe('`omit`: rows without a value are left out, and not charged')
+      .meta({ default: 'null' }),
+    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+    as_of: asOf().optional(),
+  })
+  .superRefine(checkYears)
+  .superRefine(checkShape);
+
+type DataQuery = z.infer<typeof dataQuery>;
+
+function checkShape(
+  { indicator: one, indicators, fields, layout }: ShapeQuery,
+  ctx: z.core.$RefinementCtx,
+): void {
+  const fault = (path: string, failure: Failure) =>
+    ctx.addIssue({ code: 'custom', path: [path], params: { failure } });
+  const excludes = (error: string): Failure => ({ type: 'value_error', ctx: { error } });
+  if (one === undefined && indicators === undefined) fault('indicator', { type: 'missing' });
+  if (one !== undefined && indicators !== undefined)
+    fault('indicators', excludes('indicators must not be sent together with indicator'));
+  if (fields !== undefined && layout === 'wide')
+    fault('fields', excludes('fields must not be sent together with layout=wide'));
+}
+
+interface ShapeQuery {
+  indicator?: string | undefined;
+  indicators?: string[] | undefined;
+  fields?: Field[] | undefined;
+  layout?: string | undefined;
+}
 
 export const data = defineOperation({
   name: 'getData',
@@ -45,22 +148,9 @@ export const data = defineOperation({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: sent }): Promise<Planned> {
     const query = { ...sent, countries: sent.countries && countryCodes(sent.countries, snapshot) };
-    const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
-    const { countries, from, to } = query;
-    const filter = { countries: countries?.toSorted(), from, to };
-    if (query.indicators === undefined) {
-      const found = await findOpen(snapshot, query.indicator ?? '');
-      if ('kind' in found) return found;
-      const { record, alias } = found;
-      const planned =
-        isCached(encoder) && isUsual(query)
-          ? planUsual(snapshot, record, encoder, query, filter)
-          : planTable(snapshot, [record], encoder, query, filter);
-      return underAlias(await planned, alias);
-    }
-    const found = await findAll(snapshot, query.indicators);
+    const found = await findAll(snapshot, query);
     if ('kind' in found) return found;
-    return underAlias(await planTable(snapshot, found.records, encoder, query, filter), found.alias);
+    return underAlias(await planRows(snapshot, found.records, query), found.alias);
   },
 });
 
@@ -85,14 +175,14 @@ async function findOpen(snapshot: Edition, asked: string): Promise<Found | Refus
 /** Each once, also where a former id and that of today were sent. The first former id is told of. */
 async function findAll(
   snapshot: Edition,
-  ids: readonly string[],
+  { indicator: one = '', indicators }: DataQuery,
 ): Promise<{ records: IndicatorRecord[]; alias: IndicatorAlias | null } | Refused> {
   const records = new Map<string, IndicatorRecord>();
   let first: IndicatorAlias | null = null;
-  for (const id of ids) {
+  for (const id of indicators ?? [one]) {
     const found = await findOpen(snapshot, id);
     if ('kind' in found)
-      return found.error.code === 'export_restricted'
+      return indicators !== undefined && found.error.code === 'export_restricted'
         ? refused('export_restricted', `The provider's licence lets '${id}' be shown but not exported.`)
         : found;
     records.set(found.record.id, found.record);
@@ -102,78 +192,68 @@ async function findAll(
 }
 
 /** Whether the rows have the usual columns and none is left out: then their text is kept. */
-const isUsual = ({ fields, layout, latest, missing }: DataQuery): boolean =>
-  fields === undefined && layout !== 'wide' && latest === undefined && missing !== 'omit';
+const isUsual = ({ indicators, fields, layout, latest, missing }: DataQuery): boolean =>
+  indicators === undefined &&
+  fields === undefined &&
+  layout !== 'wide' &&
+  latest === undefined &&
+  missing !== 'omit';
 
-async function planUsual(
-  snapshot: Edition,
-  indicator: IndicatorRecord,
-  encoder: CachedEncoder,
-  query: DataQuery,
-  filter: RowFilter,
-): Promise<Planned> {
-  const rows = await snapshot.observations.select(indicator.id, filter);
-  const table: IndicatorRows = {
-    indicator,
-    rows,
-    meta: () => metaOf(snapshot, rows.count, creditOf(indicator), query),
-  };
-  return {
-    kind: 'plan',
-    price: priceOfRows(rows.count),
-    rows: rows.count,
-    indicators: [indicator.id],
-    produce: () => ({ kind: 'observations', table, encoder }),
-  };
-}
-
-async function planTable(
+async function planRows(
   snapshot: Edition,
   indicators: readonly IndicatorRecord[],
-  encoder: Encoder,
   query: DataQuery,
-  filter: RowFilter,
 ): Promise<Planned> {
-  const isWide = query.layout === 'wide';
-  const wideRows = new WideRows();
-  const asked = { filter, omission: { latest: query.latest, missing: query.missing === 'omit' } };
-  const look = isWide ? (rows: SelectedRows) => wideRows.add(rows) : null;
-  const selection = await selectSeries(snapshot, indicators, asked, look);
-  const tooMany = rowBound(selection.rows, encoder);
+  const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+  const { countries, from, to, latest, missing, layout } = query;
+  const filter = { countries: countries?.toSorted(), from, to };
+  const wide = layout === 'wide' ? new WideRows() : null;
+  const asked = { filter, omission: { latest, missing: missing === 'omit' } };
+  const { series, rows } = await selectSeries(
+    snapshot,
+    indicators,
+    asked,
+    wide && ((read) => wide.add(read)),
+  );
+  const tooMany = rowBound(rows, encoder);
   if (tooMany !== null) return tooMany;
-  const count = isWide ? wideRows.count : selection.rows;
+  const count = wide?.count ?? rows;
   const [only] = query.indicators === undefined ? indicators : [];
-  const about = only === undefined ? { indicators: indicators.map(listedCredit) } : creditOf(only);
+  const about = only === undefined ? { indicators: indicators.map(creditOf) } : creditOfOne(only);
   const fields = query.fields ?? usualFields(query, encoder);
-  const columns = isWide ? wideColumns(indicators) : longColumns(fields);
-  const lacking = lackingColumns(columns, encoder);
-  if (lacking !== null) return lacking;
   const table: Table = {
-    columns,
+    columns: wide === null ? longColumns(fields) : wideColumns(indicators),
     rows: count,
     batches: () =>
-      isWide ? wideBatches(selection, wideRows) : longBatches(snapshot, fields, selection, asked),
+      wide === null ? longBatches(snapshot, fields, series, filter) : wideBatches(series, wide),
     indicators,
     meta: metaOf(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
+    ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
   };
-  const price = priceOfRows(selection.rows);
   const ids = indicators.map(({ id }) => id);
-  const produce = (): Content => ({ kind: 'table', table, encoder });
-  return { kind: 'plan', price, rows: count, indicators: ids, produce };
+  return tablePlan(table, encoder, { price: priceOfRows(rows), indicators: ids });
 }
+
+/** The text of all rows of a series, of which an answer takes its own. */
+const keptText =
+  (
+    snapshot: Edition,
+    fields: readonly Field[],
+    [series]: readonly SelectedSeries[],
+  ): NonNullable<Table['keptText']> =>
+  async (format, make) => {
+    if (series === undefined) return [];
+    const selected = await series.load();
+    return selected.text(format, (all) => {
+      const whole = { record: series.record, rows: all.count, load: () => all };
+      return make({ rows: all.count, batches: () => longBatches(snapshot, fields, [whole], {}) });
+    });
+  };
 
 const usualFields = ({ indicators }: DataQuery, { namesIndicator }: Encoder): readonly Field[] =>
   indicators !== undefined || namesIndicator ? ['indicator', ...USUAL_FIELDS] : USUAL_FIELDS;
-
-const creditOf = ({ id: indicator, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
-  ...{ indicator, name, unit, licence, licence_url, attribution },
-});
-
-const listedCredit = ({ id, name, unit, licence, licence_url, attribution }: IndicatorRecord) => ({
-  ...{ id, name, unit, licence, licence_url, attribution },
-});
 
 /** What was not sent is undefined, and absent in JSON. */
 const metaOf = (

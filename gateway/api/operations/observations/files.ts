@@ -4,16 +4,15 @@
  */
 import { z } from 'zod';
 import { truncateInput } from '../../core/errors.ts';
-import { PARQUET_TYPE } from '../../encoders/tables/parquet.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import type { StoredFile } from '../../snapshot/files/whole-files.ts';
-import { describedBy } from '../catalogue/described-by.ts';
-import { indicatorNotFound } from '../catalogue/indicator.ts';
+import { PARQUET_TYPE } from '../../encoders/encoders.ts';
+import type { Edition, StoredFile } from '../../snapshot/snapshot.ts';
+import { describedBy } from '../catalogue/subjects.ts';
 import {
   type AsOf,
   type Credit,
   type Description,
   defineOperation,
+  indicatorNotFound,
   type Operation,
   type Plan,
   type Planned,

@@ -1,54 +1,317 @@
-/** Observations in rows: one a series, country and year. */
-import type { CountryRecord } from '../../../../data/schema/records.ts';
-import { BATCH_ROWS, type Batch, type Column } from '../../encoders/tables/table.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { detailsOf } from '../../snapshot/rows/observation-details.ts';
+/**
+ * Observations in rows, one a series, country and year: which rows an answer has, the columns they may have, what these
+ * mean, and how each is filled.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
-  type Dictionaries,
-  type Field,
-  fieldColumn,
-  type RowRefs,
-  type Run,
-  type Series,
-} from './data-columns.ts';
-import type { Asked, SelectedSeries, SeriesSelection } from './series-selection.ts';
+  BATCH_ROWS,
+  type Batch,
+  type Column,
+  type ColumnType,
+  type DescribedColumn,
+  type IntegerVector,
+  NO_FLAG,
+  NO_INTEGER,
+  NO_WORD,
+  textVector,
+  type Vector,
+} from '../../encoders/encoders.ts';
+import {
+  type ColumnArrays,
+  type Detail,
+  detailsOf,
+  type Edition,
+  NO_RANK,
+  type Observations,
+  type Omission,
+  type RowFilter,
+  type SelectedRows,
+} from '../../snapshot/snapshot.ts';
+import { ROWS_MAX } from '../operation.ts';
+
+/** What is counted is kept for writing as long as all of it is small; the rest is counted, and read series by series. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+
+/** Rows counted before the event loop gets a turn: series in memory are read without waiting. */
+const ROWS_PER_TURN = 32_768;
+
+interface Asked {
+  filter: RowFilter;
+  omission: Omission;
+}
+
+/** The rows of one series that an answer has: counted first, so that their price is known, and loaded when written. */
+export interface SelectedSeries {
+  record: IndicatorRecord;
+  rows: number;
+  /** All rows, or at least those of some countries. */
+  load(countries?: readonly string[]): SelectedRows | Promise<SelectedRows>;
+}
+
+interface SeriesSelection {
+  series: readonly SelectedSeries[];
+  /** Of all series; beyond `ROWS_MAX` the count stops. */
+  rows: number;
+}
+
+/**
+ * @param look is shown the rows of each series once; null where their number is enough.
+ * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ */
+export async function selectSeries(
+  { observations }: Edition,
+  records: readonly IndicatorRecord[],
+  asked: Asked,
+  look: ((rows: SelectedRows) => void) | null,
+): Promise<SeriesSelection> {
+  const { filter, omission } = asked;
+  const series: SelectedSeries[] = [];
+  let rows = 0;
+  let keptBytes = 0;
+  let sinceTurn = 0;
+  for (const record of records) {
+    const isKept = keptBytes <= KEPT_BYTES;
+    const read = isKept || look !== null ? await observations.select(record.id, filter, omission) : null;
+    if (read !== null) look?.(read);
+    const count = read?.count ?? (await observations.countRows(record.id, filter, omission));
+    rows += count;
+    if (rows > ROWS_MAX) break;
+    series.push({ record, rows: count, load: loader(observations, record.id, asked, isKept ? read : null) });
+    keptBytes += read?.held.bytes ?? 0;
+    sinceTurn += count;
+    if (sinceTurn >= ROWS_PER_TURN) {
+      sinceTurn = 0;
+      await nextTurn();
+    }
+  }
+  return { series, rows };
+}
+
+/** Not a closure of the loop, which would keep all rows that were read alive. */
+const loader =
+  (
+    observations: Observations,
+    indicator: string,
+    { filter, omission }: Asked,
+    kept: SelectedRows | null,
+  ): SelectedSeries['load'] =>
+  (countries = filter.countries) =>
+    kept ?? observations.select(indicator, { ...filter, countries }, omission);
+
+/** The selected rows of one indicator. */
+interface Series {
+  record: IndicatorRecord;
+  selected: SelectedRows;
+  /** By row; null unless a column needs them. */
+  details: readonly Detail[] | null;
+}
+
+/** Consecutive rows of an answer that are of the same indicator. */
+interface Run {
+  series: Series;
+  /** The number of the series in the answer. */
+  which: number;
+  /** The first row in the batch, and the row after the last. */
+  start: number;
+  end: number;
+  /** The first row among those selected of the series. */
+  first: number;
+}
+
+/** Consecutive rows of an answer, possibly of several indicators. */
+interface RowRefs {
+  rows: number;
+  runs: Run[];
+  /** By row: an index into the countries of the answer. */
+  country: Int32Array;
+}
+
+/** What indices of rows refer to. */
+interface Dictionaries {
+  records: readonly IndicatorRecord[];
+  countries: readonly CountryRecord[];
+}
+
+interface FieldColumn {
+  type: ColumnType;
+  /** For those that downloads have. */
+  description?: string;
+  needsDetails?: true;
+  vector(refs: RowRefs, dictionaries: Dictionaries): Vector;
+}
+
+/** Text of each row's indicator. */
+const ofIndicator = (
+  pick: (record: IndicatorRecord) => string | null,
+  description?: string,
+): FieldColumn => ({
+  type: 'text',
+  ...(description && { description }),
+  vector({ runs, rows }, { records }) {
+    const { words, codes: wordOf } = textVector(records.map(pick));
+    const codes = new Int32Array(rows);
+    for (const { which, start, end } of runs) codes.fill(wordOf[which] ?? NO_WORD, start, end);
+    return { type: 'text', words, codes };
+  },
+});
+
+/** Text of each row's country. */
+const ofCountry = (pick: (record: CountryRecord) => string | null, description?: string): FieldColumn => ({
+  type: 'text',
+  ...(description && { description }),
+  vector({ country, rows }, { countries }) {
+    const { words, codes: wordOf } = textVector(countries.map(pick));
+    const codes = new Int32Array(rows);
+    for (let row = 0; row < rows; row += 1) codes[row] = wordOf[country[row] ?? NO_WORD] ?? NO_WORD;
+    return { type: 'text', words, codes };
+  },
+});
+
+type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;
+
+/** Copies what rows have in a column of their indicators. @param missing stands where an indicator lacks the column. */
+function gather<Into extends NumericArray>(
+  { runs }: RowRefs,
+  into: Into,
+  pick: (columns: ColumnArrays) => NumericArray | null,
+  missing: number,
+): Into {
+  for (const { series, start, end, first } of runs) {
+    const { held, at } = series.selected;
+    const column = pick(held.columns);
+    if (column === null) into.fill(missing, start, end);
+    else
+      for (let row = start; row < end; row += 1) into[row] = column[at[row - start + first] ?? 0] ?? missing;
+  }
+  return into;
+}
+
+const double = (pick: (columns: ColumnArrays) => Float64Array | null, description: string): FieldColumn => ({
+  type: 'double',
+  description,
+  vector: (refs) => ({
+    type: 'double',
+    values: gather(refs, new Float64Array(refs.rows), pick, Number.NaN),
+  }),
+});
+
+const integer = (
+  pick: (columns: ColumnArrays) => Int32Array | Int16Array,
+  nullAs: number | null,
+  description: string,
+): FieldColumn => ({
+  type: 'integer',
+  description,
+  vector: (refs) => ({
+    type: 'integer',
+    values: gather(refs, new Int32Array(refs.rows), pick, 0),
+    nullAs,
+  }),
+});
+
+/** By row; undefined where the row has none. */
+const rowDetails = ({ runs }: RowRefs): (Detail | undefined)[] =>
+  runs.flatMap(({ series, start, end, first }) =>
+    Array.from({ length: end - start }, (_, offset) => series.details?.[first + offset]),
+  );
+
+const integerDetail = (name: 'rank_delta_1y' | 'rank_lo' | 'rank_hi', description: string): FieldColumn => ({
+  type: 'integer',
+  description,
+  needsDetails: true,
+  vector(refs): IntegerVector {
+    const values = Int32Array.from(rowDetails(refs), (detail) => detail?.[name] ?? NO_INTEGER);
+    return { type: 'integer', values, nullAs: NO_INTEGER };
+  },
+});
+
+const COLUMNS = {
+  indicator: ofIndicator(({ id }) => id, 'Id of the indicator'),
+  indicator_name: ofIndicator(({ name }) => name),
+  unit: ofIndicator(({ unit }) => unit),
+  iso3: ofCountry(({ iso3 }) => iso3, 'The country, by its ISO 3166-1 alpha-3 code'),
+  iso2: ofCountry(({ iso2 }) => iso2),
+  m49: {
+    type: 'integer',
+    vector: ({ country, rows }, { countries }) => ({
+      type: 'integer',
+      values: country.subarray(0, rows).map((code) => countries[code]?.m49 ?? NO_INTEGER),
+      nullAs: NO_INTEGER,
+    }),
+  },
+  name: ofCountry(({ name }) => name),
+  region: ofCountry(({ region }) => region),
+  income_group: ofCountry(({ income_group }) => income_group),
+  year: integer(({ year }) => year, null, 'Calendar year'),
+  value: double(({ value }) => value, 'The figure; missing where there is none'),
+  ci_lo: double(({ ciLo }) => ciLo, 'Lower bound of the figure'),
+  ci_hi: double(({ ciHi }) => ciHi, 'Upper bound of the figure'),
+  rank: integer(
+    ({ rank }) => rank,
+    NO_RANK,
+    'Rank among the countries in that year; equal figures share one',
+  ),
+  rank_delta_1y: integerDetail('rank_delta_1y', 'Rank in the year before minus rank; positive is up'),
+  rank_lo: integerDetail('rank_lo', 'Best rank that the bounds allow'),
+  rank_hi: integerDetail('rank_hi', 'Worst rank that the bounds allow'),
+  status: {
+    type: 'text',
+    description: 'Status of the figure, in words of SDMX CL_OBS_STATUS',
+    needsDetails: true,
+    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.status ?? null)),
+  },
+  projected: {
+    type: 'boolean',
+    description: 'Whether the figure is a forecast',
+    vector: (refs) => ({
+      type: 'boolean',
+      values: gather(refs, new Uint8Array(refs.rows), ({ projected }) => projected, NO_FLAG),
+    }),
+  },
+} as const satisfies Record<string, FieldColumn>;
+
+export type Field = keyof typeof COLUMNS;
+export const FIELDS = Object.keys(COLUMNS) as [Field, ...Field[]];
+
+/** The columns of rows of one indicator; several are told apart by `indicator` before them. */
+export const USUAL_FIELDS: readonly Field[] = [
+  ...(['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'projected'] as const),
+];
 
 export const longColumns = (fields: readonly Field[]): Column[] =>
-  fields.map((name) => ({ name, type: fieldColumn(name).type }));
+  fields.map((name) => ({ name, type: COLUMNS[name].type }));
+
+/** Columns of downloads, in words. @param unit of the figures; null where they have none, or not the same in all rows. */
+export const describedColumns = (fields: readonly Field[], unit: string | null): DescribedColumn[] =>
+  fields.map((name) => {
+    const { type, description = '' }: FieldColumn = COLUMNS[name];
+    return { name, type, description, unit: type === 'double' ? unit : null };
+  });
 
 export async function* longBatches(
   snapshot: Edition,
   fields: readonly Field[],
-  { series }: SeriesSelection,
-  asked: Asked,
+  selected: readonly SelectedSeries[],
+  filter: RowFilter,
 ): AsyncGenerator<Batch> {
   const countries = [...snapshot.countriesByCode.values()];
-  const dictionaries: Dictionaries = { records: series.map(({ record }) => record), countries };
-  const columns = fields.map(fieldColumn);
+  const dictionaries: Dictionaries = { records: selected.map(({ record }) => record), countries };
+  const columns = fields.map((field): FieldColumn => COLUMNS[field]);
   const needsDetails = columns.some((column) => column.needsDetails);
-  const load = (one: SelectedSeries) => loadSeries(snapshot, one, asked, needsDetails);
-  for await (const refs of rowRefs(series, countries, load))
+  const load = async (one: SelectedSeries): Promise<Series> => {
+    const rows = await one.load();
+    return { record: one.record, selected: rows, details: needsDetails ? await details(one, rows) : null };
+  };
+  const details = async ({ record }: SelectedSeries, rows: SelectedRows): Promise<Detail[]> => {
+    const { countries: asked = [...snapshot.countriesByCode.keys()], from, to } = filter;
+    return detailsOf(rows, await snapshot.observations.details(record.id, { countries: asked, from, to }));
+  };
+  for await (const refs of rowRefs(selected, countries, load))
     yield { rows: refs.rows, vectors: columns.map((column) => column.vector(refs, dictionaries)) };
 }
 
-async function loadSeries(
-  { observations, countriesByCode }: Edition,
-  { record, load }: SelectedSeries,
-  { filter }: Asked,
-  needsDetails: boolean,
-): Promise<Series> {
-  const selected = await load();
-  if (!needsDetails) return { record, selected, details: null };
-  const { countries = [...countriesByCode.keys()], from, to } = filter;
-  const details = await observations.details(record.id, { countries, from, to });
-  return { record, selected, details: detailsOf(selected, details) };
-}
-
-interface GrowingRefs extends RowRefs {
-  runs: Run[];
-}
-
-const noRows = (left: number): GrowingRefs => ({
+const noRows = (left: number): RowRefs => ({
   rows: 0,
   runs: [],
   country: new Int32Array(Math.min(left, BATCH_ROWS)),

@@ -1,21 +1,25 @@
 /** GET /rankings/{indicator}: every country ranked on one indicator for one year. */
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, rankingRow } from '../../../../data/schema/records.ts';
-import type { Encoder } from '../../encoders/encoder.ts';
-import { DEFAULT_FORMAT, encoderFor, FORMATS } from '../../encoders/registry.ts';
-import { columnsOf, recordBatches } from '../../encoders/tables/record-table.ts';
-import type { Table } from '../../encoders/tables/table.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import { type IndicatorColumns, NO_DELTA, NO_RANK } from '../../snapshot/rows/indicator-columns.ts';
-import { indicatorNotFound } from '../catalogue/indicator.ts';
+import {
+  columnsOf,
+  DEFAULT_FORMAT,
+  type Encoder,
+  encoderFor,
+  FORMATS,
+  recordTable,
+  type Table,
+} from '../../encoders/encoders.ts';
+import { type Edition, type IndicatorColumns, NO_DELTA, NO_RANK } from '../../snapshot/snapshot.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import {
-  type AsOf,
   type Content,
   defineOperation,
+  indicatorNotFound,
   type Planned,
   refused,
   sentOnly,
+  tablePlan,
   underAlias,
   withMeta,
 } from '../operation.ts';
@@ -84,23 +88,19 @@ export const rankings = defineOperation({
     // Shown, and not exported: as JSON only.
     if (item.record.access_tier === 'display' && encoder.name !== DEFAULT_FORMAT)
       return refused('export_restricted');
+    const { format, as_of } = query;
     const sent = query.year ?? LATEST;
     const resolved = sent === LATEST ? latestYear(item.record, snapshot.generatedAt) : sent;
-    const plan = (rows: number, json: () => Buffer): Planned =>
-      underAlias(planOf({ snapshot, record: item.record, rows, json }, encoder, query), alias);
-    const cacheKey = `${id} ${resolved}`;
-    const cached = snapshot.rankings.get(cacheKey);
-    if (cached) return plan(cached.rows, () => cached.json);
-    const columns = await snapshot.observations.year(id, resolved);
-    const { countries: all } = snapshot;
-    const isHeld = all.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
-    const rows = isHeld ? all.length : 0;
-    const make = (): Buffer => {
-      const json = rank(snapshot, item.record, isHeld ? columns : null, resolved);
-      snapshot.rankings.set(cacheKey, { json, rows });
-      return json;
+    const ranking = await findRanking(snapshot, item.record, resolved);
+    const echo = sentOnly({ format, as_of: as_of?.sent });
+    const charge = { price: RANKING_PRICE, indicators: [id] };
+    if (encoder.name !== DEFAULT_FORMAT)
+      return underAlias(tablePlan(tableOf(ranking, encoder, echo), encoder, charge), alias);
+    const produce = (): Content => {
+      const json = ranking.json();
+      return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
     };
-    return plan(rows, make);
+    return underAlias({ kind: 'plan', ...charge, rows: ranking.rows, produce }, alias);
   },
 });
 
@@ -108,24 +108,23 @@ interface Ranking {
   snapshot: Edition;
   record: IndicatorRecord;
   rows: number;
-  /** The answer as JSON. */
+  /** The answer as JSON, which is kept. */
   json: () => Buffer;
 }
 
-interface Sent {
-  format?: string | undefined;
-  as_of?: AsOf | undefined;
-}
-
-function planOf(ranking: Ranking, encoder: Encoder, { format, as_of }: Sent): Planned {
-  const echo = sentOnly({ format, as_of: as_of?.sent });
-  const produce = (): Content => {
-    if (encoder.name !== DEFAULT_FORMAT)
-      return { kind: 'table', table: tableOf(ranking, encoder, echo), encoder };
-    const json = ranking.json();
-    return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
+async function findRanking(snapshot: Edition, record: IndicatorRecord, resolved: number): Promise<Ranking> {
+  const key = `${record.id} ${resolved}`;
+  const kept = snapshot.rankings.get(key);
+  if (kept) return { snapshot, record, rows: kept.rows, json: () => kept.json };
+  const columns = await snapshot.observations.columns(record.id, { from: resolved, to: resolved });
+  const isHeld = snapshot.countries.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
+  const rows = isHeld ? snapshot.countries.length : 0;
+  const make = (): Buffer => {
+    const json = rank(snapshot, record, isHeld ? columns : null, resolved);
+    snapshot.rankings.set(key, { json, rows });
+    return json;
   };
-  return { kind: 'plan', price: RANKING_PRICE, rows: ranking.rows, indicators: [ranking.record.id], produce };
+  return { snapshot, record, rows, json: make };
 }
 
 const COLUMNS = columnsOf(rankingRow);
@@ -138,17 +137,10 @@ function tableOf(
   echo: Record<string, unknown>,
 ): Table {
   const { data, meta } = JSON.parse(json().toString()) as { data: Row[]; meta: { year: number } };
-  const rows = data.map((row) => ({ indicator: record.id, year: meta.year, ...row }));
+  const name = `${record.id}.${meta.year}`;
+  const about = { indicators: [record], meta: { ...meta, ...echo }, edition: snapshot.id, name };
   const columns = namesIndicator ? FILE_COLUMNS : COLUMNS;
-  return {
-    columns,
-    rows: rows.length,
-    batches: () => recordBatches(columns, rows.length, (start, end) => rows.slice(start, end)),
-    indicators: [record],
-    meta: { ...meta, ...echo },
-    edition: snapshot.id,
-    name: `${record.id}.${meta.year}`,
-  };
+  return recordTable(columns, data, about, (row) => ({ indicator: record.id, year: meta.year, ...row }));
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Observations in wide rows: one a country and year, with a column for the values of each series. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import { BATCH_ROWS, type Batch, type Column } from '../../encoders/tables/table.ts';
-import type { SelectedRows } from '../../snapshot/rows/selected-rows.ts';
-import type { SelectedSeries, SeriesSelection } from './series-selection.ts';
+import { BATCH_ROWS, type Batch, type Column } from '../../encoders/encoders.ts';
+import type { SelectedRows } from '../../snapshot/snapshot.ts';
+import type { SelectedSeries } from './long-table.ts';
 
 /** The wide rows of one country. */
 interface CountryRows {
@@ -16,8 +16,9 @@ interface CountryRows {
 export class WideRows {
   readonly byCountry = new Map<string, CountryRows>();
 
-  add({ held, at, country }: SelectedRows): void {
-    for (const { iso3, start, end } of countryRanges({ held, country })) {
+  add(rows: SelectedRows): void {
+    const { held, at } = rows;
+    for (const { iso3, start, end } of countryRanges(rows)) {
       const counted = this.byCountry.get(iso3) ?? { years: new Set(), observations: 0 };
       for (let row = start; row < end; row += 1) counted.years.add(held.columns.year[at[row] ?? 0] ?? 0);
       counted.observations += end - start;
@@ -53,33 +54,43 @@ function* groups({ byCountry }: WideRows): Generator<string[]> {
   if (group.length > 0) yield group;
 }
 
-export async function* wideBatches({ series }: SeriesSelection, counted: WideRows): AsyncGenerator<Batch> {
+export async function* wideBatches(
+  series: readonly SelectedSeries[],
+  counted: WideRows,
+): AsyncGenerator<Batch> {
   let batch = new GrowingBatch(series.length);
   for (const group of groups(counted)) {
-    const loaded: SeriesByCountry[] = [];
-    for (const one of series) loaded.push(await loadByCountry(one, group));
+    const loaded: SelectedRows[] = [];
+    for (const one of series) loaded.push(await one.load(group));
+    const ranges = loaded.map(
+      (rows) => new Map([...countryRanges(rows)].map((range) => [range.iso3, range])),
+    );
     await nextTurn();
     for (const iso3 of group) {
-      for (const row of mergedByYear(loaded, iso3)) {
+      const rows = mergedByYear(
+        loaded,
+        ranges.map((own) => own.get(iso3)),
+      );
+      for (const [year, values] of rows) {
         if (batch.rows === BATCH_ROWS) {
           yield batch.finish();
           batch = new GrowingBatch(series.length);
         }
-        batch.add(iso3, row);
+        batch.add(iso3, year, values);
       }
     }
   }
   if (batch.rows > 0) yield batch.finish();
 }
 
-interface SeriesByCountry {
-  selected: SelectedRows;
+interface CountryRange {
+  iso3: string;
   /** First row and the row after the last. */
-  rowsOf: ReadonlyMap<string, { start: number; end: number }>;
+  start: number;
+  end: number;
 }
 
-/** First row and the row after the last of each country. */
-function* countryRanges({ held, country }: Pick<SelectedRows, 'held' | 'country'>) {
+function* countryRanges({ held, country }: Pick<SelectedRows, 'held' | 'country'>): Generator<CountryRange> {
   for (let start = 0; start < country.length; ) {
     let end = start + 1;
     while (end < country.length && country[end] === country[start]) end += 1;
@@ -88,63 +99,23 @@ function* countryRanges({ held, country }: Pick<SelectedRows, 'held' | 'country'
   }
 }
 
-async function loadByCountry({ load }: SelectedSeries, group: readonly string[]): Promise<SeriesByCountry> {
-  const selected = await load(group);
-  return { selected, rowsOf: new Map([...countryRanges(selected)].map((range) => [range.iso3, range])) };
-}
-
-/** Goes through the rows of a country in one series. */
-class Cursor {
-  /** Of the row; infinite after the last. */
-  year: number;
-  readonly #selected: SelectedRows;
-  #row: number;
-  readonly #end: number;
-
-  constructor({ selected, rowsOf }: SeriesByCountry, iso3: string) {
-    const { start, end } = rowsOf.get(iso3) ?? { start: 0, end: 0 };
-    this.#selected = selected;
-    this.#row = start;
-    this.#end = end;
-    this.year = this.#yearHere();
-  }
-
-  /** The value of the row, and on to the next one. */
-  take(): number {
-    const { held, at } = this.#selected;
-    const value = held.columns.value[at[this.#row] ?? 0] ?? Number.NaN;
-    this.#row += 1;
-    this.year = this.#yearHere();
-    return value;
-  }
-
-  #yearHere(): number {
-    const { held, at } = this.#selected;
-    return this.#row < this.#end ? (held.columns.year[at[this.#row] ?? 0] ?? 0) : Number.POSITIVE_INFINITY;
-  }
-}
-
-interface WideRow {
-  year: number;
-  /** By series; NaN where there is none. */
-  values: Float64Array;
-}
-
-/** The rows of a country in all series, merged. The same row object is used again and again. */
-function* mergedByYear(series: readonly SeriesByCountry[], iso3: string): Generator<WideRow> {
-  const cursors = series.map((one) => new Cursor(one, iso3));
-  const values = new Float64Array(series.length);
-  while (true) {
-    let year = Number.POSITIVE_INFINITY;
-    for (const cursor of cursors) if (cursor.year < year) year = cursor.year;
-    if (year === Number.POSITIVE_INFINITY) return;
-    let index = 0;
-    for (const cursor of cursors) {
-      values[index] = cursor.year === year ? cursor.take() : Number.NaN;
-      index += 1;
+/** The rows of a country in all series, by year: the value in each series, NaN where there is none. */
+function mergedByYear(
+  series: readonly SelectedRows[],
+  ranges: readonly (CountryRange | undefined)[],
+): [year: number, values: Float64Array][] {
+  const byYear = new Map<number, Float64Array>();
+  for (const [index, { held, at }] of series.entries()) {
+    const { start, end } = ranges[index] ?? { start: 0, end: 0 };
+    const { year, value } = held.columns;
+    for (let row = start; row < end; row += 1) {
+      const position = at[row] ?? 0;
+      const values = byYear.get(year[position] ?? 0) ?? new Float64Array(series.length).fill(Number.NaN);
+      values[index] = value[position] ?? Number.NaN;
+      byYear.set(year[position] ?? 0, values);
     }
-    yield { year, values };
   }
+  return [...byYear].sort(([a], [b]) => a - b);
 }
 
 class GrowingBatch {
@@ -158,14 +129,11 @@ class GrowingBatch {
     this.#values = Array.from({ length: series }, () => new Float64Array(BATCH_ROWS));
   }
 
-  add(iso3: string, { year, values }: WideRow): void {
+  add(iso3: string, year: number, values: Float64Array): void {
     if (this.#words.at(-1) !== iso3) this.#words.push(iso3);
     this.#codes[this.rows] = this.#words.length - 1;
     this.#years[this.rows] = year;
-    for (let index = 0; index < values.length; index += 1) {
-      const column = this.#values[index];
-      if (column !== undefined) column[this.rows] = values[index] ?? Number.NaN;
-    }
+    for (const [index, column] of this.#values.entries()) column[this.rows] = values[index] ?? Number.NaN;
     this.rows += 1;
   }
 

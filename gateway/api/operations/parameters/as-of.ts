@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
-import type { Editions } from '../../snapshot/editions/edition.ts';
+import type { Editions } from '../../snapshot/snapshot.ts';
 import { type AsOf, type Refused, refused } from '../operation.ts';
 import { fail, text } from './parameters.ts';
 

@@ -4,13 +4,12 @@ import { sourceFile } from '../../../../data/schema/proofs.ts';
 import { iso3 as iso3Code } from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
-import { indicatorNotFound } from '../catalogue/indicator.ts';
 import { envelope } from '../envelope.ts';
-import { selection } from '../observations/selection.ts';
 import {
   type Content,
   defineOperation,
   document,
+  indicatorNotFound,
   type Planned,
   refused,
   sentOnly,
@@ -18,6 +17,7 @@ import {
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { COUNTRY_CODE, fail, integer, text } from '../parameters/parameters.ts';
+import { selection } from '../parameters/places.ts';
 
 const PRICE = 1;
 

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { INDICATOR_ID, type IndicatorRecord, indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
+import { creditOf } from '../../encoders/encoders.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import { type Content, defineOperation, document, type Planned, underAlias } from '../operation.ts';
 import { claimList } from './claim-parameter.ts';
@@ -109,9 +110,7 @@ async function verdicts(served: Edition, claims: readonly Claim[]): Promise<Cont
     }
     data.push(toRow(served.id, claim, checked, named));
   }
-  const indicators = [...named.values()].map(({ id, name, unit, licence, licence_url, attribution }) => ({
-    ...{ id, name, unit, licence, licence_url, attribution },
-  }));
+  const indicators = [...named.values()].map(creditOf);
   const meta = { generated_at: served.generatedAt, count: data.length, indicators };
   return document(JSON.stringify({ data, meta }));
 }

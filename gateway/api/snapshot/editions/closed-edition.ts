@@ -23,17 +23,22 @@ import {
   type Sparkline,
   TOPICS,
 } from '../../../../data/schema/snapshot.ts';
-import { ByteCache } from '../files/byte-cache.ts';
 import { readManifest } from '../files/manifest.ts';
+import { ByteCache } from '../files/memory.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
 import { bundleOf, observationsOf, type StoredFile } from '../files/whole-files.ts';
 import { Observations } from '../rows/observations.ts';
-import { AddedLists, type LoadedLists } from './added-lists.ts';
+import { AddedLists, governedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueEntry, type CountryItem } from './catalogue.ts';
-import { type CountryItems, parseCountryItems } from './country-items.ts';
-import type { Edition, Editions, RankingDocument } from './edition.ts';
-import { governedLists } from './governed-lists.ts';
+import {
+  type CountryProfile,
+  type Edition,
+  type Editions,
+  type LoadedLists,
+  parseProfile,
+  type RankingDocument,
+} from './edition.ts';
 import { Receipts } from './receipts.ts';
 import type { TodaysTerms } from './todays-terms.ts';
 
@@ -57,7 +62,7 @@ export class ClosedEdition implements Edition {
   readonly #showsAll: boolean;
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
-  readonly #countryItems: ByteCache<CountryItems>;
+  readonly #profiles: ByteCache<CountryProfile>;
   #catalogue: Promise<Catalogue> | null = null;
   #latestNames: readonly string[] | null = null;
 
@@ -81,7 +86,7 @@ export class ClosedEdition implements Edition {
     this.#today = today;
     this.#added = new AddedLists(files);
     this.#receipts = new Receipts(files, shared);
-    this.#countryItems = new ByteCache(BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
+    this.#profiles = new ByteCache(BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
   }
 
   /** Reads the manifest and the countries. @throws {SnapshotDamaged} {SnapshotUnreadable} */
@@ -142,10 +147,8 @@ export class ClosedEdition implements Edition {
     return this.#receipts.make({ indicator: await this.#heldAs(id), iso3, year }, notice);
   }
 
-  countryItems(iso3: string): CountryItems | Promise<CountryItems> {
-    return this.#countryItems.getOrMake(iso3, async () =>
-      parseCountryItems((await this.countryBody(iso3)).toString()),
-    );
+  countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {
+    return this.#profiles.getOrMake(iso3, async () => parseProfile(await this.countryBody(iso3)));
   }
 
   async sparklines(): Promise<Readonly<Record<string, Sparkline>>> {

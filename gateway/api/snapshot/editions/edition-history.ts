@@ -5,11 +5,10 @@ import {
   observationsFile,
   providerOf,
 } from '../../../../data/schema/snapshot.ts';
-import { ByteCache } from '../files/byte-cache.ts';
 import { readManifest, SnapshotDamaged } from '../files/manifest.ts';
-import { SnapshotUnreadable } from '../files/objects.ts';
+import { ByteCache } from '../files/memory.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
-import { SnapshotFiles } from '../files/snapshot-files.ts';
+import { SnapshotFiles, SnapshotUnreadable } from '../files/snapshot-files.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import type { History, IndicatorChange, IndicatorChanges } from './edition.ts';
 import { type AskedRevisions, type Revision, readRevisions, type Step } from './revisions.ts';
@@ -68,7 +67,7 @@ export class EditionHistory implements History {
     const { added, withdrawn, renamed, revised } = await this.changes(entry);
     const { aliases } = this.#today;
     const late = withdrawn.flatMap((from) => {
-      const to = aliases.of(from)?.new;
+      const to = aliases.byOld.get(from)?.new;
       return to !== undefined && added.includes(to) ? [{ from, to }] : [];
     });
     const ids = [...added, ...withdrawn, ...renamed.map(({ to }) => to), ...Object.keys(revised)];

@@ -6,16 +6,25 @@
 
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
-import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { AdditionWord, EditionChanges, LogEntry, Sparkline } from '../../../../data/schema/snapshot.ts';
-import type { ByteCache } from '../files/byte-cache.ts';
-import type { SignedLog } from '../files/signed-log.ts';
+import type {
+  CountryDetail,
+  CountryRecord,
+  FreshnessRecord,
+  IndicatorRecord,
+} from '../../../../data/schema/records.ts';
+import type { AdditionWord } from '../../../../data/schema/snapshot.ts';
+import {
+  type EditionChanges,
+  type LogEntry,
+  ROUTE_FILES,
+  type Sparkline,
+} from '../../../../data/schema/snapshot.ts';
+import type { ByteCache } from '../files/memory.ts';
+import type { PublicationLogFile } from '../files/publication-log.ts';
 import type { StoredFile } from '../files/whole-files.ts';
 import type { Excerpt } from '../rows/excerpt.ts';
 import type { Observations } from '../rows/observations.ts';
-import type { LoadedLists } from './added-lists.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
-import type { CountryItems } from './country-items.ts';
 import type { AskedRevisions, Revision } from './revisions.ts';
 
 export interface Edition {
@@ -38,8 +47,8 @@ export interface Edition {
   indicatorBody(id: string): Buffer | Promise<Buffer>;
   /** The JSON body of GET /countries/{iso3}, unfiltered. The country exists. */
   countryBody(iso3: string): Buffer | Promise<Buffer>;
-  /** One country's topic items, parsed for filtering. */
-  countryItems(iso3: string): CountryItems | Promise<CountryItems>;
+  /** The same as an object. */
+  countryProfile(iso3: string): CountryProfile | Promise<CountryProfile>;
   /** The proof of a row that it has. @param indicator its id of today */
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
   /** Pictures of featured series by indicator; none for a closed edition. */
@@ -54,6 +63,30 @@ export interface Edition {
   bundle(provider: string): Promise<StoredFile | null>;
   /** What `include` adds to some indicators. */
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists>;
+}
+
+/** What `include` adds, for one answer. */
+export interface LoadedLists {
+  /** The JSON text of an indicator's list. */
+  json(word: AdditionWord, id: string): string;
+}
+
+/** One country with its latest values. */
+export interface CountryProfile {
+  record: Omit<CountryDetail, 'topics'>;
+  topics: CountryDetail['topics'];
+  /** Items held per topic, and of all topics. */
+  topic_counts: Readonly<Record<string, number>>;
+  count: number;
+  /** About what it takes in memory. */
+  bytes: number;
+}
+
+/** @param body that the build or `countryBody` wrote. */
+export function parseProfile(body: Buffer): CountryProfile {
+  const { data, meta } = JSON.parse(body.toString());
+  const { topics, ...record } = data as CountryDetail;
+  return { record, topics, topic_counts: meta.topic_counts, count: meta.count, bytes: body.length * 2 };
 }
 
 /** A ranking as a JSON document, and how many rows it serves. */
@@ -108,7 +141,7 @@ export interface Editions {
   /** The newest of the chain at a moment, or any by its id. @throws {SnapshotUnreadable} while there is no log. */
   find(query: EditionQuery): LogEntry | undefined;
   /** What was signed of them. */
-  readonly signedLog: SignedLog;
+  readonly signedLog: Pick<PublicationLogFile, 'head' | 'keys'>;
   /** What they changed. */
   readonly history: History;
   /** A prerendered JSON body of the served one. */
@@ -119,4 +152,10 @@ export interface Editions {
   resolve(id: string): ResolvedId;
   /** @throws {QueueFull} {SnapshotUnreadable} */
   open(entry: Pick<LogEntry, 'edition'>): Edition | Promise<Edition>;
+}
+
+/** How recent the data of each provider is, by its id. @throws {SnapshotUnreadable} */
+export async function freshnessOf({ editions }: Edition): Promise<readonly FreshnessRecord[]> {
+  const body = await editions.servedBody(ROUTE_FILES.freshness);
+  return (JSON.parse(body.toString()) as { data: FreshnessRecord[] }).data;
 }

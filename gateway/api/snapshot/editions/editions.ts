@@ -7,15 +7,14 @@ import { publishedMs, servedChain } from '../../../../data/schema/editions.ts';
 import type { LogEntry } from '../../../../data/schema/snapshot.ts';
 import { QueueFull } from '../../core/errors.ts';
 import { SnapshotDamaged } from '../files/manifest.ts';
-import { SnapshotUnreadable } from '../files/objects.ts';
+import type { PublicationLogFile } from '../files/publication-log.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
-import type { SignedLog } from '../files/signed-log.ts';
-import { rowCounts } from '../rows/row-counts.ts';
-import { sunsetOf } from './aliases.ts';
+import { SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { rowCounts } from '../files/whole-files.ts';
 import { ClosedEdition } from './closed-edition.ts';
 import type { Edition, EditionQuery, Editions, ResolvedId } from './edition.ts';
 import { EditionHistory } from './edition-history.ts';
-import { type ServedEdition, TodaysTerms } from './todays-terms.ts';
+import { type ServedEdition, sunsetOf, TodaysTerms } from './todays-terms.ts';
 
 /** Editions that stay open beside the served one. */
 const OPEN_MAX = 4;
@@ -45,7 +44,7 @@ export class EditionStore implements Editions {
     this.update(log);
   }
 
-  get signedLog(): SignedLog {
+  get signedLog(): PublicationLogFile {
     return this.#shared.signedLog;
   }
 
@@ -88,7 +87,7 @@ export class EditionStore implements Editions {
   /** After its last day, an old id is unknown. */
   resolve(id: string): ResolvedId {
     const { aliases, generatedAt } = this.#served;
-    const alias = aliases.of(id);
+    const alias = aliases.byOld.get(id);
     if (alias === undefined || this.#served.indicator(id) !== undefined) return { id, alias: null };
     const sunset = sunsetOf(alias);
     const isOver = sunset !== null && Date.parse(generatedAt) >= sunset;

@@ -43,7 +43,7 @@ export async function exampleFigures(edition: {
   const series = exampleSeries(edition);
   if (series === null) return null;
   const { indicator, to } = series;
-  const columns = await edition.observations.year(indicator.id, to);
+  const columns = await edition.observations.columns(indicator.id, { from: to, to });
   const latestOf = (country: string): number =>
     columns.columns.value[columns.rowOf(country, to)] ?? Number.NaN;
   const observed = columns.countries.filter((country) => !Number.isNaN(latestOf(country)));

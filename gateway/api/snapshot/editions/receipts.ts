@@ -15,9 +15,9 @@ import { type Notice, type Place, type Receipt, receiptOf } from '../../../../da
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import { type ProviderProofs, proofsFile } from '../../../../data/schema/proofs.ts';
 import { observationsFile, providerOf } from '../../../../data/schema/snapshot.ts';
-import { SnapshotUnreadable } from '../files/objects.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
+import { SnapshotUnreadable } from '../files/snapshot-files.ts';
 
 const LEAVES = readSql(import.meta.url, 'sql/leaves.sql');
 

@@ -14,22 +14,21 @@ import {
   type Sparkline,
   type Sparklines,
 } from '../../../../data/schema/snapshot.ts';
-import { ByteCache } from '../files/byte-cache.ts';
 import { readManifest } from '../files/manifest.ts';
+import { ByteCache } from '../files/memory.ts';
 import { RouteFiles } from '../files/route-files.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
 import { bundleOf, observationsOf, type StoredFile } from '../files/whole-files.ts';
 import { type Excerpt, readExcerpt } from '../rows/excerpt.ts';
 import { Observations } from '../rows/observations.ts';
-import { AddedLists, type LoadedLists } from './added-lists.ts';
-import { Aliases } from './aliases.ts';
+import { AddedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueItem } from './catalogue.ts';
-import { type CountryItems, parseCountryItems } from './country-items.ts';
-import type { RankingDocument } from './edition.ts';
+import { type CountryProfile, type LoadedLists, parseProfile, type RankingDocument } from './edition.ts';
 import { EditionStore } from './editions.ts';
 import { Receipts } from './receipts.ts';
 import type { ServedEdition } from './todays-terms.ts';
+import { Aliases } from './todays-terms.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
@@ -55,7 +54,7 @@ export class Snapshot implements ServedEdition {
   readonly editions: EditionStore;
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
-  readonly #countries: ByteCache<CountryItems>;
+  readonly #profiles: ByteCache<CountryProfile>;
   #sparklines: Promise<Sparklines | undefined> | null = null;
   #wasMissing = false;
   #retired = false;
@@ -70,7 +69,7 @@ export class Snapshot implements ServedEdition {
     this.observations = new Observations(files, shared.observations);
     this.#added = new AddedLists(files);
     this.#receipts = new Receipts(files, shared);
-    this.#countries = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
+    this.#profiles = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.editions = new EditionStore(this, shared, log);
   }
@@ -130,10 +129,8 @@ export class Snapshot implements ServedEdition {
     return this.#receipts.make({ indicator, iso3, year }, notice);
   }
 
-  countryItems(iso3: string): CountryItems | Promise<CountryItems> {
-    return this.#countries.getOrMake(iso3, async () =>
-      parseCountryItems((await this.countryBody(iso3)).toString()),
-    );
+  countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {
+    return this.#profiles.getOrMake(iso3, async () => parseProfile(await this.countryBody(iso3)));
   }
 
   async sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>> {

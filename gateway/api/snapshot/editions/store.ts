@@ -10,11 +10,10 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { WITHHELD } from '../../../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
-import { type ObjectOrigin, Objects } from '../files/objects.ts';
-import { ParsedObjects } from '../files/parsed-objects.ts';
+import { ParsedObjects } from '../files/memory.ts';
 import { PublicationLogFile } from '../files/publication-log.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
-import { SignedLog } from '../files/signed-log.ts';
+import { type ObjectOrigin, Objects } from '../files/snapshot-files.ts';
 import { ObservationCache } from '../rows/observations.ts';
 import { QueryRunner } from '../rows/query-runner.ts';
 import { Snapshot } from './snapshot.ts';
@@ -51,7 +50,6 @@ export interface StoreOptions {
 export class SnapshotStore implements Snapshots {
   readonly #options: StoreOptions;
   readonly #shared: SharedParts;
-  readonly #publicationLog: PublicationLogFile;
   readonly #listeners: (() => void)[] = [];
   #current: Snapshot | null = null;
   /** The snapshot refused last, so that it is not read at every poll. */
@@ -66,7 +64,6 @@ export class SnapshotStore implements Snapshots {
   private constructor(options: StoreOptions, shared: SharedParts) {
     this.#options = options;
     this.#shared = shared;
-    this.#publicationLog = new PublicationLogFile(options.directory);
   }
 
   /** Opens the snapshot that the pointer names, if any, and starts polling. */
@@ -85,7 +82,7 @@ export class SnapshotStore implements Snapshots {
         log.error({ file, object: ref.sha256 }, 'published file cannot be read');
       },
       ...{ queries, observations, processCount, log },
-      signedLog: new SignedLog(directory),
+      signedLog: new PublicationLogFile(directory),
     });
     await store.check();
     store.#follow();
@@ -99,7 +96,7 @@ export class SnapshotStore implements Snapshots {
   async fault(): Promise<string | null> {
     if (this.#current === null) return 'No snapshot is open.';
     const fault = await this.#current.fault();
-    return fault ?? (this.#publicationLog.error && 'The log of editions cannot be read.');
+    return fault ?? (this.#shared.signedLog.error && 'The log of editions cannot be read.');
   }
 
   onSwitch(listener: () => void): void {
@@ -139,8 +136,8 @@ export class SnapshotStore implements Snapshots {
     await this.#checkCurrent();
     const id = await readPointer(directory);
     // After the pointer: the log is written before it.
-    await this.#publicationLog.check();
-    const { entries } = this.#publicationLog;
+    await this.#shared.signedLog.check();
+    const { entries } = this.#shared.signedLog;
     this.#current?.editions.update(entries);
     await this.#checkWithheld();
     if (id === null || id === this.#current?.id || this.#isRefused(id)) return;

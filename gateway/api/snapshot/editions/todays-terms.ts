@@ -1,12 +1,42 @@
 /**
- * Today's decisions, which govern every edition: what may be published, under which terms, and for which countries. They
- * are those of the served snapshot.
+ * Today's decisions, which govern every edition: what may be published, under which terms and ids, and for which countries.
+ * They are those of the served snapshot.
  */
+import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import { providerOf, termsFile, type VanishedIndicator } from '../../../../data/schema/snapshot.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
-import type { Aliases } from './aliases.ts';
 import type { Catalogue, CatalogueEntry, CatalogueItem } from './catalogue.ts';
 import type { Edition } from './edition.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The moment from which an old id answers no more; null: not decided. */
+export const sunsetOf = ({ until }: IndicatorAlias): number | null =>
+  until === null ? null : Date.parse(until) + DAY_MS;
+
+/** Former ids of indicators, as the served edition lists them. They hold for every edition. */
+export class Aliases {
+  /** The rename of an old id. */
+  readonly byOld: ReadonlyMap<string, IndicatorAlias>;
+  /** Newest rename first. */
+  readonly #byNew: ReadonlyMap<string, readonly IndicatorAlias[]>;
+
+  constructor(all: readonly IndicatorAlias[] = []) {
+    this.byOld = new Map(all.map((alias) => [alias.old, alias]));
+    const newestFirst = all.toSorted((a, b) => (a.since < b.since ? 1 : a.since > b.since ? -1 : 0));
+    this.#byNew = Map.groupBy(newestFirst, (alias) => alias.new);
+  }
+
+  /** The id that an indicator has today. */
+  today(id: string): string {
+    return this.byOld.get(id)?.new ?? id;
+  }
+
+  /** All ids that an indicator has had, by its id of today; the newest first. */
+  names(id: string): string[] {
+    return [id, ...(this.#byNew.get(id) ?? []).map(({ old }) => old)];
+  }
+}
 
 /** The edition that is served, whose decisions govern all. */
 export interface ServedEdition extends Edition {

@@ -1,22 +1,42 @@
-/** The log of all editions. It is read again when the file changed. */
+/** The log of all editions, its signed head and the public keys. A file is read again when it changed. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LogEntry, PUBLICATION_LOG, publicationLog } from '../../../../data/schema/snapshot.ts';
+import { editionLeaf, MerkleTree } from '../../../../data/proofs/merkle-tree.ts';
+import { readCheckpoint } from '../../../../data/proofs/verify-receipt.ts';
+import { PUBLISHED_KEYS } from '../../../../data/schema/proofs.ts';
+import {
+  type LogEntry,
+  PUBLICATION_LOG,
+  type PublicationLog,
+  publicationLog,
+} from '../../../../data/schema/snapshot.ts';
+import { SnapshotUnreadable } from './snapshot-files.ts';
+
+export interface SignedHead {
+  checkpoint: string;
+  /** Those that the checkpoint covers. */
+  entries: readonly LogEntry[];
+  /** Over them. */
+  tree: MerkleTree;
+}
+
+const NO_LOG: PublicationLog = { editions: [], checkpoint: '' };
 
 export class PublicationLogFile {
-  readonly #path: string;
-  #entries: readonly LogEntry[] = [];
+  readonly #directory: string;
+  #log = NO_LOG;
+  #head: SignedHead | null = null;
   #stamp = '';
   #error: Error | null = null;
 
   /** @param directory of the snapshots. */
   constructor(directory: string) {
-    this.#path = join(directory, PUBLICATION_LOG);
+    this.#directory = directory;
   }
 
   /** In the order in which they were added. Those read last while the file cannot be read. */
   get entries(): readonly LogEntry[] {
-    return this.#entries;
+    return this.#log.editions;
   }
 
   /** Why the file could not be read last time; null if it could. */
@@ -27,10 +47,12 @@ export class PublicationLogFile {
   /** Reads the file if it changed. Never rejects. */
   async check(): Promise<void> {
     try {
-      const { size, mtimeMs, ino } = await stat(this.#path);
+      const path = join(this.#directory, PUBLICATION_LOG);
+      const { size, mtimeMs, ino } = await stat(path);
       const stamp = `${size} ${mtimeMs} ${ino}`;
       if (stamp === this.#stamp) return;
-      this.#entries = publicationLog.parse(JSON.parse(await readFile(this.#path, 'utf8'))).editions;
+      this.#log = publicationLog.parse(JSON.parse(await readFile(path, 'utf8')));
+      this.#head = null;
       this.#stamp = stamp;
       this.#error = null;
     } catch (error) {
@@ -38,4 +60,33 @@ export class PublicationLogFile {
       this.#error = error instanceof Error ? error : new Error(String(error));
     }
   }
+
+  /** As it is signed now. @throws {SnapshotUnreadable} while there is no signed log. */
+  async head(): Promise<SignedHead> {
+    await this.check();
+    if (this.#error !== null) unreadable(this.#error);
+    try {
+      this.#head ??= headOf(this.#log);
+      return this.#head;
+    } catch (error) {
+      return unreadable(error);
+    }
+  }
+
+  /** `keys.json`. @throws {SnapshotUnreadable} while there is none. */
+  keys(): Promise<Buffer> {
+    return readFile(join(this.#directory, PUBLISHED_KEYS)).catch(unreadable);
+  }
+}
+
+function headOf({ editions, checkpoint }: PublicationLog): SignedHead {
+  const { size, root } = readCheckpoint(checkpoint, null);
+  const entries = editions.slice(0, size);
+  const tree = MerkleTree.of(entries.map(editionLeaf));
+  if (!tree.root.equals(root)) throw new Error('the log is not the one that was signed');
+  return { checkpoint, entries, tree };
+}
+
+function unreadable(cause: unknown): never {
+  throw new SnapshotUnreadable('the signed log cannot be read', { cause });
 }

@@ -5,7 +5,7 @@
  * without opening the file. The five complete lists stay in memory; details are cached within a budget.
  */
 import { ENCODING_SUFFIX, ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
-import { ByteCache } from './byte-cache.ts';
+import { ByteCache } from './memory.ts';
 import type { SnapshotFiles } from './snapshot-files.ts';
 
 export type Encoding = keyof typeof ENCODING_SUFFIX | 'identity';

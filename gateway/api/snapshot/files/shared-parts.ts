@@ -4,13 +4,13 @@ import { catalogueFile, type IndexedIndicator } from '../../../../data/schema/sn
 import { type CatalogueEntry, toEntry } from '../editions/catalogue.ts';
 import type { ObservationCache } from '../rows/observations.ts';
 import type { QueryRunner } from '../rows/query-runner.ts';
-import type { SignedLog } from './signed-log.ts';
+import type { PublicationLogFile } from './publication-log.ts';
 import type { ObjectSource, SnapshotFiles } from './snapshot-files.ts';
 
 export interface SharedParts extends ObjectSource {
   queries: QueryRunner;
   observations: ObservationCache;
-  signedLog: SignedLog;
+  signedLog: PublicationLogFile;
   /** Number of processes that share the memory budgets equally. */
   processCount: number;
   log: Logger;

@@ -37,8 +37,7 @@ import {
 import type { ObjectCache } from './object-cache.ts';
 import type { ObjectFetcher } from './object-fetcher.ts';
 import { type OriginClient, OriginError, type Validators } from './origin-client.ts';
-import { proveEntries, proveLog } from './proven-log.ts';
-import { proveWithheld } from './proven-withheld.ts';
+import { proveEntries, proveLog, proveWithheld } from './proven.ts';
 
 const POINTER_BYTES_MAX = 256;
 const LOG_BYTES_MAX = 256 * 1024 * 1024;

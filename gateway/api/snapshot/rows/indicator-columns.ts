@@ -1,13 +1,9 @@
 /**
- * Rows of one indicator as typed columns, sorted by country and year, and reading them from Parquet through DuckDB.
+ * Rows of one indicator as typed columns, sorted by country and year, and which of them an answer has.
  *
  * A filter by countries and years is a handful of row ranges found by binary search; no figure is copied. Doubles
  * pass through unchanged; a missing one is NaN here and null outside.
  */
-
-import { type DuckDBDataChunk, type DuckDBValue, INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
-import { readSql } from '../../../../data/runtime/sql-files.ts';
-import type { QueryRunner } from './query-runner.ts';
 
 /** A missing rank; ranks start at 1. */
 export const NO_RANK = 0;
@@ -121,150 +117,126 @@ export class IndicatorColumns {
   }
 }
 
-/** The shortest text that reads back as the same double; `-0` keeps its sign. */
-export const formatDouble = (value: number): string => (Object.is(value, -0) ? '-0.0' : String(value));
-
 export function countRows(ranges: readonly RowRange[]): number {
   return ranges.reduce((rows, range) => rows + range.end - range.start, 0);
 }
 
-const COUNT_SQL = readSql(import.meta.url, 'sql/row-count.sql');
-const WHOLE_SQL = readSql(import.meta.url, 'sql/all-columns.sql');
-const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
-const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
-
-/** Keeps a caller's year within the column's type; no series has years outside it. */
-export const YEAR_MIN = -2_147_483_648;
-export const YEAR_MAX = 2_147_483_647;
-export const clampYear = (year: number): number => Math.min(Math.max(year, YEAR_MIN), YEAR_MAX);
-const YEAR_TYPES = { from: INTEGER, to: INTEGER };
-const FILTER_TYPES = { ...YEAR_TYPES, countries: LIST(VARCHAR) };
-
-/** Column positions in the results of the queries. */
-const COUNTRY = 0;
-const YEAR = 1;
-const VALUE = 2;
-const CI_LO = 3;
-const CI_HI = 4;
-const RANK = 5;
-const PROJECTED = 6;
-/** Not selected when filtering by countries. */
-const RANK_DELTA = 7;
-
-/** All rows of one indicator. @throws {QueryTimeout} */
-export async function readAllColumns(queries: QueryRunner, file: string): Promise<IndicatorColumns> {
-  const chunks = await queries.run(WHOLE_SQL, { file });
-  const rows = countRowsOf(chunks);
-  const columns = emptyColumns(rows);
-  gather(chunks, YEAR, columns.year);
-  gather(chunks, VALUE, columns.value);
-  gather(chunks, CI_LO, columns.ciLo);
-  gather(chunks, CI_HI, columns.ciHi);
-  gather(chunks, RANK, columns.rank);
-  gather(chunks, RANK_DELTA, columns.rankDelta);
-  gather(chunks, PROJECTED, columns.projected);
-  const country = gather(chunks, COUNTRY, new Int32Array(rows));
-  return toIndicatorColumns(columns, country, unpackCountry);
+/** Which of the rows that pass a filter are left out. */
+export interface Omission {
+  /** All but the newest so many observed values of each country. */
+  latest?: number | undefined;
+  /** Rows without a value. */
+  missing?: boolean | undefined;
 }
 
-/** Of one indicator. @throws {QueryTimeout} */
-export async function countFileRows(queries: QueryRunner, file: string): Promise<number> {
-  const [chunk] = await queries.run(COUNT_SQL, { file });
-  return Number(chunk?.getRows()[0]?.[0]);
+/** All rows of an indicator as text, after a head and with a separator between two rows. */
+export interface RowText {
+  buffer: Buffer;
+  head_bytes: number;
+  separator_bytes: number;
+  /** Byte offset of the end of each row. */
+  ends: Uint32Array;
 }
 
-/** The rows of one indicator that pass the filter. A filter by countries leaves out changes of rank. @throws {QueryTimeout} */
-export async function readFilteredColumns(
-  queries: QueryRunner,
-  file: string,
-  { countries, from, to }: RowFilter,
-): Promise<IndicatorColumns> {
-  const years = { file, from: clampYear(from ?? YEAR_MIN), to: clampYear(to ?? YEAR_MAX) };
-  const chunks =
-    countries === undefined
-      ? await queries.run(YEARS_SQL, years, YEAR_TYPES)
-      : await queries.run(FILTERED_SQL, { ...years, countries: listValue(countries) }, FILTER_TYPES);
-  const columns = emptyColumns(countRowsOf(chunks));
-  const country = valuesOf(chunks, COUNTRY).map(String);
-  fill(columns.year, valuesOf(chunks, YEAR), Number.NaN);
-  fill(columns.value, valuesOf(chunks, VALUE), Number.NaN);
-  fill(columns.ciLo, valuesOf(chunks, CI_LO), Number.NaN);
-  fill(columns.ciHi, valuesOf(chunks, CI_HI), Number.NaN);
-  fill(columns.rank, valuesOf(chunks, RANK), NO_RANK);
-  if (countries === undefined) fill(columns.rankDelta, valuesOf(chunks, RANK_DELTA), NO_DELTA);
-  else columns.rankDelta.fill(NO_DELTA);
-  fill(columns.projected, valuesOf(chunks, PROJECTED), 0);
-  return toIndicatorColumns(columns, country, (code) => code);
+/** Gives the text in a format, made of all rows when it is first wanted. */
+export type KeptText = (
+  format: string,
+  make: (all: SelectedRows) => Promise<RowText>,
+) => RowText | Promise<RowText>;
+
+interface Picked {
+  at: Uint32Array;
+  country: Uint16Array;
 }
 
-type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;
-type WideColumns = ColumnArrays & { ciLo: Float64Array; ciHi: Float64Array };
+export class SelectedRows {
+  readonly held: IndicatorColumns;
+  readonly count: number;
+  readonly #filter: RowFilter;
+  readonly #ranges: readonly RowRange[];
+  readonly #keptText: KeptText | null;
+  #picked: Picked | null = null;
 
-const countRowsOf = (chunks: readonly DuckDBDataChunk[]): number =>
-  chunks.reduce((total, chunk) => total + chunk.rowCount, 0);
-
-const emptyColumns = (rows: number): WideColumns => ({
-  year: new Int32Array(rows),
-  value: new Float64Array(rows),
-  ciLo: new Float64Array(rows),
-  ciHi: new Float64Array(rows),
-  rank: new Int16Array(rows),
-  rankDelta: new Int16Array(rows),
-  projected: new Uint8Array(rows),
-});
-
-/** Copies one numeric column out of all chunks, whose own memory DuckDB frees. */
-function gather<Column extends NumericArray>(
-  chunks: readonly DuckDBDataChunk[],
-  index: number,
-  column: Column,
-): Column {
-  let row = 0;
-  for (const chunk of chunks) {
-    const vector = chunk.getColumnVector(index);
-    if (!('items' in vector) || !ArrayBuffer.isView(vector.items)) {
-      throw new TypeError(`column ${index} of an indicator is not a plain numeric vector`);
-    }
-    column.set((vector.items as Column).subarray(0, chunk.rowCount), row);
-    row += chunk.rowCount;
+  constructor(
+    held: IndicatorColumns,
+    filter: RowFilter,
+    omission: Omission = {},
+    keptText: KeptText | null = null,
+  ) {
+    this.held = held;
+    this.#filter = filter;
+    this.#ranges = held.select(filter);
+    this.#keptText = keptText;
+    const isWhole = omission.latest === undefined && omission.missing !== true;
+    if (!isWhole) this.#picked = pick(held, filter, omission);
+    this.count = this.#picked?.at.length ?? countRows(this.#ranges);
   }
-  return column;
-}
 
-const valuesOf = (chunks: readonly DuckDBDataChunk[], index: number): DuckDBValue[] =>
-  chunks.flatMap((chunk) => chunk.getColumnValues(index));
-
-function fill(column: NumericArray, values: readonly DuckDBValue[], missing: number): void {
-  for (const [row, value] of values.entries()) column[row] = value === null ? missing : Number(value);
-}
-
-const unpackCountry = (packed: number): string =>
-  String.fromCharCode((packed >> 16) & 255, (packed >> 8) & 255, packed & 255);
-
-const allMissing = (column: Float64Array): boolean => column.every(Number.isNaN);
-
-/** Finds where each country's rows begin. @throws when the rows are not sorted by country and year. */
-function toIndicatorColumns<Code extends number | string>(
-  columns: WideColumns,
-  country: ArrayLike<Code>,
-  nameOf: (code: Code) => string,
-): IndicatorColumns {
-  const countries: string[] = [];
-  const starts: number[] = [];
-  let before: Code | undefined;
-  let yearBefore = Number.NEGATIVE_INFINITY;
-  for (const [row, year] of columns.year.entries()) {
-    const code = country[row] as Code;
-    const sorted = before === undefined || code > before || (code === before && year > yearBefore);
-    if (!sorted) throw new Error('observations are not sorted by country and year');
-    if (code !== before) {
-      countries.push(nameOf(code));
-      starts.push(row);
-    }
-    before = code;
-    yearBefore = year;
+  /** Positions of the rows, ascending: by country and year. */
+  get at(): Uint32Array {
+    return this.#rows.at;
   }
-  const bounded = !(allMissing(columns.ciLo) && allMissing(columns.ciHi));
-  const kept = bounded ? columns : { ...columns, ciLo: null, ciHi: null };
-  return new IndicatorColumns(kept, countries, Uint32Array.from([...starts, columns.year.length]));
+
+  /** The country of each, as an index into `held.countries`. */
+  get country(): Uint16Array {
+    return this.#rows.country;
+  }
+
+  get #rows(): Picked {
+    this.#picked ??= pick(this.held, this.#filter, {});
+    return this.#picked;
+  }
+
+  /** Head and rows of a selection without omission, in a few views of kept text: one where it has all rows. */
+  async text(format: string, make: (all: SelectedRows) => Promise<RowText>): Promise<Buffer[]> {
+    if (this.#keptText === null) throw new Error('the text of these rows is not kept');
+    const kept = this.#keptText(format, make);
+    const { buffer, head_bytes, separator_bytes, ends } = kept instanceof Promise ? await kept : kept;
+    const startOf = (row: number): number =>
+      row === 0 ? head_bytes : (ends[row - 1] ?? head_bytes) + separator_bytes;
+    const last = this.#ranges.length - 1;
+    const views = this.#ranges.map(({ start, end }, at) =>
+      buffer.subarray(
+        at === 0 && start === 0 ? 0 : startOf(start),
+        at === last ? ends[end - 1] : startOf(end),
+      ),
+    );
+    return this.#ranges[0]?.start === 0 ? views : [buffer.subarray(0, head_bytes), ...views];
+  }
+}
+
+function pick(held: IndicatorColumns, filter: RowFilter, omission: Omission): Picked {
+  const bound = countRows(held.select(filter));
+  const at = new Uint32Array(bound);
+  const country = new Uint16Array(bound);
+  let rows = 0;
+  for (const [index, iso3] of held.countries.entries()) {
+    if (filter.countries !== undefined && !filter.countries.includes(iso3)) continue;
+    const [range] = held.select({ ...filter, countries: [iso3] });
+    if (range === undefined) continue;
+    const before = rows;
+    for (const position of wanted(held, range, omission)) {
+      at[rows] = position;
+      rows += 1;
+    }
+    country.fill(index, before, rows);
+  }
+  return { at: at.subarray(0, rows), country: country.subarray(0, rows) };
+}
+
+/** Positions that are not left out, ascending. */
+function wanted(
+  { columns: { value, projected } }: IndicatorColumns,
+  { start, end }: RowRange,
+  { latest, missing }: Omission,
+): number[] {
+  const hasValue = (at: number): boolean => !Number.isNaN(value[at]);
+  const found: number[] = [];
+  if (latest === undefined) {
+    for (let at = start; at < end; at += 1) if (missing !== true || hasValue(at)) found.push(at);
+    return found;
+  }
+  for (let at = end - 1; at >= start && found.length < latest; at -= 1)
+    if (projected[at] !== 1 && hasValue(at)) found.push(at);
+  return found.reverse();
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import { FORMATS } from '../../../../gateway/api/encoders/registry.ts';
+import { FORMATS } from '../../../../gateway/api/encoders/encoders.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../../shared-builds.ts';
 import { Service } from '../../service.ts';

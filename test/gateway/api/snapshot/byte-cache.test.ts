@@ -1,6 +1,6 @@
 /** The cache that counts bytes. */
 import { describe, expect, test } from 'vitest';
-import { ByteCache } from '../../../../gateway/api/snapshot/files/byte-cache.ts';
+import { ByteCache } from '../../../../gateway/api/snapshot/files/memory.ts';
 
 const cacheOf = (maxBytes: number): ByteCache<string> => new ByteCache(maxBytes, (text) => text.length);
 const give = (text: string) => (): Promise<string> => Promise.resolve(text);

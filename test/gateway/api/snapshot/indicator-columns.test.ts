@@ -1,11 +1,7 @@
 /** Filters on typed columns, against the plain definition, over many random filters. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import { csv } from '../../../../gateway/api/encoders/tables/csv.ts';
-import { json } from '../../../../gateway/api/encoders/tables/json.ts';
-import { countRows, IndicatorColumns } from '../../../../gateway/api/snapshot/rows/indicator-columns.ts';
-import { formatRows, ObservationTable } from '../../../../gateway/api/snapshot/rows/observations.ts';
+import { IndicatorColumns, SelectedRows } from '../../../../gateway/api/snapshot/rows/indicator-columns.ts';
 
 interface Row {
   iso3: string;
@@ -53,24 +49,24 @@ const passes =
     year >= (filter.from ?? -Infinity) &&
     year <= (filter.to ?? Infinity);
 
-test('select gives exactly the rows that pass, as JSON and as CSV', async () => {
+test('selected rows are exactly those that pass, and so is their text', async () => {
   await fc.assert(
     fc.asyncProperty(rowsArbitrary, filterArbitrary, async (rows, filter) => {
       const held = columnsOf(rows);
-      const ranges = held.select(filter);
+      const lines = rows.map(({ iso3, year }) => `${iso3} ${year}`);
+      const text = { buffer: Buffer.from(`head:${lines.join(';')}`), head_bytes: 5, separator_bytes: 1 };
+      const ends = Uint32Array.from(lines, (_, row) => 4 + lines.slice(0, row + 1).join(';').length + 1);
+      const selected = new SelectedRows(held, filter, {}, () => ({ ...text, ends }));
       const expected = rows.filter(passes(filter));
-      expect(countRows(ranges)).toBe(expected.length);
-      const selected = new ObservationTable(ranges, (format) => formatRows(held, 'x.y', format));
-      const table = { indicator: {} as IndicatorRecord, rows: selected, meta: () => ({}) };
-      const { data } = JSON.parse(Buffer.concat(await json.encodeCached(table)).toString());
-      expect(data.map(({ iso3, year }: Row) => ({ iso3, year }))).toEqual(expected);
-      const pieces = await csv.encodeCached(table);
-      if (expected.length === rows.length) expect(pieces).toHaveLength(1);
-      const [header, ...records] = Buffer.concat(pieces).toString().trimEnd().split('\r\n');
-      expect(header).toBe('indicator,iso3,year,value,ci_lo,ci_hi,rank,projected');
-      expect(records.map((record) => record.split(',').slice(0, 3))).toEqual(
-        expected.map(({ iso3, year }) => ['x.y', iso3, String(year)]),
+      expect(selected.count).toBe(expected.length);
+      expect(Array.from(selected.at, (row) => rows[row])).toEqual(expected);
+      expect(Array.from(selected.country, (at) => held.countries[at])).toEqual(
+        expected.map(({ iso3 }) => iso3),
       );
+      const pieces = await selected.text('test', () => Promise.reject(new Error('it is kept')));
+      if (expected.length === rows.length) expect(pieces).toHaveLength(1);
+      const passing = expected.map(({ iso3, year }) => `${iso3} ${year}`);
+      expect(Buffer.concat(pieces).toString()).toBe(`head:${passing.join(';')}`);
     }),
   );
 });

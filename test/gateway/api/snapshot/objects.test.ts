@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
-import { Objects, SnapshotUnreadable } from '../../../../gateway/api/snapshot/files/objects.ts';
+import { Objects, SnapshotUnreadable } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 
 const BLOCK = 256 * 1024;
 /** Around the size of the block that is read at once. */

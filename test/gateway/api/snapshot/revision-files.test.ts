@@ -11,7 +11,7 @@ import {
   type ObjectOrigin,
   Objects,
   SnapshotUnreadable,
-} from '../../../../gateway/api/snapshot/files/objects.ts';
+} from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 import { QueryRunner } from '../../../../gateway/api/snapshot/rows/query-runner.ts';
 
 let directory: string;

@@ -1,6 +1,6 @@
 /** Looks up what is held about a claim, no more than its verdict needs, and has it judged. */
 import type { IndicatorRecord, IndicatorTwin } from '../../../../../data/schema/records.ts';
-import type { Edition } from '../../../snapshot/editions/edition.ts';
+import type { Edition } from '../../../snapshot/snapshot.ts';
 import type { ClaimedNumber } from './claimed-number.ts';
 import {
   diagnose,

@@ -1,38 +1,16 @@
-/** What is worth memory: requests lately, and what they decide over real Parquet. */
+/** Which indicators are worth memory, over real Parquet. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FileList, type Manifest, observationsFile } from '../../../../data/schema/snapshot.ts';
 import { SnapshotFiles } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
-import {
-  ObservationCache,
-  Observations,
-  type RowFormat,
-} from '../../../../gateway/api/snapshot/rows/observations.ts';
+import type { RowText, SelectedRows } from '../../../../gateway/api/snapshot/rows/indicator-columns.ts';
+import { ObservationCache, Observations } from '../../../../gateway/api/snapshot/rows/observations.ts';
 import { QueryRunner } from '../../../../gateway/api/snapshot/rows/query-runner.ts';
-import { Popularity } from '../../../../gateway/api/snapshot/search/popularity.ts';
 import { readManifest } from '../../fixture-log.ts';
 import { fixturePath, writeFixture } from '../../fixture-snapshot.ts';
 import { objectSource } from '../../object-source.ts';
-
-describe('Popularity', () => {
-  test('counts requests', () => {
-    const popularity = new Popularity();
-    popularity.indicators = 2;
-    expect([popularity.count('a'), popularity.count('a'), popularity.count('b')]).toEqual([1, 2, 1]);
-    expect([popularity.of('a'), popularity.of('none')]).toEqual([2, 0]);
-  });
-
-  test('halves all counts after sixteen requests per indicator and drops zeros', () => {
-    const popularity = new Popularity();
-    popularity.indicators = 1;
-    popularity.count('rare');
-    for (let ask = 0; ask < 14; ask += 1) popularity.count('favourite');
-    expect(popularity.count('favourite')).toBe(8);
-    expect(popularity.of('rare')).toBe(0);
-  });
-});
 
 describe('the cache of hot indicators', () => {
   let root: string;
@@ -60,16 +38,15 @@ describe('the cache of hot indicators', () => {
     cache.popularity.indicators = 13;
     return new Observations(files, cache);
   };
-  const ROWS: RowFormat = {
-    name: 'test',
-    head: '',
-    separator: ',',
-    // About the size of a JSON row.
-    row: ({ year, value }, country, at) => `${country} ${year[at]} ${value[at]}`.padEnd(100),
-  };
   const filter = { countries: ['DEU', 'KEN'], from: 2000, to: 2021 };
+  /** About the size of JSON. */
+  const rowText = async ({ held, at }: SelectedRows): Promise<RowText> => {
+    const rows = Array.from(at, (row) => `${held.columns.year[row]} ${held.columns.value[row]}`.padEnd(100));
+    const ends = Uint32Array.from(rows, (_, row) => 101 * row + 100);
+    return { buffer: Buffer.from(rows.join(',')), head_bytes: 0, separator_bytes: 1, ends };
+  };
   const text = async (observations: Observations, id: string): Promise<string> =>
-    Buffer.concat(await (await observations.select(id, filter)).text(ROWS)).toString();
+    Buffer.concat(await (await observations.select(id, filter)).text('test', rowText)).toString();
 
   test('a first filtered request reads its rows, the second loads all columns, the third is a hit', async () => {
     const observations = await open(10_000_000, 1);

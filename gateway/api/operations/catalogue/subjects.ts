@@ -1,14 +1,29 @@
-/** What can be cited: an indicator, a provider or an edition. */
+/** What can be cited, an indicator, a provider or an edition, and where the documents about it are. */
 import { z } from 'zod';
 import type { IndicatorSource } from '../../../../data/schema/records.ts';
 import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
 import { type ErrorCode, truncateInput } from '../../core/errors.ts';
-import type { Citation } from '../../encoders/documents/citations.ts';
-import type { Edition } from '../../snapshot/editions/edition.ts';
-import type { AsOf, Input, PathParameter, QuerySchema, Refused } from '../operation.ts';
-import { refused } from '../operation.ts';
+import {
+  BIBTEX_TYPE,
+  type Citation,
+  CROISSANT_TYPE,
+  CSL_TYPE,
+  DATAPACKAGE_TYPE,
+  JSON_LD_TYPE,
+} from '../../encoders/encoders.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
+import {
+  type AsOf,
+  type Content,
+  type Description,
+  type Input,
+  indicatorNotFound,
+  type PathParameter,
+  type Refused,
+  refused,
+} from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
-import { indicatorNotFound } from './indicator.ts';
+import type { QuerySchema } from '../parameters/parameters.ts';
 
 export interface CitedQuery {
   as_of?: AsOf | undefined;
@@ -117,3 +132,36 @@ function ofEdition({ id: version, generatedAt }: Edition, resource: string, id: 
   const path = `/v1/${resource}${resource.includes('?') ? '&' : '?'}as_of=${version}`;
   return { path, key: `${id}-${version}`, version, published_at: generatedAt };
 }
+
+/** The documents about a subject, beside its own address. */
+export const DOCUMENT_FILES = {
+  bibtex: { file: 'citation.bib', mediaType: BIBTEX_TYPE },
+  csl: { file: 'citation.json', mediaType: CSL_TYPE },
+  dataPackage: { file: 'datapackage.json', mediaType: DATAPACKAGE_TYPE },
+  croissant: { file: 'croissant.json', mediaType: CROISSANT_TYPE },
+} as const;
+
+/** The one about the whole catalogue. */
+const CATALOG = { file: 'catalog.jsonld', mediaType: JSON_LD_TYPE } as const;
+
+/** @param folder path under the version prefix. @param asOf as sent. */
+const linkTo = (
+  { file, mediaType }: { file: string; mediaType: string },
+  folder: string,
+  asOf: string | undefined,
+): Description => ({
+  path: `/v1${folder}/${file}${asOf === undefined ? '' : `?as_of=${encodeURIComponent(asOf)}`}`,
+  mediaType,
+});
+
+/** @param resource path under the version prefix. @param asOf as sent. */
+export const describedBy = (resource: string, asOf: string | undefined): Description[] => [
+  ...Object.values(DOCUMENT_FILES).map((file) => linkTo(file, resource, asOf)),
+  linkTo(CATALOG, '', asOf),
+];
+
+/** A list of what the catalogue holds. @param asOf as sent. */
+export const ofCatalogue = (content: Content, asOf?: string): Content => ({
+  ...content,
+  describedBy: [linkTo(CATALOG, '', asOf)],
+});

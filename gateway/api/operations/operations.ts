@@ -1,0 +1,123 @@
+/**
+ * The operations: everything that can be asked for, a file each, by subject.
+ *
+ * - An operation is a value: schemas of its parameters and of its answer, a price, and `plan`. Adapters derive routes, tools
+ *   and documentation from the list, and pass values; a new adapter changes no operation.
+ * - `plan` reads one edition and knows neither key nor balance nor request. It never throws for what a caller did, and
+ *   counts the price before anything is formatted; `produce` runs after the charge.
+ * - A priced operation refuses parameters that it does not know, or that are sent twice; a free one names them.
+ * - Figures whose licence forbids export leave by no operation; what is refused costs nothing.
+ * - Whatever has rows is planned by `tablePlan` as a table that every format can write.
+ * - Nothing here knows HTTP, MCP or metering.
+ */
+
+import { ping } from './account/ping.ts';
+import { usage } from './account/usage.ts';
+import { catalog } from './catalogue/catalog.ts';
+import { country } from './catalogue/country.ts';
+import { database } from './catalogue/database.ts';
+import { indicator } from './catalogue/indicator.ts';
+import { indicators } from './catalogue/indicators.ts';
+import { countries, coverage, freshness, groups, topics } from './catalogue/short-lists.ts';
+import { citations, descriptions } from './catalogue/subject-documents.ts';
+import { changes } from './history/changes.ts';
+import { editions } from './history/editions.ts';
+import { revisions } from './history/revisions.ts';
+import { data } from './observations/data.ts';
+import { files } from './observations/files.ts';
+import { rankings } from './observations/rankings.ts';
+import type { Operation } from './operation.ts';
+import { consistency } from './proofs/consistency.ts';
+import { receipts } from './proofs/receipts.ts';
+import { verify } from './proofs/verify.ts';
+
+export { country } from './catalogue/country.ts';
+export { indicatorFiles } from './catalogue/data-sets.ts';
+export { detailWithAdditions, indicatorWithAdditions } from './catalogue/include.ts';
+export { indicator } from './catalogue/indicator.ts';
+export { indicators, LIMIT_MAX, searchPhrase } from './catalogue/indicators.ts';
+export { countries, topics } from './catalogue/short-lists.ts';
+export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
+export { dryRunAnswer } from './envelope.ts';
+export { data, priceOfRows } from './observations/data.ts';
+export { DATA_ANSWERS } from './observations/data-answer.ts';
+export { indicatorFile } from './observations/files.ts';
+export { RANKING_PRICE, rankings } from './observations/rankings.ts';
+export {
+  type AsOf,
+  type Caller,
+  type Content,
+  type Credit,
+  type Description,
+  defineOperation,
+  document,
+  free,
+  type Input,
+  type Invalid,
+  isPriced,
+  type Operation,
+  type PageFacts,
+  type Plan,
+  type Planned,
+  type Refused,
+  ROWS_MAX,
+  refused,
+  type WholeFile,
+} from './operation.ts';
+export { asOf, findEdition } from './parameters/as-of.ts';
+export {
+  COUNTRY_CODE,
+  type Controls,
+  checkValues,
+  controls,
+  fail,
+  hasTooManyPairs,
+  integer,
+  NO_PARAMETERS,
+  oneOf,
+  PAIRS_MAX,
+  type ParameterReader,
+  type ParameterReading,
+  parameterName,
+  parameterReader,
+  parseQueryString,
+  type QuerySchema,
+  type RawParameters,
+  text,
+} from './parameters/parameters.ts';
+export { countryCodes, GROUP_MARK, GROUPS, servedMembers } from './parameters/places.ts';
+export {
+  toDetail,
+  type ValidationDetail,
+  validationBody,
+  validationDetail,
+} from './parameters/validation.ts';
+export { CLAIMS_MAX } from './proofs/claim-parameter.ts';
+export { receipts } from './proofs/receipts.ts';
+export { verdictRow, verify } from './proofs/verify.ts';
+
+export const OPERATIONS: readonly Operation[] = [
+  countries,
+  country,
+  groups,
+  indicators,
+  indicator,
+  topics,
+  freshness,
+  coverage,
+  editions,
+  changes,
+  catalog,
+  rankings,
+  data,
+  ...files,
+  revisions,
+  receipts,
+  consistency,
+  verify,
+  usage,
+  ping,
+  ...citations,
+  ...descriptions,
+  database,
+];
