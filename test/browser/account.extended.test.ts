@@ -10,7 +10,7 @@ import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/comme
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { readExport } from '../gateway/commerce/pages/read-export.ts';
 import { type Browser, openBrowser, screenshotPath } from './browser.ts';
-import { inspect, unseenPages } from './page-checks.ts';
+import { inspect, signInHere, unseenPages, type Walker, walker } from './page-checks.ts';
 import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
 
@@ -24,6 +24,10 @@ let harness: AccountPagesHarness;
 let stripe: FakeStripe;
 let browser: Browser;
 let page: Page;
+let button: Walker['button'];
+let link: Walker['link'];
+let heading: Walker['heading'];
+let go: Walker['go'];
 const consoleErrors: string[] = [];
 
 beforeAll(async () => {
@@ -40,6 +44,7 @@ beforeAll(async () => {
   });
   browser = await openBrowser();
   page = await browser.context.newPage();
+  ({ button, link, heading, go } = walker(page, harness.url));
   page.on('console', (message) => {
     // The page of the fake Stripe is not ours. Browsers report refusals, which some steps provoke, as errors.
     const isOurs = message.location().url.startsWith(harness.url);
@@ -52,10 +57,6 @@ afterAll(async () => {
   await harness.stop();
   stripe.stop();
 });
-
-const button = (name: string | RegExp) => page.getByRole('button', { name });
-const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
-const go = (path: string) => page.goto(harness.url + path);
 
 /** Does what the periodic job does. @returns the link of the mail that comes with that subject */
 async function toldLink(email: string, subject: RegExp): Promise<string> {
@@ -78,7 +79,7 @@ describe('a customer, from sign-up to erasure', () => {
   it('signs up, confirms the mailed link and signs in', async () => {
     await go('/account/');
     await inspect(page, 'account-sign-in');
-    await page.getByRole('main').getByRole('link', { name: 'Create one' }).click();
+    await link('Create one').click();
     await inspect(page, 'account-sign-up');
     await page.getByLabel('E-mail address').fill(EMAIL);
     await page.getByLabel('Name').fill('Ann <Example>');
@@ -96,16 +97,14 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Create account').click();
     await heading('Your address is confirmed');
     await inspect(page, 'account-confirmed');
-    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click();
-    await page.getByLabel('E-mail address').fill(EMAIL);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Sign in').click();
+    await link('Sign in').click();
+    await signInHere(page, EMAIL, PASSWORD);
     await heading('Ann <Example>');
     await inspect(page, 'account-home-new');
   });
 
   it('creates a key, which is shown on this page only, and a reload creates no second one', async () => {
-    await page.getByRole('main').getByRole('link', { name: 'Create your first key' }).click();
+    await link('Create your first key').click();
     await inspect(page, 'account-keys-none');
     await page.getByLabel('Label').fill('<i>my</i> notebook');
     await page.getByLabel('Last day').fill('2027-01-31');
@@ -123,10 +122,7 @@ describe('a customer, from sign-up to erasure', () => {
     await go('/account/keys');
     expect(await page.content()).not.toContain(key);
     await inspect(page, 'account-keys');
-    await page
-      .getByRole('main')
-      .getByRole('link', { name: /^alm_live_/ })
-      .click();
+    await link(/^alm_live_/).click();
     await inspect(page, 'account-key');
   });
 
@@ -145,11 +141,11 @@ describe('a customer, from sign-up to erasure', () => {
     await heading('Invoice');
     await inspect(page, 'account-invoice');
     await page.pdf({ path: screenshotPath('account-invoice').replace('.png', '.pdf') });
-    await page.getByRole('main').getByRole('link', { name: 'Back to the order' }).click();
+    await link('Back to the order').click();
     await inspect(page, 'account-order');
-    await page.getByRole('main').getByRole('link', { name: 'Cancel order' }).click();
+    await link('Cancel order').click();
     await inspect(page, 'account-order-cancel');
-    await page.getByRole('main').getByRole('link', { name: 'Cancel', exact: true }).click();
+    await link('Cancel', true).click();
     const [placed] = await harness.context.accounts.orders.list(
       (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
@@ -161,7 +157,7 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Place order').click();
     await heading(/^Pay /);
     await inspect(page, 'account-pay-elsewhere');
-    await page.getByRole('main').getByRole('link', { name: 'Continue to Stripe' }).click();
+    await link('Continue to Stripe').click();
     await heading('Stand-in for Stripe');
     const [session] = [...stripe.sessions.values()];
     const payload = eventText('checkout.session.completed', { ...session, payment_status: 'paid' });
@@ -204,7 +200,7 @@ describe('a customer, from sign-up to erasure', () => {
 
   it('revokes the key, and the next call is refused', async () => {
     await go('/account/keys');
-    await page.getByRole('main').getByRole('link', { name: 'Revoke' }).click();
+    await link('Revoke').click();
     await inspect(page, 'account-key-revoke');
     await button('Revoke key permanently').click();
     await page.getByText(/is revoked\./).waitFor();
@@ -236,10 +232,7 @@ describe('a customer, from sign-up to erasure', () => {
     await ready;
     await go('/account/data');
     const download = page.waitForEvent('download');
-    await page
-      .getByRole('main')
-      .getByRole('link', { name: /^Download/ })
-      .click();
+    await link(/^Download/).click();
     const file = await readExport(await readFile(await (await download).path()));
     expect(file.account).toMatchObject([{ account: { email: EMAIL, name: 'Ann <Example>' } }]);
     expect(file.ledger).toHaveLength(6);
@@ -252,7 +245,7 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-data-preparing');
     await requests.fail(request_id, { note: 'Closed by the test.', by: 'test' });
     await go('/account/data');
-    await page.getByRole('main').getByRole('link', { name: 'Erase my data' }).click();
+    await link('Erase my data').click();
     await inspect(page, 'account-erase');
     await page.getByLabel('Your password').fill(PASSWORD);
     await button('Erase my data permanently').click();
@@ -285,14 +278,12 @@ describe('a customer whom a stranger locked out', () => {
     await page.context().clearCookies();
     const signIn = async (): Promise<void> => {
       await go('/account/sign-in');
-      await page.getByLabel('E-mail address').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
-      await button('Sign in').click();
+      await signInHere(page, email, PASSWORD);
     };
     await signIn();
     await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
     await inspect(page, 'account-sign-in-throttled');
-    await page.getByRole('main').getByRole('link', { name: 'Get a link by e-mail' }).click();
+    await link('Get a link by e-mail').click();
     await inspect(page, 'account-sign-in-link');
     await page.getByLabel('E-mail address').fill(email);
     const mail = harness.mailbox.next(email);
@@ -319,18 +310,16 @@ describe('a customer with a second factor', () => {
     };
     const signIn = async (typed: string): Promise<void> => {
       await go('/account/sign-in');
-      await page.getByLabel('E-mail address').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
-      await button('Sign in').click();
+      await signInHere(page, email, PASSWORD);
       if (typed === '') return;
       await heading('Enter your code');
       await page.getByRole('textbox', { name: 'Code' }).fill(typed);
       await button('Sign in').click();
     };
     await signIn('');
-    await page.getByRole('main').getByRole('link', { name: 'Second factor' }).click();
+    await link('Second factor').click();
     await inspect(page, 'account-second-factor-off');
-    await page.getByRole('main').getByRole('link', { name: 'Set it up' }).click();
+    await link('Set it up').click();
     await inspect(page, 'account-second-factor-set-up');
     const secret = String(await page.locator('code.take').textContent());
     await page.getByRole('textbox', { name: 'Code' }).fill(code());
@@ -339,7 +328,7 @@ describe('a customer with a second factor', () => {
     await heading('Your second factor is on');
     await inspect(page, 'account-recovery-codes');
     const [recovery = ''] = await page.locator('.recovery-codes code').allTextContents();
-    await page.getByRole('main').getByRole('link', { name: 'I have kept them' }).click();
+    await link('I have kept them').click();
     await inspect(page, 'account-second-factor-on');
     await page.context().clearCookies();
     await signIn(code());
@@ -365,9 +354,7 @@ describe('a customer with a new address', () => {
     const fresh = 'hal@elsewhere.example.org';
     await page.context().clearCookies();
     await go('/account/sign-in');
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Sign in').click();
+    await signInHere(page, email, PASSWORD);
     await heading('Hal');
     await go('/account/profile');
     await inspect(page, 'account-profile');
@@ -397,23 +384,18 @@ it('a team: a new person is invited by mail, gets roles and the ownership, and l
 describe('a customer who closes the account', () => {
   it('can sign in again to download or erase the data, and to nothing else', async () => {
     const { email } = await harness.customer('Cleo');
-    const signIn = async (): Promise<void> => {
-      await page.getByLabel('E-mail address').fill(email);
-      await page.getByLabel('Password').fill(PASSWORD);
-      await button('Sign in').click();
-    };
     await page.context().clearCookies();
     await go('/account/data');
-    await signIn();
-    await page.getByRole('main').getByRole('link', { name: 'Close account' }).click();
+    await signInHere(page, email, PASSWORD);
+    await link('Close account').click();
     await inspect(page, 'account-close');
     await page.getByLabel('Your password').fill(PASSWORD);
     await button('Close account permanently').click();
     await heading('Your account is closed');
     await inspect(page, 'account-closed');
     expect(await toldLink(email, /^Your account is closed$/)).toBe(`${harness.url}/account/data`);
-    await page.getByRole('main').getByRole('link', { name: 'sign in' }).click();
-    await signIn();
+    await link('sign in').click();
+    await signInHere(page, email, PASSWORD);
     await page.getByText('This account is closed').waitFor();
     const navigation = page.getByRole('navigation', { name: 'Account' });
     expect(await navigation.getByRole('link').allTextContents()).toEqual(['Your data']);
@@ -430,15 +412,15 @@ describe('a customer who forgot the password', () => {
     await page.getByLabel('E-mail address').fill(email);
     const mail = harness.mailbox.next(email);
     await button('Send link').click();
-    const link = String((await mail).link);
-    await page.goto(link);
+    const mailed = String((await mail).link);
+    await page.goto(mailed);
     await inspect(page, 'account-reset');
     await page.getByLabel('New password').fill('another long and rare password');
     await button('Change password').click();
     await heading('Your password is changed');
     await inspect(page, 'account-reset-done');
     expect(await toldLink(email, /^Your password was changed$/)).toBe(`${harness.url}/account/forgot`);
-    await page.goto(link);
+    await page.goto(mailed);
     await heading('This link is no longer valid');
     await inspect(page, 'account-link-invalid');
   });

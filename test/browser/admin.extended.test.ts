@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdminService, startAdmin } from '../admin/harness.ts';
 import { seedAlike, seedRuns, seedUsage } from '../admin/seeds.ts';
 import { type Browser, openBrowser } from './browser.ts';
-import { follow, inspect, signIn, unseenPages } from './page-checks.ts';
+import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
 /** `admin-decisions.extended.test.ts` walks these. */
 const OTHER_PAGES = /^\/admin\/(operators|password|second-factor|providers|licences|runs\/compare)\b/;
@@ -50,9 +50,7 @@ describe('the operator area', () => {
   it('signs in', async () => {
     await page.goto(`${service.url}/admin/users?q=amara`);
     await inspect(page, 'admin-sign-in');
-    await page.getByLabel('E-mail address').fill('operator@example.org');
-    await page.getByLabel('Password').fill('not this one');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInHere(page, 'operator@example.org', 'not this one');
     await page.getByRole('alert').waitFor();
     await inspect(page, 'admin-sign-in-refused');
     await page.goto(`${service.url}/admin/sign-in/code`);

@@ -4,7 +4,10 @@
  * updates and sync are off.
  */
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
@@ -56,6 +59,31 @@ export async function openBrowser(viewport = { width: 1280, height: 900 }): Prom
     async [Symbol.asyncDispose]() {
       await context.close();
       await rm(profile, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A site of somebody else. */
+export interface OtherSite extends AsyncDisposable {
+  /** By address. */
+  url: string;
+  /** By name, which is another site for browsers. */
+  localUrl: string;
+}
+
+/** Starts it with one page. */
+export async function startSite(body = ''): Promise<OtherSite> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html');
+    response.end(`<!doctype html><title>Another site</title>${body}`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    localUrl: `http://localhost:${port}/`,
+    async [Symbol.asyncDispose]() {
+      server.close();
     },
   };
 }

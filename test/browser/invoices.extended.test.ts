@@ -11,13 +11,17 @@ import {
   startAccountPages,
 } from '../gateway/commerce/pages/harness.ts';
 import { type Browser, openBrowser } from './browser.ts';
-import { inspect } from './page-checks.ts';
+import { inspect, signInHere, type Walker, walker } from './page-checks.ts';
 
 let harness: AccountPagesHarness;
 let stripe: FakeStripe;
 let browser: Browser;
 let page: Page;
 let ann: Customer;
+let button: Walker['button'];
+let link: Walker['link'];
+let heading: Walker['heading'];
+let go: Walker['go'];
 
 beforeAll(async () => {
   stripe = await FakeStripe.start();
@@ -32,6 +36,7 @@ beforeAll(async () => {
   browser = await openBrowser();
   page = await browser.context.newPage();
   ann = await harness.customer('Ann');
+  ({ button, link, heading, go } = walker(page, harness.url));
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
@@ -39,18 +44,13 @@ afterAll(async () => {
   stripe.stop();
 });
 
-const button = (name: string) => page.getByRole('button', { name });
-const link = (name: string) => page.getByRole('main').getByRole('link', { name, exact: true });
-const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
-const go = (path: string) => page.goto(harness.url + path);
-
 /** Words in alphabetical order: page and PDF place the same blocks differently. */
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).sort();
 
 /** Words of the PDF that the shown document offers. */
 async function wordsOfPdf(): Promise<string[]> {
   const download = page.waitForEvent('download');
-  await link('Download PDF').click();
+  await link('Download PDF', true).click();
   const bytes = await readFile(await (await download).path());
   const { text } = await extractText(new Uint8Array(bytes), { mergePages: true });
   return wordsIn(text);
@@ -68,12 +68,10 @@ async function expectDocument(words: readonly string[]): Promise<void> {
 
 it('asks for the billing details, and says what is wrong with them', async () => {
   await go('/account/orders');
-  await page.getByLabel('E-mail address').fill(ann.email);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await button('Sign in').click();
+  await signInHere(page, ann.email, PASSWORD);
   await page.getByText('VAT of 19 % is included.').waitFor();
   await inspect(page, 'orders-without-billing');
-  await link('billing details').click();
+  await link('billing details', true).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Ανάλυση <Ltd>');
   await page.getByLabel('Address').fill('Οδός 1\n10431 Αθήνα');
   await page.getByLabel('Country').selectOption('Greece');
@@ -107,10 +105,10 @@ it('invoices an order, and takes the invoice back when the payment is refunded',
   const [order] = await harness.accounts.orders.list(ann.account_id);
   for (const state of ['paid', 'refunded'] as const)
     await harness.accounts.orders.move(String(order?.order_id), state);
-  await link('Back to the order').click();
-  await link('Credit note 2026-000002').waitFor();
+  await link('Back to the order', true).click();
+  await link('Credit note 2026-000002', true).waitFor();
   await inspect(page, 'order-refunded');
-  await link('Credit note 2026-000002').click();
+  await link('Credit note 2026-000002', true).click();
   await heading('Credit note');
   await inspect(page, 'credit-note');
   await expectDocument(['2026-000002', '2026-000001', '−9.00', 'Ανάλυση', 'Reverse']);

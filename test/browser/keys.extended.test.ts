@@ -1,6 +1,4 @@
 /** Keys in a real browser: made with rules, used by pages of two sites, spent to the limit, rotated, and ended. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -8,7 +6,7 @@ import {
   type Customer,
   startAccountPages,
 } from '../gateway/commerce/pages/harness.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { type Browser, type OtherSite, openBrowser, startSite } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
 const HOUR_MS = 3_600_000;
@@ -20,17 +18,13 @@ let page: Page;
 /** A page of the customer's site, and one of another. */
 let own: Page;
 let other: Page;
-const sites: Server[] = [];
+const sites: OtherSite[] = [];
 
 async function openSite(): Promise<Page> {
-  const site = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html');
-    response.end('<!doctype html><title>A site</title>');
-  });
-  await new Promise<void>((settle) => site.listen(0, '127.0.0.1', settle));
+  const site = await startSite();
   sites.push(site);
   const opened = await browser.context.newPage();
-  await opened.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
+  await opened.goto(site.localUrl);
   return opened;
 }
 
@@ -46,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
-  for (const site of sites) site.close();
+  for (const site of sites) await site[Symbol.asyncDispose]();
   await harness.stop();
 });
 

@@ -1,10 +1,8 @@
 /** A page of another origin calls the service from a real browser: with a key, conditionally, and reads what comes back. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Service, type TestKey } from '../gateway/service.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { type Browser, type OtherSite, openBrowser, startSite } from './browser.ts';
 
 interface Call {
   path: string;
@@ -15,24 +13,20 @@ describe('a page of another origin', () => {
   let service: Service;
   let owner: TestKey;
   let browser: Browser;
-  let site: Server;
+  let site: OtherSite;
   let page: Page;
 
   beforeAll(async () => {
     service = await Service.start();
     owner = await service.account({ credits: 100 });
     browser = await openBrowser();
-    site = createServer((_request, response) => {
-      response.setHeader('content-type', 'text/html');
-      response.end('<!doctype html><title>Another site</title>');
-    });
-    await new Promise<void>((settle) => site.listen(0, '127.0.0.1', settle));
+    site = await startSite();
     page = await browser.context.newPage();
-    await page.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
+    await page.goto(site.localUrl);
   });
   afterAll(async () => {
     await browser[Symbol.asyncDispose]();
-    site.close();
+    await site[Symbol.asyncDispose]();
     await service.stop();
   });
 

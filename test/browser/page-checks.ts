@@ -125,10 +125,24 @@ export async function follow(page: Page, label: string, path: string): Promise<v
   await page.waitForURL(`**${path}`);
 }
 
+/** Fills in the form of the page that is shown. */
+export async function signInHere(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
 export async function signIn(page: Page, url: string, email: string): Promise<void> {
   await page.goto(`${url}/admin/`);
-  await page.getByLabel('E-mail address').fill(email);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await signInHere(page, email, PASSWORD);
   await page.getByRole('heading', { name: 'Dashboard' }).waitFor();
 }
+
+/** What account pages are walked with. */
+export const walker = (page: Page, url: string) => ({
+  button: (name: string | RegExp) => page.getByRole('button', { name }),
+  link: (name: string | RegExp, exact = false) => page.getByRole('main').getByRole('link', { name, exact }),
+  heading: (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor(),
+  go: (path: string) => page.goto(url + path),
+});
+export type Walker = ReturnType<typeof walker>;

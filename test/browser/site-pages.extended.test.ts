@@ -1,60 +1,111 @@
-/** Every kind of page of the site in a real browser: accessible, in sight at every width, in both schemes, within its policy. */
-import type { Page } from 'playwright-core';
+/**
+ * Every kind of page of the site, embedded pictures and the pages of patterns in a real browser: accessible, in sight at
+ * every width, in both schemes, within their policy.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Service } from '../gateway/service.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import {
+  PATTERN_PATHS,
+  type PatternPages,
+  startPatternPages,
+} from '../gateway/web/patterns/pattern-pages.ts';
+import { type Browser, openBrowser, startSite } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
-let service: Service;
-let browser: Browser;
-let page: Page;
-/** What the browser refused to load or run. */
-const refused: string[] = [];
-/** What stands for names in the paths below. */
-const known = new Map<string, string>();
+const EMBED = '/embed/indicators/alpha.life_expectancy';
+/** Run in the page. */
+const WIDTHS_OF_SHAPES =
+  "[...document.querySelectorAll('use')].map((use) => use.getBoundingClientRect().width)";
+const FILLS = "[...document.querySelectorAll('.world > g')].map((group) => getComputedStyle(group).fill)";
 
+let service: Service;
+let patterns: PatternPages;
+let browser: Browser;
 beforeAll(async () => {
   service = await Service.start();
+  patterns = await startPatternPages();
   browser = await openBrowser();
-  page = await browser.context.newPage();
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !/404/.test(message.text())) refused.push(message.text());
-  });
-  const { data: indicators } = (await service.get('/v1/indicators')).json;
-  const { data: countries } = (await service.get('/v1/countries')).json;
-  for (const { id, access_tier, no_rank } of indicators) if (!no_rank) known.set(access_tier, id);
-  for (const [at, { iso3 }] of countries.slice(0, 3).entries()) known.set(`country${at}`, iso3);
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
+  await patterns.stop();
   await service.stop();
 });
 
+/** With what the browser refuses to load or run, but for the status of a page that is missing. */
+async function newPage() {
+  const page = await browser.context.newPage();
+  const refused: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/404/.test(message.text())) refused.push(message.text());
+  });
+  return { page, refused };
+}
+
 it.each([
-  ['home', '/'],
-  ['indicators', '/indicators?q=a'],
-  ['indicator', '/indicators/{open}'],
-  ['display-only', '/indicators/{display}'],
-  ['countries', '/countries'],
-  ['country', '/countries/{country0}'],
-  ['compare', '/compare?countries={country0},{country1},{country2}&indicators={open}'],
-  ['topics', '/topics'],
-  ['providers', '/providers'],
-  ['pricing', '/pricing'],
-  ['status', '/status'],
+  ['site-home', '/'],
+  ['site-indicators', '/indicators?q=life&provider=alpha'],
+  ['site-indicator', '/indicators/alpha.life_expectancy?countries=KEN,DEU,QQ'],
+  ['site-display-only', '/indicators/gamma.reserves'],
+  ['site-countries', '/countries'],
+  ['site-country', '/countries/KEN'],
+  ['site-compare', '/compare?countries=KEN,DEU,USA&indicators=alpha.life_expectancy'],
+  ['site-topics', '/topics'],
+  ['site-topic', '/topics/health'],
+  ['site-providers', '/providers'],
+  ['site-provider', '/providers/beta'],
+  ['site-pricing', '/pricing'],
+  ['site-status', '/status'],
+  ['site-terms', '/terms'],
+  ['site-contact', '/contact'],
+  ['site-missing', '/countries/ZZZ'],
   ['docs', '/docs'],
-  ['guide', '/docs/quick-start'],
-  ['guide-webhooks', '/docs/webhooks'],
-  ['reference', '/docs/reference/getData'],
-  ['terms', '/terms'],
-  ['missing', '/countries/ZZZ'],
-])(
+  ['docs-quick-start', '/docs/quick-start'],
+  ['docs-webhooks', '/docs/webhooks'],
+  ['docs-errors', '/docs/errors'],
+  ['docs-reference', '/docs/reference'],
+  ['docs-reference-getData', '/docs/reference/getData'],
+  ...['map', 'lines', 'bars'].map((picture) => [`embed-${picture}`, `${EMBED}?picture=${picture}`]),
+  ...PATTERN_PATHS.map((path) => [path.slice(1).replaceAll('/', '-'), path]),
+] as [string, string][])(
   '%s is accessible, fits every width in both schemes and breaks no rule of its policy',
   async (name, path) => {
-    await page.goto(
-      service.url + path.replaceAll(/\{(\w+)\}/g, (_whole, key: string) => known.get(key) ?? key),
-    );
-    await inspect(page, `site-${name}`);
+    const { page, refused } = await newPage();
+    const answer = await page.goto((path.startsWith('/patterns/') ? patterns : service).url + path);
+    expect(answer?.status()).toBe(name === 'site-missing' ? 404 : 200);
+    await inspect(page, name);
+    if (path.startsWith(EMBED))
+      expect(await page.getByRole('img', { name: /^Life expectancy \(years/ }).count()).toBe(1);
     expect(refused).toEqual([]);
+    await page.close();
   },
 );
+
+it('an indicator: a country that is added is drawn and priced, and the slider changes the map', async () => {
+  const { page } = await newPage();
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy?countries=KEN`);
+  await page.getByLabel('Add a country').selectOption('DEU');
+  await page.locator('#histories .chips').getByText('Germany').waitFor();
+  expect(new URL(page.url()).search).toBe('?countries=KEN&add=DEU');
+  expect(await page.locator('#use-section h3').textContent()).toContain('Kenya, Germany');
+  await page.getByRole('slider').press('ArrowLeft');
+  await page.getByRole('heading', { name: 'Map, 2020' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?countries=KEN%2CDEU&year=2020');
+  await page.close();
+});
+
+it('a map is drawn in a frame of another site, with its outlines out of their file', async () => {
+  const frameHtml = `<iframe src="${service.url}${EMBED}" width="600" height="500"></iframe>`;
+  await using other = await startSite(frameHtml);
+  const { page, refused } = await newPage();
+  await page.goto(other.url);
+  await page.frameLocator('iframe').getByRole('heading', { name: 'Life expectancy' }).waitFor();
+  const frame = page.frames().at(-1);
+  // A shape whose outline did not arrive has no size.
+  const sizes = await frame?.evaluate<number[]>(WIDTHS_OF_SHAPES);
+  expect(sizes?.length).toBeGreaterThan(5);
+  expect(Math.min(...(sizes ?? []))).toBeGreaterThan(0);
+  expect(await frame?.evaluate<string[]>(FILLS)).toContain('url("#picture-hatch")');
+  expect(refused).toEqual([]);
+  await page.close();
+});

@@ -1,23 +1,18 @@
 /** The walk through the pages of members: invited by mail, given roles, made the owner, and removed. */
 import type { Page } from 'playwright-core';
 import { type AccountPagesHarness, PASSWORD } from '../gateway/commerce/pages/harness.ts';
-import { inspect } from './page-checks.ts';
+import { inspect, signInHere, walker } from './page-checks.ts';
 
 export async function walkTeam(harness: AccountPagesHarness, page: Page): Promise<void> {
-  const button = (name: string | RegExp) => page.getByRole('button', { name });
-  const heading = (name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
-  const go = (path: string) => page.goto(harness.url + path);
+  const { button, link, heading, go } = walker(page, harness.url);
   const owner = await harness.customer('Gus and friends');
   const guest = 'guest@example.org';
   const signIn = async (email: string): Promise<void> => {
     await page.context().clearCookies();
     await go('/account/sign-in');
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Sign in').click();
+    await signInHere(page, email, PASSWORD);
     await heading('Gus and friends');
   };
-  const link = (name: string | RegExp) => page.getByRole('main').getByRole('link', { name });
   await signIn(owner.email);
   await go('/account/members');
   await page.getByLabel('E-mail address').fill(guest);
@@ -69,9 +64,7 @@ export async function walkTeam(harness: AccountPagesHarness, page: Page): Promis
 
   await page.context().clearCookies();
   await go('/account/sign-in');
-  await page.getByLabel('E-mail address').fill(owner.email);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await button('Sign in').click();
+  await signInHere(page, owner.email, PASSWORD);
   await page.getByText('You are a member of no account.').waitFor();
   await inspect(page, 'account-accounts-none');
   await go('/account/profile');

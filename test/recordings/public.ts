@@ -12,7 +12,7 @@ import { PUBLIC_ROUTES } from '../gateway/public-routes.ts';
 import { type GetOptions, PUBLIC_URL, Service } from '../gateway/service.ts';
 import { crawl } from './pages.ts';
 import type { Recorder } from './recorder.ts';
-import { FIXTURE_SUBJECT, specRequests } from './spec-requests.ts';
+import { specRequests } from './spec-requests.ts';
 
 const FORMATS = ['json', 'csv', 'ndjson', 'parquet', 'arrow', 'xlsx', 'sdmx-csv', 'atom', 'nonsense'];
 const OPTIONS = [
@@ -85,7 +85,7 @@ export async function recordPublic(recorder: Recorder): Promise<void> {
   try {
     const keys = await makeKeys(service, recorder);
     recorder.watch('api', service.url);
-    for (const { path, caller } of specRequests(FIXTURE_SUBJECT))
+    for (const { path, caller } of specRequests())
       await service.get(path, caller === 'anonymous' ? {} : { key: keys[caller] });
     const { owner: key } = keys;
     for (const { path, key: need } of PUBLIC_ROUTES)

@@ -34,57 +34,15 @@ const NORTH = 84;
 /** Parts of the atlas without a code, by name. Those of no country of the table go with the one that the UN counts them to. */
 const UNCODED: Readonly<Record<string, string>> = { Kosovo: 'XKX', Somaliland: 'SOM', 'N. Cyprus': 'CYP' };
 
-/** What the atlas draws as a part of another country: bounds of longitude and latitude within it. */
-const TERRITORIES: readonly { iso3: string; of: string; within: readonly [Point, Point] }[] = [
-  {
-    iso3: 'GUF',
-    of: 'FRA',
-    within: [
-      [-55, 2],
-      [-51, 6],
-    ],
-  },
-  {
-    iso3: 'GLP',
-    of: 'FRA',
-    within: [
-      [-62, 15.7],
-      [-60.9, 16.6],
-    ],
-  },
-  {
-    iso3: 'MTQ',
-    of: 'FRA',
-    within: [
-      [-61.4, 14.3],
-      [-60.7, 15],
-    ],
-  },
-  {
-    iso3: 'REU',
-    of: 'FRA',
-    within: [
-      [55, -22],
-      [56, -20],
-    ],
-  },
-  {
-    iso3: 'MYT',
-    of: 'FRA',
-    within: [
-      [44.9, -13.2],
-      [45.5, -12.5],
-    ],
-  },
-  {
-    iso3: 'SJM',
-    of: 'NOR',
-    within: [
-      [8, 74],
-      [36, 82],
-    ],
-  },
-];
+/** What the atlas draws as a part of another country, which has other parts: bounds of longitude and latitude. */
+const TERRITORIES = [
+  { iso3: 'GUF', of: 'FRA', west: -55, south: 2, east: -51, north: 6 },
+  { iso3: 'GLP', of: 'FRA', west: -62, south: 15.7, east: -60.9, north: 16.6 },
+  { iso3: 'MTQ', of: 'FRA', west: -61.4, south: 14.3, east: -60.7, north: 15 },
+  { iso3: 'REU', of: 'FRA', west: 55, south: -22, east: 56, north: -20 },
+  { iso3: 'MYT', of: 'FRA', west: 44.9, south: -13.2, east: 45.5, north: -12.5 },
+  { iso3: 'SJM', of: 'NOR', west: 8, south: 74, east: 36, north: 82 },
+] as const;
 
 /** What the atlas leaves out. */
 const PLACES: Readonly<Record<string, Point>> = {
@@ -158,12 +116,11 @@ function polygonsByCountry(topology: Atlas): Map<string, Polygon[]> {
 }
 
 function territoryOf(iso3: string, polygon: Polygon): string | undefined {
-  const candidates = TERRITORIES.filter(({ of }) => of === iso3);
-  if (candidates.length === 0) return undefined;
   const [longitude, latitude] = geoCentroid({ type: 'Polygon', coordinates: polygon });
-  return candidates.find(({ within: [[west, south], [east, north]] }) => {
-    return longitude > west && longitude < east && latitude > south && latitude < north;
-  })?.iso3;
+  return TERRITORIES.find(
+    ({ of, west, south, east, north }) =>
+      of === iso3 && longitude > west && longitude < east && latitude > south && latitude < north,
+  )?.iso3;
 }
 
 function project(place: Point): Point {

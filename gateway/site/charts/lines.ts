@@ -92,7 +92,7 @@ interface Run {
  * Years from one point to the next where none is missing: the most frequent distance, since many series have a figure
  * every second or fifth year only.
  */
-export function usualStep(histories: readonly (readonly Point[])[]): number {
+function usualStep(histories: readonly (readonly Point[])[]): number {
   const counts = new Map<number, number>();
   for (const points of histories) {
     let before = Infinity;
@@ -106,7 +106,7 @@ export function usualStep(histories: readonly (readonly Point[])[]): number {
 }
 
 /** Breaks where a year is missing, and where measured figures end and projected ones begin. @param points oldest first */
-export function yearRuns(points: readonly Point[], step: number): Run[] {
+function yearRuns(points: readonly Point[], step: number): Run[] {
   const runs: { points: Point[]; isProjected: boolean }[] = [];
   let last: Point | undefined;
   for (const point of points) {

@@ -198,7 +198,7 @@ export const SEQUENTIAL = palette('s', ['#e6f0c8', '#b4dcba', '#72c1b4', '#379fa
 /** Brown below zero and green above it. */
 export const DIVERGING = palette('d', ['#8c510a', '#cf9a45', '#f0deb4', '#c2e4df', '#55aea4', '#01665e']);
 
-export function classify(values: readonly number[]): Classes {
+function classify(values: readonly number[]): Classes {
   const sorted = values.toSorted((a, b) => a - b);
   const negative = sorted.filter((value) => value < 0);
   const positive = sorted.filter((value) => value > 0);
@@ -209,7 +209,7 @@ export function classify(values: readonly number[]): Classes {
 }
 
 /** @returns the number of the value's class, from 0 */
-export const classOf = (value: number, { bounds }: Classes): number => bisectRight(bounds, value);
+const classOf = (value: number, { bounds }: Classes): number => bisectRight(bounds, value);
 
 function aroundZero(negative: readonly number[], positive: readonly number[]): Classes {
   const side = CLASSES_MAX / 2;

@@ -3,11 +3,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { excerptFile } from '../../../data/schema/snapshot.ts';
 import type { Snapshot } from '../../../gateway/api/snapshot/editions/snapshot.ts';
-import type { IndicatorColumns, RowFilter } from '../../../gateway/api/snapshot/rows/indicator-columns.ts';
 import { type Cell, SERVED, World } from '../../build/world.ts';
 import { SEED } from '../../environment.ts';
 import { Service, type TestKey } from '../service.ts';
-import { linksOf, sectionOf, valuesOf } from './page-text.ts';
+import { sectionOf, valuesOf } from './page-text.ts';
 
 const FROM = 2005;
 /** Some of them after the year of the build. */
@@ -83,54 +82,12 @@ async function page(path: string): Promise<string> {
 const callOf = (html: string): string | undefined =>
   /\/v1\/data\?indicator=[^"&\s]+&amp;countries=[A-Z,]+/.exec(html)?.[0].replace('&amp;', '&');
 
-const drawnIn = (html: string): string[] =>
-  linksOf(/<ul class="chips".*?<\/ul>/s.exec(html)?.[0] ?? '')
-    .filter((href) => href.startsWith('/countries/'))
-    .map((href) => href.slice('/countries/'.length))
-    .sort();
-
 const rankingOf = (html: string): number[] =>
   valuesOf(/<tbody>.*<\/tbody>/s.exec(sectionOf(html, 'ranking'))?.[0] ?? '');
 
-/** The rows that pass, with every column. */
-const rowsOf = (held: IndicatorColumns, filter: RowFilter): unknown[] =>
-  (filter.countries ?? held.countries).flatMap((iso3) =>
-    held
-      .select({ ...filter, countries: [iso3] })
-      .flatMap(({ start, end }) =>
-        Array.from({ length: end - start }, (_, at) => [
-          iso3,
-          ...Object.values(held.columns).map((column) => column?.[start + at] ?? null),
-        ]),
-      ),
-  );
-
-describe('an excerpt', () => {
-  test('has the rows of the latest year and of the countries that are drawn, as the series has them', async () => {
-    for (const id of ALL) {
-      const excerpt = await served().excerpt(id);
-      const { coverage } = served().indicator(id)?.record ?? {};
-      const year = coverage?.latest_year ?? coverage?.yr_max ?? 0;
-      await served().observations.prepare(id);
-      const whole = await served().observations.columns(id, {});
-      const countries = drawnIn(await page(`/indicators/${id}`));
-      expect([id, countries.length]).toEqual([id, id === 'atlas.small' ? 2 : 3]);
-      for (const filter of [{ from: year, to: year }, ...countries.map((iso3) => ({ countries: [iso3] }))]) {
-        expect([id, filter, excerpt?.covers(filter)]).toEqual([id, filter, true]);
-        const rows = rowsOf(whole, filter);
-        expect(rows.length).toBeGreaterThan(0);
-        expect(rowsOf((excerpt ?? { columns: whole }).columns, filter)).toEqual(rows);
-      }
-      expect(excerpt?.covers({})).toBe(false);
-      expect(excerpt?.covers({ from: year - 1, to: year })).toBe(false);
-      expect(excerpt?.covers({ countries: [...countries, 'CUW'] })).toBe(false);
-    }
-  });
-
-  test('is of published series alone', () => {
-    const names = Object.keys(served().files.prerendered).filter((name) => name.startsWith('excerpts/'));
-    expect(names.sort()).toEqual(ALL.map(excerptFile).sort());
-  });
+test('there is an excerpt of each published series, and of no other', () => {
+  const names = Object.keys(served().files.prerendered).filter((name) => name.startsWith('excerpts/'));
+  expect(names.sort()).toEqual(ALL.map(excerptFile).sort());
 });
 
 /** Whether reading a page reads a series. */

@@ -41,3 +41,11 @@ export const rowsOf = (html: string): string[][] =>
 /** The block of structured data. */
 export const structuredOf = (html: string): Record<string, unknown> =>
   JSON.parse(/<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html)?.[1] ?? 'null');
+
+/** The exact value in each table row that links to an indicator; null where none is shown. */
+export const figuresIn = (html: string): { indicator: string; value: number | null }[] =>
+  [...html.matchAll(/<tr>.*?<\/tr>/gs)].flatMap(([row]) => {
+    const indicator = /href="\/indicators\/([^"?]+)/.exec(row)?.[1];
+    const [value = null] = valuesOf(row);
+    return indicator === undefined ? [] : { indicator, value };
+  });

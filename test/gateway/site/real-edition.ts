@@ -36,28 +36,19 @@ interface Range {
 
 const hasValue = ({ value }: { value: number | null }): boolean => value !== null;
 
-interface Parts {
-  service: Service;
-  built: SharedBuild;
-  records: readonly IndicatorRecord[];
-  countries: readonly CountryRecord[];
-  key: string;
-}
-
 export class RealEdition {
   readonly service: Service;
   readonly built: SharedBuild;
-  readonly records: readonly IndicatorRecord[];
-  /** By name. */
-  readonly countries: readonly CountryRecord[];
+  /** Of calls that nobody else makes. */
   readonly key: string;
+  readonly records: IndicatorRecord[] = [];
+  /** By name. */
+  readonly countries: CountryRecord[] = [];
 
-  private constructor(parts: Parts) {
-    this.service = parts.service;
-    this.built = parts.built;
-    this.records = parts.records;
-    this.countries = parts.countries;
-    this.key = parts.key;
+  private constructor(service: Service, built: SharedBuild, key: string) {
+    this.service = service;
+    this.built = built;
+    this.key = key;
   }
 
   /** @param mirror directory from `describeWithMirror` */
@@ -67,14 +58,14 @@ export class RealEdition {
     const loadShedder = new LoadShedder({ ...LOAD_LIMITS, lag_ms: Infinity }, silentLog);
     const service = await Service.start({ snapshots: built.snapshots, loadShedder });
     const { key } = await service.account({ credits: 100_000_000 });
-    const records: IndicatorRecord[] = [];
-    for (let total = 1; records.length < total; ) {
-      const { json } = await service.get(`/v1/indicators?limit=${PAGE}&offset=${records.length}`);
-      records.push(...json.data);
-      total = json.meta.total;
+    const real = new RealEdition(service, built, key);
+    for (let total = 1; real.records.length < total; ) {
+      const { data, meta } = await real.json(`/v1/indicators?limit=${PAGE}&offset=${real.records.length}`);
+      real.records.push(...data);
+      total = meta.total;
     }
-    const { json } = await service.get('/v1/countries');
-    return new RealEdition({ service, built, records, countries: json.data, key });
+    real.countries.push(...(await real.json('/v1/countries')).data);
+    return real;
   }
 
   /** Data of a call that must succeed. */
