@@ -113,10 +113,6 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
     atLeast: CACHED_AT_LEAST,
   },
   { name: 'catalogue searched, identity', call: { path: SEARCH }, atLeast: CACHED_AT_LEAST },
-  {
-    name: '… not seen before',
-    call: { path: SEARCH, isNewEachTime: true },
-  },
 ];
 
 /** Catalogue responses against bare node:http, gzip ones also against nginx. */
@@ -191,7 +187,6 @@ export async function keyedRows(session: Session): Promise<Rows> {
       atLeast: HOT_AT_LEAST,
     },
     { name: 'ping', call: { path: '/v1/ping', headers }, atLeast: FLAT_AT_LEAST },
-    { name: 'usage, 30 days', call: { path: '/v1/usage', headers } },
   ];
   const rows: Rows = [];
   for (const measured of flat)

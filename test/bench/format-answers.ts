@@ -11,7 +11,6 @@ const LONG_ROWS = 1_000_000;
 const MIDDLE_ROWS = 100_000;
 /** The most that one call may name. */
 const INDICATORS_MAX = 50;
-const GROUP = { id: 'eu', indicators: 10 } as const;
 
 /** A call, without its format, and the query by which DuckDB gives its rows. */
 export interface FormatAnswer {
@@ -33,8 +32,6 @@ export interface FormatAnswers {
   long: FormatAnswer;
   /** The same observations, a row a country and year. */
   wide: FormatAnswer;
-  /** Some indicators of a group of countries. */
-  group: FormatAnswer;
 }
 
 type Counted = FloorSeries & { rows: number };
@@ -58,11 +55,6 @@ export async function formatAnswers(
   const one = all.filter((series) => series.id === id);
   const middle = whole(fitting(all, MIDDLE_ROWS));
   const long = whole(fitting(all, LONG_ROWS));
-  const groups: { id: string; members: string[] }[] = (await json('/v1/groups')).data;
-  const members = groups.find((group) => group.id === GROUP.id)?.members ?? [];
-  const some = whole(fitting(all, LONG_ROWS).slice(0, GROUP.indicators));
-  const ofGroup = `${some.path}&countries=@${GROUP.id}`;
-  const ofGroupRows = await rowsOf(ofGroup);
   const widePath = `${long.path}&layout=wide`;
   return {
     one: { ...whole(one), path: `/v1/data?indicator=${encodeURIComponent(id)}` },
@@ -74,14 +66,6 @@ export async function formatAnswers(
       path: widePath,
       query: wideQuery(long.series),
       rows: await rowsOf(widePath),
-    },
-    group: {
-      name: `${ofGroupRows.toLocaleString('en')} rows, ${some.series.length} indicators of ${members.length} countries`,
-      path: ofGroup,
-      series: some.series,
-      query: `${some.query} WHERE iso3 IN (${quoted(members)})`,
-      rows: ofGroupRows,
-      observations: ofGroupRows,
     },
   };
 }

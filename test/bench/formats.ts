@@ -1,6 +1,6 @@
 /**
- * Part of the bench: rows a second in each output format, beside the cheapest program that writes the same rows, and the
- * memory that it takes. Indicators are in memory, answers are not compressed, and the client reads as fast as they come.
+ * Part of the bench: rows a second in each output format, beside the cheapest program that writes the same rows.
+ * Indicators are in memory, answers are not compressed, and the client reads as fast as they come.
  */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -12,14 +12,12 @@ import { type FormatAnswer, type FormatAnswers, formatAnswers } from './format-a
 import { ANSWER, type Preparation, USUAL_COLUMNS, type Work, type Writing } from './format-questions.ts';
 import { fetchWhole, requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
-import { familyOf, memoryLine } from './process-stats.ts';
 import { forkTask, type Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import { MEMORY_FILES } from './scratch.ts';
 import type { Session } from './session.ts';
 
 const AT_LEAST = 0.7;
-const GROWTH_AT_MOST = 1.1;
 const ROUNDS = 5;
 /** Short answers are repeated until a round has as many observations as the long one, so that code is compiled as well. */
 const PER_ROUND = 1_000_000;
@@ -39,29 +37,22 @@ export async function formatRows(session: Session): Promise<(Row | Skipped)[]> {
   const snapshot = await session.snapshot();
   const customer = await session.customer();
   session.say('formats: counting rows');
-  const answers = await withGateway(session, (gateway) => formatAnswers(gateway, customer, snapshot));
+  const answers = await countedAnswers(session);
   const file = join(existsSync(MEMORY_FILES) ? MEMORY_FILES : tmpdir(), `almanac-bench-${process.pid}`);
   const bench: Bench = { session, key: customer.key, edition: basename(snapshot.dir), file, answers };
-  const { one, middle, long, group, wide } = answers;
+  const { one, middle, long, wide } = answers;
   const rows: (Row | Skipped)[] = [];
   for (const format of FORMATS) {
     const longest = format === xlsx.name ? middle : long;
     rows.push(...(await compareAll(bench, [one, longest], [format])));
-    rows.push(...(await memoryRows(bench, format)));
   }
-  rows.push(
-    ...(await compareAll(bench, [group], ['json'])),
-    ...(await compareAll(bench, [wide], ['csv', 'parquet'])),
-  );
+  rows.push(...(await compareAll(bench, [wide], ['csv', 'parquet'])));
   return rows;
 }
 
-async function withGateway<Found>(
-  session: Session,
-  use: (gateway: Gateway) => Promise<Found>,
-): Promise<Found> {
+async function countedAnswers(session: Session): Promise<FormatAnswers> {
   await using gateway = await session.gateway();
-  return await use(gateway);
+  return await formatAnswers(gateway, await session.customer(), await session.snapshot());
 }
 
 /** A failure skips only its own row. */
@@ -170,41 +161,3 @@ async function floorOf(
 const messageQuery = (edition: string): string =>
   `SELECT 'dataflow' AS STRUCTURE, 'ALMANAC:OBSERVATIONS(1.0.0)' AS STRUCTURE_ID, 'I' AS ACTION, ${USUAL_COLUMNS}, ` +
   `unit, licence, licence_url, attribution, '${edition}' AS EDITION FROM ${ANSWER}`;
-
-/** The peaks of three gateways that write the same number of rows: in short answers, in longer ones, and in the longest. */
-async function memoryRows(bench: Bench, format: string): Promise<(Row | Skipped)[]> {
-  const name = `${format}, peak memory`;
-  bench.session.say(name);
-  const { one, middle, long } = bench.answers;
-  const [shorter, longest] = format === xlsx.name ? [one, middle] : [middle, long];
-  const peakOf = (answer: FormatAnswer): Promise<number> =>
-    withGateway(bench.session, async (gateway) => {
-      // All of them hold the same indicators.
-      await ask(bench, gateway, format, { ...longest, path: `${longest.path}&dry_run=true` }, 1);
-      await ask(bench, gateway, format, answer, timesOf(answer, longest.observations));
-      return peakMemory(gateway);
-    });
-  try {
-    const row = (answer: FormatAnswer, peak: number): Row => ({
-      name: `${name}: ${answer.name}`,
-      measured: { unit: 'MB', rounds: [peak] },
-    });
-    const before = await peakOf(shorter);
-    return [
-      row(one, shorter === one ? before : await peakOf(one)),
-      {
-        ...row(longest, await peakOf(longest)),
-        floor: { name: shorter.name, sample: { unit: 'MB', rounds: [before] } },
-        goal: { at: 'most', bound: GROWTH_AT_MOST },
-      },
-    ];
-  } catch (error) {
-    return [{ name, skipped: `failed: ${(error as Error).message}`, failed: true }];
-  }
-}
-
-/** Since the start, of all processes of the gateway, in MB. */
-async function peakMemory({ pid }: Gateway): Promise<number> {
-  const peaks = await Promise.all((await familyOf(pid)).map((member) => memoryLine(member, 'VmHWM')));
-  return peaks.reduce<number>((sum, peak) => sum + (peak ?? Number.NaN), 0);
-}

@@ -1,24 +1,19 @@
 /** The parts of the bench in order; each can run alone. */
 
-import { buildRows, nightlyRows } from './builds.ts';
-import { clientRows } from './clients.ts';
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import type { Cost } from './cost-table.ts';
 import { costs } from './costs.ts';
-import { editionRows } from './editions.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { mcpRows } from './mcp.ts';
+import { nightlyRows } from './night.ts';
 import { pageRows } from './pages.ts';
 import { paintRows } from './paint.ts';
-import { pictureRows } from './pictures.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
-import { memoryRows, startRows } from './start-and-memory.ts';
+import { startRows } from './start.ts';
 import { repeatStarts } from './throughput.ts';
-import { usersRows } from './users.ts';
-import { workersRows } from './workers.ts';
 
 export interface Found {
   rows: (Row | Skipped)[];
@@ -35,7 +30,6 @@ const rowsOverStarts = (measure: (session: Session) => Promise<(Row | Skipped)[]
   rowsOf((session) => repeatStarts(() => measure(session)));
 
 export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
-  ['build', rowsOf(buildRows)],
   ['night', rowsOf(nightlyRows)],
   ['start', rowsOf(startRows)],
   ['cached', rowsOverStarts(cachedRows)],
@@ -43,16 +37,10 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['files', rowsOverStarts(fileRows)],
   ['refusals', rowsOverStarts(refusalRows)],
   ['cold', rowsOf(coldRows)],
-  ['memory', rowsOf(memoryRows)],
-  ['workers', rowsOverStarts(workersRows)],
   ['formats', rowsOf(formatRows)],
-  ['clients', rowsOf(clientRows)],
-  ['users', rowsOf(usersRows)],
   ['mcp', rowsOverStarts(mcpRows)],
   ['pages', rowsOf(pageRows)],
-  ['pictures', rowsOf(pictureRows)],
   ['paint', rowsOf(paintRows)],
-  ['editions', rowsOf(editionRows)],
   ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
 ]);
 

@@ -1,9 +1,8 @@
 /**
- * `npm run bench:scale [-- options]` measures the build and the gateway on multiples of Gapminder.
+ * `npm run bench:scale [-- options]` measures the build and the start of the gateway on multiples of Gapminder.
  *
  *   --copies LIST   sizes, in times Gapminder; default 1,2,10,30
  *   --data DIR      for temporary lakes and snapshots; default the system's temporary directory
- *   --no-rates      skips the request rates of the gateway
  *   --write         replaces the table in docs/bench-results.md
  *
  * 30 × is 112 million observations of 14,340 indicators and needs 5 GB of disk. The table is printed as Markdown and saved
@@ -24,13 +23,10 @@ import { Scratch, writeReport, writeResults } from './scratch.ts';
 const OPTIONS = {
   copies: { type: 'string', default: '1,2,10,30' },
   data: { type: 'string', default: tmpdir() },
-  'no-rates': { type: 'boolean', default: false },
   write: { type: 'boolean', default: false },
 } as const;
 /** Disk space per copy for lake, single copies and snapshot, with a reserve. */
 const DISK_MB_PER_COPY = 200;
-/** Request rates are measured at the smallest size and from this one on. */
-const RATES_FROM_COPIES = 10;
 
 function sizesOf(list: string): number[] {
   const sizes = list.split(',').map(Number);
@@ -58,10 +54,8 @@ async function measureAll(scratch: Scratch, mirror: string): Promise<Size[]> {
   const replicator = await Replicator.open(join(original, 'lake'), join(dir, 'copies'));
   scratch.use({ [Symbol.asyncDispose]: async () => replicator.close() });
   const measured: Size[] = [];
-  for (const copies of sizes) {
-    const withRates = !values['no-rates'] && (copies === sizes[0] || copies >= RATES_FROM_COPIES);
-    measured.push(await measureSize(replicator, { dir, redisUrl: redis.url, say }, copies, withRates));
-  }
+  for (const copies of sizes)
+    measured.push(await measureSize(replicator, { dir, redisUrl: redis.url, say }, copies));
   return measured;
 }
 

@@ -9,7 +9,6 @@ import {
   type ForkedTask,
   forkTask,
   type Gateway,
-  type Run,
   runNode,
   startGateway,
 } from './processes.ts';
@@ -140,25 +139,12 @@ export class Session implements AsyncDisposable {
   }
 }
 
-interface Builds {
-  ingest: Run;
-  materialise: Run;
-}
-
-/** Builds the served snapshot: all of Gapminder with a provider mirror, else the starter data, for which it returns null. */
-export async function buildSnapshot({
-  settings,
-  say,
-}: Pick<Session, 'settings' | 'say'>): Promise<Builds | null> {
+/** Builds the served snapshot: all of Gapminder with a provider mirror, else the starter data. */
+async function buildSnapshot({ settings, say }: Pick<Session, 'settings' | 'say'>): Promise<void> {
   const mirror = mirrorDirectory();
-  if (mirror === null) {
-    say('publishing the starter data');
-    await runNode('build/main.ts', ['starter'], settings);
-    return null;
-  }
-  say('building all of Gapminder');
+  say(mirror === null ? 'publishing the starter data' : 'building all of Gapminder');
+  if (mirror === null) return void (await runNode('build/main.ts', ['starter'], settings));
   const withMirror = { ...settings, PROVIDER_MIRROR: mirror };
-  const ingest = await runNode('build/main.ts', ['ingest', '--provider', 'gapminder', '--json'], withMirror);
-  const materialise = await runNode('build/main.ts', ['materialise', '--json'], withMirror);
-  return { ingest, materialise };
+  await runNode('build/main.ts', ['ingest', '--provider', 'gapminder'], withMirror);
+  await runNode('build/main.ts', ['materialise'], withMirror);
 }

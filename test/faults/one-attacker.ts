@@ -7,13 +7,13 @@ import { Agent } from 'undici';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import type { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { hiddenTokens, Visitor } from '../admin/harness.ts';
-import { copyEditions } from '../bench/edition-copies.ts';
 import { type Call, requestText } from '../bench/http-client.ts';
 import { type ForkedTask, forkTask, type Gateway } from '../bench/processes.ts';
 import { buildStarter } from '../shared-builds.ts';
 import type { AttackJob, AttackResult } from './attacker.ts';
 import { withSeparateCores } from './cpu-affinity.ts';
 import { createCustomers, DEFAULT_LIMITS, Deployment, storeOn } from './deployment.ts';
+import { copyEditions } from './edition-copies.ts';
 import type { OpenLoopJob, OpenLoopResult, Second } from './open-loop.ts';
 import type { Reporter } from './table.ts';
 

@@ -1,14 +1,11 @@
 /** Growth per doubling, goals and the table of the scale bench. */
 import { median } from '../report.ts';
-import type { Rate, Size } from './measure.ts';
-import type { StepCost } from './watched-build.ts';
+import type { Size } from './measure.ts';
 
 /** Limit for the cost of twice the data. */
 const GROWTH_AT_MOST = 2.1;
 const MEMORY_AT_MOST_MB = 4096;
 const READY_AT_MOST_S = 5;
-/** Relative to the share of the floor at the smallest size. */
-const SPEED_AT_LEAST = 0.9;
 
 export interface ScaleReport {
   at: string;
@@ -49,36 +46,13 @@ function growthRow(name: string, sizes: readonly Size[], cost: (size: Size) => n
   };
 }
 
-function stepRow(step: string, sizes: readonly Size[]): Judged {
-  const cell = (cost: StepCost | undefined): string =>
-    cost ? `${cost.cpu_s.toFixed(1)} s, ${whole(cost.peak_mb)} MB` : '';
-  return { name: `… ${step}: CPU, memory`, cells: sizes.map(({ steps }) => cell(steps[step])) };
-}
-
-/** A route keeps its speed when it reaches the same share of its floor at every size. */
-function rateRow(name: string, sizes: readonly Size[]): Judged {
-  const rates = sizes.map(({ rates: all }) => all.find((rate) => rate.name === name));
-  const known = rates.filter((rate): rate is Rate => rate !== undefined);
-  const [least] = known;
-  return {
-    name: `${name}: answers/s, of its floor`,
-    cells: rates.map((rate) => (rate ? `${whole(rate.per_second)}, ${rate.of_floor.toFixed(2)}` : '')),
-    goal: `≥ ${SPEED_AT_LEAST} of the first share`,
-    isMet: known.every(({ of_floor }) => of_floor >= SPEED_AT_LEAST * (least?.of_floor ?? 0)),
-  };
-}
-
 /** All rows of the table. @param sizes in ascending order */
 export function judge(sizes: readonly Size[]): Judged[] {
-  const steps = [...new Set(sizes.flatMap((size) => Object.keys(size.steps)))];
-  const rates = [...new Set(sizes.flatMap((size) => size.rates.map(({ name }) => name)))];
   return [
     { name: 'indicators', cells: sizes.map(({ indicators }) => whole(indicators)) },
     { name: 'observations', cells: sizes.map(({ observations }) => whole(observations)) },
-    { name: 'build: seconds', cells: sizes.map(({ build }) => build.wall_s.toFixed(1)) },
-    growthRow('… for each doubling', sizes, ({ build }) => build.wall_s),
-    { name: 'build: CPU seconds', cells: sizes.map(({ build }) => build.cpu_s.toFixed(1)) },
-    growthRow('… for each doubling', sizes, ({ build }) => build.cpu_s),
+    { name: 'build: seconds', cells: sizes.map(({ build }) => build.seconds.toFixed(1)) },
+    growthRow('… for each doubling', sizes, ({ build }) => build.seconds),
     {
       name: 'build: peak memory',
       cells: sizes.map(({ build }) => `${whole(build.peak_mb)} MB`),
@@ -86,7 +60,6 @@ export function judge(sizes: readonly Size[]): Judged[] {
       isMet: sizes.every(({ build }) => build.peak_mb <= MEMORY_AT_MOST_MB),
     },
     growthRow('… for each doubling', sizes, ({ build }) => build.peak_mb),
-    ...steps.map((step) => stepRow(step, sizes)),
     {
       name: 'snapshot: files, size',
       cells: sizes.map(({ snapshot }) => `${whole(snapshot.files)}, ${whole(snapshot.megabytes)} MB`),
@@ -98,12 +71,9 @@ export function judge(sizes: readonly Size[]): Judged[] {
       isMet: sizes.every(({ gateway }) => median(gateway.ready_s) <= READY_AT_MOST_S),
     },
     {
-      name: 'gateway: memory when ready, after load',
-      cells: sizes.map(({ gateway: { ready_mb, loaded_mb } }) =>
-        loaded_mb === null ? `${whole(ready_mb)} MB` : `${whole(ready_mb)}, ${whole(loaded_mb)} MB`,
-      ),
+      name: 'gateway: memory when ready',
+      cells: sizes.map(({ gateway }) => `${whole(gateway.ready_mb)} MB`),
     },
-    ...rates.map((name) => rateRow(name, sizes)),
   ];
 }
 
