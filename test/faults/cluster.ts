@@ -6,9 +6,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { requestText } from '../bench/http-client.ts';
-import type { LoadJob, LoadResult } from '../bench/load.ts';
-import { forkTask } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { startRedisCluster, type TestCluster } from '../redis.ts';
 import { Clients, checkSettledCalls, summarise } from './clients.ts';
@@ -20,19 +17,15 @@ export interface ClusterScale {
   failovers: number;
   /** Failovers without waiting for replicas; 0 skips them. */
   withoutWaiting: number;
-  /** Rounds that measure the cost of waiting; 0 skips them. */
-  costRounds: number;
 }
 
-const FULL: ClusterScale = { failovers: 6, withoutWaiting: 3, costRounds: 4 };
+const FULL: ClusterScale = { failovers: 6, withoutWaiting: 3 };
 const CUSTOMERS = 12;
 const WORKERS = 100;
 const NODE_TIMEOUT_MS = 1_000;
 const BEFORE_KILL_MS = 1_500;
 const FAILOVER_WITHIN_MS = 30_000;
 const PROBE_EVERY_MS = 50;
-const COST_CONNECTIONS = 64;
-const COST_ROUND_MS = 1_500;
 
 export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();
@@ -40,7 +33,6 @@ export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL
   stack.defer(() => cluster.stop());
   await failOver(report, cluster, 1, scale.failovers);
   if (scale.withoutWaiting > 0) await failOver(report, cluster, 0, scale.withoutWaiting);
-  if (scale.costRounds > 0) await reportCost(report, cluster, scale.costRounds);
 }
 
 const openDeployment = (cluster: TestCluster, replicas: number): Promise<Deployment> =>
@@ -135,42 +127,4 @@ async function untilTakenOver(cluster: TestCluster, lost: number, { account_id }
     if (performance.now() > deadline) throw new Error('no replica took over');
     await pause(PROBE_EVERY_MS);
   }
-}
-
-/** Keyed calls per second with and without waiting, in turns on the same cluster. */
-async function reportCost(report: Reporter, cluster: TestCluster, rounds: number): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const withoutWaiting = stack.use(await openDeployment(cluster, 0));
-  const withWaiting = stack.use(await openDeployment(cluster, 1));
-  const load = stack.use(forkTask(new URL('../bench/load.ts', import.meta.url)));
-  const ports = [(await withoutWaiting.gateway()).port, (await withWaiting.gateway()).port] as const;
-  const customers = await createCustomers(storeOn(await withoutWaiting.connect()), CUSTOMERS);
-  const requests = customers.map(({ key }) =>
-    requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
-  );
-  const measure = async (port: number): Promise<number> => {
-    const { answers, errors, duration_ms } = await load.ask<LoadJob, LoadResult>({
-      port,
-      requests,
-      connections: COST_CONNECTIONS,
-      duration_ms: COST_ROUND_MS,
-    });
-    if (errors > 0) throw new Error(`${errors} errors while the cost of waiting was measured`);
-    return (answers / duration_ms) * 1000;
-  };
-  const shares: number[] = [];
-  const rates: number[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const without = await measure(ports[0]);
-    const waiting = await measure(ports[1]);
-    // The first round warms up.
-    if (round === 0) continue;
-    rates.push(without);
-    shares.push(waiting / without);
-  }
-  report(
-    'REDIS_WAIT_REPLICAS=1: cost of durability, in keyed calls a second',
-    `${median(shares).toFixed(2)} × of 0 (${Math.round(median(rates)).toLocaleString('en')} a second)`,
-    true,
-  );
 }

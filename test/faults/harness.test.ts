@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { block } from '../style/documentation.ts';
 import { PROMISES } from './one-attacker.ts';
 import { runPart } from './part-process.ts';
-import { type Finding, markdown } from './table.ts';
+import type { Finding } from './table.ts';
 
 let dir: string;
 beforeAll(async () => {
@@ -68,11 +68,6 @@ async function runAll(cases: Record<string, string>) {
 
 const PART = { name: 'part', fault: 'nothing' };
 const TELL = `process.send({ promise: 'all is well', figure: '1', ok: true });`;
-const kept = { part: 'part', fault: 'nothing', promise: 'all is well', figure: '1', kept: true };
-
-test('returns the findings that a part reports', async () => {
-  expect(await run(TELL)).toEqual([kept]);
-});
 
 test('a part that crashes, reports nothing or exceeds its time limit breaks a promise', async () => {
   const outcomes = await Promise.all([
@@ -84,18 +79,6 @@ test('a part that crashes, reports nothing or exceeds its time limit breaks a pr
     { figure: 'exit code 3', kept: false },
     { figure: 'none', kept: false },
     { promise: 'ends by itself', kept: false },
-  ]);
-});
-
-test('a part that throws tells why', async () => {
-  const findings: Finding[] = [];
-  const signal = new AbortController().signal;
-  await runPart(
-    { ...PART, name: 'nameless', limit_s: 120 },
-    { found: (each) => findings.push(each), signal },
-  );
-  expect(findings).toMatchObject([
-    { promise: 'runs to its end', figure: 'Error: unknown part nameless', kept: false },
   ]);
 });
 
@@ -153,14 +136,6 @@ test.runIf(existsSync('/proc/self'))(
     expect(await readFile(`/proc/${first?.figure}/cmdline`, 'utf8').catch(() => '')).toBe('');
   },
 );
-
-test('the table has one row for each promise and counts the broken ones', () => {
-  const findings = [kept, { ...kept, promise: 'a | b', kept: false }];
-  const table = markdown({ at: '', machine: { cores: 2 }, duration_s: 61, findings });
-  expect(table).toContain('| all is well | part: nothing | 1 | yes |\n');
-  expect(table).toContain('| a \\| b | ″ | 1 | **no** |\n');
-  expect(table).toContain('2 promises, 1 broken, in 61 s.');
-});
 
 test('the documentation has each promise that is tested beside one attacker, and no other', () => {
   const [, , ...rows] = block('one-attacker').content.split('\n');

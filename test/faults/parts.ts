@@ -43,12 +43,6 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
-    name: 'build',
-    fault: 'the build killed at fifty moments, its disk filled, and a provider that fails in every known way',
-    limit_s: 240,
-    load: async () => (await import('./build.ts')).buildFaults,
-  },
-  {
     name: 'cluster',
     fault: 'masters of a Redis Cluster, three with a replica each, killed under load one after another',
     limit_s: 300,

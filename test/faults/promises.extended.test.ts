@@ -27,7 +27,7 @@ async function holds(count: number, run: (report: Reporter) => Promise<void>): P
 }
 
 test('Redis killed: no acknowledged change is lost or doubled, and the gateway recovers by itself', () =>
-  holds(11, (report) => redisFaults(report, { calls: 400, kills: 2, otherKills: 1, costRounds: 0 })));
+  holds(11, (report) => redisFaults(report, { calls: 400, kills: 2, otherKills: 1 })));
 
 test('Redis replies lost: no caller is charged twice, served unpaid or left without a response', () => {
   const odds = { cut: 0.03, delay: 0.02, silence: 0.002 };
@@ -44,7 +44,7 @@ test('a flood of calls with keys that no longer work costs less than paid calls 
   holds(2, (report) => refusedKeysFaults(report, { duration_ms: 1_500 })));
 
 test('cluster master killed: writes that waited for the replica survive', () =>
-  holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0, costRounds: 0 })));
+  holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0 })));
 
 test('floods of resets and guesses: account holders and operators sign in meanwhile', () =>
   holds(2, (report) => signInFaults(report, { rounds: 2 })));

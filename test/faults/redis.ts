@@ -8,12 +8,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { whenReady } from '../../data/runtime/redis.ts';
-import { requestText } from '../bench/http-client.ts';
-import type { LoadJob, LoadResult } from '../bench/load.ts';
-import { forkTask, type Gateway } from '../bench/processes.ts';
 import { median } from '../bench/report.ts';
 import { Clients, checkSettledCalls, type LedgerCheck, summarise } from './clients.ts';
-import { type Customer, createCustomers, Deployment, storeOn } from './deployment.ts';
+import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import { PurchaseLoad } from './purchase-load.ts';
 import type { Reporter } from './table.ts';
 
@@ -26,17 +23,13 @@ export interface RedisScale {
   /** Kills under `always`, and under each other policy. */
   kills: number;
   otherKills: number;
-  /** Rounds that measure the cost of each policy; 0 skips them. */
-  costRounds: number;
 }
 
-const FULL: RedisScale = { calls: 10_000, kills: 10, otherKills: 2, costRounds: 4 };
+const FULL: RedisScale = { calls: 10_000, kills: 10, otherKills: 2 };
 const CUSTOMERS = 8;
 const CONNECTIONS_AT_MOST = 10_000;
 const RECOVERY_WITHIN_MS = 20_000;
 const PROBE_EVERY_MS = 20;
-const COST_ROUND_MS = 1_500;
-const COST_CONNECTIONS = 64;
 
 export async function redisFaults(report: Reporter, scale: RedisScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
@@ -70,7 +63,6 @@ export async function redisFaults(report: Reporter, scale: RedisScale = FULL): P
       lost + doubled === 0 && grants > 0 && purchases > 0,
     );
   }
-  if (scale.costRounds > 0) await reportCost(report, deployment, gateway, customers, scale.costRounds);
 }
 
 const nameOf = (policy: Policy): string =>
@@ -152,41 +144,4 @@ async function setPolicy(deployment: Deployment, policy: Policy): Promise<void> 
   const control = new Redis({ path: new URL(await deployment.redisUrl()).pathname });
   await control.config('SET', 'appendfsync', policy);
   control.disconnect();
-}
-
-/** Keyed calls per second under each policy, in turns, relative to `no`. */
-async function reportCost(
-  report: Reporter,
-  deployment: Deployment,
-  gateway: Gateway,
-  customers: readonly Customer[],
-  rounds: number,
-): Promise<void> {
-  await using load = forkTask(new URL('../bench/load.ts', import.meta.url));
-  const requests = customers.map(({ key }) =>
-    requestText({ path: '/v1/countries/KEN', headers: { authorization: `Bearer ${key}` } }),
-  );
-  const rates: Record<Policy, number[]> = { always: [], everysec: [], no: [] };
-  for (let round = 0; round <= rounds; round++) {
-    for (const policy of POLICIES) {
-      await setPolicy(deployment, policy);
-      const { answers, errors, duration_ms } = await load.ask<LoadJob, LoadResult>({
-        port: gateway.port,
-        requests,
-        connections: COST_CONNECTIONS,
-        duration_ms: COST_ROUND_MS,
-      });
-      if (errors > 0) throw new Error(`${errors} errors while the cost of ${policy} was measured`);
-      // The first round warms up.
-      if (round > 0) rates[policy].push((answers / duration_ms) * 1000);
-    }
-  }
-  const share = (policy: Policy): string =>
-    median(rates[policy].map((rate, round) => rate / (rates.no[round] ?? Number.NaN))).toFixed(2);
-  const fastest = Math.round(median(rates.no)).toLocaleString('en');
-  report(
-    'appendfsync: cost of durability, in keyed calls a second',
-    `always ${share('always')} ×, everysec ${share('everysec')} × of no (${fastest} a second)`,
-    true,
-  );
 }

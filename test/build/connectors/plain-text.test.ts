@@ -1,7 +1,14 @@
-/** Upstream markup as plain text, and slugs that are valid in an indicator id. */
+/** Upstream markup as plain text, slugs that are valid in an indicator id, and sources as upstream names them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeToSlug, plainText, toSlug } from '../../../build/connectors/plain-text.ts';
+import {
+  citedSource,
+  codeToSlug,
+  listedSources,
+  plainText,
+  sourceFields,
+  toSlug,
+} from '../../../build/connectors/plain-text.ts';
 import { INDICATOR_ID } from '../../../data/schema/records.ts';
 
 describe('plainText', () => {
@@ -51,5 +58,46 @@ describe('toSlug', () => {
   it('keeps a code that is already valid', () => {
     expect(codeToSlug('CME_MRY0T4')).toBe('CME_MRY0T4');
     expect(codeToSlug('a/b')).toBe('a-b');
+  });
+});
+
+describe('a citation', () => {
+  it('that is short is a name', () => {
+    expect(citedSource(' UN <b>Statistics</b> ', 'https://un.example/')).toEqual({
+      ...{ name: 'UN Statistics', url: 'https://un.example/', note: null },
+    });
+    expect(citedSource('', null)).toEqual({ name: null, url: null, note: null });
+  });
+
+  it('that is long has its first sentence as a name', () => {
+    const first = 'World Bank, Development Research Group, based on surveys of the U.S. and others';
+    const rest = `Data are ${'from households, '.repeat(10)}and so on.`;
+    expect(citedSource(`${first}. ${rest}`, null)).toEqual({ name: first, url: null, note: rest });
+    const endless = 'word '.repeat(60).trim();
+    expect(citedSource(endless, null)).toEqual({ name: endless, url: null, note: null });
+  });
+});
+
+describe('a list', () => {
+  it('is split at semicolons, with URLs in turn', () => {
+    expect(listedSources('A; B', 'https://a.example/; https://b.example/')).toEqual([
+      { name: 'A', url: 'https://a.example/', note: null },
+      { name: 'B', url: 'https://b.example/', note: null },
+    ]);
+    expect(listedSources('A; B', 'https://a.example/').map(({ url }) => url)).toEqual([
+      ...['https://a.example/', 'https://a.example/'],
+    ]);
+  });
+});
+
+describe('the fields of an entry', () => {
+  it('name one plain source alone, and several or a note beside it', () => {
+    const plain = { name: 'A', url: null, note: null };
+    expect(sourceFields([])).toEqual({ source: null, source_url: null });
+    expect(sourceFields([plain])).toEqual({ source: 'A', source_url: null });
+    expect(sourceFields([plain, { ...plain, name: null }])).toEqual({ source: 'A', source_url: null });
+    const noted = { ...plain, note: 'N' };
+    expect(sourceFields([noted])).toEqual({ source: 'A', source_url: null, sources: [noted] });
+    expect(sourceFields([plain, noted]).sources).toEqual([plain, noted]);
   });
 });

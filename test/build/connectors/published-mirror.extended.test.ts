@@ -235,6 +235,16 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     }
   });
 
+  it('gives each IMF series a name of its own and a unit, and ranks none in national currency or on an index base', () => {
+    const records = catalogue.indicators
+      .map(({ record }) => record)
+      .filter(({ id }) => id.startsWith('imf.'));
+    expect(new Set(records.map(({ name }) => name)).size).toBe(records.length);
+    expect(records.filter(({ unit }) => !unit)).toEqual([]);
+    const ranked = records.filter(({ no_rank }) => !no_rank);
+    expect(ranked.filter(({ unit }) => /national currency|^index$/.test(unit ?? ''))).toEqual([]);
+  });
+
   it('publishes every UNDP cell, by the ISO codes of UNDP', async () => {
     const iso3 = new Map(
       (await table('undp-hdi', 'etl', 'source', 'HDR21-22_complete_time_series.csv')).map((row) => [

@@ -1,6 +1,6 @@
 /**
- * The World Bank's layouts in the mirror against an independent reading, cell by cell: 25 zips of 2025, 17 unpacked
- * downloads of 2017, three topic downloads of 2021, and the long set served by a fake API.
+ * The World Bank's layouts in the mirror as one provider, and the long set served by a fake API. Every figure is compared in
+ * `test/gateway/all-providers.extended.test.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,15 +12,13 @@ import { combinedSettings, createCombinedConnector } from '../../../build/connec
 import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
-import { worldBankCsv } from '../../../build/connectors/world-bank-csv.ts';
 import { loadCurated, type PlaceTable } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';
 import { startFakeUpstream } from '../fakes/server.ts';
 import { longSetIndicator, worldBankRoute } from '../fakes/world-bank.ts';
-import { textInZip } from '../fakes/zip.ts';
-import { contextFor, directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
+import { contextFor, directoryUpstream, readAll } from './read-connector.ts';
 
 /** Series with wrong figures upstream, which curated bounds leave out. */
 const BOUNDED = [
@@ -31,24 +29,6 @@ const BOUNDED = [
   'TX.VAL.MMTL.ZS.UN',
 ];
 const DATA = fileURLToPath(new URL('../../../data', import.meta.url));
-
-/** Every cell of a download by indicator code, as `place|year|text`, with empty cells as `null`. */
-function plainReading(text: string): Map<string, string[]> {
-  const lines: string[][] = parseCsv(text.slice(text.indexOf('"Country Name"')), {
-    relax_column_count: true,
-  });
-  const [header = [], ...rows] = lines;
-  const cells = new Map<string, string[]>();
-  for (const row of rows) {
-    const code = row[3] ?? '';
-    const own = cells.get(code) ?? [];
-    for (const [at, year] of header.entries()) {
-      if (/^\d{4}$/.test(year)) own.push(`${row[1]}|${year}|${row[at] || 'null'}`);
-    }
-    cells.set(code, own);
-  }
-  return cells;
-}
 
 /** Whether a country's figure is outside the curated bounds. */
 const isOutside =
@@ -63,7 +43,6 @@ const isOutside =
 
 const actual = (rows: RawObservation[]): string[] =>
   rows.map((row) => `${row.place}|${row.year}|${row.value}`);
-const values = (rows: string[]): number => rows.filter((row) => !row.endsWith('|null')).length;
 
 describeWithMirror('the World Bank mirror', (mirror) => {
   const directory = join(mirror, 'world-bank');
@@ -71,59 +50,6 @@ describeWithMirror('the World Bank mirror', (mirror) => {
   const definition = parseYaml(
     readFileSync(new URL('../../../data/providers/world-bank.yaml', import.meta.url), 'utf8'),
   );
-
-  function compare({ series, failed }: ReadProvider, expected: Map<string, string[]>): number {
-    expect([...failed]).toEqual([]);
-    expect([...series.keys()].sort()).toEqual([...expected.keys()].sort());
-    for (const [slug, rows] of expected) expect(actual(series.get(slug)?.rows ?? []), slug).toEqual(rows);
-    return [...expected.values()].reduce((sum, rows) => sum + values(rows), 0);
-  }
-
-  it('reads 25 zips: 288,326 values, the archive database under its own slugs', async () => {
-    const zips = readdirSync(join(directory, 'api-csv-2025')).map((name) => `api-csv-2025/${name}`);
-    const expected = new Map<string, string[]>();
-    for (const zip of zips) {
-      const text = textInZip(readFileSync(join(directory, zip)), 'API_');
-      const suffix = zip.includes('co2') ? '.DS57' : '';
-      for (const [code, rows] of plainReading(text)) expected.set(code + suffix, rows);
-    }
-    const provider = await readAll(worldBankCsv, { files: zips }, upstream);
-    expect(compare(provider, expected)).toBe(288_326);
-    const trap = provider.series.get('EN.ATM.CO2E.PC.DS57');
-    const twice = (place: string): RawObservation[] =>
-      (trap?.rows ?? []).filter((row) => row.place === place && row.year === '2000');
-    for (const place of ['AND', 'COD', 'IMN', 'XKX', 'PSE', 'ROU', 'TLS'])
-      expect(twice(place)).toHaveLength(2);
-    expect(Number(twice('USA')[0]?.value)).toBeGreaterThan(2_000);
-  });
-
-  it('reads 17 unpacked downloads of 2017: 208,544 values', async () => {
-    const names = readdirSync(join(directory, 'api-csv-2017'));
-    const files = names.map((name) => `api-csv-2017/${name}/${name}.csv`);
-    const expected = new Map<string, string[]>();
-    for (const file of files) {
-      const text = readFileSync(join(directory, file), 'utf8');
-      for (const [code, rows] of plainReading(text)) expected.set(code, rows);
-    }
-    const provider = await readAll(worldBankCsv, { files }, upstream);
-    expect(compare(provider, expected)).toBe(208_544);
-    expect([...provider.series.values()].every(({ entry }) => entry.description !== null)).toBe(true);
-    expect(provider.vintage).toBe('2017-09-18');
-  });
-
-  it('reads the three topic downloads of 2021', async () => {
-    const { files } = definition.mirror.source.parts[1].source;
-    const topics = files.filter((file: unknown) => typeof file === 'object');
-    const expected = new Map<string, string[]>();
-    for (const { path } of topics) {
-      const text = readFileSync(join(directory, path), 'utf8');
-      for (const [code, rows] of plainReading(text)) if (!expected.has(code)) expected.set(code, rows);
-    }
-    const provider = await readAll(worldBankCsv, { files: topics }, upstream);
-    compare(provider, expected);
-    expect(topics).toHaveLength(3);
-    expect([...provider.series.values()].every(({ entry }) => entry.source !== null)).toBe(true);
-  });
 
   it('lists every zip and package of the mirror in the definition', () => {
     const [long, downloads] = definition.mirror.source.parts;
