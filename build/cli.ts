@@ -14,7 +14,7 @@ import { withDecisions } from './editions/plan/with-decisions.ts';
 import { SnapshotError } from './editions/verify.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
 import { CommandError } from './runtime/errors.ts';
-import { combineObservers, loggedProgress, type Terminal, terminalProgress } from './runtime/progress.ts';
+import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';
 import { STEPS } from './steps.ts';
@@ -23,7 +23,7 @@ import { STEPS } from './steps.ts';
 export interface CommandIo {
   env: Record<string, string | undefined>;
   stdout: { write(text: string): unknown };
-  stderr: Terminal & { isTTY?: boolean };
+  stderr: { write(text: string): unknown };
   /** Cancels the running step. */
   signal: AbortSignal;
 }
@@ -90,16 +90,13 @@ function parse(argv: readonly string[]): {
 }
 
 async function openContext(step: Step, io: CommandIo) {
-  const { stderr, signal } = io;
+  const { signal } = io;
   const settings = readSettings(io.env);
-  // A terminal shows progress bars, which log lines would overwrite: only warnings are logged there.
-  const isQuiet = stderr.isTTY && settings.LOG_LEVEL === 'info';
-  const level = isQuiet ? { ...settings, LOG_LEVEL: 'warn' as const } : settings;
   const curated = await loadCurated(settings.CURATED_DIR);
-  const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(level)) : null;
+  const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(settings)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);
-  const log = reporter ? createLog(level, reporter) : createLog(level);
-  const display = stderr.isTTY ? terminalProgress(stderr, Date.now) : loggedProgress(log);
+  const log = reporter ? createLog(settings, reporter) : createLog(settings);
+  const display = loggedProgress(log);
   const decisions = () => loadDecisions(connection?.redis ?? null, settings, log);
   const context: StepContext = {
     settings,
@@ -117,7 +114,6 @@ async function openContext(step: Step, io: CommandIo) {
     ...(reporter && { signalFor: (subject) => reporter.signalFor(subject) }),
   };
   const close = async (): Promise<void> => {
-    display.close();
     await reporter?.close();
     await connection?.close();
   };

@@ -8,8 +8,12 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Logger } from 'pino';
 import { replaceFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
 import { ARCHIVED_ACCOUNTS, ARCHIVED_ENTRIES } from '../../data/schema/archive.ts';
+import type { DuckSession } from '../runtime/duckdb.ts';
 
 export type PartKind = 'ledger' | 'audit';
 const KINDS = ['ledger', 'audit', 'usage'] as const;
@@ -145,4 +149,32 @@ function following(name: string): string {
   const bar = name.lastIndexOf('-');
   const number = Number(name.slice(bar + 1)) + 1;
   return `${name.slice(0, bar)}-${String(number).padStart(NUMBER_DIGITS, '0')}`;
+}
+
+/** What an archive run works with. */
+export interface ArchiveDependencies {
+  redis: RedisClient;
+  settings: Pick<Settings, 'ARCHIVE_DIR' | 'LEDGER_LIVE_DAYS' | 'AUDIT_LIVE_DAYS'>;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  signal?: AbortSignal | undefined;
+  /** Called after every durable step: `ledger written 20261121…`. */
+  onStep?: ((step: string) => void | Promise<void>) | undefined;
+  /** Most entries of one part. A run with more to archive writes several parts. */
+  partEntries?: number | undefined;
+}
+
+export interface ArchiveContext extends ArchiveDependencies {
+  storage: ArchiveStorage;
+  duck: DuckSession;
+  signal: AbortSignal;
+  partEntries: number;
+  onStep: (step: string) => void | Promise<void>;
+}
+
+/** What stayed in Redis: an account id or `audit`, and the reason as a sentence. */
+export interface NotArchived {
+  what: string;
+  why: string;
 }

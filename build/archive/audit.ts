@@ -6,15 +6,12 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, auditArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
-import type { ArchiveContext, NotArchived } from './context.ts';
+import type { ArchiveContext, NotArchived } from './archive-storage.ts';
 import { auditRow, idOf, isAfter, RowTable, type StreamEntry, timeOf } from './entry-rows.ts';
-import { readScript, runScript, withRetry } from './redis-access.ts';
+import { trimStream, withRetry } from './redis-access.ts';
 
 const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
-const TABLES = readSql(import.meta.url, 'sql/tables.sql');
 const VERIFY_AUDIT = readSql(import.meta.url, 'sql/verify-audit.sql');
-const WRITE_AUDIT = readSql(import.meta.url, 'sql/write-audit.sql');
-const TRIM_AUDIT = readScript('trim-audit');
 
 const ENTRIES_PER_TRIM = 100;
 const ENTRIES_PER_READ = 500;
@@ -71,13 +68,12 @@ async function writePart(
   before_ms: number,
 ): Promise<{ name: string; entries: number } | null> {
   const { storage, duck, now, log } = context;
-  await duck.run(TABLES);
   const table = await RowTable.open(duck, 'audit_entries', AUDIT_COLUMNS);
   for await (const entry of oldEntries(context, before_ms)) table.add(auditRow(entry));
   table.close();
   if (table.added === 0) return null;
   const { name, files } = await storage.begin('audit', now());
-  await duck.run(WRITE_AUDIT, { file: files.entries });
+  await table.write(files.entries, 'id_ms, id_seq');
   const [found] = await duck.rows(VERIFY_AUDIT, { entries: files.entries });
   if (Number(found?.entries) !== table.added || Number(found?.ids) !== table.added) {
     throw new Error(`${files.directory} does not read back as what was written`);
@@ -114,7 +110,7 @@ async function trimPart(context: ArchiveContext, name: string): Promise<string |
     signal.throwIfAborted();
     const streams = (subjects as string[]).map((subject) => redisKeys.auditOf(subject));
     const keys = [redisKeys.audit, redisKeys.auditArchivedThrough, ...streams];
-    const { outcome, why } = await runScript(redis, TRIM_AUDIT, keys, [first, through, entries].map(String));
+    const { outcome, why } = await trimStream(redis, keys, [first, through, entries].map(String));
     if (outcome === 'refused') return why;
     if (outcome === 'trimmed') await onStep(`audit trimmed ${String(through)}`);
   }

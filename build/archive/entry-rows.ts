@@ -83,29 +83,35 @@ export function auditRow([id, fields]: StreamEntry): Cell[] {
   return rowOf(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
 }
 
-/** Appends rows to a DuckDB table a chunk at a time; the table spills to disk when it grows. */
 const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
 const CHUNK_ROWS = 2048;
 
+/** A DuckDB table that is filled a chunk at a time and spills to disk when it grows. */
 export class RowTable {
+  readonly #duck: DuckSession;
+  readonly #name: string;
   readonly #appender: ColumnAppender;
   readonly #columns: DuckDBValue[][];
   #rows = 0;
   #added = 0;
 
-  private constructor(appender: ColumnAppender, width: number) {
+  private constructor(duck: DuckSession, name: string, appender: ColumnAppender, width: number) {
+    this.#duck = duck;
+    this.#name = name;
     this.#appender = appender;
     this.#columns = Array.from({ length: width }, () => []);
   }
 
-  /** @param columns of the table, by name, in its order. */
+  /** Creates the table, or empties it. @param columns types by name */
   static async open(
     duck: DuckSession,
-    table: string,
+    name: string,
     columns: Readonly<Record<string, string>>,
   ): Promise<RowTable> {
-    const types = Object.values(columns).map((name) => TYPES[name] ?? VARCHAR);
-    return new RowTable(await duck.appender(table, types), types.length);
+    const declared = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
+    await duck.run(`CREATE OR REPLACE TABLE ${name} (${declared.join(', ')})`);
+    const types = Object.values(columns).map((type) => TYPES[type] ?? VARCHAR);
+    return new RowTable(duck, name, await duck.appender(name, types), types.length);
   }
 
   /** Rows added so far. */
@@ -127,6 +133,14 @@ export class RowTable {
   close(): void {
     this.#append();
     this.#appender.close();
+  }
+
+  /** Writes the closed table to a Parquet file. @param order the columns by which its rows are sorted */
+  async write(file: string, order: string): Promise<void> {
+    const rows = `SELECT * FROM ${this.#name} ORDER BY ${order}`;
+    await this.#duck.run(`COPY (${rows}) TO $file (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`, {
+      file,
+    });
   }
 
   #append(): void {

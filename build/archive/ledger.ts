@@ -12,24 +12,20 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
-import type { PartFiles } from './archive-storage.ts';
-import type { ArchiveContext, NotArchived } from './context.ts';
+import type { ArchiveContext, NotArchived, PartFiles } from './archive-storage.ts';
 import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
-import { accountPages, readScript, runScript, withRetry } from './redis-access.ts';
+import { accountPages, trimStream, withRetry } from './redis-access.ts';
 
 const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
-const ACCOUNTS_BEHIND = sql('accounts-behind');
-const ACCOUNTS_PAGE = sql('accounts-page');
 const ARCHIVED_THROUGH = sql('archived-through');
-const ARCHIVED_THROUGH_PAGE = sql('archived-through-page');
-const DROP_ACCOUNT = sql('drop-account');
 const LEDGER_STEPS = sql('ledger-steps');
 const PARTS_BEYOND = sql('parts-beyond');
-const TABLES = sql('tables');
 const VERIFY_LEDGER = sql('verify-ledger');
 const WRITE_ACCOUNTS = sql('write-accounts');
-const WRITE_LEDGER = sql('write-ledger');
-const TRIM_LEDGER = readScript('trim-ledger');
+const ACCOUNTS_PAGE =
+  'SELECT account_id FROM read_parquet($accounts) WHERE account_id > $after ORDER BY account_id LIMIT $limit';
+const ARCHIVED_THROUGH_PAGE =
+  'SELECT account_id, through FROM archived_through WHERE account_id > $after ORDER BY account_id LIMIT $limit';
 
 /** Redis answers these reads one after the other, and a paid call waits for all of them. */
 const ACCOUNTS_PER_READ = 20;
@@ -65,7 +61,6 @@ async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise
   const accounts = await storage.accountFiles();
   if (accounts === null) return [];
   await duck.run(ARCHIVED_THROUGH, { accounts });
-  await duck.run(ACCOUNTS_BEHIND);
   const behind = await RowTable.open(duck, 'accounts_behind', {
     account_id: 'VARCHAR',
     ms: 'BIGINT',
@@ -120,8 +115,8 @@ async function trimAccount(
   const keys = [redisKeys.ledger(account_id), redisKeys.archivedThrough(account_id)];
   for (const { first, through, at_ms, entries, opening, closing } of steps) {
     signal.throwIfAborted();
-    const values = [first, through, at_ms, entries, opening, closing].map(String);
-    const { outcome, why } = await runScript(redis, TRIM_LEDGER, keys, values);
+    const values = [first, through, entries, at_ms, opening, closing].map(String);
+    const { outcome, why } = await trimStream(redis, keys, values);
     if (outcome === 'refused') return why;
     if (outcome === 'trimmed') await onStep(`ledger trimmed ${account_id} ${String(through)}`);
   }
@@ -141,7 +136,6 @@ class LedgerPart {
   }
 
   static async open(context: ArchiveContext): Promise<LedgerPart> {
-    await context.duck.run(TABLES);
     return new LedgerPart(context, await RowTable.open(context.duck, 'ledger_entries', LEDGER_COLUMNS));
   }
 
@@ -169,11 +163,12 @@ class LedgerPart {
     const { storage, duck, now } = this.#context;
     this.#table.close();
     for (const account of without) {
-      if (this.#added.delete(account)) await duck.run(DROP_ACCOUNT, { account });
+      if (this.#added.delete(account))
+        await duck.run('DELETE FROM ledger_entries WHERE account_id = $account', { account });
     }
     if (this.#added.size === 0) return null;
     const { name, files } = await storage.begin('ledger', now());
-    await duck.run(WRITE_LEDGER, { file: files.entries });
+    await this.#table.write(files.entries, 'account_id, id_ms, id_seq');
     await duck.run(WRITE_ACCOUNTS, { entries: files.entries, file: files.accounts });
     const entries = await this.#verify(files);
     return { name, files: await storage.publish('ledger', name), entries };

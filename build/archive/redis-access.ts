@@ -25,18 +25,15 @@ export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<A
   }
 }
 
-/** Reads `lua/<name>.lua`. */
-export const readScript = (name: string): string =>
-  readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8');
+const TRIM_STREAM = readFileSync(new URL('lua/trim-stream.lua', import.meta.url), 'utf8');
 
-/** Runs a trim script; see its header. `repeated`: an earlier call has done it. */
-export async function runScript(
+/** Trims archived entries from a stream; see the script's header. `repeated`: an earlier call has done it. */
+export async function trimStream(
   redis: RedisClient,
-  script: string,
   keys: readonly string[],
   values: readonly string[],
 ): Promise<{ outcome: 'trimmed' | 'repeated' | 'refused'; why: string }> {
-  const reply = await withRetry(redis, () => redis.eval(script, keys.length, ...keys, ...values));
+  const reply = await withRetry(redis, () => redis.eval(TRIM_STREAM, keys.length, ...keys, ...values));
   const [outcome, why = ''] = reply as ['trimmed' | 'repeated' | 'refused', string?];
   return { outcome, why };
 }

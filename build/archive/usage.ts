@@ -5,14 +5,11 @@
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-
-import type { ArchiveContext } from './context.ts';
+import type { ArchiveContext } from './archive-storage.ts';
 import { type Cell, RowTable } from './entry-rows.ts';
 import { accountPages, firstDay, withRetry } from './redis-access.ts';
 
-const TABLES = readSql(import.meta.url, 'sql/tables.sql');
 const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
-const WRITE_USAGE = readSql(import.meta.url, 'sql/write-usage.sql');
 
 /**
  * A day is final this long after its end: a gateway that was cut off from Redis reverses debits for up to 12 hours, on
@@ -61,7 +58,6 @@ function lostDays(first: number, last: number, written: readonly string[]): Usag
 
 async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: number): Promise<void> {
   const date = dateOfDay(day);
-  await duck.run(TABLES);
   const table = await RowTable.open(duck, 'usage_counts', USAGE_COLUMNS);
   let credits = 0n;
   for await (const ids of accountPages(redis, ACCOUNTS_PER_READ)) {
@@ -77,7 +73,7 @@ async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: numb
   }
   table.close();
   const file = storage.usageDraft(date);
-  await duck.run(WRITE_USAGE, { file });
+  await table.write(file, 'account_id, route');
   const [found] = await duck.rows(VERIFY_USAGE, { file });
   if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
     throw new Error(`${file} does not read back as what was written`);

@@ -5,17 +5,17 @@
  * the files are renamed into place, pointers to what is served last. An interrupted restore serves nothing and is
  * repeated with `force`.
  */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
 import { hashFile, syncDirectory, syncFiles } from '../../data/runtime/durable-files.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
-import { CURRENT_POINTER, PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
-import { SIGNED_HEAD } from '../editions/log-signer.ts';
+import { CURRENT_POINTER, PUBLICATION_LOG, publicationLog } from '../../data/schema/snapshot.ts';
+import { contradiction, readSignedHead, SIGNED_HEAD } from '../editions/log-signer.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
-import { keepsOwnHead } from './signed-head.ts';
 import { assertSeparate, Copier, listTree, type Tree, type TreeSettings, treesOf } from './trees.ts';
 
 export interface RestoreDependencies {
@@ -141,4 +141,24 @@ async function place({ tree, paths, draft: beside }: TreeCopy): Promise<void> {
   }
   for (const folder of folders) await syncDirectory(folder);
   await rm(beside, { recursive: true, force: true });
+}
+
+/**
+ * Keeps a restore from forking the signed log: compares the head that this machine signed last with a backup.
+ * @returns whether it is at least as new as the head in the backup, and stays.
+ * @throws {CommandError} when the log in the backup does not extend it.
+ */
+async function keepsOwnHead(signingDir: string, backup: string): Promise<boolean> {
+  const own = await readSignedHead(signingDir);
+  if (own === null) return false;
+  const text = await readFile(join(backup, 'snapshots', PUBLICATION_LOG), 'utf8').catch(() => null);
+  const editions = text === null ? [] : publicationLog.parse(JSON.parse(text)).editions;
+  const reason = contradiction(editions, own);
+  if (reason !== null)
+    throw new CommandError(
+      `the log in the backup has ${editions.length} editions, ${reason} here (${signingDir}): ` +
+        'restore a newer backup, or see "Keys" in docs/receipts.md',
+    );
+  const copied = await readSignedHead(join(backup, 'signing'));
+  return copied === null || readCheckpoint(own, null).size >= readCheckpoint(copied, null).size;
 }

@@ -6,9 +6,8 @@
  * all rows of an indicator or throws.
  */
 import type { Upstream } from '../upstream/upstream.ts';
-import type { RawObservation } from './connector.ts';
+import { getText, isObject, type RawObservation, ResponseError, readJson } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
-import { getText, isObject, ResponseError, readJson } from './json-body.ts';
 
 export interface GhoRow {
   /** The indicator code that the row states. */

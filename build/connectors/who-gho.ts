@@ -12,14 +12,15 @@ import { encodePath, isNotFound } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
+  getText,
   laterEdition,
   type RawObservation,
+  ResponseError,
   readParts,
   type SourceItem,
   textList,
 } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
-import { getText, ResponseError } from './json-body.ts';
 import { codeToSlug } from './plain-text.ts';
 import { SeriesSpool } from './series-spool.ts';
 import {

@@ -15,12 +15,15 @@ import { isNotFound } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
+  getText,
+  isObject,
   laterEdition,
   type RawObservation,
+  ResponseError,
+  readJson,
   readParts,
   type SourceItem,
 } from './connector.ts';
-import { getText, isObject, ResponseError, readJson } from './json-body.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 
 const worldBankApiSettings = z.strictObject({

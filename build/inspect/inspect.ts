@@ -3,16 +3,18 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { stringify } from 'yaml';
 import type { Curated } from '../../data/curated/curated.ts';
 import { providerDefinition } from '../../data/schema/curated.ts';
+import type { LostPlace } from '../../data/schema/lake.ts';
+import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
 import { codeToSlug } from '../connectors/plain-text.ts';
+import { findConnector } from '../connectors/registry.ts';
 import { findLostPlaces } from '../ingest/lost-places.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
-import { type Draft, draftDefinition, findings } from './draft-definition.ts';
-import { guessSource } from './guess-source.ts';
-import { guessSchemes, probe } from './probe.ts';
+import { guessSource, type SourceGuess } from './guess-source.ts';
 
 export interface InspectOptions {
   /** A directory, a file, or a URL of a file or of a directory with a datapackage.json. */
@@ -147,3 +149,167 @@ function locateUrl(location: string): Location {
 }
 
 const bareName = (file: string): string => file.replace(/\..*$/, '');
+
+interface Probe {
+  /** Series that were read, in order. */
+  series: { slug: string; name: string; unit: string | null }[];
+  failed: { slug: string; reason: string }[];
+  rows: number;
+  /** Rows by place, as upstream writes it; groups that upstream marks are left out. */
+  places: Map<string, number>;
+  /** First and last year; null when no year could be read. */
+  years: [number, number] | null;
+  licences: Set<string>;
+  sources: Set<string>;
+  /** Why the upstream could not be read; null when it could. */
+  problem: string | null;
+}
+
+type Context = Omit<ConnectorContext<unknown>, 'settings'>;
+
+/** Never throws for what upstream holds: the problem is part of the result. */
+async function probe(guess: SourceGuess, context: Context): Promise<Probe> {
+  const found: Probe = {
+    series: [],
+    failed: [],
+    rows: 0,
+    places: new Map(),
+    years: null,
+    licences: new Set(),
+    sources: new Set(),
+    problem: null,
+  };
+  try {
+    const connector = findConnector(guess.connector);
+    const settings = connector.settings.parse(guess.source);
+    for await (const item of connector.read({ ...context, settings })) take(found, item);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    found.problem = error instanceof Error ? error.message : String(error);
+  }
+  return found;
+}
+
+function take(found: Probe, item: SourceItem): void {
+  if (item.kind === 'failed') found.failed.push({ slug: item.slug, reason: item.reason });
+  else if (item.kind === 'indicator') {
+    const { slug, name, unit, licence, source } = item.entry;
+    found.series.push({ slug, name, unit });
+    if (licence !== null) found.licences.add(licence);
+    if (source !== null) found.sources.add(source);
+  } else if (item.kind === 'observations') {
+    found.rows += item.rows.length;
+    for (const { place, year, aggregate } of item.rows) {
+      if (!aggregate) found.places.set(place, (found.places.get(place) ?? 0) + 1);
+      const number = Number(year);
+      if (!Number.isInteger(number) || String(year).trim() === '') continue;
+      const [first, last] = found.years ?? [number, number];
+      found.years = [Math.min(first, number), Math.max(last, number)];
+    }
+  }
+}
+
+/**
+ * The place schemes that know most of the places, best first. A further scheme is added while it knows places that the
+ * others do not.
+ */
+function guessSchemes(
+  places: ReadonlyMap<string, number>,
+  table: {
+    schemes: ReadonlySet<string>;
+    resolve(schemes: readonly string[], code: string): { kind: string };
+  },
+): { schemes: string[]; unknown: string[] } {
+  const schemes: string[] = [];
+  let unknown = [...places.keys()];
+  for (;;) {
+    const known = [...table.schemes].map((scheme) => ({
+      scheme,
+      count: unknown.filter((place) => table.resolve([scheme], place).kind !== 'unknown').length,
+    }));
+    const best = known.reduce((a, b) => (b.count > a.count ? b : a), { scheme: '', count: 0 });
+    if (best.count === 0) return { schemes: schemes.length > 0 ? schemes : ['iso3'], unknown };
+    schemes.push(best.scheme);
+    unknown = unknown.filter((place) => table.resolve([best.scheme], place).kind === 'unknown');
+  }
+}
+
+interface Draft {
+  id: string;
+  /** Where it was read. */
+  location: string;
+  /** The URL for `origin`, or the folder that was read instead of one. */
+  base: { origin: string } | { mirror: string };
+  guess: SourceGuess;
+  found: Probe;
+  schemes: string[];
+  unknown: string[];
+  lost: readonly LostPlace[];
+  currentYear: number;
+}
+
+const SHOWN = 20;
+const listed = (items: readonly string[]): string =>
+  items.slice(0, SHOWN).join(', ') + (items.length > SHOWN ? ` and ${items.length - SHOWN} more` : '');
+
+const yaml = (value: Record<string, unknown>): string =>
+  stringify(value, { lineWidth: 0, flowCollectionPadding: true });
+const comment = (text: string): string => `# ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`;
+
+/** The text of `data/providers/<id>.yaml`. */
+function draftDefinition(draft: Draft): string {
+  const { id, base, guess, found, schemes, currentYear } = draft;
+  const isUrl = 'origin' in base;
+  const [licence] = found.licences;
+  const last = found.years?.[1] ?? currentYear;
+  return [
+    ...findings(draft).map(comment),
+    '\n',
+    yaml({ id, name: id }),
+    comment(
+      'Unpublished until both are set: `enabled`, and `redistributable` once the licence is known to allow it.',
+    ),
+    yaml({ enabled: false, redistributable: false, access_tier: 'display' }),
+    licence === undefined
+      ? comment('Look the licence up.')
+      : comment('Guess: the licence that upstream states.'),
+    yaml({ licence: licence ?? 'unknown', licence_url: null }),
+    comment('Guess: the credit line. Take the wording that the licence asks for.'),
+    yaml({ attribution: found.sources.values().next().value ?? id }),
+    isUrl
+      ? ''
+      : comment('The URL of the upstream. It was read from the folder `mirror` below PROVIDER_MIRROR.'),
+    yaml(isUrl ? base : { origin: `https://${id}.example/`, ...base }),
+    comment(`Guess: ${guess.reason}.`),
+    yaml({
+      connector: guess.connector,
+      ...(Object.keys(guess.source).length > 0 ? { source: guess.source } : {}),
+    }),
+    comment('Guess: the schemes that know the places.'),
+    yaml({ places: schemes }),
+    last > currentYear
+      ? comment(`Guess: rows reach ${last}; the first year that is a forecast.`) +
+        yaml({ projected_from: currentYear + 1 })
+      : '',
+    comment('Guess: the topic of series without one.'),
+    yaml({ default_topic: 'economy' }),
+  ].join('');
+}
+
+/** What was found, as sentences: the head of the file, and what the command prints. */
+function findings({ location, found, unknown, lost }: Draft): string[] {
+  const { problem, series, failed, rows, years } = found;
+  if (problem !== null) return [`Read from ${location}. It could not be read with these guesses: ${problem}`];
+  const span = years ? `, ${years[0]} to ${years[1]}` : '';
+  return [
+    `Read from ${location}: ${rows} rows of ${series.length} series, ${found.places.size} places${span}.`,
+    `Series: ${listed(series.map(({ slug, unit }) => (unit ? `${slug} [${unit}]` : slug)))}.`,
+    ...(failed.length > 0
+      ? [`Failed: ${listed(failed.map(({ slug, reason }) => `${slug}: ${reason}`))}.`]
+      : []),
+    ...(unknown.length > 0 ? [`Unknown places, to be listed in data/places.csv: ${listed(unknown)}.`] : []),
+    ...(lost.length > 0
+      ? [`Countries among them: ${listed(lost.map(({ place, name }) => `"${place}" (${name}?)`))}.`]
+      : []),
+  ];
+}

@@ -1,9 +1,9 @@
 /**
- * Downloads one file to disk: conditional, bounded, retried, resumed.
+ * Downloads one file to disk: conditional, bounded, retried.
  *
  * Every server fault ends in an `UpstreamError` that names it: too many redirects, a redirect into a private network, an
  * HTML page instead of data, too many bytes (after decompression), repeated disconnects, too low a throughput, a wrong
- * Content-Length. A partial download is resumed only under `If-Range`.
+ * Content-Length.
  */
 import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -103,12 +103,6 @@ interface HttpResponse {
   body: Readable;
 }
 
-/** An interrupted download that can be resumed. */
-interface PartialDownload {
-  bytes: number;
-  validator: string;
-}
-
 /** A URL without its query, for messages. */
 const describeUrl = (url: URL): string => `${url.host}${url.pathname}`;
 
@@ -123,16 +117,14 @@ export async function download(
   known: Validators | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  let partial: PartialDownload | null = null;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await downloadOnce(url, file, known, partial, options);
+      return await downloadOnce(url, file, known, options);
     } catch (error) {
       options.signal.throwIfAborted();
       const failure = toTransientError(error);
       const delay = failure && retryDelayMs(failure, attempt, options);
       if (!failure || delay === null) throw toFinalError(url, error, attempt + 1);
-      partial = await measurePartial(file, failure);
       await options.sleep(delay, options.signal);
     }
   }
@@ -160,41 +152,20 @@ function toFinalError(url: URL, error: unknown, attempts: number): unknown {
 /** A too short Content-Length truncates a file that may still parse, so such a download is never kept. */
 export const EXCESS_BYTES_MESSAGE = 'the response is longer than its Content-Length';
 
-/** A body was interrupted; the validator is set when it can be resumed. */
-class InterruptedBodyError extends TransientError {
-  readonly validator: string | null;
-  constructor(message: string, validator: string | null, options?: ErrorOptions) {
-    super(message, null, null, options);
-    this.validator = validator;
-  }
-}
-
-async function measurePartial(file: string, failure: TransientError): Promise<PartialDownload | null> {
-  if (!(failure instanceof InterruptedBodyError) || failure.validator === null) return null;
-  const found = await stat(file).catch(() => null);
-  return found && found.size > 0 ? { bytes: found.size, validator: failure.validator } : null;
-}
-
 async function downloadOnce(
   url: URL,
   file: string,
   known: Validators | null,
-  partial: PartialDownload | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  const response = await followRedirects(url, requestHeaders(known, partial, options), options);
+  const response = await followRedirects(url, requestHeaders(known, options), options);
   if (response.status === 304 && known) {
     response.body.resume();
     return { kind: 'unchanged' };
   }
   checkResponse(url, response);
-  const from = response.status === 206 ? (partial?.bytes ?? 0) : 0;
-  if (response.status === 206 && !startsAt(response, from)) {
-    discard(response);
-    throw new UpstreamError(`${describeUrl(url)}: a 206 response for another range`);
-  }
   const excessBefore = options.countExcessResponses();
-  await save(url, response, file, from, options);
+  await save(url, response, file, options);
   if (options.countExcessResponses() > excessBefore) {
     throw new TransientError(EXCESS_BYTES_MESSAGE, null, null);
   }
@@ -207,12 +178,12 @@ async function downloadOnce(
   };
 }
 
-function requestHeaders(known: Validators | null, partial: PartialDownload | null, options: DownloadOptions) {
-  const headers: Record<string, string> = { 'user-agent': options.userAgent, accept: '*/*' };
-  if (partial) {
-    return { ...headers, range: `bytes=${partial.bytes}-`, 'if-range': partial.validator };
-  }
-  headers['accept-encoding'] = 'gzip';
+function requestHeaders(known: Validators | null, { userAgent }: DownloadOptions): Record<string, string> {
+  const headers: Record<string, string> = {
+    'user-agent': userAgent,
+    accept: '*/*',
+    'accept-encoding': 'gzip',
+  };
   if (known?.etag) headers['if-none-match'] = known.etag;
   if (known?.last_modified) headers['if-modified-since'] = known.last_modified;
   return headers;
@@ -269,7 +240,7 @@ function checkResponse(url: URL, response: HttpResponse): void {
   if (isTransientStatus(response.status)) {
     refuse(new TransientError(`HTTP ${response.status}`, response.status, response.header('retry-after')));
   }
-  if (response.status !== 200 && response.status !== 206) {
+  if (response.status !== 200) {
     refuse(new UpstreamError(`${where}: HTTP ${response.status}`, response.status));
   }
   const type = response.header('content-type') ?? '';
@@ -283,31 +254,19 @@ function discard(response: HttpResponse): void {
   response.body.on('error', () => {}).destroy();
 }
 
-function startsAt(response: HttpResponse, bytes: number): boolean {
-  const range = /^bytes (\d+)-/.exec(response.header('content-range') ?? '');
-  return range !== null && Number(range[1]) === bytes;
-}
-
-/** The validator to resume a body with: it must be strong. A compressed body cannot be resumed. */
-function resumeValidator(response: HttpResponse): string | null {
-  if (response.header('content-encoding') || response.header('accept-ranges') !== 'bytes') return null;
-  const etag = response.header('etag');
-  return etag && !etag.startsWith('W/') ? etag : response.header('last-modified');
-}
-
 /** Fails a body that is too large or too slow. */
-function limitBody(url: URL, from: number, options: DownloadOptions): Transform {
+function limitBody(url: URL, options: DownloadOptions): Transform {
   const where = describeUrl(url);
   const { maxFileBytes, minThroughput } = options;
   const startedAt = options.now();
-  let bytes = from;
+  let bytes = 0;
   const findFault = (): UpstreamError | null => {
     if (bytes > maxFileBytes) return new UpstreamError(`${where}: larger than ${maxFileBytes} bytes`);
     const elapsedMs = options.now() - startedAt;
     const requiredBytes = (minThroughput.bytesPerS * elapsedMs) / 1000;
-    if (elapsedMs <= minThroughput.graceMs || bytes - from >= requiredBytes) return null;
+    if (elapsedMs <= minThroughput.graceMs || bytes >= requiredBytes) return null;
     const seconds = Math.round(elapsedMs / 1000);
-    return new UpstreamError(`${where}: too slow: ${bytes - from} bytes in ${seconds} s`);
+    return new UpstreamError(`${where}: too slow: ${bytes} bytes in ${seconds} s`);
   };
   return new Transform({
     transform(chunk: Uint8Array, _encoding, done) {
@@ -317,15 +276,9 @@ function limitBody(url: URL, from: number, options: DownloadOptions): Transform 
   });
 }
 
-async function save(
-  url: URL,
-  response: HttpResponse,
-  file: string,
-  from: number,
-  options: DownloadOptions,
-): Promise<void> {
-  const limit = limitBody(url, from, options);
-  const output = createWriteStream(file, { flags: from > 0 ? 'a' : 'w' });
+async function save(url: URL, response: HttpResponse, file: string, options: DownloadOptions): Promise<void> {
+  const limit = limitBody(url, options);
+  const output = createWriteStream(file);
   const encoding = response.header('content-encoding')?.toLowerCase() ?? 'identity';
   try {
     if (encoding === 'gzip') await pipeline(response.body, createGunzip(), limit, output);
@@ -336,8 +289,6 @@ async function save(
     options.signal.throwIfAborted();
     if (error instanceof UpstreamError || machineFault(error) !== null) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new InterruptedBodyError(`the response ended early: ${reason}`, resumeValidator(response), {
-      cause: error,
-    });
+    throw new TransientError(`the response ended early: ${reason}`, null, null, { cause: error });
   }
 }

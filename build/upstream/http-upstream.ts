@@ -2,10 +2,10 @@
  * Upstream files over HTTP, through a cache on disk.
  *
  * A file is downloaded completely before a connector reads it. Each file is requested at most once per run. The next run
- * revalidates the cached copies and reads them again after a 304. A run that was interrupted is resumed for an hour.
+ * revalidates the cached copies and reads them again after a 304.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { Agent } from 'undici';
@@ -71,7 +71,6 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #log = new FetchLog();
   readonly #hashes = new HashLog();
   readonly #now: () => number;
-  readonly #resumableRun: ResumableRun;
   /** Connections on which a server sent bytes beyond the end of a response. */
   #excessResponses = 0;
   /** The part of these that a download has already seen and retried. */
@@ -83,7 +82,6 @@ export class HttpUpstream implements TrackedUpstream {
     this.#base = new URL(options.base);
     this.#cache = options.cache;
     this.#now = options.now ?? Date.now;
-    this.#resumableRun = new ResumableRun(options.cache, this.#now);
     this.#agent = new Agent({ connect: guardedConnect(this.#base) });
     this.#agent.on('disconnect', (_origin, _targets, error) => {
       if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#excessResponses += 1;
@@ -134,8 +132,6 @@ export class HttpUpstream implements TrackedUpstream {
     await mkdir(this.#cache, { recursive: true });
     const path = join(this.#cache, createHash('sha256').update(url.href).digest('hex'));
     const known = await this.#readCopy(path, url);
-    const isOfResumedRun = await this.#resumableRun.includes(path);
-    if (known && isOfResumedRun) return { ...known, path, changed: true, confirmed_ms: known.fetched_ms };
     const draft = `${path}.part`;
     const result = await download(url, draft, known, this.#options);
     if (result.kind === 'unchanged') {
@@ -207,7 +203,6 @@ export class HttpUpstream implements TrackedUpstream {
 
   async close(complete = false): Promise<void> {
     await this.#agent.close();
-    if (!this.#options.signal.aborted) await this.#resumableRun.end();
     if (!complete) return;
     const used = new Set<string>();
     for (const pending of this.#requests.values()) {
@@ -218,52 +213,5 @@ export class HttpUpstream implements TrackedUpstream {
       const path = join(this.#cache, name.replace(/\.json$/, ''));
       if (!used.has(path)) await rm(join(this.#cache, name), { force: true });
     }
-  }
-}
-
-const RUN_MARKER = '.unfinished';
-const RESUMABLE_MS = 3_600_000;
-
-/**
- * The copies that an interrupted run has fetched, so that paging resumes instead of restarting at page one.
- *
- * A marker file beside the copies holds the start time of the run. It is created by the first fetch and deleted when the
- * run ends, successfully or not. A crash or a cancellation leaves it, and for an hour the next run takes copies made
- * since then without a request; pages of different hours never mix.
- */
-class ResumableRun {
-  readonly #directory: string;
-  readonly #now: () => number;
-  #resumedFrom: Promise<number | null> | null = null;
-
-  constructor(directory: string, now: () => number) {
-    this.#directory = directory;
-    this.#now = now;
-  }
-
-  /** Whether the interrupted run made this copy. */
-  async includes(copyPath: string): Promise<boolean> {
-    this.#resumedFrom ??= this.#begin();
-    const resumedFrom = await this.#resumedFrom;
-    if (resumedFrom === null) return false;
-    const copy = await stat(copyPath).catch(() => null);
-    return copy !== null && copy.mtimeMs >= resumedFrom;
-  }
-
-  /**
-   * The start of the run to resume; null when this run starts afresh. The marker's mtime is used because the file
-   * system's clock, which also dates the copies, lags some milliseconds behind ours.
-   */
-  async #begin(): Promise<number | null> {
-    const marker = join(this.#directory, RUN_MARKER);
-    const startedAt = Number(await readFile(marker, 'utf8').catch(() => 'NaN'));
-    if (this.#now() - startedAt < RESUMABLE_MS) return (await stat(marker)).mtimeMs;
-    await mkdir(this.#directory, { recursive: true });
-    await writeFile(marker, String(this.#now()));
-    return null;
-  }
-
-  async end(): Promise<void> {
-    await rm(join(this.#directory, RUN_MARKER), { force: true });
   }
 }

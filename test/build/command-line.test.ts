@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../build/cli.ts';
-import { progressLine } from '../../build/runtime/progress.ts';
 import { parseSigningKey } from '../../data/proofs/signing-key.ts';
 import { type Series, World } from './world.ts';
 
@@ -183,26 +182,5 @@ describe('the command line', () => {
     const { code, stdout } = await call('nightly', '--all');
     expect(code).toBe(3);
     expect(stdout).toMatch(/atlas: failed, .*datapackage\.json[\s\S]*nothing changed: \S+ stays/);
-  });
-});
-
-describe('a progress line', () => {
-  const event = {
-    task: 'ingest atlas',
-    step: 'reading',
-    done: 120,
-    total: 480,
-    unit: 'indicators',
-    rows: 1_234_567,
-    bytes: 34e6,
-  };
-  it('shows the progress of a step', () => {
-    expect(progressLine(event, 200)).toMatch(
-      /^ingest atlas +reading +######\.{18} 120\/480 indicators {2}1,234,567 rows {2}34 MB$/,
-    );
-    expect(progressLine({ ...event, total: null }, 200)).toContain('....  120 indicators'.replace('  ', ' '));
-  });
-  it('is cut to the width of the terminal', () => {
-    expect(progressLine(event, 40)).toHaveLength(39);
   });
 });

@@ -1,52 +1,10 @@
-/** The HTTP cache: revalidation between runs, and resumption of an interrupted run. */
+/** The HTTP cache: revalidation between runs. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { open, read, scripted, useScriptedServer } from './scripted-server.ts';
 
 useScriptedServer();
-
-describe('an interrupted run', () => {
-  const pages = ['page=1', 'page=2', 'page=3'].map((page) => `series?${page}`);
-  const asked = (): (string | undefined)[] => scripted.requests.map(({ url }) => url?.split('?')[1]);
-
-  it('resumes at the next page within an hour, and not after a run that ended', async () => {
-    scripted.handler = (request, response) =>
-      response.writeHead(200).end(`${request.url} ${scripted.requests.length}`);
-    // Never closed, as after a crash.
-    const crashed = open();
-    for (const page of pages.slice(0, 2)) await crashed.text(page);
-    const next = open();
-    const texts = await Promise.all(pages.map((page) => next.text(page)));
-    expect(asked()).toEqual(['page=1', 'page=2', 'page=3']);
-    expect(texts[0]).toMatch(/page=1 1$/);
-    await next.close(true);
-    for (const page of pages) await read(page);
-    expect(asked().slice(3)).toEqual(['page=1', 'page=2', 'page=3']);
-  });
-
-  // Repeated, because the file system's clock differs from ours by some milliseconds.
-  it('resumes after a cancellation, and restarts after an hour or an error', {
-    repeats: 100,
-  }, async () => {
-    scripted.handler = (_, response) => response.writeHead(200).end('page');
-    const controller = new AbortController();
-    const cancelled = open({ signal: controller.signal });
-    await cancelled.text('series?page=1');
-    controller.abort();
-    await cancelled.close();
-    const failed = open();
-    await failed.text('series?page=1');
-    expect(scripted.requests).toHaveLength(1);
-    await failed.close();
-    await open().text('series?page=1');
-    expect(scripted.requests).toHaveLength(2);
-    const later = open({ now: () => Date.now() + 3_600_001 });
-    await later.text('series?page=1');
-    expect(scripted.requests).toHaveLength(3);
-    await later.close();
-  });
-});
 
 describe('conditional requests', () => {
   it.each([

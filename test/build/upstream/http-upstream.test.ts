@@ -1,6 +1,5 @@
-/** The HTTP client against a scripted server: retries, resumption, limits, redirects, references. */
+/** The HTTP client against a scripted server: retries, limits, redirects, references. */
 
-import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -56,61 +55,14 @@ describe('transient failures are retried', () => {
 });
 
 describe('an interrupted download', () => {
-  /** Calls back once the client has written bytes of the download to disk. */
-  function afterSaving(then: () => void): void {
-    const copies = join(scripted.directory, 'copies');
-    const [part] = readdirSync(copies).filter((name) => name.endsWith('.part'));
-    if (part && statSync(join(copies, part)).size > 0) then();
-    else setImmediate(() => afterSaving(then));
-  }
-  const whole = 'abcdefghijklmnopqrstuvwxyz'.repeat(4000);
-
-  it('is resumed when If-Range shows that the file is unchanged', async () => {
-    scripted.handler = (request, response, count) => {
-      const headers = { etag: '"v1"', 'accept-ranges': 'bytes' };
-      const range = /^bytes=(\d+)-$/.exec(request.headers.range ?? '');
-      if (range && request.headers['if-range'] === '"v1"') {
-        const from = Number(range[1]);
-        response.writeHead(206, {
-          ...headers,
-          'content-range': `bytes ${from}-${whole.length - 1}/${whole.length}`,
-        });
-        response.end(whole.slice(from));
-        return;
-      }
-      response.writeHead(200, { ...headers, 'content-length': whole.length });
-      if (count === 1) response.write(whole.slice(0, 50_000), () => afterSaving(() => response.destroy()));
-      else response.end(whole);
-    };
-    expect(await read('a.csv')).toBe(whole);
-    expect(scripted.requests[1]?.headers.range).toMatch(/^bytes=\d+-$/);
-  });
-
-  it.each([
-    ['the server does not support ranges', {}],
-    ['the validator is weak', { etag: 'W/"v1"', 'accept-ranges': 'bytes' }],
-  ])('restarts when %s', async (_, headers) => {
-    scripted.handler = (_request, response, count) => {
-      response.writeHead(200, { ...headers, 'content-length': whole.length });
-      if (count === 1) response.write(whole.slice(0, 50_000), () => setImmediate(() => response.destroy()));
-      else response.end(whole);
-    };
-    expect(await read('a.csv')).toBe(whole);
-    expect(scripted.requests[1]?.headers.range).toBeUndefined();
-  });
-
-  it('restarts when the file has changed', async () => {
+  it('is repeated from its beginning', async () => {
+    const whole = 'abcdefghijklmnopqrstuvwxyz'.repeat(4000);
     scripted.handler = (_, response, count) => {
-      response.writeHead(200, {
-        etag: `"v${count}"`,
-        'accept-ranges': 'bytes',
-        'content-length': whole.length,
-      });
-      if (count === 1) response.write(whole.slice(0, 50_000), () => afterSaving(() => response.destroy()));
+      response.writeHead(200, { etag: `"v${count}"`, 'content-length': whole.length });
+      if (count === 1) response.write(whole.slice(0, 50_000), () => setImmediate(() => response.destroy()));
       else response.end(whole.toUpperCase());
     };
     expect(await read('a.csv')).toBe(whole.toUpperCase());
-    expect(scripted.requests[1]?.headers['if-range']).toBe('"v1"');
   });
 
   it('fails after repeated interruptions', async () => {

@@ -1,1 +1,0 @@
-DELETE FROM ledger_entries WHERE account_id = $account;
