@@ -10,7 +10,7 @@ import { readSettings, SettingsError } from '../data/runtime/settings.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish } from './editions/build-snapshot.ts';
-import { withDecisions } from './editions/plan/with-decisions.ts';
+import { withDecisions } from './editions/plan/licensing.ts';
 import { SnapshotError } from './editions/verify.ts';
 import { RunReporter } from './jobs/run-reporter.ts';
 import { CommandError } from './runtime/errors.ts';

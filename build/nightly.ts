@@ -17,7 +17,7 @@ import {
   NothingToPublish,
   WAIT_FOR_BUILD_MS,
 } from './editions/build-snapshot.ts';
-import { scrub } from './editions/scrub.ts';
+import { scrub } from './editions/retention.ts';
 import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';

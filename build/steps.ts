@@ -1,8 +1,17 @@
 /** The steps of the command line. Each takes a context and options and returns a result, lines and an exit code. */
+
+import { z } from 'zod';
 import type { Curated } from '../data/curated/curated.ts';
+import {
+  CONCEPTS,
+  type ConceptLink,
+  catalogueFile,
+  conceptLink,
+  type FileRef,
+  providerCatalogue,
+} from '../data/schema/snapshot.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import { buildSnapshot, describeBuild } from './editions/build-snapshot.ts';
-import { publishedConcepts } from './editions/relations/concept-links.ts';
 import { SnapshotStorage } from './editions/snapshot-storage.ts';
 import { acceptRun } from './ingest/accept-run.ts';
 import { ingestProvider } from './ingest/ingest-provider.ts';
@@ -136,6 +145,35 @@ const list: RunStep = async ({ settings, curated }) => {
     exitCode: 0,
   };
 };
+
+/** A link with the names of both series. */
+interface NamedLink extends ConceptLink {
+  a_name: string;
+  b_name: string;
+}
+
+/** @throws {CommandError} when no snapshot is published. */
+async function publishedConcepts(snapshotDir: string): Promise<NamedLink[]> {
+  const storage = new SnapshotStorage(snapshotDir);
+  const served = await storage.current();
+  const prerendered = served && (await storage.prerendered(served));
+  if (!served || !prerendered) throw new CommandError('no snapshot is published');
+  const read = async (ref: FileRef | undefined): Promise<unknown> =>
+    ref ? JSON.parse(await storage.readText(ref)) : [];
+  const links = z.array(conceptLink).parse(await read(prerendered[CONCEPTS]));
+  const providers = Object.keys(served.manifest.providers);
+  const catalogued = await Promise.all(providers.map((id) => read(served.kept[catalogueFile(id)])));
+  const names = new Map(
+    catalogued
+      .flatMap((list) => providerCatalogue.parse(list))
+      .map(({ record: { id, name, unit } }) => [id, `${name}${unit ? ` [${unit}]` : ''}`]),
+  );
+  return links.map((link) => ({
+    ...link,
+    a_name: names.get(link.a) ?? link.a,
+    b_name: names.get(link.b) ?? link.b,
+  }));
+}
 
 const concepts: RunStep = async ({ settings }) => {
   const links = await publishedConcepts(settings.SNAPSHOT_DIR);

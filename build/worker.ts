@@ -16,7 +16,7 @@ import { readSettings, type Settings, SettingsError } from '../data/runtime/sett
 import { runUntilStopped, type ShutdownHook, STOP_SIGNALS } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
-import { withDecisions } from './editions/plan/with-decisions.ts';
+import { withDecisions } from './editions/plan/licensing.ts';
 import { createHandlers } from './jobs/job-handlers.ts';
 import { startJobWorker } from './jobs/job-worker.ts';
 import { recoverRuns } from './jobs/recover-runs.ts';

@@ -15,15 +15,14 @@ import {
   type LogEntry,
   type Manifest,
 } from '../../data/schema/snapshot.ts';
-import { PastLake, type PastNight } from '../lake/past-lake.ts';
-import { LostRunError } from '../lake/rebuild-run.ts';
+import { LostRunError, PastLake, type PastNight } from '../lake/past-lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';
-import { storeChanges } from './compare/edition-changes.ts';
+import { storeChanges } from './compare/compare-editions.ts';
 import { LogSigner } from './log-signer.ts';
+import { withoutWithheld } from './plan/licensing.ts';
 import { SnapshotStorage } from './snapshot-storage.ts';
-import { withoutWithheld } from './withhold.ts';
 
 /** Removed by the next build when a crash leaves it. */
 const SCRATCH = '.building-backfill';

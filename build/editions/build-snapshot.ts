@@ -2,7 +2,7 @@
  * Builds a snapshot from the lake: plan, observation files, tables, relations, quality report, verification, rendered
  * bodies, publication. One build runs at a time. When a step fails, or nothing changed, the served snapshot stays.
  */
-import { access, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -13,41 +13,31 @@ import { type BuildRun, SNAPSHOT_SUBJECT } from '../../data/schema/jobs.ts';
 import { NO_DECISIONS, type OperatorDecisions, type Overrides } from '../../data/schema/operator-changes.ts';
 import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import {
-  type EditionLineage,
-  type FileList,
-  type Manifest,
-  observationsFile,
-} from '../../data/schema/snapshot.ts';
+import { type FileList, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
 import { compactTime } from '../lake/lake.ts';
-import { yearOf } from '../lake/projection-rule.ts';
+import { yearOf } from '../lake/series-facts.ts';
+import { QualityReports } from '../quality/findings.ts';
 import { operatorReportOf } from '../quality/report.ts';
-import { QualityReports } from '../quality/report-storage.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
-import { type BaseEdition, showBase } from './base-edition.ts';
 import { BuildSteps } from './build-steps.ts';
-import { storeChanges } from './compare/edition-changes.ts';
+import { storeChanges } from './compare/compare-editions.ts';
 import { LogSigner, type SigningSettings } from './log-signer.ts';
-import { readServedHistory } from './plan/departures.ts';
+import { withDecisions, withoutWithheld } from './plan/licensing.ts';
 import { planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';
-import { publicAliases, vanishedIndicators } from './plan/vanished.ts';
-import { withDecisions } from './plan/with-decisions.ts';
+import { publicAliases, readServedHistory, vanishedIndicators } from './plan/vanished.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
 import { prune } from './retention.ts';
 import { type Draft, SnapshotStorage } from './snapshot-storage.ts';
 import { writeBundles } from './tables/bundles.ts';
 import { writeExcerpts } from './tables/excerpts.ts';
-import { FileWriter } from './tables/file-writer.ts';
-import { renderKept } from './tables/kept-files.ts';
-import { latestParts } from './tables/latest-files.ts';
+import { type BaseEdition, FileWriter, showBase } from './tables/file-writer.ts';
 import { prepareTables, writeObservations } from './tables/materialise.ts';
-import { contentHash, renderRoutes, routeCount } from './tables/prerender.ts';
+import { contentHash, renderKept, renderRoutes, routeCount } from './tables/prerender.ts';
 import { type CollectedData, collectPublicData, type Written } from './tables/public-data.ts';
-import { type IndicatorCoverage, providersOf, TABLE_FILES } from './tables/summary-tables.ts';
+import { type IndicatorCoverage, latestParts, providersOf, TABLE_FILES } from './tables/summary-tables.ts';
 import { verifyFigures, verifyWithheld } from './verify.ts';
-import { withoutWithheld } from './withhold.ts';
 
 const MEMORY_MB = 768;
 /** How long jobs and nightly runs wait for another build to end. */
@@ -291,14 +281,7 @@ class Build {
   async #isServable(base: BaseEdition): Promise<boolean> {
     const files = await this.#storage.prerendered(base);
     if (files === null) return false;
-    const isPresent = await Promise.all(
-      Object.values(files).map((ref) =>
-        access(this.#storage.pathOf(ref)).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    );
+    const isPresent = await Promise.all(Object.values(files).map((ref) => this.#storage.has(ref)));
     return !isPresent.includes(false);
   }
 
@@ -322,7 +305,10 @@ class Build {
     report: Replacement,
   ): Promise<{ manifest: Manifest; removed: string[] }> {
     const { directory, plan, base, coverage, kept, proofs } = prepared;
-    const changes = await this.#steps.run('revisions', () => this.#storeChanges(duck, prepared));
+    const { aliases } = this.#deps.curated;
+    const changes = await this.#steps.run('revisions', () =>
+      storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases }),
+    );
     const generatedAt = await this.#timeOfPublication();
     const prerendered = await this.#prerender(duck, prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
@@ -334,15 +320,6 @@ class Build {
       await report.commit();
       return { manifest: sealed.manifest, removed: await this.#prune() };
     });
-  }
-
-  async #storeChanges(
-    duck: DuckSession,
-    { base, directory, kept }: Prepared,
-  ): Promise<Omit<EditionLineage, 'base'>> {
-    if (base === null) return { changes: null, changed: {} };
-    const { aliases } = this.#deps.curated;
-    return storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases });
   }
 
   /** The snapshot is published: a failure here is for the operator, not for the build. */

@@ -23,7 +23,7 @@ import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/sc
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/errors.ts';
-import type { SnapshotStorage } from './snapshot-storage.ts';
+import { type SnapshotStorage, whenAbsent } from './snapshot-storage.ts';
 
 export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &
   Partial<Pick<Settings, 'SIGNING_KEY' | 'PUBLIC_URL'>>;
@@ -32,7 +32,7 @@ export const SIGNED_HEAD = 'head';
 
 /** The last checkpoint that was signed, in a signing directory or a copy of one; null before the first. */
 export const readSignedHead = (directory: string): Promise<string | null> =>
-  readFile(join(directory, SIGNED_HEAD), 'utf8').catch(whenAbsent);
+  readFile(join(directory, SIGNED_HEAD), 'utf8').catch(whenAbsent(null));
 
 /** How a log with these editions contradicts a signed head; null when it extends or equals it. */
 export function contradiction(editions: readonly LogEntry[], signed: string): string | null {
@@ -118,7 +118,9 @@ export class LogSigner {
   }
 
   async #published(): Promise<PublishedKeys | null> {
-    const text = await readFile(join(this.#storage.directory, PUBLISHED_KEYS), 'utf8').catch(whenAbsent);
+    const text = await readFile(join(this.#storage.directory, PUBLISHED_KEYS), 'utf8').catch(
+      whenAbsent(null),
+    );
     return text === null ? null : publishedKeys.parse(JSON.parse(text));
   }
 
@@ -126,7 +128,7 @@ export class LogSigner {
   async #key(published: PublishedKeys | null): Promise<SigningKey> {
     await mkdir(this.#settings.SIGNING_DIR, { recursive: true, mode: 0o700 });
     const { SIGNING_KEY: setting } = this.#settings;
-    const given = setting ?? (await readFile(this.#keyFile, 'utf8').catch(whenAbsent));
+    const given = setting ?? (await readFile(this.#keyFile, 'utf8').catch(whenAbsent(null)));
     const text = given ?? generateSigningKey(published?.origin ?? this.#newName());
     if (given === null) await this.#writeKey(text);
     const key = parseSigningKey(text);
@@ -170,9 +172,4 @@ export class LogSigner {
 
 function signed({ note: _, ...content }: WithheldRecord, key: SigningKey, signed_at: string): WithheldRecord {
   return { ...content, note: signWithheld(key, JSON.parse(JSON.stringify(content)), signed_at) };
-}
-
-function whenAbsent(error: unknown): null {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-  throw error;
 }

@@ -27,7 +27,7 @@ import {
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import type { SnapshotFile } from './tables/file-writer.ts';
-import { keptFile } from './tables/kept-files.ts';
+import { keptFile } from './tables/prerender.ts';
 
 const READ_LEAVES = readSql(import.meta.url, 'sql/read-leaves.sql');
 const HASH_BYTES = 32;

@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hashFile, replaceFile, syncDirectory, unpackJson } from '../../data/runtime/durable-files.ts';
+import { replaceFile, syncDirectory, unpackJson } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import {
   readWithheld,
@@ -312,20 +312,14 @@ export class SnapshotStorage {
 const sortedList = (files: readonly (readonly [string, FileRef])[]): FileList =>
   Object.fromEntries(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
-const isAbsent = (error: unknown): boolean =>
+export const isAbsent = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-function whenAbsent<Value>(value: Value): (error: unknown) => Value {
+export function whenAbsent<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
     if (isAbsent(error)) return value;
     throw error;
   };
-}
-
-/** Whether an object has the content that its name says. */
-export async function isIntact(storage: SnapshotStorage, ref: FileRef): Promise<boolean> {
-  const actual = await hashFile(storage.pathOf(ref)).catch(() => null);
-  return actual?.sha256 === ref.sha256;
 }
 
 /**

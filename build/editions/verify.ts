@@ -7,16 +7,16 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Curated } from '../../data/curated/curated.ts';
-import { hashFile, unpackJson } from '../../data/runtime/durable-files.ts';
+import { unpackJson } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
-import { type FileList, observationsFile } from '../../data/schema/snapshot.ts';
-import { yearOf } from '../lake/projection-rule.ts';
+import { observationsFile } from '../../data/schema/snapshot.ts';
+import { yearOf } from '../lake/series-facts.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';
-import { scrub } from './scrub.ts';
+import { scrub } from './retention.ts';
 import { SnapshotStorage, VIEW } from './snapshot-storage.ts';
 import {
   type BatchIndicator,
@@ -68,17 +68,6 @@ function checkCounts(id: string, facts: SqlRow, covered: number): void {
   }
   const fault = Object.entries(faults).find(([, count]) => count !== 0);
   if (fault) throw new SnapshotError(`${id}: ${fault[1]} rows are wrong (${fault[0]})`);
-}
-
-/** Checks that every file of a list has the content that it was published with. @throws {SnapshotError} */
-export async function verifyFiles(storage: SnapshotStorage, files: FileList): Promise<void> {
-  for (const [name, { bytes, sha256 }] of Object.entries(files)) {
-    const actual = await hashFile(storage.pathOf({ sha256 })).catch(() => null);
-    if (actual === null) throw new SnapshotError(`${name} is missing`);
-    if (actual.bytes !== bytes || actual.sha256 !== sha256) {
-      throw new SnapshotError(`${name} is damaged: ${storage.pathOf({ sha256 })}`);
-    }
-  }
 }
 
 /** Whole ids: `a.b` does not match within `a.b.c`. */

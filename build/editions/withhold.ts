@@ -10,7 +10,6 @@ import { createHash } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
-import type { Curated } from '../../data/curated/curated.ts';
 import { hashFile, packJson, syncFiles } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
@@ -29,17 +28,6 @@ const REDACT_LATEST = readSql(import.meta.url, 'sql/redact-latest.sql');
 const MEMORY_MB = 256;
 const OBSERVATIONS = /^observations\/(.*)\.parquet$/;
 const LISTS_BY_ID = new RegExp(`^(relations|${ADDITION_WORDS.join('|')})/`);
-
-/** What is withheld, as the plan of a build knows it. */
-export function withoutWithheld(curated: Curated, { decisions }: WithheldRecord): Curated {
-  if (decisions.length === 0) return curated;
-  const subjects = new Set(decisions.map(({ subject }) => subject));
-  const providers = [...curated.providers].map(
-    ([id, definition]) => [id, subjects.has(id) ? { ...definition, enabled: false } : definition] as const,
-  );
-  const withheld = new Map(decisions.map(({ subject, reason }) => [subject, reason]));
-  return { ...curated, providers: new Map(providers), withheld };
-}
 
 /** Where series are withheld. */
 export interface Withholding {

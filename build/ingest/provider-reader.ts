@@ -9,10 +9,8 @@ import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
 import type { LakeWriter } from '../lake/lake-writer.ts';
-import { projectionRuleOf } from '../lake/projection-rule.ts';
-import { factsOf, newestYearOf, type SeriesFile } from '../lake/series-facts.ts';
-import { PlaceIndex } from './place-index.ts';
-import { Rejects } from './rejects.ts';
+import { factsOf, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/series-facts.ts';
+import { PlaceIndex, Rejects } from './cells.ts';
 import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
 
 export interface ReadProgress {

@@ -9,9 +9,7 @@ import type { RejectReason } from '../../data/schema/lake.ts';
 import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
 import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/series-facts.ts';
-import { BAD, readFigure, readYear } from './parse-numbers.ts';
-import type { PlaceIndex } from './place-index.ts';
-import type { Rejects } from './rejects.ts';
+import { BAD, type PlaceIndex, type Rejects, readFigure, readYear } from './cells.ts';
 
 /** What the rows of a series may hold. */
 export interface SeriesLimits {

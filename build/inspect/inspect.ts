@@ -10,7 +10,7 @@ import type { LostPlace } from '../../data/schema/lake.ts';
 import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
 import { codeToSlug } from '../connectors/plain-text.ts';
 import { findConnector } from '../connectors/registry.ts';
-import { findLostPlaces } from '../ingest/lost-places.ts';
+import { findLostPlaces } from '../ingest/definition-gaps.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';

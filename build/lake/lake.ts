@@ -4,8 +4,11 @@
  * A run is written to a hidden directory, with its record last, and becomes visible by one rename. The next run of the
  * provider records what a crash left as failed and removes it. The pointer always names the newest run that succeeded.
  * Everything that needs space is written before the rename; a reserve file keeps room to record a failed run.
+ *
+ * After LAKE_KEEP has removed a run, `history/<run id>/` keeps its record, its revisions and its list of upstream files for
+ * ever. Hidden names are unfinished.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -17,7 +20,6 @@ import {
 } from '../../data/runtime/durable-files.ts';
 import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { HISTORY, RunHistory } from './run-history.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 
 export const OBSERVATIONS = 'observations.parquet';
@@ -31,6 +33,8 @@ const RUN = 'run.json';
 export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS, SOURCES] as const;
 /** The files that outlive LAKE_KEEP. */
 const KEPT_FILES = [RUN, REVISIONS, SOURCES] as const;
+/** Beside the runs: what outlives them. */
+const HISTORY = 'history';
 export const POINTER = 'current';
 const UNFINISHED = '.running-';
 /** Occupies space during a run, so that a failure on a full disk can be recorded. */
@@ -55,12 +59,12 @@ export interface LakeRun {
 export class ProviderLake {
   readonly directory: string;
   readonly providerId: string;
-  readonly #history: RunHistory;
+  readonly #history: string;
 
   constructor(lakeDir: string, providerId: string) {
     this.directory = join(lakeDir, providerId);
     this.providerId = providerId;
-    this.#history = new RunHistory(this.directory);
+    this.#history = join(this.directory, HISTORY);
   }
 
   get lockFile(): string {
@@ -74,6 +78,12 @@ export class ProviderLake {
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== HISTORY)
       .map((entry) => entry.name)
       .sort();
+  }
+
+  /** Ids of the runs in the history. */
+  async #keptIds(): Promise<string[]> {
+    const names = await readdir(this.#history).catch(() => []);
+    return names.filter((name) => !name.startsWith('.'));
   }
 
   /** Records of the finished runs within LAKE_KEEP, oldest first. */
@@ -99,13 +109,13 @@ export class ProviderLake {
 
   /** A run, or what the history keeps of it. */
   async keptRun(id: string): Promise<LakeRun> {
-    return this.run(id).catch(() => readRun(join(this.#history.directory, id)));
+    return this.run(id).catch(() => readRun(join(this.#history, id)));
   }
 
   /** Every run that the lake has had, oldest first; of those that LAKE_KEEP removed, what is kept for ever. */
   async history(): Promise<LakeRun[]> {
     // A run moves from the one to the other: listed in this order, it is in one of them.
-    const ids = new Set([...(await this.runIds()), ...(await this.#history.runIds())]);
+    const ids = new Set([...(await this.runIds()), ...(await this.#keptIds())]);
     const runs = await Promise.all([...ids].sort().map((id) => this.keptRun(id).catch(() => null)));
     return runs.filter((run) => run !== null);
   }
@@ -126,7 +136,7 @@ export class ProviderLake {
   /** Starts a run: returns an unused id and the hidden directory to fill. */
   async begin(now: number): Promise<{ id: string; directory: string }> {
     await mkdir(this.directory, { recursive: true });
-    const taken = new Set([...(await this.runIds()), ...(await this.#history.runIds())]);
+    const taken = new Set([...(await this.runIds()), ...(await this.#keptIds())]);
     const first = compactTime(now);
     let id = first;
     for (let number = 2; taken.has(id); number += 1) id = `${first}-${number}`;
@@ -232,12 +242,26 @@ export class ProviderLake {
 
   async #remove(record: RunRecord): Promise<void> {
     const directory = join(this.directory, record.run_id);
-    const isFirst = record.base_run === null;
-    const kept = isFirst ? [...KEPT_FILES, OBSERVATIONS] : KEPT_FILES;
-    if (RunHistory.includes(record)) await this.#history.keep(directory, record.run_id, kept);
+    // Neither a failed nor a cancelled run added to the lake.
+    if (['succeeded', 'suspicious', 'unchanged'].includes(record.status))
+      await this.#keep(directory, record.run_id, record.base_run === null);
     const removed = join(this.directory, `${SCRATCH}-${record.run_id}`);
     await rename(directory, removed);
     await rm(removed, { recursive: true, force: true });
+  }
+
+  /** Takes files of a run into the history by hard links; they become visible together. Repeating it changes nothing. */
+  async #keep(directory: string, runId: string, isFirst: boolean): Promise<void> {
+    if ((await this.#keptIds()).includes(runId)) return;
+    const draft = join(this.#history, `.draft-${runId}`);
+    await rm(draft, { recursive: true, force: true });
+    await mkdir(draft, { recursive: true });
+    const wanted: string[] = isFirst ? [...KEPT_FILES, OBSERVATIONS] : [...KEPT_FILES];
+    for (const name of await readdir(directory))
+      if (wanted.includes(name)) await link(join(directory, name), join(draft, name));
+    await syncDirectory(draft);
+    await rename(draft, join(this.#history, runId));
+    await syncDirectory(this.#history);
   }
 }
 

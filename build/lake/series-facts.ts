@@ -1,10 +1,52 @@
 /**
  * The columns of a series, and the facts stored of it in `series.json` of a run: what quality gates compare, and a
  * digest by which later runs and builds detect changes.
+ *
+ * Rows that upstream does not flag count as projected from the definition's `projected_from` on, and after the current
+ * year, unless `future_years` calls them observed.
  */
+
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { firstProjectedYear, type ProjectionRule, projectionRule } from './projection-rule.ts';
+import { futureYears, type IndicatorOverlay, type ProviderDefinition } from '../../data/schema/curated.ts';
+
+export const projectionRule = z.object({
+  /** First forecast year; null without one. */
+  projected_from: z.int().nullable(),
+  /** What the definition says of years after the current one; null when it says nothing. */
+  future_years: futureYears.nullable(),
+});
+export type ProjectionRule = z.infer<typeof projectionRule>;
+
+export const projectionRuleOf = (
+  definition: Pick<ProviderDefinition, 'projected_from' | 'future_years'>,
+  overlay: Pick<IndicatorOverlay, 'projected_from' | 'future_years'>,
+): ProjectionRule => ({
+  projected_from: overlay.projected_from ?? definition.projected_from ?? null,
+  future_years: overlay.future_years ?? definition.future_years ?? null,
+});
+
+/** The calendar year of an instant, UTC. */
+export const yearOf = (instant: number): number => new Date(instant).getUTCFullYear();
+
+/** First projected year for rows without a flag; infinite when there is none. */
+export function firstProjectedYear(rule: ProjectionRule, currentYear: number): number {
+  const { projected_from: from, future_years: future } = rule;
+  return Math.min(
+    from ?? Number.POSITIVE_INFINITY,
+    future === 'observed' ? Number.POSITIVE_INFINITY : currentYear + 1,
+  );
+}
+
+/** Those of the years that only the clock makes projections: the definition has no rule for them. */
+export const yearsWithoutRule = (
+  rule: ProjectionRule,
+  years: readonly number[],
+  currentYear: number,
+): number[] =>
+  rule.future_years === null
+    ? years.filter((year) => year > currentYear && year < (rule.projected_from ?? Number.POSITIVE_INFINITY))
+    : [];
 
 /** Codes of `projected`: no, yes, not stated. */
 export const OBSERVED = 0;

@@ -1,10 +1,10 @@
-/** What a quality check gets and gives. One file per family of kinds under `checks/`, one line in `registry.ts`. */
+/** What a quality check gets and gives, and the words of its doubts. Each file under `checks/` has those of one subject. */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../data/schema/quality.ts';
 import type { QualityKindName } from '../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import type { ConceptLink } from '../../data/schema/snapshot.ts';
+import { type ConceptLink, providerOf } from '../../data/schema/snapshot.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
@@ -65,3 +65,45 @@ export interface QualityCheck {
   /** Finds each doubt once: no two with equal kind, provider, indicator and other. */
   find(context: CheckContext): Promise<FoundDoubt[]>;
 }
+
+/** `26,347`, `533.2`, `0.0512`: at least four digits. */
+export const figure = (value: number): string =>
+  value.toLocaleString(
+    'en',
+    Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 },
+  );
+
+/** `1 country`, `2 countries`. */
+export const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+/** The name of a country; its code when it is unknown. */
+export const countryName = ({ countries }: Pick<Curated, 'countries'>, iso3: string): string =>
+  countries.find((country) => country.iso3 === iso3)?.name ?? iso3;
+
+export const quote = (text: string): string => `“${text}”`;
+
+/** `; 3 more countries`, when a message has named the first of several. */
+export const andMore = (countries: readonly string[]): string =>
+  countries.length > 1 ? `; ${counted(countries.length - 1, 'more country', 'more countries')}` : '';
+
+/** A doubt about one series, with another series, places and years where `more` names them. */
+export const doubtAbout = (
+  kind: QualityKindName,
+  id: string,
+  message: string,
+  extent = 1,
+  more: Partial<FoundDoubt> = {},
+): FoundDoubt => ({
+  ...{
+    kind,
+    provider: providerOf(id),
+    indicator: id,
+    other: null,
+    countries: [],
+    years: null,
+    extent,
+    message,
+  },
+  ...more,
+});

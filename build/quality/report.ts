@@ -1,7 +1,10 @@
 /**
- * The quality report of a build: statistics of all published series, the checks of the registry, and what a person has
- * decided about their findings, compared with the night before.
+ * The quality report of a build: statistics of all published series, the checks, and what a person has decided about their
+ * findings, compared with the night before.
  */
+
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { Logger } from 'pino';
@@ -20,18 +23,51 @@ import {
 import { LASTING_KINDS, type QualityKindName } from '../../data/schema/quality-kinds.ts';
 import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
 import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
-import { type BaseEdition, baseCatalogue } from '../editions/base-edition.ts';
 import type { SnapshotPlan } from '../editions/plan/plan-snapshot.ts';
+import type { ServedHistory } from '../editions/plan/vanished.ts';
+import { type BaseEdition, baseCatalogue } from '../editions/tables/file-writer.ts';
 import { TABLE_FILES } from '../editions/tables/summary-tables.ts';
 import { firstNamed } from '../editions/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
-import type { CheckContext, QualityCheck } from './check.ts';
-import { decideFindings, findingId, lastingDoubts, type NightlyFindings } from './decide.ts';
-import { QUALITY_CHECKS } from './registry.ts';
-import { hashInputs } from './report-inputs.ts';
-import { nightOf, QualityReports } from './report-storage.ts';
+import { type CheckContext, counted, type QualityCheck } from './check.ts';
+import { labelChanges, renames, sinceYesterday } from './checks/changes.ts';
+import { duplicates, sameFigures } from './checks/duplicates.ts';
+import { coverage, histories } from './checks/histories.ts';
+import { labelFigures, priceBasis, ratesOfTotals } from './checks/label-figures.ts';
+import { labelWords } from './checks/label-words.ts';
+import { runs } from './checks/runs.ts';
+import { concepts, twinFigures, twins } from './checks/twins.ts';
+import { countries, ranges } from './checks/values.ts';
+import {
+  decideFindings,
+  findingId,
+  lastingDoubts,
+  type NightlyFindings,
+  nightOf,
+  QualityReports,
+} from './findings.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
-import { counted } from './wording.ts';
+
+/** A further family of kinds is a check in `checks/` and a line here. */
+const QUALITY_CHECKS: readonly QualityCheck[] = [
+  concepts,
+  countries,
+  coverage,
+  duplicates,
+  histories,
+  labelChanges,
+  labelFigures,
+  labelWords,
+  priceBasis,
+  ranges,
+  ratesOfTotals,
+  renames,
+  runs,
+  sameFigures,
+  sinceYesterday,
+  twinFigures,
+  twins,
+];
 
 export interface QualityInput {
   duck: DuckSession;
@@ -43,9 +79,9 @@ export interface QualityInput {
   records: readonly IndicatorRecord[];
   concepts: readonly ConceptLink[];
   /** The served snapshot, and the series whose files were linked from it. */
-  previous: BaseEdition | null;
+  base: BaseEdition | null;
   /** What was served up to it. */
-  history: Pick<CheckContext, 'departed' | 'firstDate'>;
+  history: ServedHistory;
   linked: ReadonlySet<string>;
   lakeDir: string;
   /** When the build started, in milliseconds. */
@@ -56,17 +92,17 @@ export interface QualityInput {
 export interface QualityReport extends NightlyFindings {
   night: string;
   statistics: Map<string, SeriesStatistics>;
-  /** What the findings depend on; null when a check failed. See report-inputs.ts. */
+  /** What the findings depend on; null when a check failed. See `hashInputs`. */
   inputs: string | null;
 }
 
 /** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
 export async function reportQuality(input: QualityInput): Promise<QualityReport> {
-  const { duck, directory, plan, curated, previous, linked, log, startedAt } = input;
+  const { duck, directory, plan, curated, base, history, linked, log, startedAt } = input;
   const reports = new QualityReports(input.lakeDir);
   const night = nightOf(startedAt);
   const { before, earlier, newest } = await readNights(reports, duck, night, log);
-  const old = previous ? await readStatistics(previous.directory) : new Map<string, SeriesStatistics>();
+  const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
   const statistics = await collectStatistics(duck, directory, plan.indicators, known);
   const filesIn = (snapshot: string) => (ids: readonly string[]) =>
@@ -74,13 +110,14 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   const context: CheckContext = {
     duck,
     files: filesIn(directory),
-    filesBefore: filesIn(previous?.directory ?? directory),
+    filesBefore: filesIn(base?.directory ?? directory),
     series: checkedSeries(input, statistics),
     withheld: new Set(plan.withheld),
-    before: previous ? await publishedBefore(previous, old) : new Map(),
-    ...input.history,
+    before: base ? await publishedBefore(base, old) : new Map(),
+    departed: new Set(history.departures.flatMap(({ indicators }) => indicators)),
+    firstDate: history.firstDate,
     coverage: join(directory, TABLE_FILES.coverage),
-    coverageBefore: previous && join(previous.directory, TABLE_FILES.coverage),
+    coverageBefore: base && join(base.directory, TABLE_FILES.coverage),
     known: [...(before ?? []), ...earlier],
     providers: plan.providers,
     concepts: input.concepts,
@@ -257,3 +294,38 @@ export const qualityLine = (counts: QualityCounts): string =>
   `quality: ${counted(counts.open_errors, 'error', 'errors')}, ${counted(counts.open_warnings, 'warning', 'warnings')} and ` +
   `${counted(counts.open_notices, 'notice', 'notices')} open; ` +
   `${counts.new} new, ${counts.worse} worse and ${counts.gone} gone since the night before`;
+
+/** The checks themselves: a new version of the service may find more. */
+async function hashCode(): Promise<string> {
+  const directory = import.meta.dirname;
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const hash = createHash('sha256');
+  for (const file of files.sort()) hash.update(await readFile(file));
+  return hash.digest('hex');
+}
+
+/** Equal for equal published and withheld series, labels, pairs and curated data, read by the same checks in the same year. */
+async function hashInputs({
+  series,
+  withheld,
+  concepts,
+  curated,
+  currentYear,
+}: CheckContext): Promise<string> {
+  const published = [...series.values()].map(({ planned, record }) => [
+    planned,
+    record,
+    curated.concepts.of(record.id) ?? null,
+  ]);
+  const inputs = [
+    await hashCode(),
+    currentYear,
+    published,
+    [...withheld],
+    concepts,
+    curated.countries,
+    curated.links,
+  ];
+  return createHash('sha256').update(JSON.stringify(inputs)).digest('hex');
+}

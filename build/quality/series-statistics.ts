@@ -13,8 +13,6 @@ import type { PlannedIndicator } from '../editions/plan/plan-snapshot.ts';
 import { batchIndicators, filesOf } from '../editions/tables/materialise.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
-export type { SeriesStatistics } from '../../data/schema/quality.ts';
-
 const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
@@ -55,9 +53,9 @@ export async function collectStatistics(
   const found = new Map<string, SeriesStatistics>();
   for (const batch of batchIndicators(indicators.filter(({ id }) => !known.has(id)))) {
     const files = filesOf(directory, batch);
-    const rows = await duck.rows(SERIES_STATISTICS, { files });
-    for (const { id, ...statistics } of z.array(statisticsRow).parse(rows)) found.set(id, statistics);
-    for (const { id, anomalies } of z.array(anomaliesRow).parse(await duck.rows(ANOMALIES, { files }))) {
+    for (const { id, ...statistics } of await duck.select(statisticsRow, SERIES_STATISTICS, { files }))
+      found.set(id, statistics);
+    for (const { id, anomalies } of await duck.select(anomaliesRow, ANOMALIES, { files })) {
       const statistics = found.get(id);
       if (statistics) statistics.anomalies = anomalies;
     }

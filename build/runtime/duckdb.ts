@@ -14,6 +14,7 @@ import {
   type DuckDBValue,
   type Json,
 } from '@duckdb/node-api';
+import { z } from 'zod';
 
 export type SqlParameters = Record<string, DuckDBValue>;
 export type SqlRow = Record<string, Json>;
@@ -60,6 +61,11 @@ export class DuckSession {
   async rows(sql: string, parameters?: SqlParameters): Promise<SqlRow[]> {
     const reader = await this.#connection.runAndReadAll(sql, parameters);
     return reader.getRowObjectsJson();
+  }
+
+  /** Returns the rows of a query as a schema reads them. */
+  async select<Row>(schema: z.ZodType<Row>, sql: string, parameters?: SqlParameters): Promise<Row[]> {
+    return z.array(schema).parse(await this.rows(sql, parameters));
   }
 
   /** Streams the result of a query as chunks of columns. Doubles stay doubles, which JSON rows would not keep. */

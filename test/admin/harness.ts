@@ -17,7 +17,7 @@ import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../gateway/commerce/history/archive.ts';
-import { createMailer, type Mailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
+import { type Mailer, createMailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
 import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { openPrivacy } from '../../gateway/commerce/privacy/privacy.ts';

@@ -1,7 +1,7 @@
 /** The operator area with a gateway, a real build, a job worker and figures of the test's own. */
 
 import { DecisionStore } from '../../admin/decision-store.ts';
-import { withDecisions } from '../../build/editions/plan/with-decisions.ts';
+import { withDecisions } from '../../build/editions/plan/licensing.ts';
 import { createHandlers } from '../../build/jobs/job-handlers.ts';
 import { startJobWorker } from '../../build/jobs/job-worker.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';

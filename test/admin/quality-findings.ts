@@ -1,5 +1,5 @@
 /** Findings of a quality report, one of each state. */
-import { findingId } from '../../build/quality/decide.ts';
+import { findingId } from '../../build/quality/findings.ts';
 import type { QualityFinding } from '../../data/schema/quality.ts';
 
 export const SERIES = 'alpha.life_expectancy';

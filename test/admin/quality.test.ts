@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { decideFindings } from '../../build/quality/decide.ts';
+import { decideFindings } from '../../build/quality/findings.ts';
 import { loadDecisions } from '../../data/curated/curated.ts';
 import { Problems } from '../../data/curated/table.ts';
 import { QUALITY_DECISION_COLUMNS, type QualityFinding } from '../../data/schema/quality.ts';

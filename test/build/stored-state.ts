@@ -3,11 +3,16 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
-import { verifyFiles } from '../../build/editions/verify.ts';
 import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
 import { hashFile } from '../../data/runtime/durable-files.ts';
 import { contradictedEntry } from '../../data/schema/editions.ts';
-import { editionChanges, type FileRef, type Manifest, manifestPath } from '../../data/schema/snapshot.ts';
+import {
+  editionChanges,
+  type FileList,
+  type FileRef,
+  type Manifest,
+  manifestPath,
+} from '../../data/schema/snapshot.ts';
 import { query } from './parquet-readers.ts';
 
 const HAS_DATA = ['succeeded', 'suspicious'];
@@ -62,6 +67,14 @@ async function checkRevisions(lake: ProviderLake, run: LakeRun): Promise<void> {
      SELECT ((SELECT count(*) FROM missing) + (SELECT count(*) FROM invented))::INTEGER AS n`,
   );
   if (found?.n !== 0) throw new Error(`${id} differs from its revisions of ${base} in ${found?.n} rows`);
+}
+
+/** Checks that every file of a list has the content that it was published with. */
+export async function verifyFiles(storage: SnapshotStorage, files: FileList): Promise<void> {
+  for (const [name, { bytes, sha256 }] of Object.entries(files)) {
+    const actual = await hashFile(storage.pathOf({ sha256 }));
+    if (actual.bytes !== bytes || actual.sha256 !== sha256) throw new Error(`${name} is damaged`);
+  }
 }
 
 /** @returns the number of checked runs and snapshots. @throws {Error} for the first incomplete one. */

@@ -2,11 +2,15 @@
  * Decides under which licence a series is published, and whether it is.
  *
  * The terms of the original collectors follow their figures, by whatever provider they come: the narrowest of its sources
- * decides about a series, unless curated data decide otherwise with a reason (`redistributable: true`).
+ * decides about a series, unless curated data decide otherwise with a reason (`redistributable: true`). What operators
+ * decided, and what is withheld because law demands it, is laid over the curated data first.
  */
 import type { Collectors } from '../../../data/curated/collectors.ts';
+import type { Curated } from '../../../data/curated/curated.ts';
+import type { WithheldRecord } from '../../../data/runtime/withheld.ts';
 import type { Collector, IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
 import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';
+import type { LicenceDecision, OperatorDecisions } from '../../../data/schema/operator-changes.ts';
 import type { IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
 
 export type Terms = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'access_tier' | 'attribution'> & {
@@ -124,4 +128,47 @@ function creditLine(definition: ProviderDefinition, sources: readonly IndicatorS
   return definition.credit_sources && names.length > 0
     ? `${definition.attribution}. Source: ${names.join('; ')}`
     : definition.attribution;
+}
+
+/**
+ * Decisions come before curated settings. They cannot publish what the provider's own definition withholds, and what was
+ * deleted because law demands it stays away, too; see `withoutWithheld`, which is applied after this.
+ */
+export function withDecisions(curated: Curated, { providers, licences }: OperatorDecisions): Curated {
+  if (providers.size === 0 && licences.size === 0) return curated;
+  const decided = [...curated.providers].map(([id, definition]) => {
+    const { enabled = definition.enabled } = providers.get(id) ?? {};
+    return [id, { ...definition, enabled }] as const;
+  });
+  const refused = [...licences].flatMap(([id, { publish }]) => (publish === 'withhold' ? [id] : []));
+  return {
+    ...curated,
+    providers: new Map(decided),
+    refused: new Set(refused),
+    overlay: (provider, entry) => {
+      const decision = licences.get(`${provider}.${entry.slug}`);
+      return { ...curated.overlay(provider, entry), ...(decision && settingsOf(decision)) };
+    },
+  };
+}
+
+function settingsOf(decision: LicenceDecision): IndicatorOverlay {
+  const { reason: licence_reason } = decision;
+  if (decision.publish === 'withhold') return { redistributable: false, licence_reason };
+  const { publish: access_tier, licence, licence_url, attribution } = decision;
+  return {
+    ...{ redistributable: true, access_tier, licence, licence_url: licence_url ?? undefined, licence_reason },
+    ...(attribution !== null && { attribution }),
+  };
+}
+
+/** What is withheld, as the plan of a build knows it. */
+export function withoutWithheld(curated: Curated, { decisions }: WithheldRecord): Curated {
+  if (decisions.length === 0) return curated;
+  const subjects = new Set(decisions.map(({ subject }) => subject));
+  const providers = [...curated.providers].map(
+    ([id, definition]) => [id, subjects.has(id) ? { ...definition, enabled: false } : definition] as const,
+  );
+  const withheld = new Map(decisions.map(({ subject, reason }) => [subject, reason]));
+  return { ...curated, providers: new Map(providers), withheld };
 }

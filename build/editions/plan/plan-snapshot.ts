@@ -25,11 +25,11 @@ import {
   firstProjectedYear,
   type ProjectionRule,
   projectionRuleOf,
+  type SeriesFacts,
+  type SeriesFile,
   yearsWithoutRule,
-} from '../../lake/projection-rule.ts';
-import type { SeriesFacts, SeriesFile } from '../../lake/series-facts.ts';
-import { filesBySeries } from '../../lake/series-files.ts';
-import { readSources } from '../../lake/sources.ts';
+} from '../../lake/series-facts.ts';
+import { filesBySeries, readSources } from '../../lake/sources.ts';
 import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;

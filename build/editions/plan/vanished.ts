@@ -5,15 +5,17 @@
 import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../../data/schema/curated.ts';
+import { servedChain } from '../../../data/schema/editions.ts';
 import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
+  editionChanges,
+  type LogEntry,
   providerCatalogue,
   providerOf,
   type VanishedIndicator,
   vanishedIndicator,
 } from '../../../data/schema/snapshot.ts';
 import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
-import type { ServedHistory } from './departures.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
 /** What a snapshot publishes, and what must not be published. */
@@ -102,3 +104,38 @@ export function publicAliases(plan: SnapshotPlan, { aliases }: Curated): Indicat
   const withheld = new Set(plan.withheld);
   return aliases.filter((alias) => !withheld.has(alias.old) && !withheld.has(alias.new));
 }
+
+/** Indicators of `base` that the edition after it no longer has, under that id. */
+export interface Departure {
+  base: string;
+  indicators: string[];
+}
+
+/** What was served up to an edition. Rolled-back editions do not count. */
+export interface ServedHistory {
+  /** Newest first. */
+  departures: readonly Departure[];
+  /** The date (UTC) of the oldest edition; null where nothing is served. */
+  firstDate: string | null;
+}
+
+const departed = editionChanges.pick({ withdrawn: true, renamed: true });
+
+/** @param served the edition up to which is read; null where nothing is served. */
+export async function readServedHistory(
+  storage: SnapshotStorage,
+  served: string | null,
+): Promise<ServedHistory> {
+  if (served === null) return { departures: [], firstDate: null };
+  const chain = servedChain((await storage.log()).editions, served);
+  const departures: Departure[] = [];
+  for (const { base, changes, changed } of chain.toReversed()) {
+    if (base === null || changes === null || !hasDepartures(changed)) continue;
+    const { withdrawn, renamed } = departed.parse(JSON.parse(await storage.readText(changes)));
+    departures.push({ base, indicators: [...withdrawn, ...renamed.map(({ from }) => from)] });
+  }
+  return { departures, firstDate: chain[0]?.published_at.slice(0, 10) ?? null };
+}
+
+const hasDepartures = (changed: LogEntry['changed']): boolean =>
+  Object.values(changed).some(({ withdrawn, renamed }) => withdrawn > 0 || renamed > 0);

@@ -1,14 +1,16 @@
 /**
- * Copies published snapshots to an origin that gateways follow: a directory or a bucket.
+ * Copies published snapshots to an origin that gateways follow: a directory (a mounted disk, or the document root of a web
+ * server) or a bucket.
  *
  * The order is that of a publication: objects that the target lacks, manifests, what is withheld, log, pointer. What is
  * interrupted leaves the target as it was but for objects and manifests that nothing names yet; a repeated push goes on
  * from there.
  */
 import { hash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
 import { editionLeaf } from '../../../data/proofs/merkle-tree.ts';
+import { replaceFile } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import {
   NOTHING_WITHHELD,
@@ -29,7 +31,7 @@ import {
 } from '../../../data/schema/snapshot.ts';
 import { CommandError } from '../../runtime/errors.ts';
 import { neededObjects } from '../retention.ts';
-import type { SnapshotStorage } from '../snapshot-storage.ts';
+import { isAbsent, type SnapshotStorage, whenAbsent } from '../snapshot-storage.ts';
 
 /** A place that snapshots are pushed to. */
 export interface PushTarget {
@@ -136,19 +138,19 @@ async function refuseEarlierWithheld(target: PushTarget, here: WithheldRecord): 
   );
 }
 
-function whenAbsent(what: string): (error: NodeJS.ErrnoException) => never {
+function refuseMissing(what: string): (error: unknown) => never {
   return (error) => {
-    if (error.code !== 'ENOENT') throw error;
+    if (!isAbsent(error)) throw error;
     throw new CommandError(`${what} is missing; nothing new is visible at the target`);
   };
 }
 
 async function sizeOf(storage: SnapshotStorage, sha256: string, what: string): Promise<number> {
-  return (await stat(storage.pathOf({ sha256 })).catch(whenAbsent(what))).size;
+  return (await stat(storage.pathOf({ sha256 })).catch(refuseMissing(what))).size;
 }
 
 async function readVerified(storage: SnapshotStorage, sha256: string, what: string): Promise<Buffer> {
-  const content = await readFile(storage.pathOf({ sha256 })).catch(whenAbsent(what));
+  const content = await readFile(storage.pathOf({ sha256 })).catch(refuseMissing(what));
   if (hash('sha256', content) === sha256) return content;
   throw new CommandError(`${what} is damaged; nothing new is visible at the target`);
 }
@@ -185,4 +187,40 @@ async function removeOther(
   const others = [...held].filter((path) => !paths.has(path));
   await inParallel(others, UPLOADS, (path) => target.remove(path));
   return others.length;
+}
+
+export class DirectoryTarget implements PushTarget {
+  readonly name: string;
+
+  constructor(directory: string) {
+    this.name = directory;
+  }
+
+  async list(folder: string): Promise<Map<string, number>> {
+    const root = join(this.name, folder);
+    const entries = await readdir(root, { withFileTypes: true, recursive: true }).catch(whenAbsent([]));
+    const sizes = new Map<string, number>();
+    for (const entry of entries) {
+      if (!entry.isFile() || entry.name.endsWith('.tmp')) continue;
+      const file = join(entry.parentPath, entry.name);
+      sizes.set(relative(this.name, file).replaceAll(sep, '/'), (await stat(file)).size);
+    }
+    return sizes;
+  }
+
+  read(path: string): Promise<Buffer | null> {
+    return readFile(join(this.name, path)).catch(whenAbsent(null));
+  }
+
+  async write(path: string, content: Buffer): Promise<void> {
+    const file = join(this.name, path);
+    await mkdir(dirname(file), { recursive: true });
+    await replaceFile(file, content);
+  }
+
+  async remove(path: string): Promise<void> {
+    await rm(join(this.name, path), { force: true });
+  }
+
+  close(): void {}
 }

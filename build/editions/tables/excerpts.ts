@@ -1,11 +1,13 @@
 /**
- * Writes the excerpt of each indicator (see data/schema/snapshot.ts) from its published file. The excerpt of the base
- * edition is linked where that file did not change.
+ * Writes what pages show first: the excerpt of each indicator (see data/schema/snapshot.ts) from its published file, and
+ * pictures of the last decades of featured series, by country, so that a page with dozens of them reads one small file.
+ * The excerpt of the base edition is linked where the published file did not change.
  */
 import { createHash } from 'node:crypto';
-import { link, mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
+import { z } from 'zod';
 import { packJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
@@ -14,14 +16,19 @@ import {
   excerptFile,
   type FileList,
   observationsFile,
+  type Sparkline,
+  type Sparklines,
   type StoredExcerpt,
   WELL_KNOWN,
 } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
-import { type BaseEdition, isReusable } from '../base-edition.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
+import { type BaseEdition, linkUnchanged } from './file-writer.ts';
 import { type Batch, type BatchIndicator, batchIndicators, filesOf } from './materialise.ts';
 
 const EXCERPTS = readSql(import.meta.url, 'sql/excerpts.sql');
+const SPARKLINES = readSql(import.meta.url, 'sql/sparklines.sql');
+
 /** Increment when the same observations give another excerpt. */
 const EXCERPT_VERSION = 2;
 /** Compression takes most of the time, on the thread pool. */
@@ -47,11 +54,9 @@ export async function writeExcerpts(
   await mkdir(dirname(join(directory, excerptFile(''))), { recursive: true });
   for (const indicator of indicators) {
     const name = excerptFile(indicator.id);
-    const hash = hashOf(kept[observationsFile(indicator.id)]?.sha256);
+    const hash = excerptInputs(kept[observationsFile(indicator.id)]?.sha256);
     inputs.set(name, hash);
-    if (base && (await isReusable(base, name, base.tables[name], hash)))
-      await link(join(base.directory, name), join(directory, name));
-    else changed.push(indicator);
+    if (!(await linkUnchanged(base, directory, name, hash))) changed.push(indicator);
   }
   for (const batch of batchIndicators(changed)) {
     const excerpts = await readExcerpts(duck, directory, batch, countries);
@@ -63,7 +68,7 @@ export async function writeExcerpts(
   return inputs;
 }
 
-const hashOf = (observations: string | undefined): string =>
+const excerptInputs = (observations: string | undefined): string =>
   createHash('sha256')
     .update(JSON.stringify([EXCERPT_VERSION, WELL_KNOWN, DRAWN_COUNTRIES, observations]))
     .digest('hex');
@@ -110,4 +115,44 @@ function excerptOf({ year, countries, rows, columns, statuses }: ExcerptRow): St
     columns: isBounded ? columns : { ...columns, ci_lo: null, ci_hi: null },
     statuses: Object.fromEntries(statuses),
   };
+}
+
+const YEARS = 40;
+/** The height of a history without a change. */
+const MIDDLE = 50;
+
+const row = z.object({
+  iso3: z.string(),
+  indicator: z.string(),
+  years: z.array(z.int()),
+  heights: z.array(z.int().nullable()),
+});
+
+/** @param startedAt Unix milliseconds of the build */
+export async function readSparklines(
+  duck: DuckSession,
+  directory: string,
+  indicators: readonly PlannedIndicator[],
+  startedAt: number,
+): Promise<Sparklines> {
+  const featured = indicators.filter(({ record }) => record.featured);
+  if (featured.length === 0) return {};
+  const files = listValue(featured.map(({ id }) => join(directory, observationsFile(id))));
+  const since = new Date(startedAt).getUTCFullYear() - YEARS;
+  const rows = await duck.select(row, SPARKLINES, { files, since });
+  const byCountry: Record<string, Record<string, Sparkline>> = {};
+  for (const { iso3, indicator, years, heights } of rows) {
+    const country = byCountry[iso3] ?? {};
+    country[indicator] = sparkline(years, heights);
+    byCountry[iso3] = country;
+  }
+  return byCountry;
+}
+
+/** A height a year; gaps are null. */
+function sparkline(years: readonly number[], heights: readonly (number | null)[]): Sparkline {
+  const [from = 0] = years;
+  const filled: (number | null)[] = new Array((years.at(-1) ?? from) - from + 1).fill(null);
+  for (const [at, year] of years.entries()) filled[year - from] = heights[at] ?? MIDDLE;
+  return { from, heights: filled };
 }

@@ -1,15 +1,23 @@
 /**
- * Writes the files of a snapshot: hashed, with compressed variants where clients receive them, kept JSON compressed.
- * Compression runs on the thread pool, a few files at a time. `flush` syncs all files at the end.
+ * The files of a build, and those of the served snapshot, with which it is compared and from which it links what did not
+ * change. New files are hashed, with compressed variants where clients receive them; kept JSON is compressed. Compression
+ * runs on the thread pool, a few files at a time. `flush` syncs all files at the end.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import type { z } from 'zod';
 import { hashFile, packJson, syncFiles, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
-import { ENCODING_SUFFIX, type FileList } from '../../../data/schema/snapshot.ts';
+import {
+  ENCODING_SUFFIX,
+  type FileList,
+  type IndexedIndicator,
+  providerCatalogue,
+} from '../../../data/schema/snapshot.ts';
+import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
 
 const asyncBrotli = promisify(brotliCompress);
 const asyncGzip = promisify(gzip);
@@ -123,4 +131,56 @@ export class FileWriter {
       this.files[path] = { bytes, sha256, ...(hash === undefined ? {} : { inputs: hash }) };
     });
   }
+}
+
+const BEFORE = '.before';
+
+export interface BaseEdition extends Published {
+  /** Holds its files under their names, but for those below `routes/`. */
+  directory: string;
+  /** Its prerendered files there. */
+  tables: FileList;
+}
+
+/**
+ * Links a file of the base edition that has the same inputs and still matches its manifest: a damaged one is written again.
+ * @returns whether it is linked.
+ */
+export async function linkUnchanged(
+  base: Pick<BaseEdition, 'directory' | 'kept' | 'tables'> | null,
+  directory: string,
+  file: string,
+  inputs: string,
+): Promise<boolean> {
+  const known = base?.kept[file] ?? base?.tables[file];
+  if (!base || known?.inputs !== inputs) return false;
+  const actual = await hashFile(join(base.directory, file)).catch(() => null);
+  if (actual?.sha256 !== known.sha256) return false;
+  await link(join(base.directory, file), join(directory, file));
+  return true;
+}
+
+/** Shows the served snapshot below the directory of a build; null when there is none or it cannot be read. */
+export async function showBase(storage: SnapshotStorage, building: string): Promise<BaseEdition | null> {
+  const published = await storage.current();
+  if (published === null) return null;
+  const prerendered = (await storage.prerendered(published)) ?? {};
+  const tables: FileList = Object.fromEntries(
+    Object.entries(prerendered).filter(([name]) => !name.startsWith('routes/')),
+  );
+  const directory = join(building, BEFORE);
+  await rm(directory, { recursive: true, force: true });
+  await storage.show({ ...published.kept, ...tables }, directory);
+  return { ...published, directory, tables };
+}
+
+/** The catalogue of all providers. */
+export const baseCatalogue = ({ directory }: BaseEdition): Promise<IndexedIndicator[]> =>
+  readLists(join(directory, 'catalogue'), providerCatalogue);
+
+/** The lists of all files in a folder, joined. */
+async function readLists<Item>(folder: string, schema: z.ZodType<Item[]>): Promise<Item[]> {
+  const names = await readdir(folder).catch(() => []);
+  const files = await Promise.all(names.map((name) => readFile(join(folder, name))));
+  return files.flatMap((bytes) => schema.parse(JSON.parse(unpackJson(bytes))));
 }

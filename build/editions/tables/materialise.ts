@@ -4,23 +4,27 @@
  * Indicators whose inputs did not change are hard-linked from the served snapshot, so a rebuild of the catalogue
  * takes seconds. The others are computed in batches of neighbours in one lake file, which bounds memory and spreads
  * the fixed cost of a statement.
+ *
+ * Where the confidence level is declared, DuckDB selects and sorts the countries, and the pairs are compared here: 60
+ * series of 200 countries and 60 years take 2.5 s of processor time, and 20 s as a self-join.
  */
-
-import { link, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import { inBatches } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
-import { type BaseEdition, isReusable } from '../base-edition.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
-import { writeComparisons } from './write-comparisons.ts';
+import { type BaseEdition, linkUnchanged } from './file-writer.ts';
+import { CriticalFactors, compareCountries, type Estimate } from './rank-intervals.ts';
 
 const BUILD_TABLES = readSql(import.meta.url, 'sql/build-tables.sql');
 const LAKE_BATCH = readSql(import.meta.url, 'sql/lake-batch.sql');
 const RANKED_BATCH = readSql(import.meta.url, 'sql/ranked-batch.sql');
 const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
+const COMPARABLE_BATCH = readSql(import.meta.url, 'sql/comparable-batch.sql');
+const COMPARISONS = readSql(import.meta.url, 'sql/comparisons.sql');
 
 /** Lake rows per batch. Statements hold a few copies of them in memory. */
 const BATCH_ROWS = 1_000_000;
@@ -106,7 +110,12 @@ export async function writeObservations(
   onFiles: (done: number) => void,
 ): Promise<Set<string>> {
   await mkdir(join(directory, 'observations'), { recursive: true });
-  const linked = await linkUnchanged(directory, indicators, previous, onFiles);
+  const linked = new Set<string>();
+  for (const { id, inputs } of indicators) {
+    if (!(await linkUnchanged(previous, directory, observationsFile(id), inputs))) continue;
+    linked.add(id);
+    onFiles(linked.size);
+  }
   let done = linked.size;
   for (const batch of batchIndicators(indicators.filter(({ id }) => !linked.has(id)))) {
     await writeBatch(duck, directory, batch);
@@ -116,20 +125,70 @@ export async function writeObservations(
   return linked;
 }
 
-async function linkUnchanged(
-  directory: string,
-  indicators: readonly PlannedIndicator[],
-  previous: BaseEdition | null,
-  onFiles: (done: number) => void,
-): Promise<Set<string>> {
-  const linked = new Set<string>();
-  if (previous === null) return linked;
-  for (const { id, inputs } of indicators) {
-    const file = observationsFile(id);
-    if (!(await isReusable(previous, file, previous.kept[file], inputs))) continue;
-    await link(join(previous.directory, file), join(directory, file));
-    linked.add(id);
-    onFiles(linked.size);
+/** The comparable countries of one series and year, best first. */
+interface Contest {
+  number: number;
+  year: number;
+  level: number;
+  countries: string[];
+  estimates: Estimate[];
+}
+
+/** Columns of the table `comparisons`. */
+class Comparisons {
+  readonly #number: number[] = [];
+  readonly #year: number[] = [];
+  readonly #iso3: string[] = [];
+  readonly #better: number[] = [];
+  readonly #worse: number[] = [];
+  readonly #factors = new Map<number, CriticalFactors>();
+
+  add({ number, year, level, countries, estimates }: Contest): void {
+    const factors = this.#factors.get(level) ?? new CriticalFactors(level);
+    this.#factors.set(level, factors);
+    compareCountries(estimates, factors).forEach(({ better, worse }, index) => {
+      this.#number.push(number);
+      this.#year.push(year);
+      this.#iso3.push(countries[index] ?? '');
+      this.#better.push(better);
+      this.#worse.push(worse);
+    });
   }
-  return linked;
+
+  async write(duck: DuckSession): Promise<void> {
+    await duck.fill('comparisons', [
+      { type: INTEGER, values: this.#number },
+      { type: INTEGER, values: this.#year },
+      { type: VARCHAR, values: this.#iso3 },
+      { type: INTEGER, values: this.#better },
+      { type: INTEGER, values: this.#worse },
+    ]);
+  }
+}
+
+async function writeComparisons(duck: DuckSession): Promise<void> {
+  const comparisons = new Comparisons();
+  const open: Contest[] = [];
+  const close = (): void => {
+    for (const contest of open.splice(0)) comparisons.add(contest);
+  };
+  await duck.eachChunk(COMPARABLE_BATCH, (columns, rows) => {
+    const [numbers = [], years = [], iso3 = [], levels = [], scores = [], below = [], above = []] = columns;
+    for (let row = 0; row < rows; row += 1) {
+      const [number, year] = [Number(numbers[row]), Number(years[row])];
+      if (open[0]?.number !== number || open[0].year !== year) {
+        close();
+        open.push({ number, year, level: Number(levels[row]), countries: [], estimates: [] });
+      }
+      open[0]?.countries.push(String(iso3[row]));
+      open[0]?.estimates.push({
+        score: Number(scores[row]),
+        marginBelow: Number(below[row]),
+        marginAbove: Number(above[row]),
+      });
+    }
+  });
+  close();
+  await duck.run(COMPARISONS);
+  await comparisons.write(duck);
 }

@@ -1,16 +1,21 @@
 /**
  * Writes the tables over all indicators (latest values, coverage, catalogue) and returns summaries for the rest of the
  * build. Everything is read from the published observation files, so it cannot disagree with them.
+ *
+ * Country profiles of earlier editions are made of the latest values. They are in parts, so that a revision rewrites few
+ * of them. A part begins at an id whose hash says so: an indicator that is added or vanishes changes no part but its own.
  */
 
+import { hash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../../data/schema/records.ts';
+import { latestFile } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
-import { writeLatest } from './latest-files.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
 
 const COUNTRY_COVERAGE = readSql(import.meta.url, 'sql/country-coverage.sql');
@@ -21,6 +26,7 @@ const LATEST = readSql(import.meta.url, 'sql/latest.sql');
 const TOPIC_COUNTRIES = readSql(import.meta.url, 'sql/topic-countries.sql');
 const WRITE_CATALOGUE = readSql(import.meta.url, 'sql/write-catalogue.sql');
 const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
+const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 
 /** The tables over all indicators. */
 export const TABLE_FILES = {
@@ -117,19 +123,19 @@ export async function loadCountrySeries(
 
 /** Coverage by indicator id; indicators without rows are absent. */
 export async function readCoverage(duck: DuckSession): Promise<Map<string, IndicatorCoverage>> {
-  const rows = z.array(coverageRow).parse(await duck.rows(COVERAGE));
+  const rows = await duck.select(coverageRow, COVERAGE);
   return new Map(rows.map(({ id, n_rows, ...coverage }) => [id, { rows: n_rows, coverage }]));
 }
 
 /** Coverage by ISO3; countries without rows are absent. */
 async function readCountryCoverage(duck: DuckSession): Promise<Map<string, CountryCoverage>> {
-  const rows = z.array(countryCoverageRow).parse(await duck.rows(COUNTRY_COVERAGE));
+  const rows = await duck.select(countryCoverageRow, COUNTRY_COVERAGE);
   return new Map(rows.map(({ iso3, ...coverage }) => [iso3, coverage]));
 }
 
 /** Needs the catalogue table. */
 async function readTopicCountries(duck: DuckSession): Promise<Map<string, number>> {
-  const rows = z.array(topicRow).parse(await duck.rows(TOPIC_COUNTRIES));
+  const rows = await duck.select(topicRow, TOPIC_COUNTRIES);
   return new Map(rows.map(({ topic, n_countries }) => [topic, n_countries]));
 }
 
@@ -183,3 +189,39 @@ const CATALOGUE_COLUMNS: readonly [DuckDBType, (record: IndicatorRecord) => Duck
 /** Ids of the providers, sorted. */
 export const providersOf = (indicators: readonly PlannedIndicator[]): string[] =>
   [...new Set(indicators.map(({ providerId }) => providerId))].sort();
+
+/** The mean. */
+const INDICATORS_PER_PART = 8;
+
+type Indicator = Pick<PlannedIndicator, 'id' | 'number' | 'providerId'>;
+
+/** The indicators of each file, neighbours by id. */
+export function latestParts<One extends Indicator>(indicators: readonly One[]): Map<string, One[]> {
+  const files = new Map<string, One[]>();
+  const byId = indicators.toSorted((a, b) => a.number - b.number);
+  for (const [provider, own] of Map.groupBy(byId, ({ providerId }) => providerId)) {
+    let part = 0;
+    for (const [at, indicator] of own.entries()) {
+      if (at > 0 && beginsPart(indicator.id)) part += 1;
+      const name = latestFile(provider, part);
+      files.set(name, [...(files.get(name) ?? []), indicator]);
+    }
+  }
+  return files;
+}
+
+const beginsPart = (id: string): boolean =>
+  Number.parseInt(hash('sha256', id).slice(0, 8), 16) % INDICATORS_PER_PART === 0;
+
+/** Needs the table `country_series`. */
+async function writeLatest(
+  duck: DuckSession,
+  directory: string,
+  indicators: readonly Indicator[],
+): Promise<void> {
+  await mkdir(join(directory, 'latest'), { recursive: true });
+  for (const [name, part] of latestParts(indicators)) {
+    const [first, last] = [part[0]?.number ?? 0, part.at(-1)?.number ?? 0];
+    await duck.run(WRITE_LATEST, { first, last, file: join(directory, name) });
+  }
+}

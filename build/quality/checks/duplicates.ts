@@ -1,14 +1,25 @@
-/** Equal figures under two names, where nothing says that the series are one concept. */
+/**
+ * Equal figures under two names: where nothing says that the series are one concept, or where their labels contradict each
+ * other. Providers publish one statistic under their own names; equal figures must mean the same thing in the same unit.
+ */
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
-import type { CheckContext, QualityCheck } from '../check.ts';
-import { twinPairs } from '../twin-pairs.ts';
-import { figure } from '../wording.ts';
+import {
+  type CheckContext,
+  type CheckedSeries,
+  doubtAbout,
+  figure,
+  type QualityCheck,
+  quote,
+} from '../check.ts';
+import { contradictions, magnitudeOf, readClaims, sharesWords } from '../label-vocabulary.ts';
+import { twinPairs } from './twins.ts';
 
 const EQUAL_LATEST = readSql(import.meta.url, 'sql/equal-latest.sql');
 const EQUAL_FIGURES = readSql(import.meta.url, 'sql/equal-figures.sql');
+const SAME_FIGURES = readSql(import.meta.url, 'sql/same-figures.sql');
 
 /** Copies differ in a few revised or rounded values. */
 const EQUAL_SHARE = 0.9;
@@ -30,39 +41,103 @@ function equalDigests({ series }: CheckContext): z.infer<typeof pair>[] {
 }
 
 async function findDuplicates(context: CheckContext): Promise<FoundDoubt[]> {
-  const { duck, series } = context;
+  const { series } = context;
   const linked = new Set(twinPairs(context).map(({ a, b }) => `${a.record.id} ${b.record.id}`));
-  const found = [...z.array(pair).parse(await duck.rows(EQUAL_LATEST)), ...equalDigests(context)];
+  const found = [...(await context.duck.select(pair, EQUAL_LATEST)), ...equalDigests(context)];
   const candidates = [...new Map(found.map((one) => [`${one.a} ${one.b}`, one]))]
     .filter(([key]) => !linked.has(key))
     .map(([, one]) => one);
   if (candidates.length === 0) return [];
   const ids = [...new Set(candidates.flatMap(({ a, b }) => [a, b]))];
-  const rows = await duck.rows(EQUAL_FIGURES, {
+  const rows = await context.duck.select(comparison, EQUAL_FIGURES, {
     a: listValue(candidates.map(({ a }) => a)),
     b: listValue(candidates.map(({ b }) => b)),
     files: context.files(ids),
   });
-  return z
-    .array(comparison)
-    .parse(rows)
+  return rows
     .filter(({ common, equal }) => equal >= EQUAL_SHARE * common)
-    .flatMap(({ a, b, common, equal }): FoundDoubt[] => {
-      const [one, other] = [series.get(a), series.get(b)];
-      if (!one || !other) return [];
-      return [
-        {
-          kind: 'duplicate_series',
-          provider: one.planned.providerId,
-          indicator: a,
-          other: b,
-          countries: [],
-          years: null,
-          extent: equal,
-          message: `"${one.record.name}" and "${other.record.name}" are equal in ${figure(equal)} of ${figure(common)} common values.`,
-        },
-      ];
+    .map(({ a, b, common, equal }) => {
+      const [one, other] = [a, b].map((id) => series.get(id)?.record.name);
+      const message = `"${one}" and "${other}" are equal in ${figure(equal)} of ${figure(common)} common values.`;
+      return doubtAbout('duplicate_series', a, message, equal, { other: b });
     });
 }
 
 export const duplicates: QualityCheck = { kinds: ['duplicate_series'], find: findDuplicates };
+
+/** Fewer equal figures may be chance. */
+const MIN_EQUAL = 20;
+const MIN_DIFFERENT = 10;
+/** Series that are revised differ in some figures; series of different statistics share next to none. */
+const MIN_SHARE = 0.5;
+
+const samePair = z.object({
+  a: z.string(),
+  b: z.string(),
+  equal: z.int(),
+  common: z.int(),
+  /** Powers of ten by which b is greater than a. */
+  shift: z.int(),
+  first_year: z.int(),
+  last_year: z.int(),
+});
+type SamePair = z.infer<typeof samePair>;
+
+const labelOf = ({ record: { name, unit } }: CheckedSeries): string =>
+  unit === null ? name : `${name}, ${unit}`;
+
+/** Beyond this share, names without a common word contradict each other. */
+const NEARLY_ALL = 0.9;
+
+/** Why two labels cannot stand for the same figures. */
+function differences(a: CheckedSeries, b: CheckedSeries, share: number): string[] {
+  const found = contradictions(readClaims(labelOf(a)), readClaims(labelOf(b)));
+  const parts = found.map(
+    ({ aspect, a: ours, b: theirs }) => `${aspect} ${quote(ours)} and ${quote(theirs)}`,
+  );
+  const isOther =
+    share >= NEARLY_ALL &&
+    !sharesWords(a.record.name, b.record.name) &&
+    !sharesWords(b.record.name, a.record.name);
+  return isOther ? [...parts, 'no common word'] : parts;
+}
+
+function pairDoubts(pair: SamePair, a: CheckedSeries, b: CheckedSeries): FoundDoubt[] {
+  const share = pair.equal / pair.common;
+  const hundredths = Math.floor(share * 100);
+  const about = `${hundredths} % of ${pair.common} common figures are the same`;
+  const names = `${quote(labelOf(a))} and ${quote(labelOf(b))}`;
+  const more = { other: pair.b, years: [pair.first_year, pair.last_year] as [number, number] };
+  const found: FoundDoubt[] = [];
+  const parts = differences(a, b, share);
+  if (parts.length > 0) {
+    const message = `${names}: ${about}, but the labels differ: ${parts.join('; ')}.`;
+    found.push(doubtAbout('same_figures_other_label', pair.a, message, hundredths, more));
+  }
+  const expected = magnitudeOf(a.record.unit ?? '') - magnitudeOf(b.record.unit ?? '');
+  if (pair.shift !== expected) {
+    const message = `${names}: ${about} but for a factor of 10^${pair.shift}, where the units imply 10^${expected}.`;
+    const extent = Math.abs(pair.shift - expected);
+    found.push(doubtAbout('scale_contradicts_unit', pair.a, message, extent, more));
+  }
+  return found;
+}
+
+async function findSame({ duck, series, files }: CheckContext): Promise<FoundDoubt[]> {
+  if (series.size < 2) return [];
+  const rows = await duck.select(samePair, SAME_FIGURES, {
+    files: files([...series.keys()]),
+    min_equal: MIN_EQUAL,
+    min_different: MIN_DIFFERENT,
+    min_share: MIN_SHARE,
+  });
+  return rows.flatMap((pair) => {
+    const [a, b] = [series.get(pair.a), series.get(pair.b)];
+    return a && b ? pairDoubts(pair, a, b) : [];
+  });
+}
+
+export const sameFigures: QualityCheck = {
+  kinds: ['same_figures_other_label', 'scale_contradicts_unit'],
+  find: findSame,
+};

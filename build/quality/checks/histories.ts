@@ -1,7 +1,18 @@
-/** Odd values in the history of single countries, as `anomalies.sql` finds them: slips, jumps, flips and frozen values. */
+/**
+ * Series by country and year: those that hold little (few countries, years that ended, rows without values), and odd
+ * values in the history of single countries, as `anomalies.sql` finds them: slips, jumps, flips and frozen values.
+ */
 import type { Anomaly, FoundDoubt } from '../../../data/schema/quality.ts';
-import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
-import { counted, countryName, figure } from '../wording.ts';
+import {
+  andMore,
+  type CheckContext,
+  type CheckedSeries,
+  counted,
+  countryName,
+  doubtAbout,
+  figure,
+  type QualityCheck,
+} from '../check.ts';
 
 type Kind = Anomaly['kind'];
 
@@ -35,31 +46,21 @@ function describe({ kind, year, until, value, previous, next, size }: Anomaly, c
 
 function doubtOf(
   { curated }: CheckContext,
-  { planned, record }: CheckedSeries,
+  { record }: CheckedSeries,
   kind: Kind,
   anomalies: readonly Anomaly[],
 ): FoundDoubt[] {
   const [worst] = anomalies;
   if (!worst) return [];
   const countries = [...new Set(anomalies.flatMap(({ iso3 }) => iso3 ?? []))].sort();
-  const others =
-    countries.length > 1 ? `; ${counted(countries.length - 1, 'more country', 'more countries')}` : '';
-  return [
-    {
-      kind,
-      provider: planned.providerId,
-      indicator: record.id,
-      other: null,
-      countries,
-      years: [
-        Math.min(...anomalies.map(({ year }) => year)),
-        Math.max(...anomalies.map(({ year, until }) => until ?? year)),
-      ],
-      extent:
-        kind === 'frozen_values' ? anomalies.reduce((sum, { size }) => sum + size, 0) : anomalies.length,
-      message: `${describe(worst, worst.iso3 === null ? '' : countryName(curated, worst.iso3))}${others}.`,
-    },
+  const years: [number, number] = [
+    Math.min(...anomalies.map(({ year }) => year)),
+    Math.max(...anomalies.map(({ year, until }) => until ?? year)),
   ];
+  const extent =
+    kind === 'frozen_values' ? anomalies.reduce((sum, { size }) => sum + size, 0) : anomalies.length;
+  const what = describe(worst, worst.iso3 === null ? '' : countryName(curated, worst.iso3));
+  return [doubtAbout(kind, record.id, `${what}${andMore(countries)}.`, extent, { countries, years })];
 }
 
 export const histories: QualityCheck = {
@@ -75,4 +76,43 @@ export const histories: QualityCheck = {
         ),
       ),
     ),
+};
+
+/** A comparison needs three countries. */
+const FEWEST_COUNTRIES = 3;
+/** A series on the front of a topic should tell of the last years. Censuses and surveys come in at most five. */
+const MOST_YEARS_OLD = 5;
+
+/** Share of rows without a value, above which most of what is read and paid for is empty or nearly so. */
+const MOST_EMPTY = 1 / 3;
+
+function fewCountries(series: CheckedSeries): FoundDoubt[] {
+  const { countries, values } = series.statistics;
+  if (countries === 0 || countries >= FEWEST_COUNTRIES) return [];
+  const message = `${counted(values, 'value', 'values')} of ${counted(countries, 'country', 'countries')}.`;
+  return [doubtAbout('few_countries', series.record.id, message, FEWEST_COUNTRIES - countries)];
+}
+
+function ended(series: CheckedSeries, currentYear: number): FoundDoubt[] {
+  const { record, statistics } = series;
+  const age = currentYear - (statistics.latest_year ?? currentYear);
+  if (!(record.featured || record.preferred) || age <= MOST_YEARS_OLD) return [];
+  const message = `${record.featured ? 'Featured' : 'Preferred'}, but the newest observed value is of ${statistics.latest_year}.`;
+  return [doubtAbout('series_ended', record.id, message, age)];
+}
+
+function empty(series: CheckedSeries): FoundDoubt[] {
+  const { rows, nulls } = series.statistics;
+  const message = `${figure(nulls)} of ${figure(rows)} rows have no value.`;
+  return nulls > MOST_EMPTY * rows ? [doubtAbout('mostly_empty', series.record.id, message, nulls)] : [];
+}
+
+export const coverage: QualityCheck = {
+  kinds: ['few_countries', 'series_ended', 'mostly_empty'],
+  find: async (context) =>
+    [...context.series.values()].flatMap((series) => [
+      ...fewCountries(series),
+      ...ended(series, context.currentYear),
+      ...empty(series),
+    ]),
 };

@@ -1,9 +1,7 @@
 /** Labels whose words contradict each other, or say too little: name, unit, description, topic and direction of a series. */
-
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
-import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import type { CheckContext, CheckedSeries, QualityCheck } from '../check.ts';
+import { type CheckContext, type CheckedSeries, doubtAbout, type QualityCheck, quote } from '../check.ts';
 import {
   type Claims,
   contradictions,
@@ -17,20 +15,6 @@ import {
   tellingWords,
 } from '../label-vocabulary.ts';
 
-/** A doubt in the label of one series. */
-export function labelDoubt(
-  kind: QualityKindName,
-  id: string,
-  message: string,
-  extent = 1,
-  other: string | null = null,
-): FoundDoubt {
-  const provider = id.slice(0, id.indexOf('.'));
-  return { kind, provider, indicator: id, other, countries: [], years: null, extent, message };
-}
-
-export const quote = (text: string): string => `“${text}”`;
-
 function unitContradictsName({ record: { id, name, unit } }: CheckedSeries): FoundDoubt[] {
   const other = otherMagnitude(name, unit ?? '');
   const found = [
@@ -40,7 +24,7 @@ function unitContradictsName({ record: { id, name, unit } }: CheckedSeries): Fou
   if (found.length === 0) return [];
   const parts = found.map(({ aspect, a, b }) => `${aspect} ${quote(a)} and ${quote(b)}`).join('; ');
   return [
-    labelDoubt('unit_contradicts_name', id, `Name and unit contradict each other: ${parts}.`, found.length),
+    doubtAbout('unit_contradicts_name', id, `Name and unit contradict each other: ${parts}.`, found.length),
   ];
 }
 
@@ -75,27 +59,27 @@ function labelContradictsSource(series: CheckedSeries, hasWordySlugs: boolean): 
       : [...parts, `the name shares no word with the ${what} ${quote(text)}`];
   });
   if (found.length === 0) return [];
-  return [labelDoubt('label_contradicts_source', id, `${quote(name)}: ${found.join('; ')}.`, found.length)];
+  return [doubtAbout('label_contradicts_source', id, `${quote(name)}: ${found.join('; ')}.`, found.length)];
 }
 
 function directionContradictsName({ record: { id, name, higher_is_better } }: CheckedSeries): FoundDoubt[] {
   const implied = impliedDirection(name);
   if (!implied || higher_is_better === null || implied.higher_is_better === higher_is_better) return [];
   const message = `Higher counts as ${higher_is_better ? 'better' : 'worse'}, but the name says ${quote(implied.words)}.`;
-  return [labelDoubt('direction_contradicts_name', id, message)];
+  return [doubtAbout('direction_contradicts_name', id, message)];
 }
 
 function topicContradictsName({ record: { id, name, topic } }: CheckedSeries): FoundDoubt[] {
   const found = contradictsTopic(name, topic);
   if (!found) return [];
   const message = `The topic is ${topic}, but the name says ${quote(found.words)}, which belongs to ${found.topics.join(' or ')}.`;
-  return [labelDoubt('topic_contradicts_name', id, message)];
+  return [doubtAbout('topic_contradicts_name', id, message)];
 }
 
 function unitDoubts({ record: { id, name, unit } }: CheckedSeries): FoundDoubt[] {
-  if (unit === null) return [labelDoubt('unit_missing', id, `${quote(name)} has no unit.`)];
+  if (unit === null) return [doubtAbout('unit_missing', id, `${quote(name)} has no unit.`)];
   const missing = missingPriceBasis(name, unit);
-  return missing ? [labelDoubt('price_basis_missing', id, `${quote(unit)} names ${missing}.`)] : [];
+  return missing ? [doubtAbout('price_basis_missing', id, `${quote(unit)} names ${missing}.`)] : [];
 }
 
 /** Whether a description tells nothing that name and unit do not tell. */
@@ -108,11 +92,11 @@ function descriptionDoubts({ record, planned }: CheckedSeries): FoundDoubt[] {
   const { id, name, description, featured } = record;
   if (description === null) {
     const message = `${quote(name)} is featured and has no description.`;
-    return featured ? [labelDoubt('description_uninformative', id, message)] : [];
+    return featured ? [doubtAbout('description_uninformative', id, message)] : [];
   }
   if (repeatsName(record)) {
     return [
-      labelDoubt('description_uninformative', id, `The description repeats the name: ${quote(description)}.`),
+      doubtAbout('description_uninformative', id, `The description repeats the name: ${quote(description)}.`),
     ];
   }
   // A description in our own words may avoid those of the name.
@@ -120,7 +104,7 @@ function descriptionDoubts({ record, planned }: CheckedSeries): FoundDoubt[] {
   if (ofUpstream === null || sharesWords(name, `${description} ${ofUpstream}`)) return [];
   const start = description.slice(0, 100);
   return [
-    labelDoubt(
+    doubtAbout(
       'description_of_another',
       id,
       `${quote(name)} shares no word with its description ${quote(start)}.`,
@@ -137,7 +121,7 @@ function labelsRepeated(series: readonly CheckedSeries[]): FoundDoubt[] {
     if (same === undefined) first.set(label, id);
     return same === undefined
       ? []
-      : [labelDoubt('label_repeated', same, `Both are called ${quote(name)}.`, 1, id)];
+      : [doubtAbout('label_repeated', same, `Both are called ${quote(name)}.`, 1, { other: id })];
   });
 }
 

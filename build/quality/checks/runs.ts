@@ -5,8 +5,7 @@ import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import { INDICATOR_ID, iso3 } from '../../../data/schema/records.ts';
 import type { PlannedProvider } from '../../editions/plan/plan-snapshot.ts';
-import type { CheckContext, QualityCheck } from '../check.ts';
-import { counted, countryName } from '../wording.ts';
+import { type CheckContext, counted, countryName, doubtAbout, type QualityCheck } from '../check.ts';
 
 const PROVIDER_PLACES = readSql(import.meta.url, 'sql/provider-places.sql');
 
@@ -26,9 +25,8 @@ const ofProvider = ({ definition: { id } }: PlannedProvider) =>
 type Places = ReadonlyMap<string, ReadonlySet<string>>;
 
 async function readPlaces({ duck }: CheckContext, coverage: string): Promise<Places> {
-  const rows = z
-    .array(z.object({ provider: z.string(), countries: z.array(iso3) }))
-    .parse(await duck.rows(PROVIDER_PLACES, { coverage }));
+  const row = z.object({ provider: z.string(), countries: z.array(iso3) });
+  const rows = await duck.select(row, PROVIDER_PLACES, { coverage });
   return new Map(rows.map(({ provider, countries }) => [provider, new Set(countries)]));
 }
 
@@ -135,38 +133,21 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
     const failed = run?.record.failed_indicators.filter(({ slug }) => INDICATOR_ID.test(`${id}.${slug}`));
     return (failed ?? []).map(({ slug, reason, rows = 0 }): FoundDoubt => {
       const published = carried.has(slug) ? 'Figures of an earlier run stand.' : 'No figures are published.';
-      return {
-        kind: 'series_failed',
-        provider: id,
-        indicator: `${id}.${slug}`,
-        other: null,
-        countries: [],
-        years: null,
-        extent: rows,
-        message: `The series could not be read: ${reason}. ${published}`,
-      };
+      const message = `The series could not be read: ${reason}. ${published}`;
+      return doubtAbout('series_failed', `${id}.${slug}`, message, rows);
     });
   });
 }
 
 function findYearsAhead({ series }: CheckContext): FoundDoubt[] {
-  return [...series.values()].flatMap(({ planned: { id, providerId, flaggedByClock } }): FoundDoubt[] => {
+  return [...series.values()].flatMap(({ planned: { id, flaggedByClock } }) => {
     const [first, last] = [flaggedByClock.at(0), flaggedByClock.at(-1)];
     if (first === undefined || last === undefined) return [];
     const years = first === last ? `${first} is` : `${first} to ${last} are`;
     const settings = '`projected_from` or `future_years`';
-    return [
-      {
-        kind: 'years_flagged_by_clock',
-        provider: providerId,
-        indicator: id,
-        other: null,
-        countries: [],
-        years: [first, last],
-        extent: flaggedByClock.length,
-        message: `${years} projected only by the clock: no ${settings} of the definition says so.`,
-      },
-    ];
+    const message = `${years} projected only by the clock: no ${settings} of the definition says so.`;
+    const { length: extent } = flaggedByClock;
+    return [doubtAbout('years_flagged_by_clock', id, message, extent, { years: [first, last] })];
   });
 }
 

@@ -1,4 +1,4 @@
--- The findings of a night, $findings as JSON. $inputs: what they depend on; see report-inputs.ts.
+-- The findings of a night, $findings as JSON. $inputs: what they depend on; see `hashInputs`.
 COPY (
   SELECT finding.* FROM (SELECT unnest(from_json($findings, '[{
     "id": "VARCHAR", "kind": "VARCHAR", "severity": "VARCHAR", "provider": "VARCHAR", "indicator": "VARCHAR",

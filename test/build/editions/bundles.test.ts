@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { BaseEdition } from '../../../build/editions/base-edition.ts';
 import { writeBundles } from '../../../build/editions/tables/bundles.ts';
+import type { BaseEdition } from '../../../build/editions/tables/file-writer.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { hashFile } from '../../../data/runtime/durable-files.ts';
 import {
@@ -107,7 +107,7 @@ it('is taken over from the base edition while no figure of it changed, and was n
   await cp(join(directory, 'bundles'), join(before, 'bundles'), { recursive: true });
   const tables: FileList = {};
   for (const [name, hash] of inputs) tables[name] = { ...(await hashFile(join(before, name))), inputs: hash };
-  const base = { directory: before, tables } as BaseEdition;
+  const base = { directory: before, kept: {}, tables } as unknown as BaseEdition;
   await rm(join(directory, 'bundles'), { recursive: true });
   await writeSeries('two.z', 7, 0.3);
   expect(await write(base)).not.toEqual(inputs);

@@ -1,7 +1,7 @@
 /** What the log says of each edition's changes, over nights of a small world. */
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { scrub } from '../../../build/editions/scrub.ts';
+import { scrub } from '../../../build/editions/retention.ts';
 import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
 import { type EditionChanges, editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';

@@ -1,6 +1,6 @@
 /** Latest values are in parts of neighbours that stay while a provider grows. */
 import { expect, test } from 'vitest';
-import { latestParts } from '../../../build/editions/tables/latest-files.ts';
+import { latestParts } from '../../../build/editions/tables/summary-tables.ts';
 
 const named = (ids: readonly string[]) =>
   ids.toSorted().map((id, number) => ({ id, number, providerId: id.slice(0, id.indexOf('.')) }));

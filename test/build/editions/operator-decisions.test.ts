@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withDecisions } from '../../../build/editions/plan/with-decisions.ts';
+import { withDecisions } from '../../../build/editions/plan/licensing.ts';
 import { decideToWithhold } from '../../../build/editions/withhold.ts';
 import { nightly } from '../../../build/nightly.ts';
 import { loadDecisions } from '../../../build/runtime/redis-connection.ts';

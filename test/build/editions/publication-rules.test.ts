@@ -5,13 +5,14 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NothingToPublish } from '../../../build/editions/build-snapshot.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import { verifyFiles, verifyPublished } from '../../../build/editions/verify.ts';
+import { verifyPublished } from '../../../build/editions/verify.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
 import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { additionFile, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
+import { verifyFiles } from '../stored-state.ts';
 import { ONE as one, type Series, World } from '../world.ts';
 
 let world: World;

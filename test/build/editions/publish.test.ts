@@ -3,8 +3,8 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rollback } from '../../../build/editions/snapshot-storage.ts';
-import { verifyFiles } from '../../../build/editions/verify.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
+import { verifyFiles } from '../stored-state.ts';
 import { World } from '../world.ts';
 
 let world: World;

@@ -1,10 +1,20 @@
+/** How published series relate: correlation, concepts, and the selection of candidates beyond all pairs. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeSeries, isSameConcept } from '../../../build/editions/relations/concept-matching.ts';
+import {
+  type ConceptSeries,
+  compareWords,
+  conceptCandidates,
+  describeSeries,
+  isSameConcept,
+} from '../../../build/editions/relations/concept-matching.ts';
+import { correlationCandidates } from '../../../build/editions/relations/correlation-candidates.ts';
 import {
   findRelations,
   MAX_RELATED,
   type RelationInput,
 } from '../../../build/editions/relations/relations.ts';
+import { Spearman, sortByValue } from '../../../build/editions/relations/spearman.ts';
 import type { IndicatorCoverage } from '../../../build/editions/tables/summary-tables.ts';
 import { Concepts } from '../../../data/curated/concepts.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
@@ -205,5 +215,196 @@ describe('the same concept at two providers', () => {
     expect(same(['a', 'Thing', 'kg'], ['a', 'Thing', 'kg'])).toBe(false);
     expect(same(['a', 'Thing', 'kg'], ['b', 'Thing', 'tonnes'])).toBe(false);
     expect(same(['a', 'Some', null], ['b', 'Other', null])).toBe(false);
+  });
+});
+
+const WORDS = [
+  'life',
+  'expectancy',
+  'urban',
+  'female',
+  'rate',
+  'of',
+  'births',
+  'gdp',
+  '(total)',
+  'exports',
+  '12',
+];
+const anySeries = fc
+  .tuple(
+    fc.constantFrom('a', 'b', 'c'),
+    fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 6 }),
+    fc.constantFrom(null, 'years', 'percent', '% of births', '% of GDP', 'people'),
+  )
+  .map(([provider, words, unit]): ConceptSeries => describeSeries(provider, words.join(' '), unit));
+
+describe('concept candidates', () => {
+  it('include every pair whose words match', () => {
+    fc.assert(
+      fc.property(fc.array(anySeries, { maxLength: 60 }), (series) => {
+        const brute = series.map((a, index) =>
+          [...series.keys()].filter((other) => {
+            const b = series[other];
+            return other > index && b !== undefined && compareWords(a, b) !== 'no';
+          }),
+        );
+        expect(conceptCandidates(series)).toEqual(brute);
+      }),
+    );
+  });
+});
+
+const COUNTRIES = 200;
+
+/** A seeded generator of numbers between 0 and 1. */
+function noise(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/**
+ * Families of series that follow a common ranking of countries, from nearly equal to barely similar, some inverted.
+ * Every fourth has values for a third of the countries only.
+ */
+function families(count: number, members: number): Float64Array[] {
+  const next = noise(7);
+  return Array.from({ length: count }, () => Array.from({ length: COUNTRIES }, next)).flatMap((hidden) =>
+    Array.from({ length: members }, (_, member) => {
+      const sign = member % 3 === 0 ? -1 : 1;
+      return Float64Array.from(hidden, (value) => {
+        const own = sign * value + (next() - 0.5) * (member / members);
+        return member % 4 === 0 && next() < 0.66 ? Number.NaN : own;
+      });
+    }),
+  );
+}
+
+describe('correlation candidates', () => {
+  const values = families(40, 10);
+  const orders = values.map(sortByValue);
+  const spearman = new Spearman(COUNTRIES);
+  const strength = (a: number, b: number): number => {
+    const [one, other] = [orders[a], orders[b]];
+    if (!one || !other || a === b || spearman.common(one, other) < 30) return 0;
+    return Math.abs(spearman.rho(one, other));
+  };
+  const strongest = (a: number): number[] => {
+    const strengths = values.map((_, b) => strength(a, b));
+    const at = (b: number): number => strengths[b] ?? 0;
+    return [...values.keys()].filter((b) => at(b) >= 0.7).sort((b, c) => at(c) - at(b));
+  };
+
+  it('include nearly all that exact comparison of every pair finds, and at most `keep`', () => {
+    const found = correlationCandidates(values, 16);
+    let wanted = 0;
+    let met = 0;
+    for (const [a, partners] of found.entries()) {
+      expect(partners.length).toBeLessThanOrEqual(16);
+      expect(partners).not.toContain(a);
+      expect(new Set(partners).size).toBe(partners.length);
+      const exact = strongest(a).slice(0, 9);
+      wanted += exact.length;
+      met += exact.filter((b) => partners.includes(b)).length;
+    }
+    expect(wanted).toBeGreaterThan(1000);
+    expect(met / wanted).toBeGreaterThan(0.97);
+  });
+
+  it('are deterministic, and empty when there is nothing to compare', () => {
+    expect(correlationCandidates(values, 8)).toEqual(correlationCandidates(values, 8));
+    const nothing = [Float64Array.from([Number.NaN, 1]), Float64Array.from([2, Number.NaN])];
+    expect(correlationCandidates(nothing, 8)).toEqual([[], []]);
+    expect(correlationCandidates([], 8)).toEqual([]);
+  });
+
+  it('lead to the same relations as comparing every pair', () => {
+    const given = values.map((column, index) => ({ id: `p.s${index}`, values: [...column] }));
+    const whole = input(given);
+    const [all, sketched] = [findRelations(whole), findRelations(whole, 0)];
+    const same = given.filter(
+      ({ id }) => JSON.stringify(all.related.get(id)) === JSON.stringify(sketched.related.get(id)),
+    );
+    expect(same.length / given.length).toBeGreaterThan(0.97);
+  });
+});
+
+/** The textbook definition: average ranks of the common subset, then Pearson's coefficient. */
+function naiveRho(a: readonly number[], b: readonly number[]): number {
+  const common = a.flatMap((x, index) => {
+    const y = b[index] ?? Number.NaN;
+    return Number.isNaN(x) || Number.isNaN(y) ? [] : [[x, y] as const];
+  });
+  const ranksOf = (values: number[]): number[] =>
+    values.map((value) => {
+      const less = values.filter((other) => other < value).length;
+      const equal = values.filter((other) => other === value).length;
+      return less + (equal + 1) / 2;
+    });
+  const x = ranksOf(common.map(([one]) => one));
+  const y = ranksOf(common.map(([, other]) => other));
+  const mean = (common.length + 1) / 2;
+  const sum = (term: (index: number) => number): number =>
+    x.reduce((total, _, index) => total + term(index), 0);
+  const dx = (index: number): number => (x[index] ?? 0) - mean;
+  const dy = (index: number): number => (y[index] ?? 0) - mean;
+  const scale = Math.sqrt(sum((i) => dx(i) ** 2) * sum((i) => dy(i) ** 2));
+  return common.length < 2 || scale === 0 ? 0 : sum((i) => dx(i) * dy(i)) / scale;
+}
+
+const COLUMN_LENGTH = 70;
+const anyFigure = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(Number.NaN) },
+  { weight: 3, arbitrary: fc.integer({ min: -5, max: 5 }) },
+  { weight: 2, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
+);
+const anyColumn = fc.oneof(
+  fc.array(anyFigure, { minLength: COLUMN_LENGTH, maxLength: COLUMN_LENGTH }),
+  // No two of its values are equal.
+  fc
+    .uniqueArray(fc.integer(), { minLength: COLUMN_LENGTH, maxLength: COLUMN_LENGTH })
+    .chain((values) =>
+      fc
+        .subarray([...values.keys()])
+        .map((gaps) => values.map((one, at) => (gaps.includes(at) ? Number.NaN : one))),
+    ),
+);
+
+describe('Spearman', () => {
+  it('equals the naive computation on any two columns, ties and gaps included', () => {
+    const spearman = new Spearman(COLUMN_LENGTH);
+    fc.assert(
+      fc.property(anyColumn, anyColumn, (a, b) => {
+        const [x, y] = [sortByValue(Float64Array.from(a)), sortByValue(Float64Array.from(b))];
+        expect(spearman.rho(x, y)).toBeCloseTo(naiveRho(a, b), 12);
+        expect(spearman.rho(x, y)).toBe(spearman.rho(y, x));
+      }),
+    );
+  });
+
+  it('counts common countries', () => {
+    const spearman = new Spearman(COLUMN_LENGTH);
+    fc.assert(
+      fc.property(anyColumn, anyColumn, (a, b) => {
+        const both = a.filter((x, index) => !Number.isNaN(x) && !Number.isNaN(b[index] ?? 0)).length;
+        expect(spearman.common(sortByValue(Float64Array.from(a)), sortByValue(Float64Array.from(b)))).toBe(
+          both,
+        );
+      }),
+    );
+  });
+
+  it('is 1, -1 and 0 for equal, opposite and constant rankings', () => {
+    const spearman = new Spearman(4);
+    const up = sortByValue(Float64Array.of(1, 2, 3, 4));
+    const steep = sortByValue(Float64Array.of(1, 10, 1000, 1e9));
+    const down = sortByValue(Float64Array.of(4, 3, 2, 1));
+    const flat = sortByValue(Float64Array.of(7, 7, 7, 7));
+    expect(spearman.rho(up, steep)).toBe(1);
+    expect(spearman.rho(up, down)).toBe(-1);
+    expect(spearman.rho(up, flat)).toBe(0);
   });
 });

@@ -4,14 +4,13 @@ import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { collectGarbage } from '../../../build/editions/retention.ts';
-import { SCRUB_NIGHTS, scrub } from '../../../build/editions/scrub.ts';
+import { collectGarbage, SCRUB_NIGHTS, scrub } from '../../../build/editions/retention.ts';
 import { rollback } from '../../../build/editions/snapshot-storage.ts';
-import { verifyFiles } from '../../../build/editions/verify.ts';
 import { nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { FileRef } from '../../../data/schema/snapshot.ts';
 import { expireLock } from '../../expire-lock.ts';
+import { verifyFiles } from '../stored-state.ts';
 import { World } from '../world.ts';
 
 const MAIN = fileURLToPath(new URL('../../../build/main.ts', import.meta.url));

@@ -2,8 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { collectGarbage } from '../../../build/editions/retention.ts';
-import { scrub } from '../../../build/editions/scrub.ts';
+import { collectGarbage, scrub } from '../../../build/editions/retention.ts';
 import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import { decideToWithhold, deleteWithheld } from '../../../build/editions/withhold.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';

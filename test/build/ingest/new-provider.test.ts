@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findLostPlaces } from '../../../build/ingest/lost-places.ts';
+import { findLostPlaces } from '../../../build/ingest/definition-gaps.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
 import { foldName } from '../../../data/curated/places.ts';

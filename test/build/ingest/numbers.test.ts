@@ -1,7 +1,7 @@
 /** Parsing of figures and years. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BAD, readFigure, readYear } from '../../../build/ingest/parse-numbers.ts';
+import { BAD, readFigure, readYear } from '../../../build/ingest/cells.ts';
 
 describe('numbers', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdReason } from '../../../build/ingest/quality-gates.ts';
+import { holdReason } from '../../../build/ingest/finish-run.ts';
 import type { SeriesFacts } from '../../../build/lake/series-facts.ts';
 
 const gates = { max_row_drop: 0.2, max_country_drop: 0.1 };

@@ -2,13 +2,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import type { LakeRun } from '../../../build/lake/lake.ts';
-import { ProviderLake } from '../../../build/lake/lake.ts';
-import { projectionRuleOf } from '../../../build/lake/projection-rule.ts';
-import { LostRunError, type Rebuilding, restoreRun } from '../../../build/lake/rebuild-run.ts';
-import type { SeriesFile } from '../../../build/lake/series-facts.ts';
-import type { Site } from '../../nights/sites.ts';
-import { smallSite } from '../../nights/sites.ts';
+import { type LakeRun, ProviderLake } from '../../../build/lake/lake.ts';
+import { LostRunError, type Rebuilding, restoreRun } from '../../../build/lake/past-lake.ts';
+import { projectionRuleOf, type SeriesFile } from '../../../build/lake/series-facts.ts';
+import { type Site, smallSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';
 import { query } from '../parquet-readers.ts';
 

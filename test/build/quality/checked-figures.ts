@@ -1,8 +1,8 @@
-/** Constructed series as the checks see them: published files, their statistics, and the build's tables. */
+/** Constructed series as the checks see them: labels and figures as a test gives them, in published files with statistics. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
+import { BOOLEAN, DOUBLE, INTEGER, listValue, VARCHAR } from '@duckdb/node-api';
 import type { PlannedIndicator } from '../../../build/editions/plan/plan-snapshot.ts';
 import { prepareTables } from '../../../build/editions/tables/materialise.ts';
 import { loadCountrySeries } from '../../../build/editions/tables/summary-tables.ts';
@@ -10,19 +10,18 @@ import type { CheckContext, CheckedSeries, QualityCheck } from '../../../build/q
 import { collectStatistics } from '../../../build/quality/series-statistics.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
-import type { FoundDoubt, QualityFinding } from '../../../data/schema/quality.ts';
+import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../../data/schema/quality.ts';
+import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import type { ConceptLink } from '../../../data/schema/snapshot.ts';
 import { DATA } from '../world.ts';
 
-export type Figure = [iso3: string, year: number, value: number | null];
-export interface ConstructedSeries {
-  name?: string;
-  unit?: string;
-  preferred?: boolean;
-  featured?: boolean;
-  /** First projected year. */
+export type Figure = [iso3: string, year: number, value: number | null, projected?: boolean];
+export interface ConstructedSeries extends Partial<Omit<IndicatorRecord, 'id' | 'provider' | 'coverage'>> {
+  /** First projected year of figures that do not say it. */
   projectedFrom?: number;
-  figures: readonly Figure[];
+  figures?: readonly Figure[];
+  /** What upstream says where it differs. */
+  upstream?: { name?: string; unit?: string | null; description?: string | null };
 }
 export type Constructed = Record<string, ConstructedSeries>;
 
@@ -56,39 +55,57 @@ export function plausible(seed: number, level: number, noise = 0.02): Figure[] {
   });
 }
 
-function plannedOf(id: string, number: number, series: ConstructedSeries): PlannedIndicator {
-  const [providerId = '', slug = ''] = id.split('.');
+/** The statistics of a series without figures. */
+const EMPTY: SeriesStatistics = {
+  ...{
+    rows: 0,
+    values: 0,
+    nulls: 0,
+    projected: 0,
+    countries: 0,
+    negative: 0,
+    zero: 0,
+    above_1: 0,
+    above_100: 0,
+  },
+  ...{ min: null, q1: null, median: null, q3: null, max: null, whole_share: null, jump: null },
+  ...{
+    first_year: null,
+    last_year: null,
+    latest_year: null,
+    latest_countries: 0,
+    newest_projected_year: null,
+  },
+  ...{ statuses: {}, digest: '', anomalies: [] },
+};
+
+function plannedOf(id: string, number: number, constructed: ConstructedSeries): PlannedIndicator {
+  const { figures = [], projectedFrom: _, upstream, ...label } = constructed;
+  const dot = id.indexOf('.');
+  const [providerId, slug] = [id.slice(0, dot), id.slice(dot + 1)];
   const credit = { licence: 'CC0', licence_url: null, attribution: 'us' };
-  const record = {
-    id,
-    name: series.name ?? slug,
-    description: null,
-    unit: series.unit ?? null,
-    topic: 'economy',
-    higher_is_better: null,
-    preferred: series.preferred ?? false,
-    featured: series.featured ?? false,
-    access_tier: 'open' as const,
-    no_rank: false,
-    ...credit,
-    provider: { id: providerId, name: providerId, ...credit },
+  const record: PlannedIndicator['record'] = {
+    ...{ id, name: id, description: null, unit: null, topic: 'economy', higher_is_better: null },
+    ...{ preferred: false, featured: false, access_tier: 'open', no_rank: false },
+    ...{ ...credit, provider: { id: providerId, name: providerId, ...credit } },
+    ...label,
   };
-  const rest = {
-    original: null,
-    topicOrder: 0,
-    sources: [],
-    ciLevel: null,
-    upstream: {
-      ...{ slug, name: record.name, unit: record.unit, description: null },
-      ...{ source: null, source_url: null, tags: [], licence: null },
+  const { name, description, unit } = record;
+  return {
+    ...{ id, number, slug, providerId, record, inputs: '', original: null, topicOrder: 0, sources: [] },
+    ...{
+      ciLevel: null,
+      projectedFrom: 9999,
+      flaggedByClock: [],
+      files: [],
+      lake: '',
+      lakeRows: figures.length,
     },
-    projectedFrom: 9999,
-    flaggedByClock: [],
-    files: [],
-    lake: '',
-    lakeRows: series.figures.length,
+    upstream: {
+      ...{ slug, name, description, unit, source: null, source_url: null, tags: [], licence: null },
+      ...upstream,
+    },
   };
-  return { id, number, slug, providerId, record, inputs: '', ...rest };
 }
 
 const asKnown = (doubt: FoundDoubt): QualityFinding => ({
@@ -134,11 +151,9 @@ export class Constructions {
     await loadCountrySeries(this.#duck, directory, planned);
     const statistics = await collectStatistics(this.#duck, directory, planned, new Map());
     return new Map(
-      planned.flatMap((one) => {
-        const own = statistics.get(one.id);
-        return own
-          ? [[one.id, { planned: one, record: { ...one.record, coverage: null }, statistics: own }] as const]
-          : [];
+      planned.map((one) => {
+        const record = { ...one.record, coverage: null };
+        return [one.id, { planned: one, record, statistics: statistics.get(one.id) ?? EMPTY }] as const;
       }),
     );
   }
@@ -146,17 +161,20 @@ export class Constructions {
   async #writeFile(
     directory: string,
     id: string,
-    { figures, projectedFrom = 9999 }: ConstructedSeries,
+    { figures = [], projectedFrom = 9999 }: ConstructedSeries,
   ): Promise<void> {
-    await this.#duck.run('CREATE OR REPLACE TABLE written (iso3 VARCHAR, year INTEGER, value DOUBLE)');
+    await this.#duck.run(
+      'CREATE OR REPLACE TABLE written (iso3 VARCHAR, year INTEGER, value DOUBLE, projected BOOLEAN)',
+    );
     await this.#duck.fill('written', [
       { type: VARCHAR, values: figures.map(([iso3]) => iso3) },
       { type: INTEGER, values: figures.map(([, year]) => year) },
       { type: DOUBLE, values: figures.map(([, , value]) => value) },
+      { type: BOOLEAN, values: figures.map(([, year, , projected = year >= projectedFrom]) => projected) },
     ]);
     await this.#duck.run(`COPY (
       SELECT *, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::INTEGER AS rank, NULL::INTEGER AS rank_delta_1y,
-        year >= ${projectedFrom} AS projected, NULL::VARCHAR AS status
+        NULL::VARCHAR AS status
       FROM written ORDER BY iso3, year
     ) TO '${directory}/observations/${id}.parquet' (FORMAT parquet)`);
     await this.#duck.run('DROP TABLE written');
@@ -166,22 +184,14 @@ export class Constructions {
   async find(
     check: QualityCheck,
     constructed: Constructed,
-    {
-      before,
-      twins = [],
-      known = [],
-    }: { before?: Constructed; twins?: [string, string][]; known?: FoundDoubt[] } = {},
+    { before = {}, twins = [], known = [], ...more }: Given = {},
   ): Promise<FoundDoubt[]> {
-    const old = before ? await this.#write('before', before) : new Map<string, CheckedSeries>();
+    const old = await this.#write('before', before);
     const series = await this.#write('now', constructed);
     const filesIn = (night: string) => (ids: readonly string[]) =>
       listValue(ids.map((id) => join(this.#directory, night, 'observations', `${id}.parquet`)));
-    const link = ([a, b]: [string, string]): ConceptLink => ({
-      a,
-      b,
-      common: 0,
-      rho: null,
-      median_difference: null,
+    const link = ([a, b]: readonly [string, string]): ConceptLink => ({
+      ...{ a, b, common: 40, rho: 1, median_difference: 0 },
     });
     const context: CheckContext = {
       duck: this.#duck,
@@ -189,17 +199,30 @@ export class Constructions {
       filesBefore: filesIn('before'),
       series,
       before: old,
-      coverage: '',
-      coverageBefore: null,
-      withheld: new Set(),
-      departed: new Set(),
-      firstDate: null,
+      ...{ coverage: '', coverageBefore: null, departed: new Set(), firstDate: null, withheld: new Set() },
       known: known.map(asKnown),
       providers: [],
       concepts: twins.map(link),
       curated,
       currentYear: CURRENT_YEAR,
+      ...more,
     };
     return check.find(context);
   }
+}
+
+export interface Given extends Partial<Pick<CheckContext, 'curated' | 'withheld'>> {
+  before?: Constructed;
+  twins?: readonly (readonly [string, string])[];
+  known?: FoundDoubt[];
+}
+
+/** What a check finds in some series. */
+export async function findIn(
+  check: QualityCheck,
+  series: Constructed,
+  given: Given = {},
+): Promise<FoundDoubt[]> {
+  const constructions = await Constructions.open();
+  return constructions.find(check, series, given).finally(() => constructions.close());
 }

@@ -1,15 +1,13 @@
 /** Checks of concepts: twins that nobody reviewed, and what a review explains. */
 import { expect, it } from 'vitest';
-import { concepts as check } from '../../../build/quality/checks/concepts.ts';
-import { twins } from '../../../build/quality/checks/twins.ts';
+import { concepts as check, twins } from '../../../build/quality/checks/twins.ts';
 import { Concepts } from '../../../data/curated/concepts.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { Concept, ConceptSeries } from '../../../data/schema/curated.ts';
 import { DATA } from '../world.ts';
-import { withSeries } from './checked-series.ts';
+import { findIn } from './checked-figures.ts';
 
 const curated = await loadCurated(DATA);
-const link = (a: string, b: string) => ({ a, b, common: 40, rho: 1, median_difference: 0 });
 const CONCEPT: Concept = {
   id: 'life',
   name: 'Life expectancy',
@@ -31,12 +29,14 @@ const member = (indicator: string, deviates: ConceptSeries['deviates'] = []) => 
 const label = { name: 'Life expectancy', unit: 'years', topic: 'health', higher_is_better: true };
 
 it('finds each pair that the build links and nobody has reviewed, and says which concept it may join', async () => {
-  const found = await withSeries(
+  const found = await findIn(
+    check,
     { 'p.a': label, 'q.a': label, 'r.a': label, 'r.b': label },
-    (context) => check.find(context),
     {
       curated: { ...curated, concepts: new Concepts([member('p.a'), member('q.a')]) },
-      concepts: [link('q.a', 'p.a'), link('r.a', 'q.a'), link('r.b', 'r.a'), link('r.a', 'gone.a')],
+      twins: ['q.a p.a', 'r.a q.a', 'r.b r.a', 'r.a gone.a'].map(
+        (pair) => pair.split(' ') as [string, string],
+      ),
     },
   );
   expect(found.map(({ kind, indicator, other }) => [kind, indicator, other])).toEqual([
@@ -56,11 +56,9 @@ it.each<[string, { published: string[]; withheld?: string[] }, [string | null, n
   'finds a concept without a published preferred series: it %s',
   async (_, { published, withheld }, expected) => {
     const members = [member('p.a'), member('q.a'), member('r.a')];
-    const found = await withSeries(
-      Object.fromEntries(published.map((id) => [id, label])),
-      (context) => check.find(context),
-      { curated: { ...curated, concepts: new Concepts(members) }, withheld: new Set(withheld) },
-    );
+    const found = await findIn(check, Object.fromEntries(published.map((id) => [id, label])), {
+      ...{ curated: { ...curated, concepts: new Concepts(members) }, withheld: new Set(withheld) },
+    });
     expect(found.map(({ indicator, extent }) => [indicator, extent])).toEqual(expected);
     for (const { kind, message } of found)
       expect([kind, message]).toEqual(['preferred_not_published', expect.stringContaining('prefers p.a')]);
@@ -72,12 +70,12 @@ it.each<[string, ConceptSeries['deviates'], string[]]>([
   ['the topic', ['topic'], ['twins_differ_in_direction', 'twins_differ_in_projection']],
   ['all of it', ['topic', 'higher_is_better', 'projected_from'], []],
 ])('reviewed twins disagree but for what has a reason: %s', async (_, deviates, kinds) => {
-  const found = await withSeries(
+  const found = await findIn(
+    twins,
     {
-      'p.a': { ...label, rows: [['IND', 2024, 70]] },
-      'q.a': { ...label, topic: 'gender', higher_is_better: null, rows: [['IND', 2024, 70, true]] },
+      'p.a': { ...label, figures: [['IND', 2024, 70]] },
+      'q.a': { ...label, topic: 'gender', higher_is_better: null, figures: [['IND', 2024, 70, true]] },
     },
-    (context) => twins.find(context),
     { curated: { ...curated, concepts: new Concepts([member('p.a'), member('q.a', deviates)]) } },
   );
   expect(found.map(({ kind }) => kind)).toEqual(kinds);

@@ -1,14 +1,11 @@
 /** Checks on figures: what they find in constructed series, and what they leave alone. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { QualityCheck } from '../../../build/quality/check.ts';
-import { countries } from '../../../build/quality/checks/countries.ts';
-import { coverage } from '../../../build/quality/checks/coverage.ts';
-import { duplicates } from '../../../build/quality/checks/duplicates.ts';
-import { histories } from '../../../build/quality/checks/histories.ts';
-import { ranges } from '../../../build/quality/checks/ranges.ts';
-import { sameFigures } from '../../../build/quality/checks/same-figures.ts';
-import { sinceYesterday } from '../../../build/quality/checks/since-yesterday.ts';
-import { twinFigures } from '../../../build/quality/checks/twin-figures.ts';
+import { sinceYesterday } from '../../../build/quality/checks/changes.ts';
+import { duplicates, sameFigures } from '../../../build/quality/checks/duplicates.ts';
+import { coverage, histories } from '../../../build/quality/checks/histories.ts';
+import { twinFigures } from '../../../build/quality/checks/twins.ts';
+import { countries, ranges } from '../../../build/quality/checks/values.ts';
 import {
   COUNTRIES,
   type Constructed,

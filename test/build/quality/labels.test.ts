@@ -2,22 +2,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QualityCheck } from '../../../build/quality/check.ts';
-import { labelChanges, levelFactor } from '../../../build/quality/checks/label-changes.ts';
-import { labelFigures } from '../../../build/quality/checks/label-figures.ts';
+import { labelChanges, levelFactor } from '../../../build/quality/checks/changes.ts';
+import { sameFigures } from '../../../build/quality/checks/duplicates.ts';
+import { labelFigures, priceBasis, ratesOfTotals } from '../../../build/quality/checks/label-figures.ts';
 import { labelWords } from '../../../build/quality/checks/label-words.ts';
-import { priceBasis } from '../../../build/quality/checks/price-basis.ts';
-import { ratesOfTotals } from '../../../build/quality/checks/rates-of-totals.ts';
-import { sameFigures } from '../../../build/quality/checks/same-figures.ts';
 import { contradictions, magnitudeOf, rangeOf, readClaims } from '../../../build/quality/label-vocabulary.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { DATA } from '../world.ts';
-import { checkedSeries, type Labelled, type Row, withSeries } from './checked-series.ts';
+import { type ConstructedSeries, type Figure, findIn } from './checked-figures.ts';
 
 const COUNTRIES = (await loadCurated(DATA)).countries.slice(0, 100).map(({ iso3 }) => iso3);
 
 /** Kind, series and other series of what a check finds. */
-async function found(check: QualityCheck, labelled: Record<string, Labelled>): Promise<string[]> {
-  const doubts = await withSeries(labelled, (context) => check.find(context));
+async function found(check: QualityCheck, labelled: Record<string, ConstructedSeries>): Promise<string[]> {
+  const doubts = await findIn(check, labelled);
   expect(doubts.filter(({ kind }) => !check.kinds.includes(kind))).toEqual([]);
   return doubts
     .map(({ kind, indicator, other }) => [kind, indicator, other].filter(Boolean).join(' '))
@@ -25,7 +23,7 @@ async function found(check: QualityCheck, labelled: Record<string, Labelled>): P
 }
 
 /** What the words of one series are accused of. */
-const accused = async (label: Labelled, id = 'p.series'): Promise<string[]> =>
+const accused = async (label: ConstructedSeries, id = 'p.series'): Promise<string[]> =>
   (
     await found(labelWords, {
       [id]: { description: 'Some words on it.', upstream: { description: label.name ?? '' }, ...label },
@@ -99,7 +97,7 @@ describe('the words of a label', () => {
   });
 
   it('say something else than upstream', async () => {
-    const said = (name: string, upstream: Labelled['upstream'], id = 'p.x') =>
+    const said = (name: string, upstream: ConstructedSeries['upstream'], id = 'p.x') =>
       accused({ name, unit: 'deaths', upstream: { description: name, ...upstream } }, id);
     const kind = 'label_contradicts_source';
     expect(await said('Flood deaths', { name: 'People affected by floods' })).toContain(kind);
@@ -110,7 +108,11 @@ describe('the words of a label', () => {
   });
 
   it('are compared with slugs that are words, and not with codes', async () => {
-    const label = (name: string): Labelled => ({ name, unit: 'index', description: `${name} told.` });
+    const label = (name: string): ConstructedSeries => ({
+      name,
+      unit: 'index',
+      description: `${name} told.`,
+    });
     const wordy = {
       'p.cattle': label('Cattle'),
       'p.rice': label('Rice'),
@@ -183,25 +185,29 @@ describe('the unit and the figures', () => {
 
   /** Populations from small to large, in no order of the alphabet. */
   const people = (iso3: string): number => 1000 * 1.1 ** ((COUNTRIES.indexOf(iso3) * 37) % 100);
-  const yearly = (value: (iso3: string, at: number) => number): Row[] =>
+  const yearly = (value: (iso3: string, at: number) => number): Figure[] =>
     COUNTRIES.map((iso3, at) => [iso3, 2020, value(iso3, at)]);
 
   it('grow with the population, if they are totals, and else do not', async () => {
-    const population: Labelled = { name: 'Population, total', unit: 'people', rows: yearly(people) };
+    const population: ConstructedSeries = {
+      name: 'Population, total',
+      unit: 'people',
+      figures: yearly(people),
+    };
     const total = yearly((iso3, at) => people(iso3) * (1 + (at % 7) / 10));
     const rate = yearly((_, at) => 10 + ((at * 13) % 17));
     const sorted = { 'p.population': population };
     expect(
-      await found(labelFigures, { ...sorted, 'p.a': { name: 'Murders', unit: 'deaths', rows: total } }),
+      await found(labelFigures, { ...sorted, 'p.a': { name: 'Murders', unit: 'deaths', figures: total } }),
     ).toEqual([]);
     expect(
-      await found(labelFigures, { ...sorted, 'p.b': { name: 'Literacy', unit: 'percent', rows: rate } }),
+      await found(labelFigures, { ...sorted, 'p.b': { name: 'Literacy', unit: 'percent', figures: rate } }),
     ).toEqual([]);
     expect(
       await found(labelFigures, {
         ...sorted,
-        'p.a': { name: 'Murders', unit: 'deaths', rows: rate },
-        'p.b': { name: 'Literacy', unit: 'percent', rows: total },
+        'p.a': { name: 'Murders', unit: 'deaths', figures: rate },
+        'p.b': { name: 'Literacy', unit: 'percent', figures: total },
       }),
     ).toEqual(['size_contradicts_unit p.a', 'size_contradicts_unit p.b']);
   });
@@ -209,14 +215,14 @@ describe('the unit and the figures', () => {
   it('of a rate and of its total agree', async () => {
     const cases = (iso3: string, at: number): number => people(iso3) * (0.001 + (at % 11) / 10_000);
     const years = [2000, 2010];
-    const rows = (value: (iso3: string, at: number) => number): Row[] =>
-      years.flatMap((year) => COUNTRIES.map((iso3, at): Row => [iso3, year, value(iso3, at)]));
+    const rows = (value: (iso3: string, at: number) => number): Figure[] =>
+      years.flatMap((year) => COUNTRIES.map((iso3, at): Figure => [iso3, year, value(iso3, at)]));
     const rate = (name: string, unit: string): Promise<string[]> =>
       found(ratesOfTotals, {
-        'p.population': { name: 'Population, total', unit: 'people', rows: rows(people) },
-        'p.rate': { name, unit, rows: rows((iso3, at) => (1e5 * cases(iso3, at)) / people(iso3)) },
-        'p.total': { name: 'TB cases, reported', unit: 'cases', rows: rows(cases) },
-        'q.total': { name: 'TB cases, estimated', unit: 'cases', rows: rows(cases) },
+        'p.population': { name: 'Population, total', unit: 'people', figures: rows(people) },
+        'p.rate': { name, unit, figures: rows((iso3, at) => (1e5 * cases(iso3, at)) / people(iso3)) },
+        'p.total': { name: 'TB cases, reported', unit: 'cases', figures: rows(cases) },
+        'q.total': { name: 'TB cases, estimated', unit: 'cases', figures: rows(cases) },
       });
     expect(await rate('TB cases, reported', 'per 100,000 people')).toEqual([]);
     expect(await rate('TB cases, estimated', 'per 100,000 people')).toEqual([
@@ -229,25 +235,25 @@ describe('the unit and the figures', () => {
 
   it('stay in the range that the label states', async () => {
     const label = { name: 'Rating (1=low to 6=high)', unit: '1=low to 6=high' };
-    expect(await found(labelFigures, { 'p.a': { ...label, rows: yearly((_, at) => 1 + (at % 6)) } })).toEqual(
-      [],
-    );
-    expect(await found(labelFigures, { 'p.a': { ...label, rows: yearly((_, at) => 10 + at) } })).toEqual([
+    expect(
+      await found(labelFigures, { 'p.a': { ...label, figures: yearly((_, at) => 1 + (at % 6)) } }),
+    ).toEqual([]);
+    expect(await found(labelFigures, { 'p.a': { ...label, figures: yearly((_, at) => 10 + at) } })).toEqual([
       'figures_out_of_stated_range p.a',
     ]);
   });
 });
 
 describe('equal figures', () => {
-  const figures = (factor: number): Row[] =>
+  const figures = (factor: number): Figure[] =>
     COUNTRIES.slice(0, 40).map((iso3, at) => [iso3, 2007, factor * (3.1 + at * 0.0213)]);
-  const rest: Labelled = { name: 'Cereal yield', unit: 'kg per hectare', rows: figures(1.7) };
+  const rest: ConstructedSeries = { name: 'Cereal yield', unit: 'kg per hectare', figures: figures(1.7) };
 
   it('under labels that mean the same are twins', async () => {
     expect(
       await found(sameFigures, {
-        'p.a': { name: 'Forest area (sq. km)', unit: 'km²', rows: figures(1) },
-        'q.a': { name: 'Forest land', unit: 'hectares', rows: figures(100) },
+        'p.a': { name: 'Forest area (sq. km)', unit: 'km²', figures: figures(1) },
+        'q.a': { name: 'Forest land', unit: 'hectares', figures: figures(100) },
         'q.b': rest,
       }),
     ).toEqual([]);
@@ -256,8 +262,8 @@ describe('equal figures', () => {
   it('contradict other bases, other events and other units', async () => {
     const pair = (a: [string, string], b: [string, string], factor = 1) =>
       found(sameFigures, {
-        'p.a': { name: a[0], unit: a[1], rows: figures(1) },
-        'q.a': { name: b[0], unit: b[1], rows: figures(factor) },
+        'p.a': { name: a[0], unit: a[1], figures: figures(1) },
+        'q.a': { name: b[0], unit: b[1], figures: figures(factor) },
         'q.b': rest,
       });
     const other = ['same_figures_other_label p.a q.a'];
@@ -279,23 +285,23 @@ describe('money', () => {
   /** Poor countries are cheap: a dollar buys four times as much in the poorest. */
   const prices = (iso3: string): number => 0.25 + (0.75 * COUNTRIES.indexOf(iso3)) / COUNTRIES.length;
   const inflation = (year: number): number => 1.03 ** (year - 2015);
-  const rows = (value: (iso3: string, year: number) => number): Row[] =>
-    COUNTRIES.flatMap((iso3) => YEARS.map((year): Row => [iso3, year, value(iso3, year)]));
-  const base: Record<string, Labelled> = {
-    'p.population': { name: 'Population, total', unit: 'people', rows: rows(() => 1e6) },
+  const rows = (value: (iso3: string, year: number) => number): Figure[] =>
+    COUNTRIES.flatMap((iso3) => YEARS.map((year): Figure => [iso3, year, value(iso3, year)]));
+  const base: Record<string, ConstructedSeries> = {
+    'p.population': { name: 'Population, total', unit: 'people', figures: rows(() => 1e6) },
     'p.us': {
       name: 'GDP per capita (current US$)',
       unit: 'current US$',
-      rows: rows((iso3, year) => income(iso3) * prices(iso3) * inflation(year)),
+      figures: rows((iso3, year) => income(iso3) * prices(iso3) * inflation(year)),
     },
     'p.ppp': {
       name: 'GDP per capita, PPP (current international $)',
       unit: 'current international $',
-      rows: rows((iso3, year) => income(iso3) * inflation(year)),
+      figures: rows((iso3, year) => income(iso3) * inflation(year)),
     },
   };
   const with_ = (name: string, unit: string, value: (iso3: string, year: number) => number) =>
-    found(priceBasis, { ...base, 'q.a': { name, unit, rows: rows(value) } });
+    found(priceBasis, { ...base, 'q.a': { name, unit, figures: rows(value) } });
 
   it('is converted as its label says', async () => {
     const [ppp, us] = ['GDP per employee, constant international $', 'GDP per employee, constant US$'];
@@ -322,38 +328,40 @@ describe('money', () => {
 });
 
 describe('the night before', () => {
-  const rows = (factor: number): Row[] =>
-    COUNTRIES.map((iso3, at): Row => [iso3, 2020, factor * (10 + ((at * 7) % 31))]);
+  const rows = (factor: number): Figure[] =>
+    COUNTRIES.map((iso3, at): Figure => [iso3, 2020, factor * (10 + ((at * 7) % 31))]);
   const label = { name: 'Cattle', unit: 'head', description: 'Cattle on farms.' };
 
-  async function since(before: Labelled, now: Labelled): Promise<string[]> {
-    const { record, statistics } = checkedSeries('p.a', 0, before);
-    const doubts = await withSeries({ 'p.a': now }, (context) => labelChanges.find(context), {
-      before: new Map([['p.a', { record, statistics }]]),
-    });
+  async function since(before: ConstructedSeries, now: ConstructedSeries): Promise<string[]> {
+    const doubts = await findIn(labelChanges, { 'p.a': now }, { before: { 'p.a': before } });
     return doubts.map(({ kind, extent }) => `${kind} ${extent}`);
   }
 
   it('had the same label, or other figures with another label', async () => {
-    const series = { ...label, rows: rows(1) };
+    const series = { ...label, figures: rows(1) };
     expect(await since(series, series)).toEqual([]);
     expect(await since(series, { ...series, name: 'Sheep', unit: 'thousand head' })).toEqual([
       'label_changed 2',
     ]);
     expect(await since(series, { ...series, higher_is_better: true })).toEqual(['label_changed 1']);
-    expect(await since(series, { ...series, rows: rows(1.02) })).toEqual([]);
-    expect(await since(series, { ...series, rows: rows(100) })).toEqual(['level_changed 100']);
-    expect(await since(series, { ...series, rows: rows(0.001) })).toEqual(['level_changed 1000']);
-    expect(await since(series, { ...series, unit: 'thousand head', rows: rows(0.001) })).toEqual([]);
+    expect(await since(series, { ...series, figures: rows(1.02) })).toEqual([]);
+    expect(await since(series, { ...series, figures: rows(100) })).toEqual(['level_changed 100']);
+    expect(await since(series, { ...series, figures: rows(0.001) })).toEqual(['level_changed 1000']);
+    expect(await since(series, { ...series, unit: 'thousand head', figures: rows(0.001) })).toEqual([]);
   });
 
   it('moves by the factor by which every figure is multiplied', () => {
     const positive = fc.double({ min: 1e-3, max: 1e3, noNaN: true });
     fc.assert(
       fc.property(fc.array(positive, { minLength: 30 }), positive, (values, factor) => {
-        const statistics = (all: number[]) =>
-          checkedSeries('p.a', 0, { rows: all.map((value, at): Row => ['DEU', at, value]) }).statistics;
-        const moved = levelFactor(statistics(values), statistics(values.map((value) => value * factor)));
+        const quartiles = (all: number[]) => {
+          const sorted = all.toSorted((a, b) => a - b);
+          const [q1, median, q3] = [0.25, 0.5, 0.75].map(
+            (part) => sorted[Math.floor(part * (all.length - 1))] ?? 0,
+          );
+          return { q1: q1 ?? 0, median: median ?? 0, q3: q3 ?? 0 };
+        };
+        const moved = levelFactor(quartiles(values), quartiles(values.map((value) => value * factor)));
         expect(moved).toBeCloseTo(Math.max(factor, 1 / factor), 6);
       }),
     );

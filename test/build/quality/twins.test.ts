@@ -1,26 +1,24 @@
 /** Checks of series that are one concept. */
 import { expect, it } from 'vitest';
 import { twins } from '../../../build/quality/checks/twins.ts';
-import { type Labelled, type Row, withSeries } from './checked-series.ts';
+import { type ConstructedSeries, type Figure, findIn } from './checked-figures.ts';
 
-const LINK = { a: 'q.a', b: 'p.a', common: 40, rho: 1, median_difference: 0 };
+const TWINS = [['q.a', 'p.a']] as const;
 const label = { name: 'Life expectancy', unit: 'years', topic: 'health', higher_is_better: true };
-const rows = (from: number, to: number, projectedFrom = 3000): Row[] =>
+const rows = (from: number, to: number, projectedFrom = 3000): Figure[] =>
   Array.from({ length: to - from + 1 }, (_, at) => ['IND', from + at, 70 + at, from + at >= projectedFrom]);
 
-async function found(a: Labelled, b: Labelled) {
-  const doubts = await withSeries(
+async function found(a: ConstructedSeries, b: ConstructedSeries) {
+  const doubts = await findIn(
+    twins,
     { 'p.a': { ...label, ...a }, 'q.a': { ...label, ...b } },
-    (context) => twins.find(context),
-    {
-      concepts: [LINK],
-    },
+    { twins: TWINS },
   );
   expect(doubts.filter(({ indicator, other }) => indicator !== 'p.a' || other !== 'q.a')).toEqual([]);
   return doubts.map(({ kind, extent }) => [kind, extent]);
 }
 
-it.each<[string, Labelled, Labelled, [string, number][]]>([
+it.each<[string, ConstructedSeries, ConstructedSeries, [string, number][]]>([
   ['agree', {}, { name: 'Life expectancy at birth' }, []],
   ['differ in direction', {}, { higher_is_better: null }, [['twins_differ_in_direction', 1]]],
   ['differ in topic', {}, { topic: 'gender' }, [['twins_differ_in_topic', 1]]],
@@ -34,33 +32,31 @@ it.each<[string, Labelled, Labelled, [string, number][]]>([
   ],
   [
     'have a preferred one that is older',
-    { preferred: true, rows: rows(2000, 2018) },
-    { rows: rows(2000, 2021) },
+    { preferred: true, figures: rows(2000, 2018) },
+    { figures: rows(2000, 2021) },
     [['preferred_older_than_twin', 3]],
   ],
   [
     'have a preferred one that is newer',
-    { preferred: true, rows: rows(2000, 2022) },
-    { rows: rows(2000, 2021) },
+    { preferred: true, figures: rows(2000, 2022) },
+    { figures: rows(2000, 2021) },
     [],
   ],
   [
     'project what the other observes',
-    { rows: rows(2000, 2024, 2024) },
-    { rows: rows(2000, 2024, 2023) },
+    { figures: rows(2000, 2024, 2024) },
+    { figures: rows(2000, 2024, 2023) },
     [['twins_differ_in_projection', 1]],
   ],
-  ['project the same years', { rows: rows(2000, 2024, 2024) }, { rows: rows(2000, 2024, 2024) }, []],
+  ['project the same years', { figures: rows(2000, 2024, 2024) }, { figures: rows(2000, 2024, 2024) }, []],
 ])('twins that %s', async (_, a, b, kinds) => {
   expect(await found(a, b)).toEqual(kinds);
 });
 
 it('names countries, years and the one that projects', async () => {
-  const message = await withSeries(
-    { 'p.a': { ...label, rows: rows(2000, 2024) }, 'q.a': { ...label, rows: rows(2000, 2024, 2024) } },
-    (context) => twins.find(context),
-    { concepts: [LINK] },
-  );
+  const observed = { ...label, figures: rows(2000, 2024) };
+  const projected = { ...label, figures: rows(2000, 2024, 2024) };
+  const message = await findIn(twins, { 'p.a': observed, 'q.a': projected }, { twins: TWINS });
   expect(message).toMatchObject([{ countries: ['IND'], years: [2024, 2024], extent: 1 }]);
   expect(message[0]?.message).toMatch(/\(q\.a\) projects what .*\(p\.a\) observes, such as India/);
 });

@@ -1,6 +1,6 @@
 /** Which decisions without a finding are told: those whose subject would be loaded if it existed. */
 import { expect, it } from 'vitest';
-import { decideFindings } from '../../../build/quality/decide.ts';
+import { decideFindings } from '../../../build/quality/findings.ts';
 import type { QualityDecision } from '../../../data/schema/quality.ts';
 
 const accepted = (subject: string, other: string | null = null): QualityDecision => ({

@@ -1,6 +1,6 @@
 /** The range of values that a series' labels allow. */
 import { describe, expect, it } from 'vitest';
-import { valueRange } from '../../../build/quality/value-range.ts';
+import { valueRange } from '../../../build/quality/checks/values.ts';
 
 const range = (name: string, unit: string | null) => {
   const { low, high } = valueRange({ name, unit });

@@ -6,7 +6,7 @@ import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { buildSnapshot } from '../../../../build/editions/build-snapshot.ts';
-import { QualityReports } from '../../../../build/quality/report-storage.ts';
+import { QualityReports } from '../../../../build/quality/findings.ts';
 import { DuckSession } from '../../../../build/runtime/duckdb.ts';
 import { CuratedError, loadCurated } from '../../../../data/curated/curated.ts';
 import type { QualityFinding } from '../../../../data/schema/quality.ts';

@@ -4,7 +4,7 @@
  */
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findLostPlaces } from '../../../../build/ingest/lost-places.ts';
+import { findLostPlaces } from '../../../../build/ingest/definition-gaps.ts';
 import {
   type LakeRun,
   OBSERVATIONS,
@@ -13,14 +13,15 @@ import {
   RUN_DATA,
 } from '../../../../build/lake/lake.ts';
 import { LakeWriter } from '../../../../build/lake/lake-writer.ts';
-import { type ProjectionRule, yearOf } from '../../../../build/lake/projection-rule.ts';
 import { changedSeries, writeRevisions } from '../../../../build/lake/revisions.ts';
 import {
   factsOf,
+  type ProjectionRule,
   type SeriesColumns,
   type SeriesFacts,
   type SeriesFile,
   UNSTATED,
+  yearOf,
 } from '../../../../build/lake/series-facts.ts';
 import type { CatalogueEntry, RunRecord } from '../../../../data/schema/lake.ts';
 import { formatTimestamp } from '../../../../data/schema/records.ts';

@@ -1,7 +1,7 @@
 /** No result is longer than its bound, whatever is asked for and however long names are. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerText, fitted, TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
+import { TOKENS_MAX, answerText, fitted, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
 import { Service, type TestKey } from '../../service.ts';
 import { call } from './mcp-client.ts';

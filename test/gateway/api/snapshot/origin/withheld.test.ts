@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { push } from '../../../../../build/editions/push/push.ts';
-import { DirectoryTarget } from '../../../../../build/editions/push/push-directory.ts';
+import { DirectoryTarget, push } from '../../../../../build/editions/push/push.ts';
 import { decideToWithhold, deleteWithheld } from '../../../../../build/editions/withhold.ts';
 import { parseSigningKey } from '../../../../../data/proofs/signing-key.ts';
 import {

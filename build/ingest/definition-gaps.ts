@@ -1,12 +1,14 @@
 /**
- * Finds countries whose rows were rejected because upstream writes them in a way that the definition does not know. A
- * country counts as lost when the run has no row of it, and an unknown place is its code in another scheme, or much
- * like its name. The place is told to a person and never mapped by itself.
+ * What a definition misses: settings that fit no series, and countries whose rows were rejected because upstream writes
+ * them in a way that the definition does not know. A country counts as lost when the run has no row of it, and an unknown
+ * place is its code in another scheme, or much like its name. The place is told to a person and never mapped by itself.
  */
-import { distance } from 'fastest-levenshtein';
+import { closest, distance } from 'fastest-levenshtein';
+import type { Curated } from '../../data/curated/curated.ts';
 import { foldName, type PlaceTable } from '../../data/curated/places.ts';
-import type { SpineCountry } from '../../data/schema/curated.ts';
-import type { LostPlace } from '../../data/schema/lake.ts';
+import { ruleMatcher } from '../../data/curated/providers.ts';
+import type { ProviderDefinition, SpineCountry } from '../../data/schema/curated.ts';
+import type { CatalogueEntry, LostPlace } from '../../data/schema/lake.ts';
 
 /** Two names of this length or more may differ by one letter in `LETTERS_PER_TYPO`. */
 const MIN_NAME = 5;
@@ -73,3 +75,54 @@ function mostAlike(place: string, candidates: readonly Candidate[]): SpineCountr
   );
   return alike.length === 1 ? alike[0]?.country : undefined;
 }
+
+/**
+ * A sentence for each.
+ * @param failed slugs of series that exist and could not be read
+ */
+export function findUnusedSettings(
+  definition: ProviderDefinition,
+  curated: Pick<Curated, 'overlayRows' | 'concepts'>,
+  catalogue: readonly CatalogueEntry[],
+  failed: readonly string[],
+): string[] {
+  const slugs = [...catalogue.map(({ slug }) => slug), ...failed];
+  const known = new Set(slugs);
+  const absent = (where: string, slug: string): string =>
+    `${where}: there is no series "${slug}"; the nearest is "${closest(slug, slugs)}"`;
+  const entries = [...catalogue, ...failed.map(entryOf)];
+  return [
+    ...definition.rules.flatMap((rule, index) => {
+      const matches = ruleMatcher(rule);
+      return entries.some(matches) ? [] : [`rules.${index} (${described(rule)}) matches no series`];
+    }),
+    ...Object.keys(definition.indicators)
+      .filter((slug) => !known.has(slug))
+      .map((slug) => absent('indicators', slug)),
+    ...curated
+      .overlayRows(definition.id)
+      .filter(({ slug }) => !known.has(slug))
+      .map(({ slug, line }) => absent(`overlay/${definition.id}.csv:${line}`, slug)),
+    ...curated.concepts
+      .slugsOf(definition.id)
+      .filter((slug) => !known.has(slug))
+      .map((slug) => absent('concept-series.csv', slug)),
+  ];
+}
+
+/** All that is known of a series that failed. */
+const entryOf = (slug: string): CatalogueEntry => ({
+  slug,
+  name: slug,
+  description: null,
+  unit: null,
+  source: null,
+  source_url: null,
+  tags: [],
+  licence: null,
+});
+
+const described = ({ set: _, ...patterns }: ProviderDefinition['rules'][number]): string =>
+  Object.entries(patterns)
+    .map(([field, pattern]) => `${field}: ${pattern}`)
+    .join(', ');
