@@ -114,7 +114,7 @@ const seriesFile = z.record(
     digest: z.string(),
   }),
 );
-export type RunSeries = z.infer<typeof seriesFile>;
+type RunSeries = z.infer<typeof seriesFile>;
 
 /** Null when the lake does not have it here. @param run of a provider that the run store knows */
 async function readRunSeries(
@@ -179,7 +179,7 @@ interface SeriesComparison {
   unchanged: number;
 }
 
-export function compareSeries(before: RunSeries, after: RunSeries): SeriesComparison {
+function compareSeries(before: RunSeries, after: RunSeries): SeriesComparison {
   const slugs = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   const rows = slugs.map((slug) => ({
     change: { slug, rowsBefore: before[slug]?.rows ?? 0, rowsAfter: after[slug]?.rows ?? 0 },

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Cluster } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { COMMANDS } from '../../admin/cli.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
@@ -15,7 +15,7 @@ import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/history/audit-log.ts';
-import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
+import { NOON, startAdmin } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/history/lua/audit.lua', 'utf8'));
 
@@ -32,31 +32,26 @@ function dieBeforeAuditEntry(client: RedisClient): void {
   });
 }
 
-let service: AdminService;
-let operator: Visitor;
 let account_id: string;
 let order_id: string;
 let request_id: string;
-let indicator: string;
 let snapshot: string;
 
-beforeAll(async () => {
-  service = await startAdmin();
-  operator = await service.signedIn();
-  const { accounts, requests, client } = service;
-  ({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
-  ({ order_id } = await accounts.orders.create(account_id, 'starter'));
-  ({ request_id } = await requests.open(account_id, 'erasure'));
-  const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
-  indicator = first.split(',')[0] ?? '';
-  [snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
-  const reporter = new RunReporter(client, () => service.clock.ms);
-  const finished_at = formatTimestamp(NOON);
-  reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
-  reporter.onRun(emptyRecord('live', 'imf', NOON));
-  await reporter.flush();
-  await reporter.close();
-});
+const service = await startAdmin();
+const operator = await service.signedIn();
+const { accounts, requests, client } = service;
+({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
+({ order_id } = await accounts.orders.create(account_id, 'starter'));
+({ request_id } = await requests.open(account_id, 'erasure'));
+const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
+const indicator = first.split(',')[0] ?? '';
+[snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
+const reporter = new RunReporter(client, () => service.clock.ms);
+const finished_at = formatTimestamp(NOON);
+reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
+reporter.onRun(emptyRecord('live', 'imf', NOON));
+await reporter.flush();
+await reporter.close();
 afterAll(() => service.stop());
 afterEach(() => vi.restoreAllMocks());
 
@@ -66,7 +61,7 @@ async function laterEntries() {
   await service.operators.put('operator@example.org', 'operator', 'correct horse battery staple');
   await operator.signIn('operator@example.org', 'correct horse battery staple');
   expect((await operator.get('/admin/audit')).status).toBe(200);
-  return new AuditLog(service.client, () => service.clock.ms).list();
+  return service.audit.list();
 }
 
 const CUT = 'not confirmed: the process ended during the change';
@@ -188,7 +183,7 @@ describe('the audit log', () => {
     await expect(run('grant', { credits: '6', idem: 'g' })).rejects.toThrow('already used');
     await run('close', {});
     await expect(run('restore', {})).rejects.toThrow('A closed account cannot change its state');
-    const audit = new AuditLog(service.client, () => service.clock.ms);
+    const audit = service.audit;
     const entries = (await audit.list({ subject: `account ${account_id}` })).filter(
       ({ by }) => by === 'command line',
     );
@@ -208,7 +203,7 @@ it("names a change by our request id, never by the client's own", async () => {
   const answer = await operator.submit('/admin/', '/admin/providers/owid/rerun', {});
   delete operator.headers['x-request-id'];
   expect([answer.status, answer.headers['x-request-id']]).toEqual([303, 'chosen-by-the-client']);
-  const [entry] = await new AuditLog(service.client, () => service.clock.ms).list({ limit: 1 });
+  const [entry] = await service.audit.list({ limit: 1 });
   expect(entry).toMatchObject({
     action: 'provider.rerun',
     request_id: answer.headers['x-server-request-id'],

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConditionStore } from '../../admin/alerts/condition-store.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { Condition, OperatorAlert } from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import type {
+  Condition,
+  OperatorAlert,
+} from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
 import { flushRedis, startRedis, type TestRedis } from '../redis.ts';
 
 let redis: TestRedis;

@@ -9,7 +9,6 @@ import { emptyRecord } from '../../build/lake/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type AdminService, hiddenTokens, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
@@ -181,7 +180,7 @@ describe.each(ACTIONS)('$name', ({ name, path, query, from, shows, fact, isReaso
     const answer = await operator.post(path(), { ...form, ...query, [field]: 'because' });
     expect(answer.status).toBe(303);
     expect(await fact()).not.toEqual(before);
-    const [entry] = await new AuditLog(service.client, () => service.clock.ms).list({ limit: 1 });
+    const [entry] = await service.audit.list({ limit: 1 });
     expect(entry).toMatchObject({ action: name, reason: 'because', by: 'operator@example.org' });
   });
 

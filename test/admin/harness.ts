@@ -12,16 +12,19 @@ import { OperatorStore, type Role } from '../../admin/operators.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
+import type { Admission } from '../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../gateway/app.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
 import { Archive } from '../../gateway/commerce/history/archive.ts';
-import { type Mailer, createMailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
+import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
+import { createMailer, type Mailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
 import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { openPrivacy } from '../../gateway/commerce/privacy/privacy.ts';
 import { PrivacyRequestStore } from '../../gateway/commerce/privacy/request-store.ts';
+import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { type RedisOptions, silentLog, startRedis, type TestRedis } from '../redis.ts';
 
@@ -54,6 +57,9 @@ export interface AnyAdminService {
   operators: OperatorStore;
   requests: PrivacyRequestStore;
   metering: RedisMetering;
+  audit: AuditLog;
+  /** Charges a new key of an account for calls. */
+  charge(account_id: string, calls: readonly Partial<Admission>[]): Promise<void>;
   /** The service's clock. */
   clock: { ms: number };
   routes: { method: string; url: string }[];
@@ -167,6 +173,17 @@ export async function startAdminOn(
     operators,
     requests: new PrivacyRequestStore({ redis: client, now, random }),
     metering,
+    audit: new AuditLog(client, now),
+    charge: async (account_id, calls) => {
+      const { key } = await accounts.keys.mint(account_id);
+      const apiKey = await metering.resolveKey(`Bearer ${key}`);
+      if (!apiKey) throw new Error('the key does not resolve');
+      const usual = { key: apiKey, source: SOURCE, route: '/v1/data', status: 200, request_id: 'r' };
+      await Promise.all(
+        calls.map((one) => metering.admit({ ...usual, price: 1, rows: one.price ?? 1, ...one })),
+      );
+      await metering.flush();
+    },
     clock,
     routes,
     visitor,

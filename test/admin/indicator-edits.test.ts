@@ -5,7 +5,7 @@ import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { indicatorRecord } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { COUNTRIES, INDICATORS } from '../gateway/fixture-data.ts';
-import { type AdminService, PASSWORD, type Page, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { PASSWORD, type Page, startAdmin, type Visitor, wordsOf } from './harness.ts';
 
 /** In no snapshot. */
 const ID = 'atlas.gone';
@@ -15,16 +15,11 @@ const ORIGINAL = {
   ...{ higher_is_better: null, featured: false, no_rank: false },
 };
 
-let service: AdminService;
-let ann: Visitor;
-let ben: Visitor;
-beforeAll(async () => {
-  service = await startAdmin();
-  ann = await service.signedIn();
-  await service.operators.put('ben@example.org', 'operator', PASSWORD);
-  ben = service.visitor();
-  await ben.signIn('ben@example.org', PASSWORD);
-});
+const service = await startAdmin();
+const ann = await service.signedIn();
+await service.operators.put('ben@example.org', 'operator', PASSWORD);
+const ben = service.visitor();
+await ben.signIn('ben@example.org', PASSWORD);
 afterAll(() => service.stop());
 
 async function seedUnpublished(): Promise<void> {

@@ -5,7 +5,6 @@ import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { csvLine } from '../../gateway/web/forms.ts';
-import { SOURCE } from '../gateway/api/metering/harness.ts';
 import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
@@ -28,20 +27,8 @@ describe('markup and formulas in stored text', () => {
     ).account_id;
     const email = `${EVIL}@example.org`;
     await client.hset(`{a:${account}}:account`, 'email', email, 'balance', 10);
-    const { key } = await accounts.keys.mint(account, { label: EVIL });
-    const apiKey = await service.metering.resolveKey(`Bearer ${key}`);
-    if (!apiKey) throw new Error('the key does not resolve');
-    const call = {
-      key: apiKey,
-      source: SOURCE,
-      route: EVIL,
-      price: 1,
-      rows: 1,
-      status: 200,
-      request_id: EVIL,
-    };
-    await service.metering.admit(call);
-    await service.metering.flush();
+    await accounts.keys.mint(account, { label: EVIL });
+    await service.charge(account, [{ route: EVIL, request_id: EVIL }]);
     const { order_id } = await accounts.orders.create(account, 'starter');
     await client.hset(
       `{a:${account}}:order:${order_id}`,

@@ -1,24 +1,19 @@
 /** What operators see of invoices: the list of a year, its CSV and PDF files, what is overdue, and gaps in the numbers. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { startAdmin, wordsOf } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-let service: AdminService;
-let operator: Visitor;
 let account_id: string;
-let orders: string[];
 
-beforeAll(async () => {
-  service = await startAdmin();
-  ({ account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' }));
-  orders = [];
-  for (const pack of ['starter', 'starter'])
-    orders.push((await service.accounts.orders.create(account_id, pack)).order_id);
-  await service.accounts.orders.move(orders[0] ?? '', 'cancelled');
-  operator = await service.signedIn();
-});
+const service = await startAdmin();
+({ account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' }));
+const orders: string[] = [];
+for (const pack of ['starter', 'starter'])
+  orders.push((await service.accounts.orders.create(account_id, pack)).order_id);
+await service.accounts.orders.move(orders[0] ?? '', 'cancelled');
+let operator = await service.signedIn();
 afterAll(() => service.stop());
 
 const problems = async (): Promise<string> => {

@@ -1,23 +1,20 @@
 /** Lists of the operator area: sign-ins in the audit log, its filters, orders by customer and number, sorting. */
+import { randomBytes } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AuditEntry, AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
+import { FreeGrants } from '../../gateway/commerce/accounts/free-grants.ts';
+import { type AuditEntry, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
 import { type AuditFilter, searchAudit } from '../../gateway/commerce/history/audit-search.ts';
 import { TableSort } from '../../gateway/web/forms.ts';
-import { type AdminService, NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
+import { NOON, PASSWORD, startAdmin, type Visitor } from './harness.ts';
 
-let service: AdminService;
-let operator: Visitor;
 const EMAIL = 'operator@example.org';
 
-beforeAll(async () => {
-  service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
-  operator = await service.signedIn();
-});
+const service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
+const operator = await service.signedIn();
 afterAll(() => service.stop());
 
-const audit = () => new AuditLog(service.client, () => service.clock.ms);
 const csv = async (path: string): Promise<string[][]> =>
   parse((await operator.get(`${path}${path.includes('?') ? '&' : '?'}format=csv`)).html, { from: 2 });
 const numeric = new Intl.Collator('en', { numeric: true });
@@ -33,7 +30,7 @@ function visitorFrom(address: string): Visitor {
 
 describe('sign-ins of operators', () => {
   const signIns = async () =>
-    (await audit().list({ limit: 500 })).filter(({ action }) => /sign_in/.test(action));
+    (await service.audit.list({ limit: 500 })).filter(({ action }) => /sign_in/.test(action));
 
   it('are audited, good and bad, with their network address', async () => {
     const before = (await signIns()).length;
@@ -86,7 +83,7 @@ describe('the audit log', () => {
       service.clock.ms = NOON - (60 - count) * DAY_MS;
       const subject = count % 4 === 0 ? accountSubject(account_id) : `order ord_${count}`;
       const facts = { before: {}, after: { count }, reason: '', request_id: `r${count}` };
-      await audit().record({
+      await service.audit.record({
         by: people[count % 3] ?? '',
         action: actions[count % 4] ?? '',
         subject,
@@ -94,7 +91,7 @@ describe('the audit log', () => {
       });
     }
     service.clock.ms = NOON;
-    const all = await audit().list({ limit: 1_000 });
+    const all = await service.audit.list({ limit: 1_000 });
     const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     const matches: [query: string, test: (entry: AuditEntry) => boolean][] = [
       ['person=other%40example.org', ({ by }) => by === 'other@example.org'],
@@ -131,12 +128,12 @@ describe('the audit log', () => {
 
   it('searches a bounded number of entries at once, and goes on where it ended', async () => {
     const filter: AuditFilter = { people: [], action: 'key.', from_ms: 0, to_ms: Number.POSITIVE_INFINITY };
-    const expected = (await searchAudit(audit(), filter, { before: undefined, limit: 500 })).entries;
+    const expected = (await searchAudit(service.audit, filter, { before: undefined, limit: 500 })).entries;
     expect(expected.length).toBeGreaterThan(10);
     const found: AuditEntry[] = [];
     let before: string | undefined;
     for (let next: string | null = ''; next !== null; before = next ?? undefined) {
-      const page = await searchAudit(audit(), filter, { before, limit: 500, maxRead: 8 });
+      const page = await searchAudit(service.audit, filter, { before, limit: 500, maxRead: 8 });
       expect(page.entries.length).toBeLessThanOrEqual(8);
       found.push(...page.entries);
       ({ next } = page);
@@ -223,4 +220,23 @@ describe('sorting', () => {
     expect(html).toContain('href="/admin/runs?providers=name&amp;snapshots=id"');
     expect(html).toContain('href="/admin/runs?providers=-name&amp;snapshots=-id"');
   });
+});
+
+it('accounts that signed up alike are listed by what they share, each with what it got and a way to its account', async () => {
+  const visitor = await service.signedIn('viewer');
+  expect((await visitor.get('/admin/users/groups')).html).toContain('No two sign-ups of the last 90 days');
+  const deps = { redis: service.client, now: () => service.clock.ms, random: randomBytes };
+  const grants = new FreeGrants(deps, { perRange: 10, perDomain: 10 });
+  const ids: string[] = [];
+  for (const name of ['ann', 'bob']) {
+    const email = `${name}@gmail.com`;
+    const { account_id } = await service.accounts.create({ email, name: '', by: 'test', credits: 5 });
+    await grants.claim({ account_id, email, address: '192.0.2.1' });
+    ids.push(account_id);
+  }
+  const { html } = await visitor.get('/admin/users/groups');
+  expect(html).toContain('2 accounts with one address range');
+  expect(html).not.toContain('one mail domain');
+  for (const id of ids) expect(html).toContain(`href="/admin/users/${id}"`);
+  expect((await visitor.get('/admin/users')).html).toContain('href="/admin/users/groups"');
 });

@@ -1,7 +1,6 @@
 /** The pages on which owners manage operators, and the links by which operators choose a password. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
 import { type AdminService, PASSWORD, startAdmin, type Visitor, wordsOf } from './harness.ts';
@@ -58,7 +57,7 @@ describe('owners', () => {
     expect((await visitor.get('/admin/operators')).status).toBe(200);
     expect((await service.visitor().get(path)).status).toBe(410);
     expect(wordsOf(await owner.get('/admin/operators'))).toContain(`${ANN} viewer active`);
-    const log = await new AuditLog(service.client, () => service.clock.ms).list();
+    const log = await service.audit.list();
     expect(
       log.filter(({ subject }) => subject === `operator ${ANN}`).map(({ by, action }) => [by, action]),
     ).toEqual([

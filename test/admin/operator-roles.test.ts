@@ -1,19 +1,16 @@
 /** What each role may do, in any order of changes; stores written before there were owners. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../admin/operators.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
 import { flushRedis } from '../redis.ts';
-import { type AdminService, PASSWORD, startAdmin, tokenOf, type Visitor } from './harness.ts';
+import { PASSWORD, startAdmin, tokenOf, type Visitor } from './harness.ts';
 
 const ADDRESSES = ['ann@example.org', 'ben@example.org', 'cem@example.org'];
 const ACTIONS = ['read', 'write', 'manage'] as const;
 type Action = (typeof ACTIONS)[number];
 
-let service: AdminService;
-beforeAll(async () => {
-  service = await startAdmin();
-});
+const service = await startAdmin();
 afterAll(() => service.stop());
 
 const who = fc.constantFrom(...ADDRESSES);

@@ -1,23 +1,19 @@
 /** The second factor of operators: required or not, cleared by owners and by the command line. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { addressDigest } from '../../data/schema/redis-keys.ts';
-import { AuditLog } from '../../gateway/commerce/history/audit-log.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
 import { flushRedis } from '../redis.ts';
-import { type AdminService, PASSWORD, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
+import { PASSWORD, startAdmin, tokenOf, type Visitor, wordsOf } from './harness.ts';
 
 const SET_UP = '/admin/second-factor/set-up';
 const CODE = '/admin/sign-in/code';
 const ANN = 'ann@example.org';
 const ANN_PATH = `/admin/operators/${addressDigest(ANN)}`;
 
-let service: AdminService;
 const mailbox = new Mailbox();
-beforeAll(async () => {
-  service = await startAdmin({ ADMIN_SECOND_FACTOR: 'required' }, { mailer: mailbox });
-});
+const service = await startAdmin({ ADMIN_SECOND_FACTOR: 'required' }, { mailer: mailbox });
 afterAll(() => service.stop());
 beforeEach(async () => {
   await flushRedis(service.client);
@@ -112,7 +108,7 @@ describe('a second factor', () => {
     await owner.submit(path, path, { reason: 'lost phone' });
     expect(await isAsked()).toBe(false);
     expect(await ann.get('/admin/users')).toMatchObject({ status: 303, location: SET_UP });
-    const [entry] = await new AuditLog(service.client, () => service.clock.ms)
+    const [entry] = await service.audit
       .list({
         subject: `operator ${ANN}`,
         limit: 2,
@@ -128,7 +124,7 @@ describe('a second factor', () => {
     await OPERATOR_COMMANDS['operator-reset']?.run({ redis: service.client }, { email: ANN });
     await service.operators.choosePassword(ANN, (await service.operators.epochOf(ANN)) ?? '', PASSWORD);
     expect(await isAsked()).toBe(false);
-    const log = await new AuditLog(service.client, () => service.clock.ms).list({
+    const log = await service.audit.list({
       subject: `operator ${ANN}`,
     });
     expect(log.find(({ action }) => action === 'operator.reset')?.after).toMatchObject({

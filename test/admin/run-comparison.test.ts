@@ -1,59 +1,27 @@
-/** Two runs compared: what differs, recomputed another way, and the page of real runs. */
+/** Two runs compared: their messages, recomputed another way, and the page of real runs. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareLogs, compareSeries, type RunSeries } from '../../admin/routes/run-comparison.ts';
+import { compareLogs } from '../../admin/routes/run-comparison.ts';
 import { cells, type Series } from '../build/world.ts';
 import { wordsOf } from './harness.ts';
 import { type LiveArea, startLiveArea } from './live-area.ts';
 
-const slug = fc.constantFrom(...'abcdefgh');
-const runSeries: fc.Arbitrary<RunSeries> = fc.dictionary(
-  slug,
-  fc.record({ rows: fc.nat(50), digest: fc.constantFrom('one', 'two', 'three') }),
-);
-
-type Fate = 'added' | 'removed' | 'changed' | 'unchanged';
-function fateOf(old: RunSeries[string] | undefined, recent: RunSeries[string] | undefined): Fate | null {
-  if (!old) return recent ? 'added' : null;
-  if (!recent) return 'removed';
-  return old.digest === recent.digest ? 'unchanged' : 'changed';
-}
-
-describe('a comparison', () => {
-  it('puts each series in one list: added, removed, changed or unchanged', () => {
-    fc.assert(
-      fc.property(runSeries, runSeries, (before, after) => {
-        const compared = compareSeries(before, after);
-        const lists = { added: [] as unknown[], removed: [] as unknown[], changed: [] as unknown[] };
-        let unchanged = 0;
-        for (const name of 'abcdefgh') {
-          const word = fateOf(before[name], after[name]);
-          const rows = { rowsBefore: before[name]?.rows ?? 0, rowsAfter: after[name]?.rows ?? 0 };
-          if (word === 'unchanged') unchanged += 1;
-          else if (word !== null) lists[word].push({ slug: name, ...rows });
-        }
-        expect(compared).toEqual({ ...lists, unchanged });
-      }),
-    );
-  });
-
-  it('names the messages that one run logged more often, whatever their order', () => {
-    const messages = fc.array(fc.constantFrom('read', 'written', 'slow', 'retried'), { maxLength: 12 });
-    const lines = (all: readonly string[]) => all.map((msg) => ({ time: 't', level: 30, msg }));
-    const count = (all: readonly string[], word: string) => all.filter((one) => one === word).length;
-    fc.assert(
-      fc.property(messages, messages, (before, after) => {
-        const found = compareLogs(lines(before), lines(after));
-        for (const word of ['read', 'written', 'slow', 'retried']) {
-          const [old, recent] = [count(before, word), count(after, word)];
-          const line = found.find(({ message }) => message === word);
-          expect(line).toEqual(old === recent ? undefined : { message: word, before: old, after: recent });
-        }
-      }),
-    );
-  });
+it('a comparison names the messages that one run logged more often, whatever their order', () => {
+  const messages = fc.array(fc.constantFrom('read', 'written', 'slow', 'retried'), { maxLength: 12 });
+  const lines = (all: readonly string[]) => all.map((msg) => ({ time: 't', level: 30, msg }));
+  const count = (all: readonly string[], word: string) => all.filter((one) => one === word).length;
+  fc.assert(
+    fc.property(messages, messages, (before, after) => {
+      const found = compareLogs(lines(before), lines(after));
+      for (const word of ['read', 'written', 'slow', 'retried']) {
+        const [old, recent] = [count(before, word), count(after, word)];
+        const line = found.find(({ message }) => message === word);
+        expect(line).toEqual(old === recent ? undefined : { message: word, before: old, after: recent });
+      }
+    }),
+  );
 });
 
 describe('the page', () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { safeRedirectPath } from '../../gateway/commerce/people/protected-area.ts';
 import { SESSION_LIFETIME, SessionStore } from '../../gateway/commerce/people/sessions.ts';
 import { flushRedis } from '../redis.ts';
-import { type AdminService, PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
+import { PASSWORD, type Page, startAdmin, tokenOf } from './harness.ts';
 
 const COOKIE = 'almanac_admin';
 const ADDRESS = 'operator@example.org';
@@ -17,10 +17,7 @@ const anonymous = ({ html }: Page): string =>
   html.replaceAll(/name="(_csrf|_idempotency|next)" value="[^"]*"/g, '');
 const filled = (url: string): string => url.replaceAll(/:[a-z]+/gi, 'x').replace('/*', '/nothing/here');
 
-let service: AdminService;
-beforeAll(async () => {
-  service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
-});
+const service = await startAdmin({ TRUST_PROXY: '127.0.0.1' });
 afterAll(() => service.stop());
 
 describe('access without a session', () => {

@@ -1,17 +1,13 @@
 /** No result is longer than its bound, whatever is asked for and however long names are. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TOKENS_MAX, answerText, fitted, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { answerText, fitted, TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { Service } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
-let service: Service;
-let key: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  key = await service.account({ credits: 1_000_000 });
-});
+const service = await Service.start();
+const key = await service.account({ credits: 1_000_000 });
 afterAll(() => service.stop());
 
 test('the count exceeds that of the finest division of a text that a tokenizer makes of figures', () => {

@@ -2,11 +2,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { installNodePackages } from '../../../node-packages.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { Service } from '../../service.ts';
 import { CALLS } from './calls.ts';
 
 const NODE_PACKAGES = ['@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/sdk@1.32.2'];
@@ -20,16 +20,11 @@ interface Told {
   answers: Record<string, { structured: { outcome: string }; text: string }>;
 }
 
-let service: Service;
-let key: TestKey;
-let modules: string;
-beforeAll(async () => {
-  service = await Service.start();
-  key = await service.account({ credits: 100_000 });
-  modules = await installNodePackages(NODE_PACKAGES);
-  await installPackages(PYTHON_PACKAGES);
-});
-afterAll(() => service?.stop());
+const service = await Service.start();
+const key = await service.account({ credits: 100_000 });
+const modules = await installNodePackages(NODE_PACKAGES);
+await installPackages(PYTHON_PACKAGES);
+afterAll(() => service.stop());
 
 async function told(program: string, args: readonly string[], more: string[] = []): Promise<Told> {
   const { stdout } = await promisify(execFile)('env', [...more, program, ...args], { maxBuffer: 2 ** 26 });

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { installNodePackages } from '../../../node-packages.ts';
 import { Service } from '../../service.ts';
 
@@ -27,13 +27,9 @@ const NEED_FIXTURES = [
 /** Checks of a scenario that passes otherwise: they ask for `test_missing_capability`, `test_streaming_elicitation` or `test_logging_tool`. */
 const NEED_TOOLS: Readonly<Record<string, number>> = { 'server-stateless': 4 };
 
-let service: Service;
-let suite: string;
-beforeAll(async () => {
-  service = await Service.start();
-  suite = join(await installNodePackages([SUITE]), '@modelcontextprotocol/conformance/dist/index.js');
-});
-afterAll(() => service?.stop());
+const service = await Service.start();
+const suite = join(await installNodePackages([SUITE]), '@modelcontextprotocol/conformance/dist/index.js');
+afterAll(() => service.stop());
 
 interface Scenario {
   name: string;

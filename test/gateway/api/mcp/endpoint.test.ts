@@ -1,14 +1,10 @@
 /** `/mcp` as HTTP: who may reach it, what is counted and charged, and what is refused before any tool is asked. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service, type TestKey } from '../../service.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { Service } from '../../service.ts';
 import { call, send } from './mcp-client.ts';
 
-let service: Service;
-let key: TestKey;
-beforeAll(async () => {
-  service = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '40' } });
-  key = await service.account();
-});
+const service = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '40' } });
+const key = await service.account();
 afterAll(() => service.stop());
 
 const list = (headers: Record<string, string>) => send(service, 'tools/list', {}, { headers });

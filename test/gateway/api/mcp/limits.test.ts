@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
 import { silentLog } from '../../../redis.ts';
@@ -13,10 +13,7 @@ const BATCHES = '2025-03-26';
 const JSON_RPC = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const FIGURE = { indicators: ['alpha.life_expectancy'], countries: ['Kenya'] };
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
+const service = await Service.start();
 afterAll(() => service.stop());
 
 const stops: (() => unknown)[] = [];

@@ -1,20 +1,15 @@
 /** The same random work over HTTP and through the tools costs the same, and `max_credits` is never passed. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { Service } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
 const CREDITS = 1_000_000;
 
-let service: Service;
-let tools: TestKey;
-let http: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  tools = await service.account({ credits: CREDITS });
-  http = await service.account({ credits: CREDITS });
-});
+const service = await Service.start();
+const tools = await service.account({ credits: CREDITS });
+const http = await service.account({ credits: CREDITS });
 afterAll(() => service.stop());
 
 const open = INDICATORS.filter(({ access_tier, no_rank }) => access_tier !== 'display' && no_rank !== true);

@@ -1,19 +1,15 @@
 /** Each tool over both revisions: figures with all that belongs to them, and refusals with all that helps. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import type { Edition } from '../../../build/editions/edition-sequence.ts';
 import { COUNTRIES, HARD_DOUBLES } from '../../fixture-data.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { Service } from '../../service.ts';
 import { CALLS } from './calls.ts';
 import { call, REVISIONS, send, type ToolResult } from './mcp-client.ts';
 
-let service: Service;
-let key: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  key = await service.account({ credits: 100_000 });
-});
+const service = await Service.start();
+const key = await service.account({ credits: 100_000 });
 afterAll(() => service.stop());
 
 const LIFE = 'alpha.life_expectancy';
