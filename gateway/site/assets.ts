@@ -6,32 +6,18 @@ import { brotliCompress, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { outlinesFile } from './charts/map.ts';
 
-interface StaticFile {
-  path: string;
-  type: string;
-  plain: Buffer;
-  /** Compressed at the first request, off the main thread: at the start it would take every process a tenth of a second. */
-  br: () => Promise<Buffer>;
-  gzip: () => Promise<Buffer>;
-}
-
-const brotliOf = promisify(brotliCompress);
-const gzipOf = promisify(gzip);
-
-function once(make: () => Promise<Buffer>): () => Promise<Buffer> {
-  let made: Promise<Buffer> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
+/** Compressed at the first request, off the main thread: at the start it would take every process a tenth of a second. */
+const COMPRESSORS = [
+  ['br', promisify(brotliCompress)],
+  ['gzip', promisify(gzip)],
+] as const;
 
 const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
 
-function staticFile(name: string, extension: string, type: string, plain: Buffer): StaticFile {
+function staticFile(name: string, extension: string, type: string, plain: Buffer) {
   const digest = createHash('sha256').update(plain).digest('hex').slice(0, 12);
   const path = `/assets/${name}-${digest}.${extension}`;
-  return { path, type, plain, br: once(() => brotliOf(plain)), gzip: once(() => gzipOf(plain)) };
+  return { path, type, plain, compressed: new Map<string, Promise<Buffer>>() };
 }
 
 /** One stylesheet for the site and for the areas that people sign in to. */
@@ -69,14 +55,17 @@ export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
 };
 
 export function installAssets(app: FastifyInstance): void {
-  for (const { path, type, plain, br, gzip: gz } of Object.values(FILES)) {
+  for (const { path, type, plain, compressed } of Object.values(FILES)) {
     const handler = async ({ headers }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const accepted = headers['accept-encoding'] ?? '';
       reply.headers({ 'Cache-Control': 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' });
       reply.type(type);
-      if (/\bbr\b/.test(accepted)) return reply.header('Content-Encoding', 'br').send(await br());
-      if (/\bgzip\b/.test(accepted)) return reply.header('Content-Encoding', 'gzip').send(await gz());
-      return reply.send(plain);
+      const chosen = COMPRESSORS.find(([encoding]) => new RegExp(`\\b${encoding}\\b`).test(accepted));
+      if (chosen === undefined) return reply.send(plain);
+      const [encoding, compress] = chosen;
+      const bytes = compressed.get(encoding) ?? compress(plain);
+      compressed.set(encoding, bytes);
+      return reply.header('Content-Encoding', encoding).send(await bytes);
     };
     app.route({ method: ['GET', 'HEAD'], url: path, handler });
   }

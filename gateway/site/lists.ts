@@ -49,29 +49,6 @@ export const PAGE_SIZE = 50;
 /** Pages on either side of the one that is shown. */
 const NEIGHBOURS = 2;
 
-/** A link of the pager; `href` is null for the page that is shown. */
-interface NumberedPage {
-  number: number;
-  href: string | null;
-  /** Pages before it have no link. */
-  isAfterGap: boolean;
-}
-
-export interface ListPage<Item> {
-  items: readonly Item[];
-  number: number;
-  total: number;
-  /** Position of the first and the last item, from 1; 0 without any. */
-  from: number;
-  to: number;
-  /** Empty where all fits one page. */
-  pages: readonly NumberedPage[];
-  /** Address of this page. */
-  path: string;
-  /** After the title of every page but the first: `, page 2` */
-  suffix: string;
-}
-
 export type Filters = Readonly<Record<string, string | number | undefined>>;
 
 /** A path with those filters that are set. */
@@ -88,28 +65,25 @@ const PAGE_MAX = 1_000_000;
 /** A query parameter. */
 export const pageNumber = () => integer({ min: 1, max: PAGE_MAX });
 
-/** Undefined for a page behind the last one. @param filters of the list, for the links */
-export function listPage<Item>(
-  all: readonly Item[],
-  number: number,
-  path: string,
-  filters: Filters = {},
-): ListPage<Item> | undefined {
+/** A page of a list; undefined behind the last one. @param filters of the list, for the links */
+export function listPage<Item>(all: readonly Item[], number: number, path: string, filters: Filters = {}) {
   const last = Math.max(1, Math.ceil(all.length / PAGE_SIZE));
   if (number > last) return undefined;
   const start = (number - 1) * PAGE_SIZE;
   const items = all.slice(start, start + PAGE_SIZE);
-  const from = items.length === 0 ? 0 : start + 1;
   const href = (page: number) => withQuery(path, { ...filters, page: page === 1 ? undefined : page });
   const pages = last === 1 ? [] : shownNumbers(number, last);
   return {
     items,
     number,
     total: all.length,
-    from,
+    /** Position of the first and the last item, from 1; 0 without any. */
+    from: items.length === 0 ? 0 : start + 1,
     to: start + items.length,
     path: href(number),
+    /** After the title of every page but the first. */
     suffix: number === 1 ? '' : `, page ${number}`,
+    /** Links; `href` is null for this page. Empty where all fits one page. */
     pages: pages.map((page, at) => ({
       number: page,
       href: page === number ? null : href(page),

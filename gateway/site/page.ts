@@ -120,38 +120,25 @@ function asOperation<Query>(
 
 const DEFAULT_PICTURE = '/card.png';
 
+/** What the frame around a page needs. */
 function layoutData(
   { title, description, section, picture, canonical, structured }: Omit<Shown, 'status'>,
   { edition, publicUrl }: PageInput<unknown>,
-): LayoutData {
+) {
   return {
-    title,
-    description,
-    section,
+    ...{ title, description, section },
+    /** Absolute where the address of the service is known. */
     picture: publicUrl + (picture ?? DEFAULT_PICTURE),
     canonical: canonical === undefined ? null : publicUrl + canonical,
     address: publicUrl,
+    /** JSON for a script element: no `<` ends it early. */
     structured: structured === undefined ? null : JSON.stringify(structured).replaceAll('<', '\\u003c'),
     editionId: edition.id,
     publishedAt: edition.generatedAt,
   };
 }
 
-/** What the frame around a page needs. */
-export interface LayoutData {
-  title: string;
-  description: string;
-  section: Section;
-  /** Absolute where the address of the service is known. */
-  picture: string;
-  canonical: string | null;
-  /** Where visitors reach the service, for examples. */
-  address: string;
-  /** JSON for a script element: no `<` ends it early. */
-  structured: string | null;
-  editionId: string;
-  publishedAt: string;
-}
+export type LayoutData = ReturnType<typeof layoutData>;
 
 const FOLDERS = [`${import.meta.dirname}/views`, `${import.meta.dirname}/../web/views`];
 

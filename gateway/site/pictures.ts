@@ -8,19 +8,17 @@ import { type WorldMap, worldMap } from './charts/map.ts';
 import { pairsOf, scatterChart } from './charts/scatter.ts';
 import { histories, latestYear, type YearFigures, yearFigures } from './series.ts';
 
-interface MapSubject {
-  /** Default the latest, the only one whose figures a map says. */
-  year?: number | undefined;
-  /** Path of the file of outlines; default: they stand in the picture. */
-  outlines?: string | undefined;
-}
-
 type MapPicture = Picture & { drawing: WorldMap };
 
+/**
+ * @param asked a year; default the latest, the only one whose figures a map says
+ * @param outlines path of the file of outlines; default: they stand in the picture
+ */
 export async function mapPicture(
   edition: Edition,
   indicator: IndicatorRecord,
-  { year: asked, outlines }: MapSubject,
+  asked: number | undefined,
+  outlines?: string,
 ): Promise<MapPicture | undefined> {
   const year = asked ?? latestYear(indicator);
   return year === null
@@ -28,11 +26,10 @@ export async function mapPicture(
     : mapOfYear(indicator, await yearFigures(edition, indicator, year), outlines);
 }
 
-/** @param outlines as in `MapSubject` */
 export function mapOfYear(
   indicator: IndicatorRecord,
   held: YearFigures,
-  outlines: string | undefined,
+  outlines?: string,
 ): MapPicture | undefined {
   const { year, figures } = held;
   if (figures.length === 0) return undefined;
@@ -71,19 +68,15 @@ export async function barsPicture(
   };
 }
 
-interface ScatterPicture extends Picture {
-  /** The newest year that both indicators have. */
-  year: number;
-  /** Of countries that have both figures. */
-  count: number;
-}
-
-/** @param chosen countries that are named */
+/**
+ * The newest year that both indicators have, and how many countries have both figures of it.
+ * @param chosen countries that are named
+ */
 export async function scatterPicture(
   edition: Edition,
   [across, up]: readonly [IndicatorRecord, IndicatorRecord],
   chosen: readonly CountryRecord[],
-): Promise<ScatterPicture | undefined> {
+): Promise<(Picture & { year: number; count: number }) | undefined> {
   const [first, second] = [latestYear(across), latestYear(up)];
   if (first === null || second === null) return undefined;
   const year = Math.min(first, second);

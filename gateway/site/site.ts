@@ -20,6 +20,7 @@ import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicators, suggest } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
+import type { ApiReference } from './pages/openapi-text.ts';
 import { cards, embed, pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { provider, providers } from './pages/providers.ts';
@@ -27,7 +28,6 @@ import { referencePages } from './pages/reference.ts';
 import { status } from './pages/status.ts';
 import { textFiles } from './pages/text-files.ts';
 import { topic, topics } from './pages/topics.ts';
-import type { ApiReference } from './reference/description.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
 export { type SalesFacts, serviceFacts } from './service-facts.ts';

@@ -65,21 +65,12 @@ export function withQuery(path: string, parameters: Record<string, string | numb
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** Position in a list, and the links to the previous and next page. */
-export interface Pager {
-  total: number;
-  /** 1-based; 0 in an empty list. */
-  from: number;
-  to: number;
-  previous: string | null;
-  next: string | null;
-}
-
+/** Position in a list, from 1 or 0 in an empty one, and the links to the previous and next page. */
 export function createPager(
   path: string,
   filters: Record<string, string | number>,
   { total, limit, offset }: { total: number; limit: number; offset: number },
-): Pager {
+) {
   const to = Math.min(offset + limit, total);
   return {
     total,
@@ -89,6 +80,8 @@ export function createPager(
     next: to < total ? withQuery(path, { ...filters, limit, offset: offset + limit }) : null,
   };
 }
+
+export type Pager = ReturnType<typeof createPager>;
 
 /** Link of a column's header. */
 export interface SortLink {

@@ -125,32 +125,6 @@ export interface Point {
   value: number;
 }
 
-interface Bar extends Point {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-/** A bar chart that templates draw as inline SVG, with a summary as its text alternative. */
-export interface Chart {
-  /** Unique on its page; element ids are derived from it. */
-  id: string;
-  title: string;
-  summary: string;
-  width: number;
-  height: number;
-  baseline: number;
-  bars: Bar[];
-  /** Labels of the first and last bar. */
-  first: string;
-  last: string;
-  max: number;
-  /** Value of the last bar. */
-  today: number;
-  total: number;
-}
-
 const WIDTH = 600;
 const HEIGHT = 100;
 const BASELINE = 99;
@@ -160,40 +134,39 @@ const GAP = 0.25;
 /** Keeps one request visible beside millions. */
 const MIN_BAR_HEIGHT = 1.5;
 
-/** @param points one a day or year, oldest first. */
+/**
+ * A bar chart that templates draw as inline SVG, with a summary as its text alternative.
+ * @param id unique on its page; element ids are derived from it. @param points one a day or year, oldest first
+ */
 export function barChart(
   id: string,
   title: string,
   points: readonly Point[],
   period: 'days' | 'years' = 'days',
-): Chart {
+) {
   const max = Math.max(0, ...points.map(({ value }) => value));
   const total = points.reduce((sum, { value }) => sum + value, 0);
   const step = WIDTH / Math.max(1, points.length);
   const bars = points.map(({ label, value }, index) => {
     const height = value > 0 ? Math.max(MIN_BAR_HEIGHT, (value / max) * (BASELINE - TOP)) : 0;
-    return {
-      label,
-      value,
-      x: round(index * step + (step * GAP) / 2),
-      y: round(BASELINE - height),
-      width: round(step * (1 - GAP)),
-      height: round(height),
-    };
+    const [x, y] = [round(index * step + (step * GAP) / 2), round(BASELINE - height)];
+    return { label, value, x, y, width: round(step * (1 - GAP)), height: round(height) };
   });
   const peak = points.find(({ value }) => value === max);
   const highest = `highest ${period === 'days' ? 'on' : 'in'} ${peak?.label ?? ''}: ${integers.format(max)}.`;
   // Sums over years mean nothing: the same countries have a value again.
   const sum = period === 'days' ? `${integers.format(total)} in ${points.length} days; ` : '';
+  const summary = max === 0 ? `Nothing in ${points.length} ${period}.` : `${sum}${highest}`;
   return {
-    ...{ id, title, max, total, bars },
-    summary: max === 0 ? `Nothing in ${points.length} ${period}.` : `${sum}${highest}`,
-    ...{ width: WIDTH, height: HEIGHT, baseline: BASELINE },
+    ...{ id, title, summary, width: WIDTH, height: HEIGHT, baseline: BASELINE, bars, max, total },
+    /** Labels of the first and last bar, and the value of the last one. */
     first: points[0]?.label ?? '',
     last: points.at(-1)?.label ?? '',
     today: points.at(-1)?.value ?? 0,
   };
 }
+
+export type Chart = ReturnType<typeof barChart>;
 
 const round = (value: number): number => Math.round(value * 100) / 100;
 
@@ -201,15 +174,11 @@ const round = (value: number): number => Math.round(value * 100) / 100;
 const BORDER = 4;
 
 /** A QR code as the path of an inline SVG, which a page may show without loading anything. */
-export interface QrCode {
-  /** Modules per side, with the border. */
-  size: number;
-  /** Black modules, each one unit wide. */
-  path: string;
-}
-
-export function qrCode(text: string): QrCode {
+export function qrCode(text: string) {
   const { size, data } = encode(text, { ecc: 'M', border: BORDER });
   const modules = data.flatMap((row, y) => row.map((isBlack, x) => (isBlack ? `M${x} ${y}h1v1h-1z` : '')));
+  /** Modules per side, with the border, and the black ones, each one unit wide. */
   return { size, path: modules.join('') };
 }
+
+export type QrCode = ReturnType<typeof qrCode>;

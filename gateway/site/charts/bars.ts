@@ -1,6 +1,6 @@
 /** The ranking of one year as bars: its first countries, or those around one of them. */
 import { extent } from 'd3-array';
-import { type ScaleLinear, scaleLinear } from 'd3-scale';
+import { scaleLinear } from 'd3-scale';
 import { figureText } from '../figures.ts';
 import type { CountryFigure, YearFigures } from '../series.ts';
 import {
@@ -22,7 +22,7 @@ export interface BarOptions {
   around?: string | undefined;
 }
 
-/** Of bars, also where there is room for more. */
+/** The most bars, also where there is room for more. */
 const BARS_MAX = 20;
 /** In heights of letters. */
 const ROW_MIN = 1.7;
@@ -66,40 +66,19 @@ function draw(figures: readonly CountryFigure[], around: string | undefined, box
   const [low = 0, high = 0] = extent([0, ...shown.map(({ value }) => value)]);
   const x = scaleLinear([low, high], [left + (low < 0 ? texts : 0), width - (high > 0 ? texts : font)]);
   const row = Math.min(height / shown.length, font * ROW_MAX);
-  return shown
-    .map((figure, at) =>
-      drawRow(figure, names[at] ?? '', {
-        x,
-        left,
-        font,
-        row,
-        top: at * row,
-        isMarked: figure.country.iso3 === around,
-      }),
-    )
-    .join('');
-}
-
-interface RowPlace {
-  x: ScaleLinear<number, number>;
-  left: number;
-  font: number;
-  row: number;
-  top: number;
-  isMarked: boolean;
-}
-
-function drawRow(
-  { value }: CountryFigure,
-  name: string,
-  { x, left, font, row, top, isMarked }: RowPlace,
-): string {
-  const base = top + row / 2 + font / 3;
-  const [zero, end] = [Math.round(x(0)), Math.round(x(value))];
-  const bar = `<rect x="${Math.min(zero, end)}" y="${Math.round(top + (row * (1 - THICKNESS)) / 2)}" width="${Math.max(1, Math.abs(end - zero))}" height="${Math.round(row * THICKNESS)}" fill="currentColor"/>`;
-  const anchor = value < 0 ? 'end' : 'start';
-  const texts =
-    textAt(left - font / 2, base, name, { size: font, anchor: 'end', isBold: isMarked }) +
-    textAt(end + (value < 0 ? -font : font) / 3, base, figureText(value), { size: font, anchor });
-  return series(isMarked ? 1 : 0, bar) + coloured(isMarked ? 'ink' : 'faint', isMarked ? INK : FAINT, texts);
+  const drawRow = ({ value, country }: CountryFigure, at: number): string => {
+    const top = at * row;
+    const isMarked = country.iso3 === around;
+    const base = top + row / 2 + font / 3;
+    const [zero, end] = [Math.round(x(0)), Math.round(x(value))];
+    const bar = `<rect x="${Math.min(zero, end)}" y="${Math.round(top + (row * (1 - THICKNESS)) / 2)}" width="${Math.max(1, Math.abs(end - zero))}" height="${Math.round(row * THICKNESS)}" fill="currentColor"/>`;
+    const anchor = value < 0 ? 'end' : 'start';
+    const texts =
+      textAt(left - font / 2, base, names[at] ?? '', { size: font, anchor: 'end', isBold: isMarked }) +
+      textAt(end + (value < 0 ? -font : font) / 3, base, figureText(value), { size: font, anchor });
+    return (
+      series(isMarked ? 1 : 0, bar) + coloured(isMarked ? 'ink' : 'faint', isMarked ? INK : FAINT, texts)
+    );
+  };
+  return shown.map(drawRow).join('');
 }

@@ -68,7 +68,7 @@ const drawBars = ofIndicator(
 
 const drawMap = (outlines?: string) =>
   ofIndicator(async ({ edition, query }: PageInput<{ year?: number | undefined }>, indicator) =>
-    mapPicture(edition, indicator, { year: query.year, outlines }),
+    mapPicture(edition, indicator, query.year, outlines),
   );
 
 export const pictures: readonly Operation[] = [
@@ -148,7 +148,7 @@ export const cards: readonly Operation[] = [
     path: '/indicators/{indicator_id}/card.png',
     make: ofIndicator((input, indicator) =>
       pngAsset('indicator card', input, async () => {
-        const map = await mapPicture(input.edition, indicator, {});
+        const map = await mapPicture(input.edition, indicator, undefined);
         return map ? standAlone(map, 'card') : titleCard(indicator.name, indicator.attribution);
       }),
     ),

@@ -2,16 +2,18 @@
 import { ERRORS, type ErrorCode } from '../../api/core/errors.ts';
 import { isPriced, OPERATIONS, type Operation } from '../../api/operations/operations.ts';
 import { definePage } from '../page.ts';
-import type {
-  ApiReference,
-  DescribedOperation,
-  Description,
-  Examples,
-  Response,
-} from '../reference/description.ts';
-import { boundsText, shapesOf, typeText } from '../reference/schema-text.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 import { DOCS_LINKS } from './docs.ts';
+import {
+  type ApiReference,
+  boundsText,
+  type DescribedOperation,
+  type Description,
+  type Examples,
+  type Response,
+  shapesOf,
+  typeText,
+} from './openapi-text.ts';
 
 const ROOT = '/docs/reference';
 

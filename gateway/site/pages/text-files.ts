@@ -7,10 +7,10 @@ import { escapedXml } from '../../api/encoders/encoders.ts';
 import { MODEL_INSTRUCTIONS } from '../../api/mcp/mcp.ts';
 import type { Operation } from '../../api/operations/operations.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
-import { type Asset, defineAsset, type PageInput } from '../page.ts';
+import { type Asset, defineAsset } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
-/** @param pages all of the site: those without parameters are listed, the others decide which kinds of lists there are */
+/** @param pages all of the site: those without parameters are in a list of their own */
 export const textFiles = (facts: ServiceFacts, pages: readonly Operation[]): Operation[] => [
   robots(facts),
   llms(facts),
@@ -82,86 +82,68 @@ const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /** Pages whose paths are a prefix and a label; labels need no encoding. */
 interface Kind {
-  name: string;
   prefix: string;
   labels(edition: Edition): readonly string[] | Promise<readonly string[]>;
 }
 
-function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
-  const kinds = kindsOf(pages);
-  return [index(baseUrl, kinds), list(baseUrl, kinds)];
-}
-
-const index = (baseUrl: string, kinds: readonly Kind[]): Operation =>
-  defineAsset({
-    path: '/sitemap.xml',
-    async make({ edition }) {
-      const day = edition.generatedAt.slice(0, 10);
-      const parts = kinds.map(async ({ name, labels }) => {
-        const count = Math.ceil((await labels(edition)).length / PART);
-        return Array.from({ length: count }, (_none, part) => `${name}-${part + 1}.xml`);
-      });
-      const entries = (await Promise.all(parts))
-        .flat()
-        .map(
-          (file) =>
-            `<sitemap><loc>${escapedXml(`${baseUrl}/sitemaps/${file}`)}</loc><lastmod>${day}</lastmod></sitemap>`,
-        );
-      return xml('sitemapindex', entries);
-    },
-  });
-
-const list = (baseUrl: string, kinds: readonly Kind[]): Operation =>
-  defineAsset({
-    path: '/sitemaps/{list}',
-    async make({ edition, path }: PageInput<unknown>) {
-      const [, name, part] = /^([a-z]+)-([1-9]\d{0,3})\.xml$/.exec(path.list ?? '') ?? [];
-      const kind = kinds.find((one) => one.name === name);
-      const start = (Number(part) - 1) * PART;
-      const labels = (await kind?.labels(edition))?.slice(start, start + PART) ?? [];
-      if (kind === undefined || labels.length === 0) return undefined;
-      const entries = labels.map(
-        (label) => `<url><loc>${escapedXml(baseUrl + kind.prefix + label)}</loc></url>`,
-      );
-      return xml('urlset', entries);
-    },
-  });
-
-function kindsOf(pages: readonly Operation[]): Kind[] {
-  const paths = pages.map(({ path }) => path);
-  const plain = paths.filter((path) => !path.includes('{') && !HAS_EXTENSION.test(path));
-  const kinds: Kind[] = [
-    { name: 'indicators', prefix: '/indicators/', labels: indicatorIds },
-    {
-      name: 'countries',
-      prefix: '/countries/',
-      labels: ({ countries }) => countries.map(({ record }) => record.iso3),
-    },
-    { name: 'topics', prefix: '/topics/', labels: (edition) => distinct(edition, ({ topic }) => topic) },
-    {
-      name: 'providers',
-      prefix: '/providers/',
-      labels: (edition) => distinct(edition, ({ provider }) => provider.id),
-    },
-  ];
-  return [
-    { name: 'pages', prefix: '', labels: () => plain },
-    ...kinds.filter(({ prefix }) => paths.some((path) => path.startsWith(`${prefix}{`))),
-  ];
-}
-
-/** Files, which are no pages. */
-const HAS_EXTENSION = /\.[a-z]+$/;
-
-const indicatorIds = async (edition: Edition): Promise<string[]> => [
-  ...(await edition.wholeCatalogue()).indicators.keys(),
-];
+/** By the name of their lists. */
+const kindsOf = (pages: readonly Operation[]): ReadonlyMap<string, Kind> => {
+  const paths = pages.map(({ path }) => path).filter((path) => !/\{|\.[a-z]+$/.test(path));
+  return new Map<string, Kind>([
+    ['pages', { prefix: '', labels: () => paths }],
+    [
+      'indicators',
+      {
+        prefix: '/indicators/',
+        labels: async (edition) => [...(await edition.wholeCatalogue()).indicators.keys()],
+      },
+    ],
+    [
+      'countries',
+      { prefix: '/countries/', labels: ({ countries }) => countries.map(({ record }) => record.iso3) },
+    ],
+    ['topics', { prefix: '/topics/', labels: (edition) => distinct(edition, ({ topic }) => topic) }],
+    [
+      'providers',
+      { prefix: '/providers/', labels: (edition) => distinct(edition, ({ provider }) => provider.id) },
+    ],
+  ]);
+};
 
 async function distinct(edition: Edition, labelOf: (record: IndicatorRecord) => string): Promise<string[]> {
   const { indicators } = await edition.wholeCatalogue();
-  const labels = new Set<string>();
-  for (const { record } of indicators.values()) labels.add(labelOf(record));
-  return [...labels];
+  return [...new Set([...indicators.values()].map(({ record }) => labelOf(record)))];
+}
+
+function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
+  const kinds = kindsOf(pages);
+  const location = (path: string): string => `<loc>${escapedXml(baseUrl + path)}</loc>`;
+  const index = defineAsset({
+    path: '/sitemap.xml',
+    async make({ edition }) {
+      const modified = `<lastmod>${edition.generatedAt.slice(0, 10)}</lastmod>`;
+      const entries: string[] = [];
+      for (const [name, { labels }] of kinds)
+        for (let part = 1; (part - 1) * PART < (await labels(edition)).length; part += 1)
+          entries.push(`<sitemap>${location(`/sitemaps/${name}-${part}.xml`)}${modified}</sitemap>`);
+      return xml('sitemapindex', entries);
+    },
+  });
+  const list = defineAsset({
+    path: '/sitemaps/{list}',
+    async make({ edition, path }) {
+      const [, name = '', part] = /^([a-z]+)-([1-9]\d{0,3})\.xml$/.exec(path.list ?? '') ?? [];
+      const { prefix, labels } = kinds.get(name) ?? { prefix: '', labels: () => [] };
+      const start = (Number(part) - 1) * PART;
+      const shown = (await labels(edition)).slice(start, start + PART);
+      if (shown.length === 0) return undefined;
+      return xml(
+        'urlset',
+        shown.map((label) => `<url>${location(prefix + label)}</url>`),
+      );
+    },
+  });
+  return [index, list];
 }
 
 function xml(root: string, entries: readonly string[]): Asset {

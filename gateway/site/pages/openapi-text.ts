@@ -1,12 +1,77 @@
-/** JSON Schemas as people read them. */
-import type { Schema } from './description.ts';
+/** The parts of the OpenAPI description that the reference shows, and JSON Schemas as people read them. */
+
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  format?: string;
+  description?: string;
+  enum?: readonly unknown[];
+  const?: unknown;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  default?: unknown;
+  anyOf?: readonly Schema[];
+  items?: Schema;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  description?: string;
+  schema: Schema;
+}
+
+export interface Response {
+  description: string;
+  headers?: Readonly<Record<string, { $ref: string }>>;
+  content?: Readonly<Record<string, { schema?: Schema; examples?: object }>>;
+}
+
+export interface DescribedOperation {
+  operationId: string;
+  tags: readonly string[];
+  summary: string;
+  description: string;
+  parameters: readonly Parameter[];
+  responses: Readonly<Record<string, Response>>;
+}
+
+export interface Description {
+  paths: Readonly<Record<string, { get: DescribedOperation }>>;
+  tags: readonly { name: string; description: string }[];
+  components: {
+    headers: Readonly<Record<string, { description: string }>>;
+    schemas: Readonly<Record<string, Schema>>;
+  };
+}
+
+/** A call that has an answer, and that answer, shortened. */
+export interface Examples {
+  parameters: Readonly<Record<string, string | number | readonly string[]>>;
+  /** By format. */
+  answers: Readonly<Record<string, unknown>>;
+}
+
+/** What the adapter that serves the API tells the reference. */
+export interface ApiReference {
+  /** OpenAPI under `/v1`, without examples: a `Description`. */
+  description(): object;
+  /** From the served snapshot. @param operation by name */
+  examples(operation: string): Promise<Examples>;
+}
 
 type Schemas = Readonly<Record<string, Schema>>;
 
 const REFERENCE = /^#\/components\/schemas\//;
 
 /** The schema that a reference stands for. */
-export const resolve = (schema: Schema, schemas: Schemas): Schema =>
+const resolve = (schema: Schema, schemas: Schemas): Schema =>
   schema.$ref === undefined ? schema : (schemas[schema.$ref.replace(REFERENCE, '')] ?? {});
 
 /** `integer or null`, `list of Country` */
@@ -46,7 +111,7 @@ function rangeText(least: number | undefined, most: number | undefined, unit: st
   return most === undefined ? null : `at most ${most}${unit}`;
 }
 
-export interface Field {
+interface Field {
   /** `data[].provider.id` */
   path: string;
   type: string;
@@ -55,7 +120,7 @@ export interface Field {
 }
 
 /** What an answer can look like. */
-export interface Shape {
+interface Shape {
   /** Empty where there is only one. */
   name: string;
   fields: readonly Field[];
