@@ -14,8 +14,13 @@ import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { exitOnSignals } from '../data/runtime/stop-signals.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
-import { ACCOUNT_COMMANDS, type Command, type CommandContext, type OptionValues } from '../gateway/commerce/cli/commands.ts';
-import { UsageError } from '../build/step.ts';
+import {
+  ACCOUNT_COMMANDS,
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  UsageError,
+} from '../gateway/commerce/cli/commands.ts';
 import { Archive } from '../gateway/commerce/history/history.ts';
 import { readPacks, salesTermsOf } from '../gateway/commerce/orders/orders.ts';
 import { AccountError } from '../gateway/commerce/store/store.ts';

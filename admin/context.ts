@@ -6,12 +6,24 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
-import type { Archive, AuditEntry, AuditLog, AuditOutcome, AuditedChange } from '../gateway/commerce/history/history.ts';
+import type {
+  Archive,
+  AuditEntry,
+  AuditedChange,
+  AuditLog,
+  AuditOutcome,
+} from '../gateway/commerce/history/history.ts';
 import type { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
 import type { JobProducer } from '../gateway/commerce/notifications/jobs/queue.ts';
 import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
 import type { OperatorAlerts } from '../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
-import type { PageView, PasswordHasher, SecondFactorStore, SessionStore, Throttle } from '../gateway/commerce/people/people.ts';
+import type {
+  PageView,
+  PasswordHasher,
+  SecondFactorStore,
+  SessionStore,
+  Throttle,
+} from '../gateway/commerce/people/people.ts';
 import type { Erasures, PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import type { AccountIndex } from './account-index.ts';
 import type { DecisionStore } from './decision-store.ts';

@@ -2,8 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileList, objectPath, observationsFile, providerOf } from '../data/schema/snapshot.ts';
-import { type IndicatorColumns, QueryRunner, readAllColumns } from '../gateway/api/snapshot/snapshot.ts';
-import { readManifest } from '../test/gateway/fixture-log.ts';
+import {
+  type IndicatorColumns,
+  QueryRunner,
+  readAllColumns,
+  readManifest,
+} from '../gateway/api/snapshot/snapshot.ts';
 import { type ListedSnapshot, listSnapshots } from './snapshots.ts';
 
 const QUERY_TIMEOUT_MS = 10_000;

@@ -10,7 +10,13 @@ import { createLog } from '../data/runtime/log.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
-import { createHttpServer, createRequestIds, installErrorHandlers, installHealth, requestObserver } from '../gateway/api/http/http.ts';
+import {
+  createHttpServer,
+  createRequestIds,
+  installErrorHandlers,
+  installHealth,
+  requestObserver,
+} from '../gateway/api/http/http.ts';
 import { redisFault } from '../gateway/api/metering/metering.ts';
 import { SnapshotStore } from '../gateway/api/snapshot/snapshot.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';

@@ -4,9 +4,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../data/runtime/redis.ts';
-import { auditedChange } from './context.ts';
-import { type Command, type CommandContext, type OptionValues, formatTime, requiredText } from '../gateway/commerce/cli/commands.ts';
-import { UsageError } from '../build/step.ts';
+import {
+  auditedChange,
+  type Command,
+  type CommandContext,
+  formatTime,
+  type OptionValues,
+  requiredText,
+  UsageError,
+} from '../gateway/commerce/cli/commands.ts';
 import { AccountError } from '../gateway/commerce/store/store.ts';
 import { isRole, OperatorStore, type Role } from './operators.ts';
 

@@ -15,7 +15,13 @@ import type { LoginRecord } from '../gateway/commerce/accounts/accounts.ts';
 import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
 import type { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
 import * as templates from '../gateway/commerce/notifications/mail/templates.ts';
-import { PasswordHasher, SecondFactorStore, type Session, type SignedInUser, passwordProblem } from '../gateway/commerce/people/people.ts';
+import {
+  PasswordHasher,
+  passwordProblem,
+  SecondFactorStore,
+  type Session,
+  type SignedInUser,
+} from '../gateway/commerce/people/people.ts';
 import { AccountError, validateEmail } from '../gateway/commerce/store/store.ts';
 
 const SET_ROLE = readScript(import.meta.url, 'lua/set-operator-role.lua', 1);

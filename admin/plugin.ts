@@ -11,7 +11,20 @@ import { AuditLog } from '../gateway/commerce/history/history.ts';
 import { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
 import { JobQueue } from '../gateway/commerce/notifications/jobs/queue.ts';
 import { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
-import { FormSubmissions, KnownBrowsers, PasswordHasher, PendingSignIns, type ProtectedArea, SecondFactorStore, SessionStore, type SignedInUser, Throttle, createPageViews, installProtectedArea, signInRoutes } from '../gateway/commerce/people/people.ts';
+import {
+  createPageViews,
+  FormSubmissions,
+  installProtectedArea,
+  KnownBrowsers,
+  PasswordHasher,
+  PendingSignIns,
+  type ProtectedArea,
+  SecondFactorStore,
+  SessionStore,
+  type SignedInUser,
+  signInRoutes,
+  Throttle,
+} from '../gateway/commerce/people/people.ts';
 import { PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';

@@ -5,7 +5,10 @@
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { AlertChannel, Condition } from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import type {
+  AlertChannel,
+  Condition,
+} from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
 
 const TAKE_WATCH = readScript(import.meta.url, '../lua/take-watch.lua', 2);
 const NOTE = readScript(import.meta.url, '../lua/note-conditions.lua', 3);

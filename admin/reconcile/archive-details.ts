@@ -5,8 +5,16 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { dayOf } from '../../data/schema/redis-keys.ts';
-import { type ArchiveEngine, LAST_STREAM_ID, type StreamId, compareStreamIds, formatStreamId, integerOf, parseStreamId } from '../../gateway/commerce/history/history.ts';
-import type { SqlRow } from '../../build/runtime/duckdb.ts';
+import {
+  type ArchiveEngine,
+  compareStreamIds,
+  formatStreamId,
+  integerOf,
+  LAST_STREAM_ID,
+  parseStreamId,
+  type SqlRow,
+  type StreamId,
+} from '../../gateway/commerce/history/history.ts';
 import type { Source, SummarisedArchive } from './archive-summaries.ts';
 import { archivedUsageByDay, type LedgerFacts, ledgerFactsFrom } from './archive-totals.ts';
 import {

@@ -15,7 +15,13 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { auditArchivedThrough } from '../../data/schema/archive.ts';
 import { DAY_MS, dateOfDay, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type ArchiveEngine, integerOf, listParts, listUsage, parseStreamId } from '../../gateway/commerce/history/history.ts';
+import {
+  type ArchiveEngine,
+  integerOf,
+  listParts,
+  listUsage,
+  parseStreamId,
+} from '../../gateway/commerce/history/history.ts';
 
 const SUMMARISE_LEDGER = readSql(import.meta.url, 'sql/summarise-ledger.sql');
 const SUMMARISE_USAGE = readSql(import.meta.url, 'sql/summarise-usage.sql');

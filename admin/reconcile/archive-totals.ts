@@ -9,8 +9,15 @@
  */
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { LedgerArchivedThrough } from '../../data/schema/archive.ts';
-import { type ArchiveEngine, type StreamId, compareStreamIds, formatStreamId, integerOf, parseStreamId } from '../../gateway/commerce/history/history.ts';
-import type { SqlRow } from '../../build/runtime/duckdb.ts';
+import {
+  type ArchiveEngine,
+  compareStreamIds,
+  formatStreamId,
+  integerOf,
+  parseStreamId,
+  type SqlRow,
+  type StreamId,
+} from '../../gateway/commerce/history/history.ts';
 import type { SummarisedArchive, Summary } from './archive-summaries.ts';
 import { type ArchivedLedger, debitedByDay, type LiveAccount, sumOfMaps } from './compare.ts';
 

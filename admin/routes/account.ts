@@ -2,12 +2,30 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type UsageReport, readUsage } from '../../gateway/api/metering/metering.ts';
+import { readUsage, type UsageReport } from '../../gateway/api/metering/metering.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
-import { type Confirmation, type ConfirmationPage, OPTIONAL_REASON, REASON, type ReasonField, confirmationView, confirmedAction, counted, formatChange, redirectWithFlash } from '../../gateway/commerce/people/people.ts';
-import { AccountError, type AccountRecord, type KeyRecord, type LedgerEntry, MAX_CREDITS, type OrderRecord } from '../../gateway/commerce/store/store.ts';
+import {
+  type Confirmation,
+  type ConfirmationPage,
+  confirmationView,
+  confirmedAction,
+  counted,
+  formatChange,
+  OPTIONAL_REASON,
+  REASON,
+  type ReasonField,
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
+import {
+  AccountError,
+  type AccountRecord,
+  type KeyRecord,
+  type LedgerEntry,
+  MAX_CREDITS,
+  type OrderRecord,
+} from '../../gateway/commerce/store/store.ts';
 import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
-import { type Chart, barChart } from '../../gateway/web/templates.ts';
+import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import {
   type AdminArea,
   actorOf,

@@ -3,8 +3,25 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { founderOf } from '../../gateway/commerce/accounts/accounts.ts';
-import { type AuditEntry, type AuditFilter, type AuditLog, accountSubject, isGap, matchesFilter, personSubject, searchAudit } from '../../gateway/commerce/history/history.ts';
-import { type Cell, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type AuditEntry,
+  type AuditFilter,
+  type AuditLog,
+  accountSubject,
+  isGap,
+  matchesFilter,
+  personSubject,
+  searchAudit,
+} from '../../gateway/commerce/history/history.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 
 const PATH = '/admin/audit';

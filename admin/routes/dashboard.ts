@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type Chart, barChart } from '../../gateway/web/templates.ts';
+import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import type { AttentionItem } from '../attention/item.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';

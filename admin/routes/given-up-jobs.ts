@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
-import type { JobName } from '../../data/schema/jobs.ts';
+import type { JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';

@@ -6,10 +6,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry, AuditFacts } from '../../gateway/commerce/history/history.ts';
-import { type Confirmation, OPTIONAL_REASON, REASON, confirmedAction, formatChange, formatCount, redirectWithFlash } from '../../gateway/commerce/people/people.ts';
-import type { Outcome } from '../../build/ingest/finish-run.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  formatChange,
+  formatCount,
+  OPTIONAL_REASON,
+  type Outcome,
+  REASON,
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';
-import { type Chart, barChart } from '../../gateway/web/templates.ts';
+import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
 import { type IndicatorValues, readIndicatorValues } from '../indicator-values.ts';

@@ -3,7 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/jobs.ts';
-import { type Cell, type Pager, type SortLink, TableSort, createPager, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  createPager,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';

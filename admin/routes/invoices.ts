@@ -1,9 +1,22 @@
 /** Invoices and credit notes of a year, for bookkeeping, and each as PDF. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type InvoiceDocument, createInvoicePrinter, dateText, rateText } from '../../gateway/commerce/orders/orders.ts';
+import {
+  createInvoicePrinter,
+  dateText,
+  type InvoiceDocument,
+  rateText,
+} from '../../gateway/commerce/orders/orders.ts';
 
-import { type Cell, formatField, integerField, parseFields, sendCsv, sendPdf, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  sendCsv,
+  sendPdf,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 
 const PATH = '/admin/invoices';

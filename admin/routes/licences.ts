@@ -3,7 +3,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
-import { type Cell, PageError, type Pager, createPager, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  createPager,
+  formatField,
+  integerField,
+  PageError,
+  type Pager,
+  parseFields,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import {

@@ -8,7 +8,15 @@ import { z } from 'zod';
 import { addressUnit } from '../../gateway/api/metering/metering.ts';
 import type { AuditLog } from '../../gateway/commerce/history/history.ts';
 import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
-import { PASSWORD_LENGTH, type ProtectedArea, type SignInAttempt, type ThrottlePolicy, passwordProblem, secondFactorRoutes, tooManyAttempts } from '../../gateway/commerce/people/people.ts';
+import {
+  PASSWORD_LENGTH,
+  type ProtectedArea,
+  passwordProblem,
+  type SignInAttempt,
+  secondFactorRoutes,
+  type ThrottlePolicy,
+  tooManyAttempts,
+} from '../../gateway/commerce/people/people.ts';
 import { parseFields, untrimmedField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange } from '../context.ts';
 import type { OperatorStore } from '../operators.ts';

@@ -1,9 +1,21 @@
 /** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type Confirmation, OPTIONAL_REASON, confirmedAction, redirectWithFlash } from '../../gateway/commerce/people/people.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  OPTIONAL_REASON,
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
 import { AccountError } from '../../gateway/commerce/store/store.ts';
-import { type Cell, PageError, formatField, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  PageError,
+  parseFields,
+  sendCsv,
+  textField,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 

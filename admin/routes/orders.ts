@@ -3,9 +3,26 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import { dateText } from '../../gateway/commerce/orders/orders.ts';
-import { type Confirmation, REASON, confirmedAction, counted, formatChange, formatCount } from '../../gateway/commerce/people/people.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatChange,
+  formatCount,
+  REASON,
+} from '../../gateway/commerce/people/people.ts';
 import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/store/store.ts';
-import { type Cell, type SortLink, TableSort, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
 import { invoicePdfPath } from './invoices.ts';

@@ -4,10 +4,28 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
-import { type Confirmation, type Figure, type ReasonField, confirmedAction, counted } from '../../gateway/commerce/people/people.ts';
-import { type ErasureCounts, type PrivacyRequest, describeRemoved } from '../../gateway/commerce/privacy/privacy.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  type Figure,
+  type ReasonField,
+} from '../../gateway/commerce/people/people.ts';
+import {
+  describeRemoved,
+  type ErasureCounts,
+  type PrivacyRequest,
+} from '../../gateway/commerce/privacy/privacy.ts';
 import type { AccountRecord } from '../../gateway/commerce/store/store.ts';
-import { type Cell, type SortLink, TableSort, formatField, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  formatField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
 
 const PATH = '/admin/gdpr';

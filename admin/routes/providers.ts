@@ -2,8 +2,24 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ProviderDecision } from '../../data/schema/operator-changes.ts';
-import { type Confirmation, REASON, confirmedAction, counted, formatCount } from '../../gateway/commerce/people/people.ts';
-import { type Cell, PageError, type SortLink, TableSort, formatField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatCount,
+  REASON,
+} from '../../gateway/commerce/people/people.ts';
+import {
+  type Cell,
+  formatField,
+  PageError,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';

@@ -3,7 +3,18 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type QualityFinding, qualityDecisionWord } from '../../data/schema/quality.ts';
 import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
-import { type Cell, type Pager, createPager, csvLine, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  createPager,
+  csvLine,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
 import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';

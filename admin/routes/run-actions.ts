@@ -4,7 +4,16 @@ import { z } from 'zod';
 import type { EnqueueResult } from '../../data/runtime/jobs.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
-import { type Confirmation, OPTIONAL_REASON, REASON, confirmedAction, counted, formatChange, formatCount, redirectWithFlash } from '../../gateway/commerce/people/people.ts';
+import {
+  type Confirmation,
+  confirmedAction,
+  counted,
+  formatChange,
+  formatCount,
+  OPTIONAL_REASON,
+  REASON,
+  redirectWithFlash,
+} from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';

@@ -3,7 +3,20 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { RunLogLine, RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { type Cell, PageError, type Pager, type SortLink, TableSort, createPager, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  type Cell,
+  createPager,
+  formatField,
+  integerField,
+  PageError,
+  type Pager,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';

@@ -3,9 +3,18 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { type UsageCounts, type UsageReport, foldUsage } from '../../gateway/api/metering/metering.ts';
-import { type Cell, type SortLink, TableSort, formatField, integerField, parseFields, sendCsv, withQuery } from '../../gateway/web/forms.ts';
-import { type Chart, type Point, barChart } from '../../gateway/web/templates.ts';
+import { foldUsage, type UsageCounts, type UsageReport } from '../../gateway/api/metering/metering.ts';
+import {
+  type Cell,
+  formatField,
+  integerField,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  TableSort,
+  withQuery,
+} from '../../gateway/web/forms.ts';
+import { barChart, type Chart, type Point } from '../../gateway/web/templates.ts';
 import type { AdminArea } from '../context.ts';
 
 type RouteUsage = { route: string } & UsageCounts;

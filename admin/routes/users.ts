@@ -3,7 +3,17 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/commerce/accounts/accounts.ts';
 import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/store.ts';
-import { type Pager, type SortLink, createPager, formatField, integerField, parseFields, sendCsv, textField, withQuery } from '../../gateway/web/forms.ts';
+import {
+  createPager,
+  formatField,
+  integerField,
+  type Pager,
+  parseFields,
+  type SortLink,
+  sendCsv,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
 

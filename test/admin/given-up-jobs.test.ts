@@ -1,14 +1,15 @@
 /** Account jobs that failed five times, as operators see them. */
 import { Queue } from 'bullmq';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JobHandlers } from '../../build/jobs/job-handlers.ts';
-import { startJobWorker } from '../../build/jobs/job-worker.ts';
 import { connectRedis } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
-import type { JobName } from '../../data/schema/jobs.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type { JobData } from '../../gateway/commerce/notifications/jobs/job-data.ts';
-import { JobQueue } from '../../gateway/commerce/notifications/jobs/queue.ts';
+import type { JobData, JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
+import {
+  type JobHandlers,
+  JobQueue,
+  startJobWorker,
+} from '../../gateway/commerce/notifications/jobs/queue.ts';
 import { keysMatching, silentLog } from '../redis.ts';
 import { type AdminService, startAdmin, wordsOf } from './harness.ts';
 

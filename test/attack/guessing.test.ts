@@ -1,7 +1,7 @@
 /** Guessed keys: rejected like any other, and the statistic that compares their times. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseKey } from '../../data/proofs/verify-receipt.ts';
+import { parseKey } from '../../gateway/api/metering/keys.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
 import { distinguishable, unknownKey, wrongKey } from './guessing.ts';
 

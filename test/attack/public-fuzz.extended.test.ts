@@ -1,8 +1,9 @@
 /** Fuzzes the public routes from the OpenAPI description: never a 500, internal detail or a wrong charge. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OPERATIONS, OPERATIONS as DESCRIBED } from './cases.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
+import { OPERATIONS as DESCRIBED } from './cases.ts';
 import { expectValidRequestsAnswered, fuzzPublicRoutes } from './public-fuzz.ts';
 
 const CREDITS = 1_000_000;

@@ -6,8 +6,14 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Almanac, type Lock, LockError, formatLock, parseLock } from '../../clients/typescript/src/index.ts';
-import { verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import {
+  Almanac,
+  formatLock,
+  type Lock,
+  LockError,
+  parseLock,
+  verifyReceipt,
+} from '../../clients/typescript/src/index.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { type Series, World } from '../build/world.ts';
 import { herd } from '../gateway/edition-story.ts';

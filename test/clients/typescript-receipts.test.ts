@@ -1,7 +1,13 @@
 /** The TypeScript client verifies receipts as the verifier of the service does, and refuses an edit of any character. */
 import { expect, it } from 'vitest';
-import { AlmanacError, Refused } from '../../clients/typescript/src/index.ts';
-import { parseKeys, readCheckpoint, verifyOneLog, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import {
+  AlmanacError,
+  parseKeys,
+  Refused,
+  readCheckpoint,
+  verifyOneLog,
+  verifyReceipt,
+} from '../../clients/typescript/src/index.ts';
 import { forgeries, sound } from '../data/proofs/forgeries.ts';
 import type { Evidence } from '../data/proofs/tampering.ts';
 import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';

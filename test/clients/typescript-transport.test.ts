@@ -2,8 +2,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Almanac, type ClientOptions, ConnectionFailed, UnexpectedAnswer } from '../../clients/typescript/src/index.ts';
-import { ApiError } from '../../gateway/api/core/errors.ts';
+import {
+  Almanac,
+  ApiError,
+  type ClientOptions,
+  ConnectionFailed,
+  UnexpectedAnswer,
+} from '../../clients/typescript/src/index.ts';
 
 type Step = (response: ServerResponse, request: IncomingMessage) => void;
 

@@ -2,9 +2,19 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Almanac, type ClientOptions, ConnectionFailed, type Lock, LockError, Refused, formatLock, parseLock } from '../../clients/typescript/src/index.ts';
-import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
-import { Table } from '../../gateway/api/encoders/tables/table.ts';
+import {
+  Almanac,
+  type ClientOptions,
+  ConnectionFailed,
+  formatLock,
+  type Lock,
+  LockError,
+  parseKeys,
+  parseLock,
+  Refused,
+  verifyReceipt,
+} from '../../clients/typescript/src/index.ts';
+import { Table } from '../../clients/typescript/src/table.ts';
 import { SYSTEM } from '../../clients/typescript/src/transport.ts';
 import { SEED } from '../environment.ts';
 import { Service, type TestKey } from '../gateway/service.ts';

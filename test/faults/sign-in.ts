@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { PersonStore, founderOf } from '../../gateway/commerce/accounts/person-store.ts';
+import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
 import { PasswordHasher } from '../../gateway/commerce/people/passwords.ts';
 import { hiddenTokens, PASSWORD, Visitor } from '../admin/harness.ts';
 import { median } from '../bench/report.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Citation, bibtex, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
+import { bibtex, type Citation, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
 import { Service } from './service.ts';
 

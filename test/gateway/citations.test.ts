@@ -1,6 +1,6 @@
 /** How to cite an indicator, a provider and a snapshot: BibTeX and CSL-JSON. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Citation, bibtex, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
+import { bibtex, type Citation, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
 import { codeOf, Service } from './service.ts';
 

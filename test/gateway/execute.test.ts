@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Call } from '../bench/http-client.ts';
+import type { Call } from '../../gateway/api/core/call.ts';
 import { Executor } from '../../gateway/api/core/execute.ts';
 import type { Result } from '../../gateway/api/core/result.ts';
-import type { Content } from '../../gateway/api/operations/operation.ts';
-import { OPERATIONS, type Operation } from '../attack/cases.ts';
+import type { Content, Operation } from '../../gateway/api/operations/operation.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';

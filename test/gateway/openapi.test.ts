@@ -4,7 +4,7 @@ import { ERRORS } from '../../gateway/api/core/errors.ts';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/api/http/openapi/openapi.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../attack/cases.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { tellStory } from './edition-story.ts';
 import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';

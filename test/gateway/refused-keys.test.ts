@@ -1,8 +1,7 @@
 /** Keys that no longer work: refused before any work is done for them, and without Redis once they come in a flood. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { mintKeyText } from '../../gateway/api/metering/keys.ts';
-import { parseKey } from '../../data/proofs/verify-receipt.ts';
+import { mintKeyText, parseKey } from '../../gateway/api/metering/keys.ts';
 import { countCommands } from '../redis.ts';
 import { call } from './api/mcp/mcp-client.ts';
 import { codeOf, NOON, Service, type TestKey } from './service.ts';

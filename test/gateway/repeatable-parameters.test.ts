@@ -2,7 +2,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { fail, parameterReader, parseQueryString, text } from '../../gateway/api/operations/parameters/parameters.ts';
+import {
+  fail,
+  parameterReader,
+  parseQueryString,
+  text,
+} from '../../gateway/api/operations/parameters/parameters.ts';
 
 const upper = z
   .array(z.string())

@@ -13,7 +13,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { buildApi } from '../../gateway/api/api.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../gateway/api/http/server/load-shedding.ts';
-import { type Metrics, createMetrics } from '../../gateway/api/http/server/metrics.ts';
+import { createMetrics, type Metrics } from '../../gateway/api/http/server/metrics.ts';
 import { RedisMetering } from '../../gateway/api/metering/redis-metering.ts';
 import { SnapshotStore } from '../../gateway/api/snapshot/editions/store.ts';
 import type { ObjectOrigin } from '../../gateway/api/snapshot/files/snapshot-files.ts';

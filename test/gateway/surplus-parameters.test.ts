@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/http-call.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../attack/cases.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, Service, type TestKey } from './service.ts';

@@ -5,7 +5,7 @@ import { STEPS } from '../../build/steps.ts';
 import { settingsTable } from '../../data/runtime/settings.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality-kinds.ts';
 import { ERRORS } from '../../gateway/api/core/errors.ts';
-import { INCLUDED, INCLUDE_WORDS } from '../../gateway/api/operations/catalogue/include.ts';
+import { INCLUDE_WORDS, INCLUDED } from '../../gateway/api/operations/catalogue/include.ts';
 import { VECTOR_BLOCKS } from '../data/proofs/vectors.ts';
 import { MAILS } from './mails.ts';
 

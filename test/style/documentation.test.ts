@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PREFIXES } from '../../gateway/api/http/api/public-api.ts';
-import { OPERATIONS } from '../attack/cases.ts';
+import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { PARSER_INPUTS } from '../attack/parser-inputs.ts';
 import { block, documentation, documentationText } from './documentation.ts';
 import { DOCUMENTATION_TABLES } from './documentation-tables.ts';

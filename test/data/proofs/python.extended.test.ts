@@ -23,8 +23,7 @@ import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { query } from '../../build/parquet-readers.ts';
-import type { Installed } from '../../style/third-party.ts';
-import { installWheel } from '../../clients/python-package.ts';
+import { type Installed, installWheel } from '../../clients/python-package.ts';
 import { verifyWithPackage } from '../../clients/python-receipts.ts';
 import { Service } from '../../gateway/service.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';

@@ -4,10 +4,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { EditionChanges } from '../../../data/schema/snapshot.ts';
-import { UsedIndicators, readUsedIndicators } from '../../../gateway/api/metering/usage.ts';
+import { readUsedIndicators, UsedIndicators } from '../../../gateway/api/metering/usage.ts';
 import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
-import { readToldKinds, setToldKinds } from '../../../gateway/commerce/notifications/alerts/change-settings.ts';
-import { CHANGE_KINDS, type ChangedIndicator } from '../../../gateway/commerce/notifications/alerts/changed-indicators.ts';
+import {
+  readToldKinds,
+  setToldKinds,
+} from '../../../gateway/commerce/notifications/alerts/change-settings.ts';
+import {
+  CHANGE_KINDS,
+  type ChangedIndicator,
+} from '../../../gateway/commerce/notifications/alerts/changed-indicators.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
 import { editionName, Served } from './served-editions.ts';

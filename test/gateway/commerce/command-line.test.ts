@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../../../admin/cli.ts';
-import { parseKey } from '../../../data/proofs/verify-receipt.ts';
+import { parseKey } from '../../../gateway/api/metering/keys.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../../admin/cli.ts');

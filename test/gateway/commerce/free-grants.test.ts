@@ -3,8 +3,12 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { FreeGrants, type GroupKind, signUpGroups } from '../../../gateway/commerce/accounts/free-grants.ts';
-import { rangeOf } from '../../../build/quality/label-vocabulary.ts';
+import {
+  FreeGrants,
+  type GroupKind,
+  rangeOf,
+  signUpGroups,
+} from '../../../gateway/commerce/accounts/free-grants.ts';
 import { isDisposable, mailboxOf } from '../../../gateway/commerce/accounts/mail-domains.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 

@@ -5,7 +5,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../../data/runtime/settings.ts';
 import { DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
-import { BillingStore, type Country, billingFrom, readCountries } from '../../../gateway/commerce/orders/billing-details.ts';
+import {
+  BillingStore,
+  billingFrom,
+  type Country,
+  readCountries,
+} from '../../../gateway/commerce/orders/billing-details.ts';
 import type { InvoiceDocument } from '../../../gateway/commerce/orders/document.ts';
 import { invoicePdf } from '../../../gateway/commerce/orders/invoice-pdf.ts';
 import { invoiceText } from '../../../gateway/commerce/orders/invoice-text.ts';

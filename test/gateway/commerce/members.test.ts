@@ -4,10 +4,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
-import { INVITATION_TTL_MS, MAX_MEMBERS, MemberStore } from '../../../gateway/commerce/accounts/member-store.ts';
-import { PersonStore, founderOf } from '../../../gateway/commerce/accounts/person-store.ts';
-import { GIVEN_ROLES, type GivenRole } from '../../../gateway/commerce/accounts/roles.ts';
-import type { Role } from '../../../admin/operators.ts';
+import {
+  INVITATION_TTL_MS,
+  MAX_MEMBERS,
+  MemberStore,
+} from '../../../gateway/commerce/accounts/member-store.ts';
+import { founderOf, PersonStore } from '../../../gateway/commerce/accounts/person-store.ts';
+import { GIVEN_ROLES, type GivenRole, type Role } from '../../../gateway/commerce/accounts/roles.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 
 let redis: TestRedis;

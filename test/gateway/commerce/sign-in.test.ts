@@ -6,8 +6,14 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LoginRecord } from '../../../gateway/commerce/accounts/person-store.ts';
 import { KNOWN_FOR_MS, KnownBrowsers } from '../../../gateway/commerce/people/known-browsers.ts';
 import { PasswordHasher } from '../../../gateway/commerce/people/passwords.ts';
-import { PER_ADDRESS, PER_BROWSER, PER_EMAIL, type SignInDependencies, type SignInResult } from '../../../gateway/commerce/people/sign-in.ts';
-import { signIn } from '../../browser/page-checks.ts';
+import {
+  PER_ADDRESS,
+  PER_BROWSER,
+  PER_EMAIL,
+  type SignInDependencies,
+  type SignInResult,
+  signIn,
+} from '../../../gateway/commerce/people/sign-in.ts';
 import { Throttle, type ThrottlePolicy } from '../../../gateway/commerce/people/throttle.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
 

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../gateway/api/metering/metering.ts';
-import { PERIODS, type Period, SpendingAlerts } from '../../../gateway/commerce/notifications/alerts/spending-alerts.ts';
+import {
+  PERIODS,
+  type Period,
+  SpendingAlerts,
+} from '../../../gateway/commerce/notifications/alerts/spending-alerts.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
 import { type Customer, createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
 

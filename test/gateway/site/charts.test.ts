@@ -5,7 +5,7 @@ import { barChart } from '../../../gateway/site/charts/bars.ts';
 import { textWidth } from '../../../gateway/site/charts/drawing.ts';
 import { standAlone } from '../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../gateway/site/charts/lines.ts';
-import { WORLD, outlinesFile, worldMap } from '../../../gateway/site/charts/map.ts';
+import { outlinesFile, WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { type Pair, pairsOf, scatterChart } from '../../../gateway/site/charts/scatter.ts';
 import type { Point } from '../../../gateway/site/series.ts';
 import { COUNTRIES, countryOf, history, point, yearOf } from './chart-figures.ts';

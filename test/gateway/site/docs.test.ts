@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../../gateway/api/core/errors.ts';
 import { ENCODERS } from '../../../gateway/api/encoders/encoders.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../../attack/cases.ts';
+import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { DOCS_LINKS } from '../../../gateway/site/pages/docs.ts';
 import { Service, type TestKey } from '../service.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
-import { OPERATIONS } from '../../attack/cases.ts';
+import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { readPacks } from '../../../gateway/commerce/orders/order-store.ts';
 import { salesFacts } from '../../../gateway/commerce/sales-facts.ts';
 import { legalPages } from '../../../gateway/site/pages/legal.ts';

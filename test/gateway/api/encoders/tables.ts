@@ -1,6 +1,11 @@
 /** A table with every type of column, every kind of missing cell and text that needs escaping, for tests of formats. */
-import type { Batch } from '../../../../build/editions/tables/materialise.ts';
-import { type Cell, NO_FLAG, NO_WORD, type Table } from '../../../../gateway/api/encoders/tables/table.ts';
+import {
+  type Batch,
+  type Cell,
+  NO_FLAG,
+  NO_WORD,
+  type Table,
+} from '../../../../gateway/api/encoders/tables/table.ts';
 
 const WORDS = ['plain', 'a "quoted", word', 'two\r\nlines', '東京', '=1+1'];
 const DOUBLES = [0.1, -0, Number.NaN, 5e-324, 1.7976931348623157e308, 2 ** 53, 1e21];

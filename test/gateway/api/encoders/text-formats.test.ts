@@ -2,9 +2,14 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Encoder, type Table, type Vector, cellAt, textVector } from '../../../../gateway/api/encoders/tables/table.ts';
-import { csv, ndjson } from '../../../../gateway/api/encoders/tables/text-formats.ts';
-import { json } from '../../../build/fakes/server.ts';
+import type { Encoder } from '../../../../gateway/api/encoders/tables/table.ts';
+import {
+  cellAt,
+  type Table,
+  textVector,
+  type Vector,
+} from '../../../../gateway/api/encoders/tables/table.ts';
+import { csv, json, ndjson } from '../../../../gateway/api/encoders/tables/text-formats.ts';
 import { expectedRow, tableOf } from './tables.ts';
 
 /** In one batch, in several, longer than a piece, and without rows. */

@@ -8,7 +8,7 @@ import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
 import type { Table } from '../../../../gateway/api/encoders/tables/table.ts';
-import { STREAMS_MAX, openStream, sendStream } from '../../../../gateway/api/http/api/body-stream.ts';
+import { openStream, STREAMS_MAX, sendStream } from '../../../../gateway/api/http/api/body-stream.ts';
 
 const TABLE: Table = {
   columns: [],

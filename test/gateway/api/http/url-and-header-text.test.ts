@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { headerAddress, headerText } from '../../../../gateway/api/http/api/representation.ts';
-import { UNREADABLE, parseQueryString } from '../../../../gateway/api/operations/parameters/parameters.ts';
+import { parseQueryString, UNREADABLE } from '../../../../gateway/api/operations/parameters/parameters.ts';
 
 const wellFormed = fc.string({ unit: 'binary' });
 

@@ -2,12 +2,12 @@
 import { request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readSettings } from '../../../../data/runtime/settings.ts';
+import type { Call } from '../../../../gateway/api/core/call.ts';
 import { anonymous, type Result } from '../../../../gateway/api/core/result.ts';
 import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
 import { installMcp } from '../../../../gateway/api/mcp/mcp.ts';
-import type { Call } from '../../../bench/http-client.ts';
 import { silentLog } from '../../../redis.ts';
 
 /** Calls get the results that are ready, then wait for theirs. */

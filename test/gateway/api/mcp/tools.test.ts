@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
-import type { Edition } from '../../../build/editions/edition-sequence.ts';
+import type { Edition } from '../../../../gateway/api/snapshot/editions/edition.ts';
 import { COUNTRIES, HARD_DOUBLES } from '../../fixture-data.ts';
 import { Service } from '../../service.ts';
 import { CALLS } from './calls.ts';

@@ -2,7 +2,11 @@
 import { BlockList, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { comparableAddress, readableRange, storedRange } from '../../../../gateway/api/metering/address-ranges.ts';
+import {
+  comparableAddress,
+  readableRange,
+  storedRange,
+} from '../../../../gateway/api/metering/address-ranges.ts';
 
 /** Few distinct bytes, so that addresses often lie in each other's ranges. */
 const byte = fc.constantFrom(0, 1, 127, 128, 192, 255);

@@ -1,8 +1,7 @@
 /** The text format of API keys. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOf, mintKeyText, randomId } from '../../../../gateway/api/metering/keys.ts';
-import { parseKey } from '../../../../data/proofs/verify-receipt.ts';
+import { digestOf, mintKeyText, parseKey, randomId } from '../../../../gateway/api/metering/keys.ts';
 import { seededRandom } from './harness.ts';
 
 const random = seededRandom('key format');

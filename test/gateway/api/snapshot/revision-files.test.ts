@@ -7,7 +7,11 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EDITION_REVISION_COLUMNS, type FileRef, objectPath } from '../../../../data/schema/snapshot.ts';
 import { readRevisions } from '../../../../gateway/api/snapshot/editions/revisions.ts';
-import { type ObjectOrigin, Objects, SnapshotUnreadable } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
+import {
+  type ObjectOrigin,
+  Objects,
+  SnapshotUnreadable,
+} from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 import { QueryRunner } from '../../../../gateway/api/snapshot/rows/query-runner.ts';
 
 let directory: string;

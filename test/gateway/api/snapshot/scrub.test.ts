@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { observationsFile } from '../../../../data/schema/snapshot.ts';
-import { Scrub } from '../../../../build/editions/retention.ts';
+import { Scrub } from '../../../../gateway/api/snapshot/files/scrub.ts';
 import { FIXTURE_ID, fixturePath, publishFixture } from '../../fixture-snapshot.ts';
 import { codeOf, Service, type TestKey } from '../../service.ts';
 

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { FormClaim, FormSubmissions, PAGE_TTL_MS, createFormToken } from '../../../../gateway/commerce/people/form-submissions.ts';
+import {
+  createFormToken,
+  FormClaim,
+  FormSubmissions,
+  PAGE_TTL_MS,
+} from '../../../../gateway/commerce/people/form-submissions.ts';
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
 import { silentLog } from '../../../redis.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';

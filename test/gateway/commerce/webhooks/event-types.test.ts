@@ -1,7 +1,10 @@
 /** docs/webhooks.md describes each type of event, and no other, with an example of its shape. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { ATTEMPTS, RETRY_DELAYS_MS } from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
+import {
+  ATTEMPTS,
+  RETRY_DELAYS_MS,
+} from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
 import { EVENT_TYPES } from '../../../../gateway/commerce/notifications/webhooks/event-types.ts';
 import { read } from '../../../style/repository.ts';
 

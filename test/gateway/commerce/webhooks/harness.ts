@@ -1,12 +1,16 @@
 /** Webhooks for a test file: real Redis, accounts, the queue with its worker, and a receiver. */
 import { randomBytes } from 'node:crypto';
 import { Queue } from 'bullmq';
-import { type RedisClient, connectRedis } from '../../../../data/runtime/redis.ts';
+import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { connectRedis } from '../../../../data/runtime/redis.ts';
 import { readSettings } from '../../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
-import { type DeliveryId, WEBHOOK_QUEUE } from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
-import { type Webhooks, openWebhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
+import {
+  type DeliveryId,
+  WEBHOOK_QUEUE,
+} from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
+import { openWebhooks, type Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import { silentLog, startRedis } from '../../../redis.ts';
 import { type Receiver, startReceiver } from './receiver.ts';

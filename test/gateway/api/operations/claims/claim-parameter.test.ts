@@ -1,7 +1,10 @@
 /** Reading claims: what is accepted, and how each malformed part is named. */
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { parameterReader, parseQueryString } from '../../../../../gateway/api/operations/parameters/parameters.ts';
+import {
+  parameterReader,
+  parseQueryString,
+} from '../../../../../gateway/api/operations/parameters/parameters.ts';
 import { CLAIMS_MAX, claimList } from '../../../../../gateway/api/operations/proofs/claim-parameter.ts';
 
 const read = parameterReader(z.object({ claim: claimList() }));

@@ -1,9 +1,17 @@
 /** Verdicts and reasons from figures alone. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ClaimedNumber, readNumber } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
-import { type Candidates, type EarlierFigure, type Reason, diagnose } from '../../../../../gateway/api/operations/proofs/claims/judge.ts';
-import { judge } from '../../../../bench/scale/table.ts';
+import {
+  type ClaimedNumber,
+  readNumber,
+} from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
+import {
+  type Candidates,
+  diagnose,
+  type EarlierFigure,
+  judge,
+  type Reason,
+} from '../../../../../gateway/api/operations/proofs/claims/judge.ts';
 
 function number(text: string): ClaimedNumber {
   const claimed = readNumber(text);

@@ -1,6 +1,9 @@
 /** Asks GET /verify about corrupted claims, and counts what it tells. */
 import type { Content } from '../../../../../gateway/api/operations/operation.ts';
-import { parameterReader, parseQueryString } from '../../../../../gateway/api/operations/parameters/parameters.ts';
+import {
+  parameterReader,
+  parseQueryString,
+} from '../../../../../gateway/api/operations/parameters/parameters.ts';
 import { verify } from '../../../../../gateway/api/operations/proofs/verify.ts';
 import type { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
 import {
