@@ -73,7 +73,7 @@ async function writePart(
   table.close();
   if (table.added === 0) return null;
   const { name, files } = await storage.begin('audit', now());
-  await table.write(files.entries, 'id_ms, id_seq');
+  await table.write(files.entries);
   const [found] = await duck.rows(VERIFY_AUDIT, { entries: files.entries });
   if (Number(found?.entries) !== table.added || Number(found?.ids) !== table.added) {
     throw new Error(`${files.directory} does not read back as what was written`);

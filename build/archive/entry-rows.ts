@@ -1,5 +1,6 @@
 /** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
 import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
+import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
 import type { ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
 
@@ -83,6 +84,7 @@ export function auditRow([id, fields]: StreamEntry): Cell[] {
   return rowOf(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
 }
 
+const WRITE_TABLE = readSql(import.meta.url, 'sql/write-table.sql');
 const TYPES: Readonly<Record<string, DuckDBType>> = { BIGINT, INTEGER, VARCHAR };
 const CHUNK_ROWS = 2048;
 
@@ -135,12 +137,9 @@ export class RowTable {
     this.#appender.close();
   }
 
-  /** Writes the closed table to a Parquet file. @param order the columns by which its rows are sorted */
-  async write(file: string, order: string): Promise<void> {
-    const rows = `SELECT * FROM ${this.#name} ORDER BY ${order}`;
-    await this.#duck.run(`COPY (${rows}) TO $file (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 40960)`, {
-      file,
-    });
+  /** Writes the closed table to a Parquet file, sorted. */
+  async write(file: string): Promise<void> {
+    await this.#duck.run(WRITE_TABLE.replace('{table}', this.#name), { file });
   }
 
   #append(): void {

@@ -17,15 +17,14 @@ import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEn
 import { accountPages, trimStream, withRetry } from './redis-access.ts';
 
 const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
+const ACCOUNTS_PAGE = sql('accounts-page');
 const ARCHIVED_THROUGH = sql('archived-through');
+const ARCHIVED_THROUGH_PAGE = sql('archived-through-page');
+const DROP_ACCOUNT = sql('drop-account');
 const LEDGER_STEPS = sql('ledger-steps');
 const PARTS_BEYOND = sql('parts-beyond');
 const VERIFY_LEDGER = sql('verify-ledger');
 const WRITE_ACCOUNTS = sql('write-accounts');
-const ACCOUNTS_PAGE =
-  'SELECT account_id FROM read_parquet($accounts) WHERE account_id > $after ORDER BY account_id LIMIT $limit';
-const ARCHIVED_THROUGH_PAGE =
-  'SELECT account_id, through FROM archived_through WHERE account_id > $after ORDER BY account_id LIMIT $limit';
 
 /** Redis answers these reads one after the other, and a paid call waits for all of them. */
 const ACCOUNTS_PER_READ = 20;
@@ -163,12 +162,11 @@ class LedgerPart {
     const { storage, duck, now } = this.#context;
     this.#table.close();
     for (const account of without) {
-      if (this.#added.delete(account))
-        await duck.run('DELETE FROM ledger_entries WHERE account_id = $account', { account });
+      if (this.#added.delete(account)) await duck.run(DROP_ACCOUNT, { account });
     }
     if (this.#added.size === 0) return null;
     const { name, files } = await storage.begin('ledger', now());
-    await this.#table.write(files.entries, 'account_id, id_ms, id_seq');
+    await this.#table.write(files.entries);
     await duck.run(WRITE_ACCOUNTS, { entries: files.entries, file: files.accounts });
     const entries = await this.#verify(files);
     return { name, files: await storage.publish('ledger', name), entries };

@@ -73,7 +73,7 @@ async function writeDay({ storage, duck, redis, log }: ArchiveContext, day: numb
   }
   table.close();
   const file = storage.usageDraft(date);
-  await table.write(file, 'account_id, route');
+  await table.write(file);
   const [found] = await duck.rows(VERIFY_USAGE, { file });
   if (Number(found?.counted) !== table.added || String(found?.credits) !== String(credits)) {
     throw new Error(`${file} does not read back as what was written`);
