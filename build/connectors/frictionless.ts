@@ -47,7 +47,6 @@ import {
   meltYears,
   pairColumns,
   requireYearColumn,
-  rolePatterns,
   type WideSeries,
 } from './table-columns.ts';
 import { emptyCells, type LongSeries, readLongTable, readWideTable, toSourceItems } from './table-reader.ts';
@@ -135,7 +134,6 @@ const frictionlessSettings = z.strictObject({
   tags: z.array(z.string()).default(['keywords']),
   /** Takes the unit from brackets at the end of a name: "Forest area (sq. km)". */
   unit_from_name: z.boolean().default(false),
-  roles: rolePatterns.prefault({}),
   missing: z.array(z.string()).default([]),
   /** What an empty cell means. */
   empty: emptyCells.default('layout'),
@@ -254,10 +252,10 @@ function planSeries(
   const values = table.values ?? findValueColumns(fields, keys);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
   const partners = new Map(Object.entries(settings.columns));
-  const series = pairColumns(wanted, all.roles, partners);
+  const series = pairColumns(wanted, partners);
   // Columns that the definition leaves out are cells of the row, too.
   const cells = new Set([...values, ...listValueColumns(fields, keys)]);
-  const isWide = isMelted || (!long && pairColumns([...cells], all.roles, partners).length > 1);
+  const isWide = isMelted || (!long && pairColumns([...cells], partners).length > 1);
   if (long && series.length !== 1) {
     throw new CsvError(`one column of figures is wanted; say which of: ${wanted.join(', ')}`);
   }

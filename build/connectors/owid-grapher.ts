@@ -19,7 +19,7 @@ import {
 } from './connector.ts';
 import { type CsvTable, openCsv } from './csv.ts';
 import { listedSources, plainText, sourceFields, toSlug } from './plain-text.ts';
-import { columnPartners, pairColumns, rolePatterns, type WideSeries } from './table-columns.ts';
+import { columnPartners, pairColumns, type WideSeries } from './table-columns.ts';
 import { emptyCells, readWideTable, toSourceItems } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
@@ -57,7 +57,6 @@ const grapherSettings = z.strictObject({
   year: z.string().default('Year'),
   /** Extracts the year from its cells: a regular expression with one group, such as `^(\d{4})-01-01$` for a `Day`. */
   year_pattern: regexSource.optional(),
-  roles: rolePatterns.prefault({}),
   missing: z.array(z.string()).default([]),
   /** What an empty cell means. */
   empty: emptyCells.default('layout'),
@@ -211,8 +210,8 @@ async function openChart({ settings: all, upstream }: Context, settings: ChartSe
   const columns = table.header.filter((name) => !keys.has(name));
   const used = columns.filter((name) => !settings.columns[name]?.skip);
   const partners = new Map(Object.entries(settings.columns));
-  const series = pairColumns(used, all.roles, partners);
-  const isWide = pairColumns(columns, all.roles, partners).length > 1;
+  const series = pairColumns(used, partners);
+  const isWide = pairColumns(columns, partners).length > 1;
   const matched = matchColumns(columns, metadata.columns);
   const entries = series.map(({ column: header }) => {
     const key = settings.columns[header]?.metadata;

@@ -132,36 +132,16 @@ function findOtherDimension(row: SdmxRow, totals: ReadonlyMap<string, string>): 
   return other ? `${other[0]}=${other[1]}` : null;
 }
 
-function toObservation(row: SdmxRow, totals: ReadonlyMap<string, string>, isScaled: boolean): RawObservation {
-  const observation = isScaled ? scaleRow(row) : row.observation;
+function toObservation(row: SdmxRow, totals: ReadonlyMap<string, string>): RawObservation {
   const other = findOtherDimension(row, totals);
-  return other === null ? observation : { ...observation, other_dimension: other };
+  return other === null ? row.observation : { ...row.observation, other_dimension: other };
 }
 
-/** Multiplies the figures of a row by its power of ten. */
-function scaleRow({ observation, power }: SdmxRow): RawObservation {
-  if (power === 0) return observation;
-  const { ci_lo, ci_hi, ...rest } = observation;
-  return {
-    ...rest,
-    value: scale(observation.value, power),
-    ...(ci_lo === undefined ? {} : { ci_lo: scale(ci_lo, power) }),
-    ...(ci_hi === undefined ? {} : { ci_hi: scale(ci_hi, power) }),
-  };
-}
-
-/** Scales through the decimal text, so that 12.4 millions are exactly 12400000. */
-function scale(value: RawObservation['value'], power: number): RawObservation['value'] {
-  const parts = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:e([+-]?\d+))?$/i.exec(String(value ?? ''));
-  return parts ? Number(`${parts[1]}e${Number(parts[2] ?? 0) + power}`) : value;
-}
-
-/** The unit of the remaining rows. @throws {CsvError} when they differ in unit, or in an unapplied power of ten. */
+/** The unit of the remaining rows. @throws {CsvError} when they differ in unit or power of ten. */
 async function findUnit(
   { spool }: SeriesCollector,
   series: Series,
   totals: ReadonlyMap<string, string>,
-  settings: SdmxSettings,
 ): Promise<string | null> {
   const units = new Set<string>();
   const powers = new Set<number>();
@@ -175,11 +155,8 @@ async function findUnit(
     throw new CsvError(`several units (${[...units].join(', ')}): pin the unit's dimension to one`);
   }
   const unit = series.units.get(units.values().next().value ?? '') ?? null;
-  if (settings.multiplier === 'apply') return unit;
   if (powers.size > 1) {
-    throw new CsvError(
-      `several powers of ten (${[...powers].join(', ')}): pin one, or let the multiplier apply`,
-    );
+    throw new CsvError(`several powers of ten (${[...powers].join(', ')}): pin one`);
   }
   const power = powers.values().next().value ?? 0;
   if (power === 0) return unit;
@@ -199,16 +176,15 @@ async function* readSeries(
     slug,
     name: plainText(series.name) ?? slug,
     description: null,
-    unit: plainText(await findUnit(collector, series, totals, settings)),
+    unit: plainText(await findUnit(collector, series, totals)),
     ...sourceFields([...series.sources].map((source) => citedSource(source.replaceAll('_', ' '), null))),
     tags,
     licence: null,
   };
   yield { kind: 'indicator', entry };
-  const isScaled = settings.multiplier === 'apply';
   const files = [...series.files];
   for await (const rows of collector.spool.read(slug)) {
-    const observations = rows.map((row) => toObservation(row, totals, isScaled));
+    const observations = rows.map((row) => toObservation(row, totals));
     yield { kind: 'observations', slug, rows: observations, files };
   }
 }

@@ -61,8 +61,6 @@ export const sdmxSettings = z.strictObject({
   total: z.array(z.string()).default(['_T', 'TOTAL', 'T']),
   /** Statuses that mark a forecast, beside those of the code list. */
   forecast: z.array(z.string()).default(['F', 'PR', 'PRED']),
-  /** What to do with the power of ten in UNIT_MULT: `keep` adds it to the unit, `apply` multiplies the figures. */
-  multiplier: z.enum(['keep', 'apply']).default('keep'),
   decimal_comma: z.boolean().default(false),
   /** Extracts the year from TIME_PERIOD: a regular expression with one group, such as `^(\d{4})-12-31$`. */
   year_pattern: regexSource.optional(),

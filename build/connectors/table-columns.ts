@@ -5,7 +5,6 @@
  * Anything missing is an error that lists the columns, so that the definition can be completed from the message.
  */
 import { z } from 'zod';
-import { regexSource } from './connector.ts';
 import { CsvError, type CsvTable } from './csv.ts';
 
 /** A column as a package describes it, or as its cells suggest. */
@@ -72,30 +71,23 @@ export function findValueColumns(fields: readonly ColumnType[], keys: readonly s
   throw new CsvError(`no value column found; say which of: ${fields.map(({ name }) => name).join(', ')}`);
 }
 
-/** Patterns of column names that mark forecasts and bounds of another column. */
-export const rolePatterns = z.strictObject({
-  projected: z
-    .array(regexSource)
-    .default([String.raw`[\s_-]*\((projected|projections?|forecast)\)$`, '[_ ]projected$']),
-  ci_lo: z
-    .array(regexSource)
-    .default([
-      '_lower(_bound|_ci|_limit)?$',
-      String.raw`[\s-]*\(?lower[\s_-](bound|estimate|limit|confidence limit)\)?$`,
-      String.raw`^lower bound( of|[:,]| -)?\s+`,
-      String.raw`\s*\(lower\)$`,
-    ]),
-  ci_hi: z
-    .array(regexSource)
-    .default([
-      '_upper(_bound|_ci|_limit)?$',
-      String.raw`[\s-]*\(?upper[\s_-](bound|estimate|limit|confidence limit)\)?$`,
-      String.raw`^upper bound( of|[:,]| -)?\s+`,
-      String.raw`\s*\(upper\)$`,
-    ]),
-});
-type RolePatterns = z.infer<typeof rolePatterns>;
-type Role = keyof RolePatterns;
+/** What marks a column as the forecasts or the bounds of another one. */
+const ROLE_PATTERNS = {
+  projected: [/[\s_-]*\((projected|projections?|forecast)\)$/iu, /[_ ]projected$/iu],
+  ci_lo: [
+    /_lower(_bound|_ci|_limit)?$/iu,
+    /[\s-]*\(?lower[\s_-](bound|estimate|limit|confidence limit)\)?$/iu,
+    /^lower bound( of|[:,]| -)?\s+/iu,
+    /\s*\(lower\)$/iu,
+  ],
+  ci_hi: [
+    /_upper(_bound|_ci|_limit)?$/iu,
+    /[\s-]*\(?upper[\s_-](bound|estimate|limit|confidence limit)\)?$/iu,
+    /^upper bound( of|[:,]| -)?\s+/iu,
+    /\s*\(upper\)$/iu,
+  ],
+} as const;
+type Role = keyof typeof ROLE_PATTERNS;
 const ROLES: readonly Role[] = ['projected', 'ci_lo', 'ci_hi'];
 
 /** The role columns of one value column, by exact name. */
@@ -120,9 +112,9 @@ export interface WideSeries {
 const normalise = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 
 /** The name without the mark of a role, or null when it has none. */
-function stripRole(name: string, patterns: readonly string[]): string | null {
-  for (const source of patterns) {
-    const base = name.replace(new RegExp(source, 'iu'), '');
+function stripRole(name: string, role: Role): string | null {
+  for (const pattern of ROLE_PATTERNS[role]) {
+    const base = name.replace(pattern, '');
     if (base !== name && base.trim() !== '') return base.trim();
   }
   return null;
@@ -131,14 +123,13 @@ function stripRole(name: string, patterns: readonly string[]): string | null {
 /** Role columns by name, each with the value column that it belongs to. */
 function findPartners(
   columns: readonly string[],
-  patterns: RolePatterns,
   explicit: ReadonlyMap<string, ColumnPartners>,
 ): Map<string, { role: Role; base: string }> {
   const byName = new Map(columns.map((column) => [normalise(column), column]));
   const partners = new Map<string, { role: Role; base: string }>();
   for (const column of columns) {
     for (const role of ROLES) {
-      const base = byName.get(normalise(stripRole(column, patterns[role]) ?? ''));
+      const base = byName.get(normalise(stripRole(column, role) ?? ''));
       if (base !== undefined && base !== column) partners.set(column, { role, base });
     }
   }
@@ -159,13 +150,12 @@ function findPartners(
  */
 export function pairColumns(
   columns: readonly string[],
-  patterns: RolePatterns,
   explicit: ReadonlyMap<string, ColumnPartners> = new Map(),
 ): WideSeries[] {
-  const partners = findPartners(columns, patterns, explicit);
+  const partners = findPartners(columns, explicit);
   const series = new Map<string, WideSeries>();
   for (const column of columns.filter((name) => !partners.has(name))) {
-    const isForecast = stripRole(column, patterns.projected) !== null;
+    const isForecast = stripRole(column, 'projected') !== null;
     series.set(column, {
       column,
       value: isForecast ? null : column,

@@ -40,8 +40,6 @@ const worldBankApiSettings = z.strictObject({
     .optional(),
   /** Requests the licence and the unit of each series from the metadata route, which alone knows them. */
   series_metadata: z.boolean().default(true),
-  /** `obs_status` texts that mark a forecast. */
-  forecast_status: z.array(z.string()).default(['F', 'forecast', 'projected', 'projection']),
   /** Attempts when throttled; the wait doubles each time. */
   throttle: z
     .strictObject({
@@ -146,17 +144,14 @@ function parseSeriesMetadata(response: unknown): { licence: string | null; unit:
   return { licence: found.get('licensetype') ?? null, unit: found.get('unitofmeasure') ?? null };
 }
 
+/** `obs_status` texts that mark a forecast. */
+const FORECASTS = new Set(['f', 'forecast', 'projected', 'projection']);
+
 /**
  * One row as an observation.
- * @param forecasts lower-case `obs_status` texts that mark a forecast
  * @throws {ResponseError} when the row is for another indicator, or is no row of values.
  */
-function parseRow(
-  row: unknown,
-  code: string,
-  forecasts: ReadonlySet<string>,
-  reference: string,
-): RawObservation {
+function parseRow(row: unknown, code: string, reference: string): RawObservation {
   if (!isObject(row) || !('value' in row) || !('date' in row)) {
     throw new ResponseError(`${reference}: a row without date or value`);
   }
@@ -175,7 +170,7 @@ function parseRow(
     year: getText(row, 'date') ?? '',
     value: value === '' ? null : value,
     ...(isBlank && { blank: true }),
-    projected: status !== null && forecasts.has(status.toLowerCase()),
+    projected: status !== null && FORECASTS.has(status.toLowerCase()),
     status,
   };
 }
@@ -327,12 +322,11 @@ async function* readSeries(
   onDate: (date: string) => void,
 ): AsyncIterable<SourceItem> {
   yield { kind: 'indicator', entry };
-  const forecasts = new Set(context.settings.forecast_status.map((status) => status.toLowerCase()));
   const path = `country/all/indicator/${encodeURIComponent(code)}`;
   const query = { source: context.settings.source_id, date: context.settings.date };
   for await (const { rows, paging, reference } of fetchPages(context, path, query)) {
     if (paging.lastupdated) onDate(paging.lastupdated);
-    const observations = rows.map((row) => parseRow(row, code, forecasts, reference));
+    const observations = rows.map((row) => parseRow(row, code, reference));
     yield { kind: 'observations', slug: entry.slug, rows: observations, files: [reference] };
   }
 }

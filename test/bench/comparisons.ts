@@ -1,13 +1,10 @@
 /** Parts of the bench that compare calls to the gateway with floors that send the same bytes. */
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { mintKeyText } from '../../gateway/api/metering/keys.ts';
 import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
 import type { FixedAnswer, FloorQuestion } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';
-import { startNginx } from './nginx.ts';
 import { forkTask, type Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Account, Session } from './session.ts';
@@ -16,7 +13,7 @@ import type { Candidate, Comparison } from './throughput.ts';
 type Rows = (Row | Skipped)[];
 
 /** A call with its price and its goal relative to the floor. */
-export interface Measured {
+interface Measured {
   name: string;
   call: Call;
   status?: number;
@@ -71,16 +68,10 @@ async function bareFloor(
   return withGoal(candidate('bare node:http', { port, cpu: bare.cpu }, known), measured.atLeast);
 }
 
-export async function compareWithBare(
-  session: Session,
-  gateway: Gateway,
-  measured: Measured,
-  more: (answer: Answer, stack: AsyncDisposableStack) => Promise<Comparison['floors']> = async () => [],
-): Promise<Rows> {
+export async function compareWithBare(session: Session, gateway: Gateway, measured: Measured): Promise<Rows> {
   return session.comparison(measured.name, async (stack) => {
     const answer = await answerOf(gateway, measured);
-    const floors = [await bareFloor(measured, answer, stack), ...(await more(answer, stack))];
-    return against(gateway, measured, floors);
+    return against(gateway, measured, [await bareFloor(measured, answer, stack)]);
   });
 }
 
@@ -115,20 +106,13 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
   { name: 'catalogue searched, identity', call: { path: SEARCH }, atLeast: CACHED_AT_LEAST },
 ];
 
-/** Catalogue responses against bare node:http, gzip ones also against nginx. */
+/** Catalogue responses against bare node:http. */
 export async function cachedRows(session: Session): Promise<Rows> {
   const { catalogue } = await session.snapshot();
   await using gateway = await session.gateway();
   const rows: Rows = [];
-  for (const measured of cachedCalls(catalogue)) {
-    rows.push(
-      ...(await compareWithBare(session, gateway, measured, async (answer, stack) =>
-        measured.call.headers?.['accept-encoding'] === 'gzip'
-          ? nginxFloor(session, measured, answer, stack)
-          : [],
-      )),
-    );
-  }
+  for (const measured of cachedCalls(catalogue))
+    rows.push(...(await compareWithBare(session, gateway, measured)));
   for (const path of ['/v1/indicators', '/v1/topics']) {
     const { headers } = await fetchWhole(gateway.port, { path });
     const call = { path, headers: { 'if-none-match': headers.etag ?? '' } };
@@ -143,21 +127,6 @@ export async function cachedRows(session: Session): Promise<Rows> {
     );
   }
   return rows;
-}
-
-async function nginxFloor(
-  session: Session,
-  measured: Measured,
-  { body }: Answer,
-  stack: AsyncDisposableStack,
-): Promise<Comparison['floors']> {
-  const name = measured.call.path.split('/').at(-1) ?? '';
-  const bodies = new Map([[name, { plain: gunzipSync(body), gzip: body }]]);
-  const nginx = await startNginx(join(session.dir, 'nginx'), bodies);
-  if (!nginx) return [];
-  stack.use(nginx);
-  const file = { ...measured, call: { ...measured.call, path: `/${name}` } };
-  return [{ ...candidate('nginx gzip_static', nginx, file), atLeast: 0.5 }];
 }
 
 const FLAT_AT_LEAST = 0.85;
@@ -216,7 +185,7 @@ const flatCall = ({ key }: Account): Measured => ({
   call: { path: '/v1/countries/SWE', headers: { authorization: `Bearer ${key}` } },
 });
 
-export async function compareWithFastify(
+async function compareWithFastify(
   session: Session,
   gateway: Gateway,
   measured: Measured,

@@ -10,7 +10,7 @@
  * Everything runs on loopback with data, Redis and settings in a temporary directory. The snapshot is all of Gapminder
  * with a provider mirror, else the sample.
  */
-import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chosenParts, runParts } from './parts.ts';
@@ -38,7 +38,6 @@ async function dataDirectory(scratch: Scratch, given: string | undefined): Promi
 
 await using scratch = new Scratch();
 const dir = await dataDirectory(scratch, values.data);
-await chmod(dir, 0o755); // nginx's worker is another user
 const redis = await scratch.redis();
 const session = scratch.use(new Session({ dir, redisUrl: redis.url, say }));
 

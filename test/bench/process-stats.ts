@@ -48,7 +48,7 @@ export async function openHandles(pid: number | undefined): Promise<number | nul
 }
 
 /** User and system time of a `stat` line, in ms. The program name may contain spaces and brackets. */
-export function cpuOfStat(line: string): number {
+function cpuOfStat(line: string): number {
   const [, , , , , , , , , , , user, system] = line.slice(line.lastIndexOf(')') + 2).split(' ');
   return (Number(user) + Number(system)) * TICK_MS;
 }

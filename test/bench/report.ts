@@ -51,7 +51,7 @@ export function ratio(row: Row): number | null {
 }
 
 /** Median absolute deviation of the ratios, relative to their median. */
-export function unrest(row: Row): number | null {
+function unrest(row: Row): number | null {
   const middle = ratio(row);
   if (middle === null || !row.floor || row.measured.rounds.length < 3) return null;
   const floors = row.floor.sample.rounds;

@@ -353,7 +353,7 @@ describe('slugs', () => {
 describe('settings', () => {
   it.each([
     ['an unknown setting', { pakages: [] }],
-    ['an invalid pattern', { roles: { ci_lo: ['('] } }],
+    ['an invalid pattern', { year_pattern: '(' }],
     ['names without a placeholder', { each: { path: 'x', names: ['a'] } }],
   ])('reject %s', (_name, settings) => {
     expect(frictionless.settings.safeParse(settings).success).toBe(false);

@@ -192,17 +192,6 @@ describe('units and powers of ten', () => {
     expect((await read(table('USD,0,2000', 'USD,0,2000'))).series.get('I')?.entry.unit).toBe('USD');
   });
 
-  it('multiplies exactly when the definition says so', async () => {
-    const { series } = await read(table('USD,6,2000', 'USD,-2,2000'), { multiplier: 'apply' });
-    expect(series.get('I')).toMatchObject({
-      entry: { unit: 'USD' },
-      rows: [
-        { value: 12_400_000, ci_lo: 1_000_000 },
-        { value: -0.0005, ci_lo: null },
-      ],
-    });
-  });
-
   it('fails a series with several units or scales, and says what to pin', async () => {
     expect((await read(table('USD,6,2000', 'EUR,6,2000'))).failed.get('I')).toBe(
       "several units (USD, EUR): pin the unit's dimension to one",

@@ -1,8 +1,7 @@
 /** Pairing of value, forecast and bound columns, by pattern and by definition. */
 import { describe, expect, it } from 'vitest';
-import { pairColumns, rolePatterns } from '../../../build/connectors/table-columns.ts';
+import { pairColumns } from '../../../build/connectors/table-columns.ts';
 
-const defaults = rolePatterns.parse({});
 const none = { value: null, projected: null, ci_lo: null, ci_hi: null };
 
 describe('pairColumns', () => {
@@ -20,14 +19,14 @@ describe('pairColumns', () => {
     ['Death  rate', 'Death rate (upper)', 'ci_hi'],
   ])('pairs %j with %j as %s', (base, partner, role) => {
     const expected = [{ ...none, column: base, value: base, [role]: partner }];
-    expect(pairColumns([base, partner], defaults)).toEqual(expected);
-    expect(pairColumns([partner, base], defaults)).toEqual(expected);
+    expect(pairColumns([base, partner])).toEqual(expected);
+    expect(pairColumns([partner, base])).toEqual(expected);
   });
 
   it.each(['Lower secondary completion', 'upper', 'x_lower', 'Lower bound of nothing'])(
     'keeps %j as a series of its own without a partner',
     (column) => {
-      expect(pairColumns([column, 'other'], defaults)).toEqual([
+      expect(pairColumns([column, 'other'])).toEqual([
         { ...none, column, value: column },
         { ...none, column: 'other', value: 'other' },
       ]);
@@ -35,19 +34,15 @@ describe('pairColumns', () => {
   );
 
   it('reads a forecast column without an observed one as a series', () => {
-    expect(pairColumns(['Deaths (Projected)'], defaults)).toEqual([
+    expect(pairColumns(['Deaths (Projected)'])).toEqual([
       { ...none, column: 'Deaths (Projected)', projected: 'Deaths (Projected)' },
     ]);
   });
 
   it('prefers the definition over the patterns', () => {
     const explicit = new Map([['t', { ci_lo: 't_upper', ci_hi: 't_lower' }]]);
-    expect(pairColumns(['t', 't_upper', 't_lower'], defaults, explicit)).toEqual([
+    expect(pairColumns(['t', 't_upper', 't_lower'], explicit)).toEqual([
       { ...none, column: 't', value: 't', ci_lo: 't_upper', ci_hi: 't_lower' },
     ]);
-  });
-
-  it('rejects an invalid regular expression', () => {
-    expect(rolePatterns.safeParse({ ci_lo: ['('] }).success).toBe(false);
   });
 });
