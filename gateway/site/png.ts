@@ -33,17 +33,12 @@ const CLOCK: Clock = {
   rest: (ms) => delay(ms, undefined, { ref: false }),
 };
 
-interface Waiter {
-  resolve(png: Buffer): void;
-  reject(reason: Error): void;
-}
-
 export class PngRenderer {
   readonly #queueMax: number;
   readonly #idleMs: number;
   readonly #oneByOne = pLimit(1);
   readonly #clock: Clock;
-  #waiter: Waiter | null = null;
+  #waiting: PromiseWithResolvers<Buffer> | null = null;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
@@ -69,20 +64,16 @@ export class PngRenderer {
 
   async #drawn(draw: Draw): Promise<Buffer | undefined> {
     const svg = await draw();
-    return svg === undefined ? undefined : this.#toPixels(svg);
-  }
-
-  async #toPixels(svg: string): Promise<Buffer> {
+    if (svg === undefined) return undefined;
     clearTimeout(this.#idle);
     this.#worker ??= this.#start();
     const worker = this.#worker;
     // A process waits for a picture that it draws, and not for a thread that has nothing to do.
     worker.ref();
     try {
-      return await new Promise<Buffer>((resolve, reject) => {
-        this.#waiter = { resolve, reject };
-        worker.postMessage(svg);
-      });
+      this.#waiting = Promise.withResolvers();
+      worker.postMessage(svg);
+      return await this.#waiting.promise;
     } finally {
       worker.unref();
       this.#idle = setTimeout(() => this.#end(), this.#idleMs).unref();
@@ -92,12 +83,12 @@ export class PngRenderer {
   #start(): Worker {
     const worker = new Worker(new URL('./charts/png-thread.ts', import.meta.url));
     worker.on('message', (png: Uint8Array) => {
-      this.#waiter?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
+      this.#waiting?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
     });
     // The thread ends after an error.
     worker.on('error', (error) => {
       this.#worker = null;
-      this.#waiter?.reject(error);
+      this.#waiting?.reject(error);
     });
     return worker;
   }
@@ -115,13 +106,8 @@ const KEPT_BYTES = 8 * 1024 * 1024;
 /** What an entry takes besides its picture. */
 const ENTRY_BYTES = 512;
 
-interface Kept {
-  /** Undefined where there is nothing to show. */
-  png: Buffer | undefined;
-}
-
 const renderer = new PngRenderer();
-const kept = new WeakMap<Edition, ByteCache<Kept>>();
+const kept = new WeakMap<Edition, ByteCache<{ png: Buffer | undefined }>>();
 
 /**
  * One picture for all who ask for it at the same time.
@@ -134,11 +120,11 @@ export async function pngAsset(
   { edition, path, query }: PageInput<unknown>,
   draw: Draw,
 ): Promise<Asset | undefined> {
-  const cache = kept.get(edition) ?? new ByteCache<Kept>(KEPT_BYTES, bytesOf);
+  const cache = kept.get(edition) ?? new ByteCache<{ png: Buffer | undefined }>(KEPT_BYTES, bytesOf);
   kept.set(edition, cache);
   const key = JSON.stringify([name, path, query]);
   const { png } = await cache.getOrMake(key, async () => ({ png: await renderer.render(draw) }));
   return png && { bytes: png, mediaType: MEDIA_TYPE };
 }
 
-const bytesOf = ({ png }: Kept): number => ENTRY_BYTES + (png?.length ?? 0);
+const bytesOf = ({ png }: { png: Buffer | undefined }): number => ENTRY_BYTES + (png?.length ?? 0);

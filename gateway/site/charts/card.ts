@@ -33,16 +33,14 @@ export function titleCard(title: string, line: string): string {
   );
 }
 
-export interface CardFigure {
-  name: string;
-  /** With unit and year. */
-  text: string;
-}
-
 const ROWS_MAX = 4;
 const TEXT_WIDTH = 600;
 
-export function countryCard(country: CountryRecord, figures: readonly CardFigure[]): string {
+/** @param figures with unit and year in their texts */
+export function countryCard(
+  country: CountryRecord,
+  figures: readonly { name: string; text: string }[],
+): string {
   const { name, region, income_group } = country;
   const lines = wrapped(name, 56, TEXT_WIDTH, 2);
   const heading = lines.map((text, at) => textAt(MARGIN, 110 + at * 62, text, { size: 56, isBold: true }));
@@ -59,7 +57,7 @@ export function countryCard(country: CountryRecord, figures: readonly CardFigure
     textAt(MARGIN, HEIGHT - 36, 'Sources and licences on the page of the country', { size: 18 });
   const wordmark = textAt(WIDTH - MARGIN, HEIGHT - 36, WORDMARK, { size: 28, anchor: 'end', isBold: true });
   const content =
-    locator(country, { x: 700, y: 60, width: 440, height: 490 }) +
+    locator(country) +
     inSerif(INK, heading) +
     inSerif(ACCENT, [wordmark]) +
     coloured('faint', FAINT, below) +
@@ -67,18 +65,14 @@ export function countryCard(country: CountryRecord, figures: readonly CardFigure
   return document(name, PAPER, content);
 }
 
-interface Place {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
+/** Where the card shows it. */
+const LOCATOR = { x: 700, y: 60, width: 440, height: 490 };
 /** Units of the map that are shown at least, on each side. */
 const SURROUNDINGS_MIN = 150;
 
 /** Where the country lies. */
-function locator({ iso3 }: CountryRecord, { x, y, width, height }: Place): string {
+function locator({ iso3 }: CountryRecord): string {
+  const { x, y, width, height } = LOCATOR;
   const bounds = boundsOf(iso3);
   if (bounds === null) return '';
   const [left, top, right, bottom] = bounds;
@@ -101,9 +95,8 @@ type Bounds = [left: number, top: number, right: number, bottom: number];
 
 /** Null for a country that the map does not know. */
 function boundsOf(iso3: string): Bounds | null {
-  const dot = WORLD.dots[iso3];
-  if (dot) return [dot[0], dot[1], dot[0], dot[1]];
-  const path = WORLD.shapes[iso3];
+  const [dot, path] = [WORLD.dots[iso3], WORLD.shapes[iso3]];
+  if (dot) return [...dot, ...dot];
   return path === undefined ? null : boundsOfPath(path);
 }
 

@@ -48,22 +48,17 @@ function describe(histories: readonly History[], unit: string | null): string {
 }
 
 /** What is drawn, whatever the box. */
-interface Plan {
-  lines: readonly { history: History; runs: readonly Run[] }[];
-  years: [number, number];
-  domain: [number, number];
-}
-
-function planOf(histories: readonly History[]): Plan {
+function planOf(histories: readonly History[]) {
   const step = usualStep(histories.map(({ points }) => points));
+  const years = histories.flatMap(({ points }) => points.map(({ year }) => year));
   return {
     lines: histories.map((history) => ({ history, runs: yearRuns(history.points, step) })),
-    years: extent(histories.flatMap(({ points }) => points.map(({ year }) => year))) as [number, number],
+    years: extent(years) as [number, number],
     domain: valueDomain(histories),
   };
 }
 
-function draw({ lines, years, domain }: Plan, box: Box): string {
+function draw({ lines, years, domain }: ReturnType<typeof planOf>, box: Box): string {
   const { width, height, font } = box;
   if (lines.length === 0)
     return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });
@@ -75,7 +70,7 @@ function draw({ lines, years, domain }: Plan, box: Box): string {
     Math.max(...histories.map(({ country }) => textWidth(country.name, font))) + font,
   );
   const x = scaleLinear(years, [axis.width, width - names]);
-  const labels = nameLabels(histories, { x, y, font, room: names - font });
+  const labels = nameLabels(histories, [x, y], font, names - font);
   const drawn = lines.map(({ runs }, at) =>
     series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]),
   );
@@ -165,15 +160,13 @@ function bands(runs: readonly Run[], x: Scale, y: Scale): string {
     .join('');
 }
 
-interface NamePlaces {
-  x: Scale;
-  y: Scale;
-  font: number;
-  room: number;
-}
-
 /** Beside the ends of the lines, moved apart where they would overlap. */
-function nameLabels(histories: readonly History[], { x, y, font, room }: NamePlaces): string[] {
+function nameLabels(
+  histories: readonly History[],
+  [x, y]: [Scale, Scale],
+  font: number,
+  room: number,
+): string[] {
   const ends = histories.map(({ points }) => points.at(-1) as Point);
   const [bottom = 0, top = 0] = y.range();
   const heights = spread(

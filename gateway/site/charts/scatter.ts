@@ -26,7 +26,7 @@ export interface Pair {
   y: number;
 }
 
-export interface ScatterOptions {
+interface ScatterOptions {
   /** Names of the axes, with their units. */
   across: string;
   up: string;
@@ -81,7 +81,7 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
     valueAxisBelow(x, { bottom, font, width }) +
     coloured('ink', INK, titles) +
     coloured('others', FAINT, others.map((pair) => dot(pair, x, y, OTHERS_OPACITY)).join('')) +
-    namedDots(named.slice(0, SERIES_MAX), { x, y, width, font })
+    namedDots(named.slice(0, SERIES_MAX), [x, y], box)
   );
 }
 
@@ -95,15 +95,8 @@ function scaleOf(values: readonly number[], range: [number, number]): Scale {
 const dot = ({ x, y }: Pair, across: Scale, up: Scale, opacity: number): string =>
   `<circle cx="${Math.round(across(x))}" cy="${Math.round(up(y))}" r="${RADIUS}" fill="currentColor" fill-opacity="${opacity}"/>`;
 
-interface NamePlaces {
-  x: Scale;
-  y: Scale;
-  width: number;
-  font: number;
-}
-
 /** Names stand beside their dots, on the side where there is room. */
-function namedDots(pairs: readonly Pair[], { x, y, width, font }: NamePlaces): string {
+function namedDots(pairs: readonly Pair[], [x, y]: [Scale, Scale], { width, font }: Box): string {
   const [bottom = 0, top = 0] = y.range();
   const heights = spread(
     pairs.map((pair) => y(pair.y)),

@@ -150,7 +150,7 @@ function linksOf({ countries, indicators }: Asked) {
 function choicesOf(edition: Edition, catalogue: Catalogue) {
   const featured = catalogue.ordered('topic', 'asc').filter(({ record }) => record.featured);
   return {
-    countries: edition.countries.map(({ record: { iso3, name } }) => ({ iso3, name })),
-    indicators: featured.slice(0, CHOICES_MAX).map(({ record: { id, name } }) => ({ id, name })),
+    countries: edition.countries.map(({ record }) => record),
+    indicators: featured.slice(0, CHOICES_MAX).map(({ record }) => record),
   };
 }

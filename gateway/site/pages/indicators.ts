@@ -32,13 +32,6 @@ interface Filters {
   sort: Exclude<Sent['sort'], undefined>;
 }
 
-/** A choice of a filter with how many indicators it leaves. */
-interface Choice {
-  id: string;
-  name: string;
-  count: number;
-}
-
 const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
   name: 'Name',
   coverage: 'Most countries',
@@ -85,18 +78,10 @@ function titleOf({ q, topic }: Filters, topics: readonly TopicRecord[]): string 
   return q === '' ? about : `${about} for “${q}”`;
 }
 
-interface Found {
-  items: readonly CatalogueItem[];
-  /** Those of the indicators that pass the other filters. */
-  topics: readonly Choice[];
-  providers: readonly Choice[];
-}
+type Found = ReturnType<typeof search>;
 
-function search(
-  catalogue: Catalogue,
-  { q, topic, provider, sort }: Filters,
-  topics: readonly TopicRecord[],
-): Found {
+/** What passes the filters, and how many indicators each choice of a filter leaves beside the others. */
+function search(catalogue: Catalogue, { q, topic, provider, sort }: Filters, topics: readonly TopicRecord[]) {
   const matching = searchIndicators(catalogue, {
     ...(q !== '' && { q }),
     ...(sort !== '' && { sort }),

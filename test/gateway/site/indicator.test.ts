@@ -1,17 +1,12 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service, type TestKey } from '../service.ts';
+import { describe, expect, test } from 'vitest';
+import { Service } from '../service.ts';
 import { linksOf, rowsOf, sectionOf, structuredOf, textOf, valuesOf } from './page-text.ts';
+import { testService } from './test-service.ts';
 
 const PUBLIC_URL = 'https://almanac.test';
 
-let service: Service;
-let key: TestKey;
-beforeAll(async () => {
-  service = await Service.start({ settings: { PUBLIC_URL } });
-  key = await service.account();
-});
-afterAll(() => service.stop());
+const service = testService({ settings: { PUBLIC_URL } });
 
 const page = async (path: string): Promise<string> => {
   const { status, text } = await service.get(`/indicators/${path}`);
@@ -32,7 +27,7 @@ describe('the ranking', () => {
     const { json: all } = await service.get('/v1/indicators');
     for (const { id, no_rank } of all.data) {
       if (no_rank) continue;
-      const { json } = await service.get(`/v1/rankings/${id}`, { key: key.key });
+      const { json } = await service.buy(`/v1/rankings/${id}`);
       const held = (json.data as RankingRow[]).filter(({ value }) => value !== null);
       const html = sectionOf(await page(id), 'ranking');
       const table = /<tbody>.*<\/tbody>/s.exec(html)?.[0] ?? '';
@@ -120,7 +115,7 @@ describe('the lines', () => {
 describe('what it costs', () => {
   test('is what the API charges', async () => {
     const html = sectionOf(await page('alpha.life_expectancy'), 'use');
-    const priced = async (path: string) => (await service.get(path, { key: key.key })).headers;
+    const priced = async (path: string) => (await service.buy(path)).headers;
     const calls = [
       '/v1/data?indicator=alpha.life_expectancy&countries=KEN,DEU,USA',
       '/v1/rankings/alpha.life_expectancy',
@@ -139,7 +134,7 @@ describe('what it costs', () => {
     );
     const call = '/v1/data?indicator=alpha.life_expectancy&countries=USA,KEN';
     expect([...urls]).toEqual([call, `${call}&format=csv`]);
-    for (const path of urls) expect((await service.get(String(path), { key: key.key })).status).toBe(200);
+    for (const path of urls) expect((await service.buy(String(path))).status).toBe(200);
     expect(textOf(html)).toContain('United States, Kenya: all years');
   });
 

@@ -1,14 +1,10 @@
 /** `/indicators`, suggestions, topics and providers: lists that say the same as the API. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service } from '../service.ts';
+import { describe, expect, test } from 'vitest';
 import { linksOf, sectionOf, textOf } from './page-text.ts';
+import { testService } from './test-service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = testService();
 
 /** Ids of the indicators that a page lists, in its order. */
 const listedBy = (html: string): string[] =>

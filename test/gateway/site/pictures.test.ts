@@ -1,12 +1,8 @@
 /** Pictures by URL: what is shown, and to whom nothing is. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service } from '../service.ts';
+import { describe, expect, test } from 'vitest';
+import { testService } from './test-service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = testService();
 
 const OPEN = '/indicators/alpha.child_mortality';
 

@@ -1,15 +1,11 @@
 /** Pictures as PNG: sizes, fonts, cards, and a flood of them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { QueueFull } from '../../../gateway/api/core/errors.ts';
 import { PngRenderer } from '../../../gateway/site/png.ts';
-import { Service } from '../service.ts';
+import { testService } from './test-service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = testService();
 
 const SIGNATURE = '89504e470d0a1a0a';
 

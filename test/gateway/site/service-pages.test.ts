@@ -2,32 +2,27 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readSettings } from '../../../data/runtime/settings.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
+
 import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { readPacks } from '../../../gateway/commerce/orders/order-store.ts';
 import { salesFacts } from '../../../gateway/commerce/sales-facts.ts';
 import { legalPages } from '../../../gateway/site/pages/legal.ts';
 import { serviceFacts } from '../../../gateway/site/service-facts.ts';
-import { Service, type TestKey } from '../service.ts';
+import { testService } from './test-service.ts';
 
 const SELLER = 'Example <Institute>\n1 Example Street';
-let service: Service;
-let key: TestKey;
-beforeAll(async () => {
-  service = await Service.start({
-    settings: {
-      FREE_GRANT: '1234',
-      INVOICE_FROM: SELLER,
-      CONTACT_EMAIL: 'help@example.org',
-      NIGHTLY_CRON: '5 3 * * *',
-      PUBLIC_URL: 'https://almanac.example/',
-    },
-  });
-  key = await service.account({ credits: 100_000 });
+const service = testService({
+  settings: {
+    FREE_GRANT: '1234',
+    INVOICE_FROM: SELLER,
+    CONTACT_EMAIL: 'help@example.org',
+    NIGHTLY_CRON: '5 3 * * *',
+    PUBLIC_URL: 'https://almanac.example/',
+  },
 });
-afterAll(() => service.stop());
 
 const numbers = (html: string): string[] =>
   [...html.matchAll(/<data value="([^"]+)"/g)].map(([, value]) => String(value));
@@ -52,7 +47,7 @@ describe('/pricing', () => {
     ];
     expect(shown).toHaveLength(5);
     for (const [, path = '', price] of shown) {
-      const { status, headers } = await service.get(path.replaceAll('&amp;', '&'), { key: key.key });
+      const { status, headers } = await service.buy(path.replaceAll('&amp;', '&'));
       expect([path, status, headers['x-credits-charged']]).toEqual([path, 200, price]);
     }
   });

@@ -1,13 +1,10 @@
 /** What all pages of the site share: headers, caching, errors, rate windows. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SITE_PAGES } from '../../../gateway/site/site.ts';
 import { Service } from '../service.ts';
+import { testService } from './test-service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = testService();
 
 const HTML = { accept: 'text/html,application/xhtml+xml' };
 

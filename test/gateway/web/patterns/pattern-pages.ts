@@ -31,34 +31,9 @@ const POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; bas
 const DAYS = Array.from({ length: 30 }, (_, at) => `2026-11-${String(at + 1).padStart(2, '0')}`);
 /** Every word that has a colour, and one that has none. */
 const STATES = [
-  ...[
-    'active',
-    'paid',
-    'succeeded',
-    'done',
-    'enabled',
-    'delivered',
-    'fresh',
-    'pending',
-    'partial',
-    'warning',
-    'outdated',
-  ],
-  ...[
-    'ready',
-    'running',
-    'queued',
-    'suspicious',
-    'due',
-    'waiting',
-    'suspended',
-    'critical',
-    'error',
-    'worse',
-    'failed',
-  ],
-  ...['late', 'disabled', 'never'],
-];
+  'active paid succeeded done enabled delivered fresh pending partial warning outdated ready running queued',
+  'suspicious due waiting suspended critical error worse failed late disabled never',
+].flatMap((words) => words.split(' '));
 
 const environment = siteEnvironment([import.meta.dirname]);
 environment.addGlobal('createFormToken', createFormToken);
@@ -132,14 +107,8 @@ function siteData(): object {
 }
 
 const LAYOUT: LayoutData = {
-  ...{
-    title: 'Components',
-    description: 'Every component once.',
-    section: 'docs',
-    picture: '',
-    canonical: null,
-  },
-  ...{ address: 'https://almanac.example', structured: null },
+  ...{ title: 'Components', description: 'Every component once.', section: 'docs', picture: '' },
+  ...{ address: 'https://almanac.example', canonical: null, structured: null },
   ...{ editionId: '20261120T020000Z-00000001', publishedAt: '2026-11-20T02:00:00Z' },
 };
 
