@@ -24,10 +24,10 @@ import { type Executor, UNAVAILABLE } from '../core/execute.ts';
 import { addressUnit } from '../metering/metering.ts';
 import type { Called, RequestContext } from './calls.ts';
 import {
-  type Answer,
   BATCH_REVISION,
   countMessage,
   createServer,
+  type HttpAnswer,
   invalidRequest,
   isCalling,
   JSON_TYPE,
@@ -82,31 +82,136 @@ function ownHostnames({ HOST, PUBLIC_URL }: McpDependencies['settings']): string
 }
 
 export function installMcp(app: FastifyInstance, dependencies: McpDependencies): void {
-  const { executor, loadShedder, slowClients, newRequestId, addressOf, publicUrl, settings, log } =
-    dependencies;
-  const { deadline_ms = DEADLINE_MS } = dependencies;
-  const hostnames = ownHostnames(settings);
+  const { addressOf } = dependencies;
   const connections = new AddressConnections(CONNECTIONS_MAX);
-  // The protocol's library makes requests anew on its way to a server.
-  const contexts = new AsyncLocalStorage<RequestContext>();
-  const handler = createMcpHandler(
-    () => {
-      const context = contexts.getStore();
-      if (context === undefined) throw new Error('a request without its context');
-      return createServer(context);
-    },
-    { onerror: (err) => log.debug({ err }, 'an MCP request was refused') },
-  );
+  const endpoint = new Endpoint(dependencies);
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      '*',
+      { parseAs: 'string', bodyLimit: BODY_MAX_KB * 1024 },
+      (_request, body, done) => done(null, body),
+    );
+    scope.setErrorHandler((error: FastifyError, _request, reply) => {
+      if (error.statusCode !== TOO_LARGE) throw error;
+      return endpoint.send(invalidRequest(`A body has at most ${BODY_MAX_KB} KB.`, TOO_LARGE), reply);
+    });
+    scope.addHook('onRequest', async ({ raw }, reply) => {
+      if (!connections.admit(addressOf(raw), reply.raw))
+        return endpoint.send(refusal(TOO_MANY_CONNECTIONS, null), reply);
+    });
+    scope.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url: MCP_PATH,
+      handler: (request, reply) => endpoint.serve(request, reply),
+    });
+  });
+}
 
-  const answerMessage = async (
+/** What a message has led to. */
+interface Work {
+  deadline: AbortController;
+  calls: Called[];
+  lists: [placeholder: string, list: string][];
+}
+
+class Endpoint {
+  readonly #dependencies: McpDependencies;
+  readonly #hostnames: string[];
+  // The protocol's library makes requests anew on its way to a server.
+  readonly #contexts = new AsyncLocalStorage<RequestContext>();
+  readonly #handler: ReturnType<typeof createMcpHandler>;
+
+  constructor(dependencies: McpDependencies) {
+    this.#dependencies = dependencies;
+    this.#hostnames = ownHostnames(dependencies.settings);
+    this.#handler = createMcpHandler(
+      () => {
+        const context = this.#contexts.getStore();
+        if (context === undefined) throw new Error('a request without its context');
+        return createServer(context);
+      },
+      { onerror: (err) => dependencies.log.debug({ err }, 'an MCP request was refused') },
+    );
+  }
+
+  async serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { host, origin, authorization } = request.headers;
+    const checks = [validateHostHeader(host, this.#hostnames), validateOriginHeader(origin, this.#hostnames)];
+    for (const checked of checks)
+      if (!checked.ok) return this.send(invalidRequest(checked.message, FORBIDDEN), reply);
+    const { loadShedder } = this.#dependencies;
+    const isShed =
+      authorization === undefined ? loadShedder.shouldRefuseAnonymous() : loadShedder.shouldRefuseKeyed();
+    if (isShed) return this.send(refusal(UNAVAILABLE, null), reply);
+    const { body } = request;
+    loadShedder.enter();
+    const answer = await (typeof body === 'string'
+      ? this.#answerBody(body, request, reply)
+      : this.#handler.fetch(webRequest(request)).then(answerOf)
+    ).finally(() => loadShedder.leave());
+    // From here on it waits for the client, and is no load.
+    return this.send(answer, reply);
+  }
+
+  send({ status, headers, text }: HttpAnswer, reply: FastifyReply): FastifyReply {
+    this.#dependencies.slowClients.watch(reply.raw, Buffer.byteLength(text));
+    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+    return reply.send(text === '' ? undefined : text);
+  }
+
+  async #answerBody(body: string, request: FastifyRequest, reply: FastifyReply): Promise<HttpAnswer> {
+    const revision = request.headers['mcp-protocol-version'];
+    const read = readMessages(body, String(revision ?? BATCH_REVISION));
+    if ('refused' in read) return read.refused;
+    const answers = await Promise.all(read.messages.map((one) => this.#answerInTime(one, request, reply)));
+    return joined(answers, read.isBatch);
+  }
+
+  #answerInTime(message: unknown, request: FastifyRequest, reply: FastifyReply): Promise<HttpAnswer> {
+    const { deadline_ms = DEADLINE_MS } = this.#dependencies;
+    const work: Work = { deadline: new AbortController(), calls: [], lists: [] };
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<HttpAnswer>((resolve) => {
+      timer = setTimeout(() => {
+        resolve(refusal({ ...UNAVAILABLE, message: TOO_LATE }, message));
+        work.deadline.abort();
+        for (const { onFault } of work.calls) void onFault?.(new Error(TOO_LATE));
+      }, deadline_ms);
+    });
+    const answered = this.#answer(message, request, this.#contextOf(request, reply, work), work);
+    return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+  }
+
+  /** A message that calls nothing is counted before its answer, and one whose call was not counted after it. */
+  async #answer(
     message: unknown,
     request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<Answer> => {
-    const deadline = new AbortController();
-    const calls: Called[] = [];
-    const lists: [placeholder: string, list: string][] = [];
-    const context: RequestContext = {
+    context: RequestContext,
+    { deadline: { signal }, calls, lists }: Work,
+  ): Promise<HttpAnswer> {
+    const counted = async (): Promise<HttpAnswer | null> => {
+      if (signal.aborted || calls.some(({ isCounted }) => isCounted)) return null;
+      const error = await countMessage(context);
+      return error && refusal(error, message);
+    };
+    const refused = isCalling(message) ? null : await counted();
+    if (refused !== null) return refused;
+    const asked = webRequest(request, signal);
+    const made = await answerOf(
+      await this.#contexts.run(context, () => this.#handler.fetch(asked, { parsedBody: message })),
+    );
+    // A text in JSON has no quotation mark that is not escaped: only the list's name is found.
+    const text = lists.reduce(
+      (whole, [placeholder, list]) => whole.replace(placeholder, () => list),
+      made.text,
+    );
+    return (await counted()) ?? { ...made, text };
+  }
+
+  #contextOf(request: FastifyRequest, reply: FastifyReply, { deadline, calls, lists }: Work): RequestContext {
+    const { executor, newRequestId, addressOf, publicUrl } = this.#dependencies;
+    return {
       executor,
       newRequestId,
       authorization: request.headers.authorization,
@@ -125,88 +230,11 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
         return { [list]: [] as never[] } as Record<Name, never[]>;
       },
     };
-    const counted = async (): Promise<Answer | null> => {
-      if (deadline.signal.aborted || calls.some(({ isCounted }) => isCounted)) return null;
-      const error = await countMessage(context);
-      return error && refusal(error, message);
-    };
-    const answer = async (): Promise<Answer> => {
-      const refused = isCalling(message) ? null : await counted();
-      if (refused !== null) return refused;
-      const asked = webRequest(request, deadline.signal);
-      const made = await answerOf(
-        await contexts.run(context, () => handler.fetch(asked, { parsedBody: message })),
-      );
-      // A text in JSON has no quotation mark that is not escaped: only the list's name is found.
-      const text = lists.reduce(
-        (whole, [placeholder, list]) => whole.replace(placeholder, () => list),
-        made.text,
-      );
-      return (await counted()) ?? { ...made, text };
-    };
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<Answer>((resolve) => {
-      timer = setTimeout(() => {
-        resolve(refusal({ ...UNAVAILABLE, message: TOO_LATE }, message));
-        deadline.abort();
-        for (const { onFault } of calls) void onFault?.(new Error(TOO_LATE));
-      }, deadline_ms);
-    });
-    return Promise.race([answer(), late]).finally(() => clearTimeout(timer));
-  };
-
-  const answerBody = async (body: string, request: FastifyRequest, reply: FastifyReply): Promise<Answer> => {
-    const revision = request.headers['mcp-protocol-version'];
-    const read = readMessages(body, String(revision ?? BATCH_REVISION));
-    if ('refused' in read) return read.refused;
-    const answers = await Promise.all(read.messages.map((one) => answerMessage(one, request, reply)));
-    return joined(answers, read.isBatch);
-  };
-
-  const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { host, origin, authorization } = request.headers;
-    for (const checked of [validateHostHeader(host, hostnames), validateOriginHeader(origin, hostnames)])
-      if (!checked.ok) return send(invalidRequest(checked.message, FORBIDDEN), reply);
-    const isShed =
-      authorization === undefined ? loadShedder.shouldRefuseAnonymous() : loadShedder.shouldRefuseKeyed();
-    if (isShed) return send(refusal(UNAVAILABLE, null), reply);
-    const { body } = request;
-    loadShedder.enter();
-    const answer = await (typeof body === 'string'
-      ? answerBody(body, request, reply)
-      : handler.fetch(webRequest(request)).then(answerOf)
-    ).finally(() => loadShedder.leave());
-    // From here on it waits for the client, and is no load.
-    return send(answer, reply);
-  };
-
-  const send = ({ status, headers, text }: Answer, reply: FastifyReply): FastifyReply => {
-    slowClients.watch(reply.raw, Buffer.byteLength(text));
-    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
-    return reply.send(text === '' ? undefined : text);
-  };
-
-  app.register(async (scope) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      '*',
-      { parseAs: 'string', bodyLimit: BODY_MAX_KB * 1024 },
-      (_request, body, done) => done(null, body),
-    );
-    scope.setErrorHandler((error: FastifyError, _request, reply) => {
-      if (error.statusCode !== TOO_LARGE) throw error;
-      return send(invalidRequest(`A body has at most ${BODY_MAX_KB} KB.`, TOO_LARGE), reply);
-    });
-    scope.addHook('onRequest', async ({ raw }, reply) => {
-      if (!connections.admit(addressOf(raw), reply.raw))
-        return send(refusal(TOO_MANY_CONNECTIONS, null), reply);
-    });
-    scope.route({ method: ['GET', 'POST', 'DELETE'], url: MCP_PATH, handler: serve });
-  });
+  }
 }
 
 /** With the answers to a batch as events, as the revision that has batches sends them; one refusal where all are refused. */
-function joined(answers: readonly Answer[], isBatch: boolean): Answer {
+function joined(answers: readonly HttpAnswer[], isBatch: boolean): HttpAnswer {
   const [first] = answers;
   if (first !== undefined && (!isBatch || answers.every(({ status }) => status >= 400))) return first;
   const text = answers.map(eventOf).join('');
@@ -214,7 +242,7 @@ function joined(answers: readonly Answer[], isBatch: boolean): Answer {
   return { status: 200, headers: { 'content-type': 'text/event-stream' }, text };
 }
 
-const eventOf = ({ headers, text }: Answer): string =>
+const eventOf = ({ headers, text }: HttpAnswer): string =>
   text === '' || !headers['content-type']?.startsWith(JSON_TYPE) ? text : `event: message\ndata: ${text}\n\n`;
 
 /** Without its body, which is read once. */
@@ -226,7 +254,7 @@ function webRequest({ method, url, headers }: FastifyRequest, signal?: AbortSign
 }
 
 /** Whole, as text: a stream costs a seventh of a call. */
-const answerOf = async (response: Response): Promise<Answer> => ({
+const answerOf = async (response: Response): Promise<HttpAnswer> => ({
   status: response.status,
   headers: Object.fromEntries(response.headers),
   text: await response.text(),

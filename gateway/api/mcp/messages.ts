@@ -35,23 +35,23 @@ const INVALID_REQUEST = -32_600;
 const REFUSED = -32_000;
 
 /** An answer over HTTP. */
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   headers: Readonly<Record<string, string>>;
   text: string;
 }
 
-const errorAnswer = (status: number, error: object, id: unknown = null): Answer => ({
+const errorAnswer = (status: number, error: object, id: unknown = null): HttpAnswer => ({
   status,
   headers: { 'content-type': JSON_TYPE },
   text: id === undefined ? '' : JSON.stringify({ jsonrpc: '2.0', error, id }),
 });
 
-export const invalidRequest = (message: string, status = 400): Answer =>
+export const invalidRequest = (message: string, status = 400): HttpAnswer =>
   errorAnswer(status, { code: INVALID_REQUEST, message });
 
 /** @param message that is refused; null for all of a request. A notification gets no JSON. */
-export function refusal(error: CallError, message: unknown): Answer {
+export function refusal(error: CallError, message: unknown): HttpAnswer {
   const status = error.code === 'invalid_arguments' ? 422 : ERRORS[error.code].status;
   const retry_after_s = 'retryAfter_s' in error ? error.retryAfter_s : undefined;
   const data = { code: error.code, retry_after_s };
@@ -65,7 +65,7 @@ export function refusal(error: CallError, message: unknown): Answer {
 export function readMessages(
   body: string,
   revision: string,
-): { messages: readonly unknown[]; isBatch: boolean } | { refused: Answer } {
+): { messages: readonly unknown[]; isBatch: boolean } | { refused: HttpAnswer } {
   if (isTooComplex(body))
     return {
       refused: invalidRequest(
