@@ -9,8 +9,7 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/build/killed-build.extended.test.ts',
   'test/build/editions/retention.extended.test.ts',
   'test/build/jobs/worker-process.extended.test.ts',
-  'test/gateway/idempotency-kills.extended.test.ts',
-  'test/gateway/lease-kills.extended.test.ts',
+  'test/gateway/kills.extended.test.ts',
   // Areas: operators, accounts, site
   'test/browser/admin-decisions.extended.test.ts',
   'test/browser/keys.extended.test.ts',

@@ -3,8 +3,7 @@
  *
  * - A script is called by its SHA-1; a server that does not know it (new, restarted, failed over) gets the text once.
  * - Commands of one turn of the event loop leave in one write per connection: the socket is corked until the turn ends
- *   or a batch is full. Unlike the auto-pipelining of ioredis, no command waits for an earlier reply. See
- *   `test/gateway/api/metering/measure-admit.ts` for the figures.
+ *   or a batch is full. Unlike the auto-pipelining of ioredis, no command waits for an earlier reply.
  * - `outcomeOf` an error tells whether the script may have run, because a charge of unknown outcome must be reversed.
  */
 import { createHash } from 'node:crypto';

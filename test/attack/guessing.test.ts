@@ -1,27 +1,8 @@
-/** Guessed keys: rejected like any other, and the statistic that compares their times. */
-import fc from 'fast-check';
+/** Guessed keys: rejected like any other. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKey } from '../../gateway/api/metering/keys.ts';
 import { codeOf, Service, type TestKey } from '../gateway/service.ts';
-import { distinguishable, unknownKey, wrongKey } from './guessing.ts';
-
-describe('distinguishable', () => {
-  test('is 0 or 1 when one action always takes longer', () => {
-    expect(distinguishable([3, 4], [1, 2])).toBe(1);
-    expect(distinguishable([1, 2], [3, 4])).toBe(0);
-  });
-
-  test('is the share of pairs in which the first takes longer', () => {
-    const times = fc.uniqueArray(fc.integer(), { minLength: 4, maxLength: 40 });
-    const property = fc.property(times, fc.integer({ min: 1, max: 3 }), (all, cut) => {
-      const [a, b] = [all.slice(0, cut), all.slice(cut)];
-      const above = a.flatMap((one) => b.map((other) => (one > other ? 1 : 0)));
-      const share = above.reduce<number>((sum, one) => sum + one, 0) / above.length;
-      expect(distinguishable(a, b)).toBeCloseTo(share, 10);
-    });
-    fc.assert(property);
-  });
-});
+import { unknownKey, wrongKey } from './guessing.ts';
 
 describe('a guessed key', () => {
   let service: Service;

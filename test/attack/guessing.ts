@@ -9,7 +9,7 @@ import { mintKeyText } from '../../gateway/api/metering/keys.ts';
  * The share of pairs in which the value of `a` is larger (Mann–Whitney U over the number of pairs): 0.5 when the two
  * cannot be told apart, 0 or 1 when they always can.
  */
-export function distinguishable(a: readonly number[], b: readonly number[]): number {
+function distinguishable(a: readonly number[], b: readonly number[]): number {
   const all = [...a.map((value) => ({ value, isA: true })), ...b.map((value) => ({ value, isA: false }))];
   all.sort((left, right) => left.value - right.value);
   let below = 0;

@@ -65,11 +65,15 @@ export const SMUGGLING_SHAPES: readonly (readonly [name: string, bytes: string])
 const SILENT_MAX_MS = 60_000;
 
 /**
- * Sends bytes, as a whole or in pieces, and half-closes the connection.
- * @returns everything received until the server closed it.
+ * Sends bytes, as a whole or in pieces, and half-closes the connection. @returns everything received until the server closed it.
+ * @param halfCloses false: the server has to close the connection.
  */
-export async function exchange(port: number, bytes: string | readonly string[]): Promise<string> {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+export async function exchange(
+  port: number,
+  bytes: string | Buffer | readonly string[],
+  halfCloses = true,
+): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: halfCloses });
   await once(socket, 'connect');
   let text = '';
   socket.setEncoding('latin1');
@@ -79,11 +83,11 @@ export async function exchange(port: number, bytes: string | readonly string[]):
   socket.on('error', () => socket.destroy());
   socket.setTimeout(SILENT_MAX_MS, () => socket.destroy());
   const closed = once(socket, 'close');
-  for (const piece of [bytes].flat()) {
+  for (const piece of Array.isArray(bytes) ? bytes : [bytes]) {
     socket.write(piece, 'latin1');
     await nextTurn();
   }
-  socket.end();
+  if (halfCloses) socket.end();
   await closed;
   return text;
 }

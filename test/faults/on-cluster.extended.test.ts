@@ -18,7 +18,6 @@ describe('metering/admit', () => import('../gateway/api/metering/admit.test.ts')
 describe('metering/redis-keys', () => import('../gateway/api/metering/redis-keys.test.ts').then(() => {}));
 describe('metering/key-resolver', () =>
   import('../gateway/api/metering/key-resolver.test.ts').then(() => {}));
-describe('metering/usage', () => import('../gateway/api/metering/usage.test.ts').then(() => {}));
 describe('metering/windows', () => import('../gateway/api/metering/windows.test.ts').then(() => {}));
 describe('account/demo', () => import('../gateway/commerce/demo-key.test.ts').then(() => {}));
 describe('account/keys-and-orders', () =>

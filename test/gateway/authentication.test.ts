@@ -74,6 +74,8 @@ describe.each(PUBLIC_ROUTES)(
         ['a secret with one letter changed', `Bearer ${prefix}_${environment}_${id}_${flipped}`],
         ['a part missing', `Bearer ${prefix}_${environment}_${secret}`],
         ['two keys', `Bearer ${key} ${key}`],
+        ['two keys with a comma', `Bearer ${key},${key}`],
+        ['10 KB of blanks', `Bearer${' '.repeat(10_000)}x`],
         ['a key in quotes', `Bearer "${key}"`],
         ['10 KB', `Bearer ${'a'.repeat(10_000)}`],
         ['SQL', "Bearer ' OR 1=1 --"],
@@ -99,8 +101,9 @@ describe.each(PUBLIC_ROUTES)(
   },
 );
 
-test('1. the scheme is Bearer in any case', async () => {
-  expect((await withHeader('/v1/ping', `bearer ${owner.key}`)).status).toBe(200);
+test('1. the scheme is Bearer in any case, with any number of blanks behind it', async () => {
+  for (const header of [`bEARER ${owner.key}`, `Bearer   ${owner.key} `])
+    expect((await withHeader('/v1/ping', header)).status).toBe(200);
 });
 
 describe('6. scopes', () => {
@@ -148,21 +151,6 @@ describe('the life of a key', () => {
     service.clock.ms = NOON + 50 * 365 * 86_400_000;
     expect(await ping(endless)).toBe('works');
     service.clock.ms = NOON;
-  });
-
-  test('10. a key on a suspended account is refused, and works again when it is restored', async () => {
-    const { key, account_id } = await service.account();
-    expect(await ping(key)).toBe('works');
-    await service.accounts.suspend(account_id);
-    expect(await ping(key)).toBe('invalid_key');
-    await service.accounts.restore(account_id);
-    expect(await ping(key)).toBe('works');
-  });
-
-  test('10. a key on a closed account is refused permanently', async () => {
-    const { key, account_id } = await service.account();
-    await service.accounts.close(account_id);
-    expect(await ping(key)).toBe('invalid_key');
   });
 
   test('7. keys of one account are independent', async () => {

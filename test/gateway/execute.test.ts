@@ -9,7 +9,7 @@ import type { Content, Operation } from '../../gateway/api/operations/operation.
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
-import { FIXTURE_ID } from './fixture-snapshot.ts';
+import { PUBLIC_ROUTES } from './public-routes.ts';
 import { NOON, PUBLIC_URL, Service, type TestKey } from './service.ts';
 
 let service: Service;
@@ -72,50 +72,20 @@ const operation = (name: string): Operation => {
   return found;
 };
 
-/** One good call of each operation, with its price. */
-const CALLS: Record<string, { path?: Record<string, string>; query?: string; price: number }> = {
-  listCountries: { query: 'region=South%20Asia', price: 0 },
-  getCountry: { path: { iso3: 'ken' }, price: 1 },
-  listIndicators: { query: 'q=life&limit=1', price: 0 },
-  getIndicator: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
-  getCatalog: { price: 0 },
-  getDatabase: { price: 0 },
-  getIndicatorBibtex: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
-  getIndicatorCsl: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
-  getIndicatorDatapackage: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
-  getIndicatorCroissant: { path: { indicator_id: 'alpha.life_expectancy' }, price: 0 },
-  getProviderBibtex: { path: { provider_id: 'alpha' }, price: 0 },
-  getProviderCsl: { path: { provider_id: 'alpha' }, price: 0 },
-  getProviderDatapackage: { path: { provider_id: 'alpha' }, price: 0 },
-  getProviderCroissant: { path: { provider_id: 'alpha' }, price: 0 },
-  getEditionBibtex: { path: { edition_id: FIXTURE_ID }, price: 0 },
-  getEditionCsl: { path: { edition_id: FIXTURE_ID }, price: 0 },
-  getEditionDatapackage: { path: { edition_id: FIXTURE_ID }, price: 0 },
-  getEditionCroissant: { path: { edition_id: FIXTURE_ID }, price: 0 },
-  listTopics: { price: 0 },
-  listFreshness: { price: 0 },
-  listCoverage: { price: 0 },
-  listGroups: { price: 0 },
-  getRanking: { path: { indicator: 'alpha.life_expectancy' }, query: 'year=latest', price: 1 },
-  getIndicatorFile: { path: { indicator_id: 'alpha.life_expectancy' }, price: 9 },
-  getProviderBundle: { path: { provider_id: 'alpha' }, price: 37 },
-  getData: { query: 'indicator=alpha.life_expectancy', price: 9 },
-  verifyClaims: {
-    query: 'claim=alpha.life_expectancy,KEN,2020,62.5&claim=alpha.life_expectancy,KEN,2020,63.5',
-    price: 2,
-  },
-  listEditions: { price: 0 },
-  listChanges: { price: 0 },
-  getReceipt: { query: 'indicator=alpha.life_expectancy&country=KEN&year=2020', price: 1 },
-  getConsistency: { query: 'from=1', price: 0 },
-  getRevisions: { query: 'indicator=alpha.life_expectancy', price: 1 },
-  getUsage: { query: 'days=2', price: 0 },
-  ping: { price: 0 },
-};
+/** One good call of an operation, with its price. */
+function goodCall({ path: template, pathParameters }: Operation): Options & { price: number } {
+  const route = PUBLIC_ROUTES.find((one) => one.template === `/v1${template}`);
+  if (route === undefined) throw new Error(`no route ${template}`);
+  const [resource = '', query = ''] = route.path.split('?');
+  const pattern = `/v1${template}`.replaceAll(/\{(\w+)\}/g, '(?<$1>.+)');
+  const path = { ...new RegExp(`^${pattern}$`).exec(resource)?.groups };
+  expect(Object.keys(path)).toEqual(Object.keys(pathParameters));
+  return { path, query, price: route.price };
+}
 
 describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) => {
   test('answers what its schema describes and charges its price', async () => {
-    const { price, ...options } = CALLS[name] ?? { price: -1 };
+    const { price, ...options } = goodCall(operation(name));
     const before = await service.balance(owner);
     const result = await run(operation(name), { ...options, key: owner.key });
     if (result.kind !== 'success') throw new Error(JSON.stringify(result));
@@ -128,7 +98,7 @@ describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) 
   });
 
   test('needs a key exactly where it says so', async () => {
-    const { price: _, ...options } = CALLS[name] ?? { price: -1 };
+    const { price: _, ...options } = goodCall(operation(name));
     const result = await run(operation(name), options);
     if (operation(name).needsKey)
       expect(result).toMatchObject({ kind: 'error', error: { code: 'unauthorized' } });

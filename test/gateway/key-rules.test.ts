@@ -169,35 +169,3 @@ test('usage is counted by key, and the ledger names the indicators', async () =>
   });
   expect(ledger[1]?.cause).not.toHaveProperty('indicators');
 });
-
-test('keys that an earlier version wrote work as before, and can be changed and replaced', async () => {
-  const made = await service.account();
-  const id = made.key_id;
-  const hash = redisKeys.keys(made.account_id);
-  await service.client.del(hash);
-  await service.client.hset(hash, {
-    [`${id}:state`]: 'active',
-    [`${id}:environment`]: 'live',
-    [`${id}:label`]: 'old',
-    [`${id}:last4`]: made.key.slice(-4),
-    [`${id}:created_at_ms`]: '1760000000000',
-    [`${id}:expires_at_ms`]: '',
-  });
-  const today = new Date(service.clock.ms).toISOString().slice(0, 10);
-  await service.client.hset(`{a:${made.account_id}}:usage:${today}`, '/v1/ping|requests', '5');
-  expect((await service.get(COUNTRY, { key: made.key })).status).toBe(200);
-  expect(await service.accounts.keys.list(made.account_id)).toMatchObject([
-    { ...NONE, by: '', month_credits: 1, replaces: null, replaced_by: null, state: 'active' },
-  ]);
-  const days = await readUsageDays(service.client, made.account_id, 1, service.clock.ms);
-  expect(foldUsageByKey(days)).toMatchObject([
-    { key_id: '', requests: 5 },
-    { key_id: id, requests: 1, credits: 1 },
-  ]);
-  expect((await service.accounts.keys.rename(id, 'new')).label).toBe('new');
-  const next = await service.accounts.keys.rotate(id, { grace_ms: 3_600_000 });
-  for (const key of [made.key, next.key]) expect((await service.get(COUNTRY, { key })).status).toBe(200);
-  service.clock.ms += 3_600_000;
-  expect(codeOf(await service.get(COUNTRY, { key: made.key }))).toBe('invalid_key');
-  expect((await service.get(COUNTRY, { key: next.key })).status).toBe(200);
-});

@@ -1,11 +1,9 @@
 /** What is defined is documented and reachable, and nothing is documented that is not defined. */
-
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ERRORS, type ErrorCode } from '../../gateway/api/core/errors.ts';
 import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
+import { exchange } from '../attack/smuggling.ts';
 import { documentationText } from '../style/documentation.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
@@ -38,13 +36,7 @@ const ask = async (path: string, key = owner.key): Promise<unknown> =>
   codeOf(await service.get(path, { key }));
 
 async function rawCode(bytes: string): Promise<unknown> {
-  const socket = connect(service.port, '127.0.0.1');
-  socket.write(bytes);
-  let text = '';
-  socket.on('data', (piece) => {
-    text += piece;
-  });
-  await once(socket, 'close');
+  const text = await exchange(service.port, bytes);
   return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).error.code;
 }
 

@@ -60,8 +60,3 @@ test('a value that is not UTF-8 is named by its index, and only where it counts'
   });
   expect(reading('one=b&one=%FF')).toMatchObject({ ok: false, detail: [{ loc: ['query', 'one'] }] });
 });
-
-test('a repeated parameter adds no name to what is parsed', () => {
-  expect({ ...parseQueryString('a=1&a=2') }).toEqual({ a: '2' });
-  expect(Reflect.ownKeys({ ...parseQueryString('a=1&a=2') })).toEqual(['a']);
-});

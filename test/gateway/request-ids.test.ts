@@ -27,9 +27,11 @@ async function debits(): Promise<unknown[]> {
 }
 
 test("a client's id comes back in X-Request-Id, and ours in X-Server-Request-Id", async () => {
-  const answer = await ask('mine');
-  expect(answer.headers['x-request-id']).toBe('mine');
-  expect(answer.headers['x-server-request-id']).toMatch(OWN);
+  for (const id of ['mine', 'x'.repeat(64)]) {
+    const { headers } = await ask(id);
+    expect(headers['x-request-id']).toBe(id);
+    expect(headers['x-server-request-id']).toMatch(OWN);
+  }
 });
 
 test('without one, or with one that is not safe to repeat, X-Request-Id is ours', async () => {

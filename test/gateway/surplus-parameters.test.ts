@@ -1,7 +1,6 @@
 /** Parameters that an operation does not know, or that are sent twice: refused where a call costs something, else named. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prefersStrict, strictnessHeaders } from '../../gateway/api/http/api/http-call.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
@@ -126,8 +125,9 @@ test.each([
   ['handling=lenient', false],
   ['strict', false],
   ['', false],
-])('Prefer: %s', (header, isStrict) => {
-  expect(prefersStrict(header)).toBe(isStrict);
+])('Prefer: %s', async (prefer, isStrict) => {
+  const { status, headers } = await service.get('/v1/topics?a=1', { headers: { prefer } });
+  expect([status, headers['preference-applied'] !== undefined]).toEqual([isStrict ? 422 : 200, isStrict]);
 });
 
 test('every query is read in full or refused: nothing is dropped in silence but keys', () => {
@@ -159,8 +159,4 @@ test('every query is read in full or refused: nothing is dropped in silence but 
       if (free.ok) expect(new Set(free.ignored)).toEqual(new Set(surplus));
     }),
   );
-});
-
-test('nothing to say adds no header', () => {
-  expect(strictnessHeaders(false, [])).toEqual([]);
 });

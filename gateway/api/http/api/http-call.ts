@@ -204,7 +204,7 @@ export function effectiveUrl(url: string, known: ParameterReader<unknown>['known
 const HANDLING = /^handling\s*=\s*"?([a-z]+)"?$/i;
 
 /** Whether a `Prefer` header asks that nothing be ignored. Of a preference that is stated twice the first counts. */
-export function prefersStrict(prefer: string | string[] | undefined): boolean {
+function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (prefer === undefined) return false;
   for (const preference of String(prefer).split(',')) {
     const [, handling] = HANDLING.exec(preference.split(';', 1)[0]?.trim() ?? '') ?? [];
@@ -221,7 +221,7 @@ const IGNORED = 'X-Ignored-Parameters';
 const APPLIED = 'Preference-Applied';
 
 /** @param ignored names of parameters that were ignored. */
-export function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): string[] {
+function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): string[] {
   const headers = [
     ...(isStrict ? [APPLIED, 'handling=strict'] : []),
     ...(ignored.length > 0 ? [IGNORED, ignored.map(encoded).join(', ')] : []),

@@ -1,11 +1,11 @@
 /** Requests that announce a kind of body and have none: whoever reads it finds it empty, and nobody waits for it. */
-import { connect } from 'node:net';
 import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSettings } from '../../../../data/runtime/settings.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
+import { exchange } from '../../../attack/smuggling.ts';
 
 let app: FastifyInstance;
 let port: number;
@@ -21,13 +21,8 @@ beforeEach(async () => {
 
 afterEach(() => app.close());
 
-async function answerTo(lines: string[], body = ''): Promise<string> {
-  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
-  socket.write(`${[...lines, 'Host: a', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
-  let text = '';
-  for await (const piece of socket) text += piece;
-  return text;
-}
+const answerTo = (lines: string[], body = ''): Promise<string> =>
+  exchange(port, `${[...lines, 'Host: a', 'Connection: close'].join('\r\n')}\r\n\r\n${body}`);
 
 const FORM = 'Content-Type: application/x-www-form-urlencoded';
 

@@ -17,25 +17,6 @@ beforeEach(async () => {
 /** Redis look-ups during `work`. */
 const lookUps = (work: () => Promise<unknown>): Promise<number> => countCommands(world.redis, ['get'], work);
 
-describe('resolveKey accepts only Bearer and one key:', () => {
-  it.each([
-    ['Bearer and the key', (key: string) => `Bearer ${key}`, true],
-    ['the scheme in any case', (key: string) => `bEARER ${key}`, true],
-    ['several spaces', (key: string) => `Bearer   ${key} `, true],
-    ['the key alone', (key: string) => key, false],
-    ['another scheme', (key: string) => `Basic ${key}`, false],
-    ['a key and more', (key: string) => `Bearer ${key} ${key}`, false],
-    ['two keys with a comma', (key: string) => `Bearer ${key},${key}`, false],
-    ['the scheme alone', () => 'Bearer', false],
-    ['nothing', () => '', false],
-    ['10 KB', () => `Bearer ${'a'.repeat(10_000)}`, false],
-    ['10 KB of spaces', () => `Bearer${' '.repeat(10_000)}x`, false],
-  ])('%s', async (_what, header, resolves) => {
-    const { key, apiKey } = await world.customer();
-    expect(await world.metering.resolveKey(header(key))).toEqual(resolves ? apiKey : null);
-  });
-});
-
 describe('resolveKey', () => {
   it('needs no look-up for a known key', async () => {
     const { key } = await world.customer();

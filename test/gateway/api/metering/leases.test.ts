@@ -59,20 +59,6 @@ describe('a lease', () => {
     expect(ttl).toBeGreaterThan(86_390_000);
   });
 
-  it('covers no byte beyond its allowance', async () => {
-    const customer = await world.customer();
-    await call(customer, { bytes: 1 });
-    expect(chargedFor(await call(customer, { bytes: ALLOWANCE - 1 }))).toBe(0);
-    expect(chargedFor(await call(customer, { bytes: 1 }))).toBe(PRICE);
-  });
-
-  it('is of one content and one account', async () => {
-    const [customer, other] = [await world.customer(), await world.customer()];
-    await call(customer);
-    expect(chargedFor(await call(customer, { object: OTHER }))).toBe(PRICE);
-    expect(chargedFor(await call(other))).toBe(PRICE);
-  });
-
   it('is not begun above max_credits, nor without the credits, and a look begins and uses none', async () => {
     const customer = await world.customer({ credits: PRICE });
     expect((await call(customer, { max_credits: PRICE - 1 })).kind).toBe('max_credits_exceeded');
@@ -82,17 +68,6 @@ describe('a lease', () => {
       expect(await call(customer, { looks: true, price: 0 })).toMatchObject({ charged: 0, isLeased: true });
     expect(chargedFor(await call(customer, { max_credits: 0 }))).toBe(0);
     expect((await call(customer, { object: OTHER })).kind).toBe('insufficient_credits');
-  });
-
-  it('covers neither a revoked key nor a suspended account', async () => {
-    const customer = await world.customer();
-    await call(customer);
-    await world.store.suspend(customer.account_id);
-    expect((await call(customer)).kind).toBe('invalid_key');
-    await world.store.restore(customer.account_id);
-    expect(chargedFor(await call(customer))).toBe(0);
-    await world.store.keys.revoke(customer.apiKey.key_id);
-    expect((await call(customer)).kind).toBe('invalid_key');
   });
 
   it('ends when its debit is reversed, unless others were served for it', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
 import { startRedis, type TestRedis } from '../../../redis.ts';
-import { createWorld, LIMITS } from './harness.ts';
+import { createWorld, LIMITS, UNLIMITED } from './harness.ts';
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -105,18 +105,6 @@ describe('the reported window is the one with fewer requests left:', () => {
   });
 });
 
-it('the keys of an account share its windows', async () => {
-  const world = createWorld(await server.connect(), limited(3, 1000));
-  const { call, account_id } = await world.customer();
-  const { key } = await world.store.keys.mint(account_id);
-  const other = await world.metering.resolveKey(`Bearer ${key}`);
-  if (!other) throw new Error('a fresh key must resolve');
-  await call();
-  await call({ key: other });
-  expect(await call()).toMatchObject({ window: { remaining: 0 } });
-  expect((await call({ key: other })).kind).toBe('rate_limited');
-});
-
 it('other accounts have their own windows', async () => {
   const world = createWorld(await server.connect(), limited(1, 1000));
   const one = await world.customer();
@@ -124,4 +112,19 @@ it('other accounts have their own windows', async () => {
   await one.call();
   expect((await one.call()).kind).toBe('rate_limited');
   expect((await other.call()).kind).toBe('admitted');
+});
+
+it('usage is counted by UTC day: last millisecond of one, first of the next', async () => {
+  const world = createWorld(await server.connect(), UNLIMITED);
+  const { account_id, call } = await world.customer();
+  world.clock.ms = at('23:59:59.999');
+  await call();
+  world.clock.ms += 1;
+  await call();
+  await call();
+  const { daily } = await world.metering.usage(account_id, 2);
+  expect(daily.map(({ date, requests }) => [date, requests])).toEqual([
+    ['2026-11-20', 1],
+    ['2026-11-21', 2],
+  ]);
 });
