@@ -1,19 +1,14 @@
 /** The account store on a real Redis: creation, states, credits and ledger. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../../gateway/commerce/store/records.ts';
-import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
+import { keysMatching } from '../../redis.ts';
 import { booksOf, createWorld, type World } from '../api/metering/harness.ts';
+import { useStores } from './stores.ts';
 
-let server: TestRedis;
 let world: World;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
-beforeEach(async () => {
-  world = createWorld(await server.connect());
-  await flushRedis(world.redis);
+useStores(({ redis }) => {
+  world = createWorld(redis);
 });
 
 const by = 'test';

@@ -101,14 +101,8 @@ describe('account commands', () => {
 
   it('rename, rules and rotate print what became of the key', async () => {
     await answer('create', ...EMAIL);
-    const bound = [
-      '--limit',
-      '9',
-      '--ranges',
-      '203.0.113.0/24, 2001:db8::1',
-      '--origins',
-      'https://a.example',
-    ];
+    const ranges = ['--ranges', '203.0.113.0/24, 2001:db8::1'];
+    const bound = ['--limit', '9', ...ranges, '--origins', 'https://a.example'];
     const { key_id: old } = await answer('key', ...EMAIL, '--label', 'a', ...bound);
     const id = ['--key-id', String(old)];
     expect(await answer('rename', ...id, '--label', 'b')).toEqual({ key_id: old, label: 'b' });
@@ -234,20 +228,8 @@ describe('a failed command returns 1, prints one sentence on standard error and 
 it('help lists every command and its options', async () => {
   const { code, out } = await account(['--help']);
   expect(code).toBe(0);
-  for (const word of [
-    'create',
-    'verify',
-    'key',
-    'revoke',
-    'suspend',
-    'restore',
-    'close',
-    'grant',
-    'order',
-    'show',
-  ]) {
+  for (const word of 'create verify key revoke suspend restore close grant order show'.split(' '))
     expect(out).toContain(`  ${word} `);
-  }
   expect(out).toContain('--expires');
 });
 

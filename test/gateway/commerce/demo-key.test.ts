@@ -2,22 +2,19 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ensureDemoKey } from '../../../gateway/commerce/accounts/demo-key.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis } from '../../redis.ts';
 import { admissionOf, createWorld, UNLIMITED, type World } from '../api/metering/harness.ts';
+import { useStores } from './stores.ts';
 
-let server: TestRedis;
 let world: World;
 let dir: string;
-beforeAll(async () => {
-  server = await startRedis();
+useStores(({ redis }) => {
+  world = createWorld(redis, UNLIMITED);
 });
-afterAll(() => server.stop());
 beforeEach(async () => {
-  world = createWorld(await server.connect(), UNLIMITED);
-  await flushRedis(world.redis);
   dir = await mkdtemp(join(tmpdir(), 'alm-demo-'));
   return () => rm(dir, { recursive: true, force: true });
 });

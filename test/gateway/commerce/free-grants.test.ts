@@ -1,8 +1,6 @@
 /** Bounds of the free credits, on a real Redis, against a list of all grants. */
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { describe, expect, test } from 'vitest';
 import {
   FreeGrants,
   type GroupKind,
@@ -10,22 +8,15 @@ import {
   signUpGroups,
 } from '../../../gateway/commerce/accounts/free-grants.ts';
 import { isDisposable, mailboxOf } from '../../../gateway/commerce/accounts/mail-domains.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis } from '../../redis.ts';
+import { useStores } from './stores.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 10, 21, 12);
 const BOUNDS = { perRange: 3, perDomain: 2 };
 
-let redis: TestRedis;
-let client: RedisClient;
-const clock = { ms: START };
-const base = () => ({ redis: client, now: () => clock.ms, random: randomBytes });
-beforeAll(async () => {
-  redis = await startRedis();
-  client = await redis.connect();
-});
-afterAll(() => redis.stop());
-beforeEach(() => flushRedis(client));
+const stores = useStores();
+const { clock } = stores;
 
 interface SignUp {
   person: number;
@@ -65,9 +56,9 @@ describe('free grants', () => {
   test('keep every bound, whoever signs up from where and when, and a repeat counts once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(signUp, { minLength: 5, maxLength: 40 }), async (signUps) => {
-        await flushRedis(client);
+        await flushRedis(stores.redis);
         clock.ms = START;
-        const grants = new FreeGrants(base(), BOUNDS);
+        const grants = new FreeGrants(stores.base, BOUNDS);
         const granted: Granted[] = [];
         for (const { person, domain, range, host, waited_h } of signUps) {
           clock.ms += waited_h * 3_600_000;
@@ -98,7 +89,7 @@ describe('free grants', () => {
   });
 
   test('are not passed by sign-ups at the same moment, on two gateways', async () => {
-    const gateways = [new FreeGrants(base(), BOUNDS), new FreeGrants(base(), BOUNDS)];
+    const gateways = [new FreeGrants(stores.base, BOUNDS), new FreeGrants(stores.base, BOUNDS)];
     const results = await Promise.all(
       Array.from({ length: 40 }, (_none, at) =>
         gateways[at % 2]?.claim({
@@ -114,19 +105,19 @@ describe('free grants', () => {
 
   test('show operators who signed up alike, for 90 days, and store no address', async () => {
     clock.ms = START;
-    const grants = new FreeGrants(base(), BOUNDS);
+    const grants = new FreeGrants(stores.base, BOUNDS);
     await grants.claim({ account_id: 'acc_a', email: 'a@acme.example', address: '192.0.2.7' });
     await grants.claim({ account_id: 'acc_b', email: 'b@gmail.com', address: '192.0.2.99' });
     clock.ms += 1;
     await grants.claim({ account_id: 'acc_c', email: 'c@acme.example', address: '198.51.100.1' });
-    expect(await signUpGroups(base(), 10)).toEqual([
+    expect(await signUpGroups(stores.base, 10)).toEqual([
       { kind: 'domain', last_ms: START + 1, account_ids: ['acc_c', 'acc_a'] },
       { kind: 'range', last_ms: START, account_ids: ['acc_b', 'acc_a'] },
     ]);
-    const stored = (await client.keys('*')).join(' ');
+    const stored = (await stores.redis.keys('*')).join(' ');
     expect(stored).not.toMatch(/192\.0|acme|gmail/);
     clock.ms = START + 90 * DAY_MS + 2;
-    expect(await signUpGroups(base(), 10)).toEqual([]);
+    expect(await signUpGroups(stores.base, 10)).toEqual([]);
   });
 });
 

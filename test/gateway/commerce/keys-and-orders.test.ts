@@ -1,20 +1,15 @@
 /** Keys and orders of accounts on a real Redis. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
+import { keysMatching } from '../../redis.ts';
 import { admissionOf, booksOf, createWorld, type World } from '../api/metering/harness.ts';
+import { useStores } from './stores.ts';
 
-let server: TestRedis;
 let world: World;
 let account_id: string;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
-beforeEach(async () => {
-  world = createWorld(await server.connect());
-  await flushRedis(world.redis);
+useStores(async ({ redis }) => {
+  world = createWorld(redis);
   ({ account_id } = await world.store.create({ email: 'ann@example.org', verified: true, by: 'test' }));
 });
 
@@ -53,6 +48,7 @@ describe('keys', () => {
     for (let i = 0; i < 10; i++) minted.push(await world.store.keys.mint(account_id));
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
     expect(await world.store.keys.list(account_id)).toHaveLength(10);
+    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
     await world.store.keys.revoke(minted[3]?.key_id ?? '');
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('done');
     expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
@@ -69,17 +65,6 @@ describe('keys', () => {
     expect((await world.store.keys.list(account_id)).filter(({ state }) => state === 'expired')).toHaveLength(
       1,
     );
-  });
-
-  it('of two created concurrently at the limit, one succeeds and the other leaves no data', async () => {
-    const other = createWorld(await server.connect());
-    for (let i = 0; i < 9; i++) await world.store.keys.mint(account_id);
-    const outcomes = await Promise.all(
-      [world.store, other.store].map((store) => codeOf(store.keys.mint(account_id))),
-    );
-    expect(outcomes.sort()).toEqual(['done', 'too_many_keys']);
-    expect(await world.store.keys.list(account_id)).toHaveLength(10);
-    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
   });
 
   it('have no TTL in Redis', async () => {

@@ -1,30 +1,19 @@
 /** The second factor on a real Redis with the test's clock, against an authenticator app of the test's own. */
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { describe, expect, it } from 'vitest';
 import { SecondFactorStore } from '../../../gateway/commerce/people/second-factor.ts';
-import { flushRedis, keysMatching, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis, keysMatching } from '../../redis.ts';
 import { codeAt, STEP_MS, wrongCodeAt } from './authenticator.ts';
+import { useStores } from './stores.ts';
 
 const ANN = 'person_ann';
 const NAMES = { issuer: 'Almanac', label: 'ann@example.org' };
 
-let redis: TestRedis;
-let client: RedisClient;
 let factors: SecondFactorStore;
-const clock = { ms: 0 };
-
-beforeAll(async () => {
-  redis = await startRedis();
-  client = await redis.connect();
-  factors = new SecondFactorStore({ redis: client, now: () => clock.ms, random: randomBytes }, 'account');
+const stores = useStores(({ base }) => {
+  factors = new SecondFactorStore(base, 'account');
 });
-afterAll(() => redis.stop());
-beforeEach(async () => {
-  await flushRedis(client);
-  clock.ms = Date.UTC(2026, 10, 21, 12);
-});
+const { clock } = stores;
 
 /** Turns it on, one step before now, so that the code of now is unused. */
 async function turnOn(subject = ANN): Promise<{ secret: string; recovery_codes: string[] }> {
@@ -39,17 +28,6 @@ const kindOf = async (code: string, subject = ANN): Promise<string> =>
   (await factors.check(subject, code)).kind;
 
 describe('setting up', () => {
-  it('gives an app the secret as text and as a link that says whose it is', () => {
-    const { secret, uri } = factors.propose(NAMES);
-    const link = new URL(uri);
-    expect(link.protocol + link.host).toBe('otpauth:totp');
-    expect(decodeURIComponent(link.pathname)).toBe('/Almanac:ann@example.org');
-    expect(Object.fromEntries(link.searchParams)).toEqual({
-      ...{ issuer: 'Almanac', secret, algorithm: 'SHA1', digits: '6', period: '30' },
-    });
-    expect(factors.propose(NAMES).secret).not.toBe(secret);
-  });
-
   it('needs a code that proves the secret, and happens once', async () => {
     const { secret } = factors.propose(NAMES);
     const wrong = wrongCodeAt(secret, clock.ms);
@@ -64,11 +42,7 @@ describe('setting up', () => {
   it('is one of the user and of the realm', async () => {
     await turnOn();
     expect(await factors.isOn('person_bob')).toBe(false);
-    const operators = new SecondFactorStore(
-      { redis: client, now: () => clock.ms, random: randomBytes },
-      'operator',
-    );
-    expect(await operators.isOn(ANN)).toBe(false);
+    expect(await new SecondFactorStore(stores.base, 'operator').isOn(ANN)).toBe(false);
   });
 });
 
@@ -78,7 +52,7 @@ describe('codes of an app', () => {
       ...[[-2, 'rejected'] as const, [-1, 'accepted'] as const, [0, 'accepted'] as const],
       ...[[1, 'accepted'] as const, [2, 'rejected'] as const],
     ]) {
-      await flushRedis(client);
+      await flushRedis(stores.redis);
       clock.ms += 10 * STEP_MS;
       const { secret } = await turnOn();
       clock.ms += 5 * STEP_MS;
@@ -99,7 +73,7 @@ describe('codes of an app', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (tries) => {
-        await flushRedis(client);
+        await flushRedis(stores.redis);
         const { secret } = await turnOn();
         let last = Math.floor(clock.ms / STEP_MS) - 1;
         for (const { advance, offset } of tries) {
@@ -128,8 +102,8 @@ describe('codes of an app', () => {
 });
 
 async function flushThrottle(): Promise<void> {
-  const names = await keysMatching(client, 'throttle:*');
-  await Promise.all(names.map((name) => client.del(name)));
+  const names = await keysMatching(stores.redis, 'throttle:*');
+  await Promise.all(names.map((name) => stores.redis.del(name)));
 }
 
 describe('recovery codes', () => {
@@ -146,8 +120,8 @@ describe('recovery codes', () => {
 
   it('are stored as digests only', async () => {
     const { recovery_codes } = await turnOn();
-    const names = await keysMatching(client, 'second-factor:*');
-    const stored = JSON.stringify(await Promise.all(names.map((name) => client.hgetall(name))));
+    const names = await keysMatching(stores.redis, 'second-factor:*');
+    const stored = JSON.stringify(await Promise.all(names.map((name) => stores.redis.hgetall(name))));
     expect(names).toHaveLength(1);
     for (const code of recovery_codes)
       for (const form of [code, code.replaceAll('-', '')]) expect(stored).not.toContain(form);

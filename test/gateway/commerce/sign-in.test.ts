@@ -1,8 +1,6 @@
 /** Throttling of sign-ins, on a real Redis with the test's clock: what a guesser can try, and whom that keeps out. */
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { describe, expect, it } from 'vitest';
 import type { LoginRecord } from '../../../gateway/commerce/accounts/person-store.ts';
 import { KNOWN_FOR_MS, KnownBrowsers } from '../../../gateway/commerce/people/known-browsers.ts';
 import { PasswordHasher } from '../../../gateway/commerce/people/passwords.ts';
@@ -15,42 +13,33 @@ import {
   signIn,
 } from '../../../gateway/commerce/people/sign-in.ts';
 import { Throttle, type ThrottlePolicy } from '../../../gateway/commerce/people/throttle.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { flushRedis } from '../../redis.ts';
+import { useStores } from './stores.ts';
 
 const RIGHT = 'the right password';
 const WRONG = 'a guess';
 const OWN = 'mallory@example.org';
 const VICTIM = 'victim@example.org';
 
-let redis: TestRedis;
-let client: RedisClient;
 let browsers: KnownBrowsers;
 let deps: SignInDependencies;
-const clock = { ms: 0 };
-const now = (): number => clock.ms;
 const epochs = new Map<string, string>();
 
-beforeAll(async () => {
-  redis = await startRedis();
-  client = await redis.connect();
+const stores = useStores(async ({ base }) => {
+  epochs.clear();
   const passwords = new PasswordHasher(16);
   const stored = await passwords.hash(RIGHT);
-  browsers = new KnownBrowsers({ redis: client, now, random: randomBytes }, 'account');
+  browsers = new KnownBrowsers(base, 'account');
   const known = new Set([OWN, VICTIM]);
   const loginOf = (subject: string): LoginRecord => ({
     ...{ subject, password: stored, epoch: epochs.get(subject) ?? '1' },
   });
   deps = {
-    ...{ realm: 'test', throttle: new Throttle(client, now), passwords, browsers },
+    ...{ realm: 'test', throttle: new Throttle(base.redis, base.now), passwords, browsers },
     findLogin: async (email) => (known.has(email) ? loginOf(email) : null),
   };
 });
-afterAll(() => redis.stop());
-beforeEach(async () => {
-  await flushRedis(client);
-  epochs.clear();
-  clock.ms = Date.UTC(2026, 10, 21, 12);
-});
+const { clock } = stores;
 
 interface Try {
   email: string;
@@ -107,7 +96,7 @@ describe('guesses from one network address', () => {
   it('stay within the limit, however they are mixed with sign-ins to an account of the guesser', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        await flushRedis(client);
+        await flushRedis(stores.redis);
         const begun_ms = clock.ms;
         const guesses = await spray(all);
         expect(guesses).toBeLessThanOrEqual(mostGuesses(PER_ADDRESS, clock.ms - begun_ms));
@@ -145,7 +134,7 @@ describe('a stranger who guesses at an account', () => {
   it('stays within the limit from any number of addresses, also while the owner signs in by a known browser', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
-        await flushRedis(client);
+        await flushRedis(stores.redis);
         const browser = await knownBrowser(VICTIM);
         const begun_ms = clock.ms;
         let guesses = 0;
@@ -181,10 +170,7 @@ describe('a stranger who guesses at an account', () => {
     ['made up', () => `${'A'.repeat(22)}.${clock.ms.toString(36)}.${'A'.repeat(43)}`],
     ['of another account', () => knownBrowser(OWN)],
     ['with another id', (real) => `B${real.slice(1)}`],
-    [
-      'of the other realm',
-      () => new KnownBrowsers({ redis: client, now, random: randomBytes }, 'operator').issue(VICTIM, '1'),
-    ],
+    ['of the other realm', () => new KnownBrowsers(stores.base, 'operator').issue(VICTIM, '1')],
     ['of an earlier password', () => browsers.issue(VICTIM, '0')],
     ['expired', () => expired()],
   ])('cannot pass for a known browser with a cookie that is %s', async (_what, forge) => {

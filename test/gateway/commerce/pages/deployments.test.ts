@@ -1,5 +1,5 @@
-/** A customer's whole life on a fresh Redis, across a restart of Redis, and on a cluster. */
-import { describe, expect, it } from 'vitest';
+/** A customer's whole life, across a restart of Redis. */
+import { expect, it } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
 import { startRedis } from '../../../redis.ts';
 import { booksOf } from '../../api/metering/harness.ts';
@@ -67,33 +67,19 @@ async function payAndErase(
   expect([books.balance, books.granted - books.spent]).toEqual([books.ledger, books.ledger]);
 }
 
-describe('the life of a customer', () => {
-  it.each([
-    ['a fresh Redis', false],
-    ['a Redis Cluster', true],
-  ])('on %s', async (_where, cluster) => {
-    const harness = await startAccountPages({ cluster, fullHashing: true, settings: { FREE_GRANT: '1' } });
-    try {
-      await payAndErase(harness, await signUpAndOrder(harness));
-    } finally {
-      await harness.stop();
-    }
-  });
-
-  it('keeps account, key, order, alert and session across a restart of Redis', async () => {
-    const redis = await startRedis({ persistent: true });
-    const harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
-    try {
-      const customer = await signUpAndOrder(harness);
-      await redis.kill();
-      expect((await customer.visitor.get('/account/')).status).toBe(503);
-      await redis.restart();
-      await expect.poll(async () => (await customer.visitor.get('/account/')).status).toBe(200);
-      await expect.poll(async () => (await harness.call(customer.key)).status).toBe(402);
-      await payAndErase(harness, customer);
-    } finally {
-      await harness.stop();
-      await redis.stop();
-    }
-  });
+it('a customer keeps account, key, order, alert and session across a restart of Redis', async () => {
+  const redis = await startRedis({ persistent: true });
+  const harness = await startAccountPages({ redis, fullHashing: true, settings: { FREE_GRANT: '1' } });
+  try {
+    const customer = await signUpAndOrder(harness);
+    await redis.kill();
+    expect((await customer.visitor.get('/account/')).status).toBe(503);
+    await redis.restart();
+    await expect.poll(async () => (await customer.visitor.get('/account/')).status).toBe(200);
+    await expect.poll(async () => (await harness.call(customer.key)).status).toBe(402);
+    await payAndErase(harness, customer);
+  } finally {
+    await harness.stop();
+    await redis.stop();
+  }
 });

@@ -1,5 +1,6 @@
-/** What people see who sign up beyond the bounds of the free credits, and what operators see of them. */
+/** What people see who sign up beyond the bounds of the free credits, or whose account is suspended, and whom they write to. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { wordsOf } from '../../../admin/harness.ts';
 import { type AccountPagesHarness, startAccountPages } from './harness.ts';
 
 let harness: AccountPagesHarness;
@@ -48,4 +49,24 @@ test('an address that lasts for minutes is refused before any mail is sent', asy
   });
   expect(page.status).toBe(422);
   expect(page.html).toContain('mailinator.com gives out addresses that last for minutes');
+});
+
+const PATHS = ['', 'keys', 'usage', 'wallet', 'orders', 'members', 'profile', 'data'];
+const TOLD = 'This account is suspended: its keys are refused';
+
+test('a suspended account says so on every page, while the suspension lasts, and not to visitors', async () => {
+  const ann = await harness.customer();
+  await harness.accounts.suspend(ann.account_id);
+  for (const path of PATHS) {
+    const page = await ann.visitor.get(`/account/${path}`);
+    expect([path, page.status]).toEqual([path, 200]);
+    expect(wordsOf(page).split(TOLD)).toHaveLength(2);
+    expect(page.html).toContain('<a href="mailto:help@almanac.example">help@almanac.example</a>');
+  }
+  const visitor = harness.visitor();
+  expect(wordsOf(await visitor.get('/account/sign-in'))).not.toContain(TOLD);
+  expect((await harness.signIn(visitor, ann.email)).status).toBe(303);
+  expect(wordsOf(await visitor.get('/account/'))).toContain(TOLD);
+  await harness.accounts.restore(ann.account_id);
+  for (const path of PATHS) expect(wordsOf(await ann.visitor.get(`/account/${path}`))).not.toContain(TOLD);
 });

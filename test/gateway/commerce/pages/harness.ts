@@ -25,7 +25,7 @@ import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import type { AccountContext } from '../../../../gateway/commerce/pages/context.ts';
 import { createAccountContext } from '../../../../gateway/commerce/pages/plugin.ts';
 import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
-import { type AccountService, openAccountService } from '../../../../gateway/commerce/service.ts';
+import { openAccountService } from '../../../../gateway/commerce/service.ts';
 import { type Page, Visitor } from '../../../admin/harness.ts';
 import { silentLog, startRedis, startRedisCluster } from '../../../redis.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
@@ -63,35 +63,40 @@ export interface Customer {
   visitor: Visitor;
 }
 
+type Parts = Pick<
+  AccountPagesHarness,
+  | 'url'
+  | 'routes'
+  | 'redis'
+  | 'accounts'
+  | 'context'
+  | 'handlers'
+  | 'mailbox'
+  | 'metering'
+  | 'settings'
+  | 'clock'
+>;
+
 export class AccountPagesHarness {
-  readonly url: string;
-  readonly routes: readonly { method: string; url: string }[];
-  readonly redis: RedisClient;
-  readonly accounts: AccountStore;
-  readonly context: AccountContext;
-  readonly handlers: JobHandlers;
-  readonly mailbox: Mailbox;
-  readonly metering: RedisMetering;
-  readonly settings: Settings;
+  declare readonly url: string;
+  declare readonly routes: readonly { method: string; url: string }[];
+  declare readonly redis: RedisClient;
+  declare readonly accounts: AccountStore;
+  declare readonly context: AccountContext;
+  declare readonly handlers: JobHandlers;
+  declare readonly mailbox: Mailbox;
+  declare readonly metering: RedisMetering;
+  declare readonly settings: Settings;
   /** The clock of the service. */
-  readonly clock: { ms: number };
+  declare readonly clock: { ms: number };
   readonly #agent = new Agent({ connections: 32 });
   readonly #stop: () => Promise<void>;
   #customers = 0;
   #visitors = 0;
 
-  constructor(parts: Parts) {
-    this.url = parts.url;
-    this.routes = parts.routes;
-    this.redis = parts.redis;
-    this.accounts = parts.accounts;
-    this.context = createAccountContext(parts.service);
-    this.handlers = parts.service.handlers;
-    this.mailbox = parts.mailbox;
-    this.metering = parts.metering;
-    this.settings = parts.settings;
-    this.clock = parts.clock;
-    this.#stop = parts.stop;
+  constructor(parts: Parts, stop: () => Promise<void>) {
+    Object.assign(this, parts);
+    this.#stop = stop;
   }
 
   /** Each visitor has its own IP address, so that tests do not throttle each other. */
@@ -194,19 +199,6 @@ export class AccountPagesHarness {
   }
 }
 
-interface Parts {
-  url: string;
-  routes: { method: string; url: string }[];
-  redis: RedisClient;
-  accounts: AccountStore;
-  service: AccountService;
-  mailbox: Mailbox;
-  metering: RedisMetering;
-  settings: Settings;
-  clock: { ms: number };
-  stop: () => Promise<void>;
-}
-
 /** Rate limits that tests do not reach. */
 const WIDE = {
   ...{ TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' },
@@ -255,7 +247,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     ...(!options.fullHashing && { passwords: cheapPasswords() }),
   });
   let requests = 0;
-  const routes: Parts['routes'] = [];
+  const routes: { method: string; url: string }[] = [];
   const app = buildApp({
     settings,
     metering,
@@ -280,16 +272,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     if (!options.redis) await server.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  return new AccountPagesHarness({
-    url: listening.url,
-    routes,
-    redis,
-    accounts,
-    service,
-    mailbox,
-    metering,
-    settings,
-    clock,
-    stop,
-  });
+  const parts = { routes, redis, accounts, mailbox, metering, settings, clock, handlers: service.handlers };
+  const harness = { url: listening.url, context: createAccountContext(service), ...parts };
+  return new AccountPagesHarness(harness, stop);
 }

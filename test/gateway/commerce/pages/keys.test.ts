@@ -116,10 +116,11 @@ describe('pages of keys', () => {
     const { key } = await harness.makeKey(ann);
     const bob = await harness.customer('Bob');
     expect((await bob.visitor.get(pathOf(key))).status).toBe(404);
-    const forms = { label: { label: 'x' }, rules: { use: 'server' }, rotate: { grace: '0' } };
+    expect((await bob.visitor.get(`${pathOf(key)}/revoke`)).status).toBe(404);
+    const forms = { label: { label: 'x' }, rules: { use: 'server' }, rotate: { grace: '0' }, revoke: {} };
     for (const [what, fields] of Object.entries(forms)) {
       const page = await bob.visitor.submit('/account/keys', `${pathOf(key)}/${what}`, fields);
-      expect(page.status).toBe(404);
+      expect([what, page.status]).toEqual([what, 404]);
     }
     expect(await listed(key)).toMatchObject({ state: 'active', label: '' });
   });

@@ -203,6 +203,13 @@ describe('the ownership', () => {
   });
 });
 
+it('a suspended account without an address of ours leads to the page of contact', async () => {
+  const ann = await harness.customer('Ann');
+  await harness.accounts.suspend(ann.account_id);
+  const contact = `${harness.url}/contact`;
+  expect((await ann.visitor.get('/account/')).html).toContain(`<a href="${contact}">${contact}</a>`);
+});
+
 it('a member erases the profile, which leaves every account; the owner of one does not', async () => {
   const ann = await harness.customer('Ann');
   const guest = await guestOf(ann, 'developer');

@@ -42,21 +42,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.signIn(visitor, email)).status).toBe(401);
     });
 
-    it('shows the same page for a known and an unknown address', async () => {
-      const { email } = await harness.customer();
-      const pages = await Promise.all(
-        [email, 'nobody-yet@example.org'].map(async (address) => {
-          const visitor = harness.visitor();
-          const page = await visitor.submit('/account/sign-up', '/account/sign-up', {
-            ...{ email: address, name: 'X' },
-          });
-          return { status: page.status, html: withoutVariables(page, address) };
-        }),
-      );
-      expect(pages[0]).toEqual(pages[1]);
-      expect(pages[0]?.status).toBe(200);
-    });
-
     it('changes nothing for an address with an account, and says so by mail only', async () => {
       const { email, account_id } = await harness.customer();
       const mail = harness.mailbox.next(email);
@@ -67,23 +52,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.accounts.get(account_id)).name).toBe('Ann');
       expect((await harness.signIn(harness.visitor(), email, 'another password')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
-    });
-
-    it('lets the first confirmed of two links set the password, and grants credits once', async () => {
-      const email = 'twice@example.org';
-      const links = [
-        await harness.signUp(harness.visitor(), email, 'Mallory'),
-        await harness.signUp(harness.visitor(), email, 'Ann'),
-      ];
-      const [first = '', second = ''] = links;
-      expect((await harness.confirm(harness.visitor(), second)).status).toBe(200);
-      expect((await harness.visitor().get(first)).status).toBe(410);
-      const late = { password: 'another long password' };
-      expect((await harness.visitor().submit('/account/forgot', first, late)).status).toBe(410);
-      expect((await harness.signIn(harness.visitor(), email, 'another long password')).status).toBe(401);
-      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
-      const { account_id } = await harness.accounts.findByEmail(email);
-      expect(await harness.balance(account_id)).toBe(1234);
     });
 
     it('never gives access to a stranger who sends a password with the address of somebody else', async () => {
@@ -123,28 +91,18 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       harness.clock.ms += 3_600_000;
     });
 
-    it('survives GET requests', async () => {
-      const link = await harness.signUp(harness.visitor(), 'scanner@example.org');
-      for (let look = 0; look < 3; look++) expect((await harness.visitor().get(link)).status).toBe(200);
-      expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
-    });
-
-    it('works only once', async () => {
+    it('survives GET requests, works once, and expires after 24 hours', async () => {
       const link = await harness.signUp(harness.visitor(), 'once@example.org');
       const visitor = harness.visitor();
-      const token = tokenOf(await visitor.get(link));
-      const fields = { _csrf: token, password: PASSWORD };
+      for (let look = 0; look < 3; look++) expect((await visitor.get(link)).status).toBe(200);
+      const fields = { _csrf: tokenOf(await visitor.get(link)), password: PASSWORD };
       expect((await visitor.post(link, fields)).status).toBe(200);
       const again = await visitor.post(link, fields);
-      expect(again.status).toBe(410);
-      expect(wordsOf(again)).toContain('no longer valid');
+      expect([again.status, wordsOf(again)]).toEqual([410, expect.stringContaining('no longer valid')]);
       expect((await visitor.get(link)).status).toBe(410);
-    });
-
-    it('expires after 24 hours', async () => {
-      const link = await harness.signUp(harness.visitor(), 'late@example.org');
+      const late = await harness.signUp(harness.visitor(), 'late@example.org');
       harness.clock.ms += 24 * 3_600_000;
-      expect((await harness.visitor().get(link)).status).toBe(410);
+      expect((await harness.visitor().get(late)).status).toBe(410);
     });
 
     it('is rejected after any change', async () => {
@@ -161,18 +119,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 
   describe('sign-in', () => {
-    it('shows the same page for a wrong password and an unknown address', async () => {
-      const { email } = await harness.customer();
-      const answers = await Promise.all(
-        [email, 'stranger@example.org'].map(async (address) => {
-          const page = await harness.signIn(harness.visitor(), address, 'not this one');
-          return { status: page.status, html: withoutVariables(page, address) };
-        }),
-      );
-      expect(answers[0]).toEqual(answers[1]);
-      expect(answers[0]?.status).toBe(401);
-    });
-
     it('starts a session with a new id, and sign-out ends it', async () => {
       const { email } = await harness.customer();
       const visitor = harness.visitor();
@@ -300,15 +246,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.visitor().get(late)).status).toBe(410);
     });
 
-    it('shows the same page for a known and an unknown address', async () => {
-      const { email } = await harness.customer();
-      const mail = harness.mailbox.next(email);
-      const [known, unknown] = [await ask(email), await ask('unheard-of-too@example.org')];
-      expect(withoutVariables(known, email)).toBe(withoutVariables(unknown, 'unheard-of-too@example.org'));
-      await mail;
-      expect(harness.mailbox.to('unheard-of-too@example.org')).toEqual([]);
-    });
-
     it('can always be had by the owner: whoever uses up the mails has a working one sent', async () => {
       const { email } = await harness.customer();
       let answer = await ask(email);
@@ -403,15 +340,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       hash.mockRestore();
     });
 
-    it('shows the same page for a known and an unknown address', async () => {
-      const { email } = await harness.customer();
-      const mail = harness.mailbox.next(email);
-      const [known, unknown] = [await forgot(email), await forgot('unheard-of@example.org')];
-      expect(withoutVariables(known, email)).toBe(withoutVariables(unknown, 'unheard-of@example.org'));
-      await mail;
-      expect(harness.mailbox.to('unheard-of@example.org')).toEqual([]);
-    });
-
     it('confirms the address of an account made on the command line, and grants the free credits', async () => {
       const { account_id, email } = await harness.accounts.create({ email: 'cli@example.org', by: 'test' });
       const mail = harness.mailbox.next(email);
@@ -436,17 +364,26 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('a mail server that is down', () => {
-    it('loses no mail: the job is retried', async () => {
-      harness.mailbox.failure = new Error('451 come again');
-      await expect(
-        harness.handlers.reset({ email: (await accountOf('again@example.org')).email }),
-      ).rejects.toThrow('451');
-      harness.mailbox.failure = null;
-      await harness.handlers.reset({ email: 'again@example.org' });
-      expect(harness.mailbox.to('again@example.org')).toHaveLength(1);
-    });
+  it.each([
+    ['/sign-up', { name: 'X' }, 200],
+    ['/sign-in', { password: 'not this one', next: '' }, 401],
+    ['/sign-in-link', {}, 200],
+    ['/forgot', {}, 200],
+  ] as const)('%s shows the same page for a known and an unknown address', async (path, fields, status) => {
+    const { email } = await harness.customer();
+    const unknown = `nobody-at${path.replace('/', '-')}@example.org`;
+    const [first, second] = await Promise.all(
+      [email, unknown].map(async (address) => {
+        const form = { email: address, ...fields };
+        const page = await harness.visitor().submit(`/account${path}`, `/account${path}`, form);
+        return { status: page.status, html: withoutVariables(page, address) };
+      }),
+    );
+    expect(first).toEqual(second);
+    expect(first?.status).toBe(status);
+    if (path === '/forgot' || path === '/sign-in-link') {
+      await expect.poll(() => harness.mailbox.to(email)).toHaveLength(2);
+      expect(harness.mailbox.to(unknown)).toEqual([]);
+    }
   });
 });
-
-const accountOf = (email: string) => harness.accounts.create({ email, verified: true, by: 'test' });
