@@ -88,7 +88,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const freeGrants = new FreeGrants(store, bounds);
   const parties = { accounts, persons, links, mailer, jobs };
   const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
-  const invitations = new Invitations({ accounts, persons, members, links, mailer, publicUrl });
+  const invitations = new Invitations({ ...parties, members, publicUrl });
   const outbox = new Outbox(store);
   const emailChanges = new EmailChanges({ ...parties, members, outbox, publicUrl });
   const stripe = createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log });

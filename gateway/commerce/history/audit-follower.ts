@@ -1,5 +1,5 @@
 /**
- * Reads the audit log forward, each entry once, from the first one that this version wrote. Entries that were archived
+ * Reads the audit log forward, each entry once. Entries that were archived
  * before they were read are skipped.
  */
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
@@ -16,8 +16,8 @@ export class AuditFollower {
 
   /** The next entries, oldest first; the same ones until `advance`. */
   async next(limit: number): Promise<AuditEntry[]> {
-    const told = await this.#redis.get(redisKeys.auditTold).catch(throwUnavailable);
-    return told === null ? [] : this.#read(`(${told}`, '+', limit);
+    const told = (await this.#redis.get(redisKeys.auditTold).catch(throwUnavailable)) ?? '0-0';
+    return this.#read(`(${told}`, '+', limit);
   }
 
   /** Continues after an entry. */

@@ -18,7 +18,7 @@ import type { Archive } from './archive.ts';
 import { type ArchivedEntry, compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from './entries.ts';
 import { readAllPages, readLive } from './live-entries.ts';
 
-const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 5);
+const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 4);
 /** Longer than any change takes: the process of an older pending entry is gone. */
 export const PENDING_TIMEOUT_MS = 60_000;
 const MAX_PAGE = 1_000;
@@ -33,7 +33,7 @@ export const NOT_CONFIRMED = 'not confirmed: the process ended during the change
 export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface AuditedChange {
-  /** E-mail address of the operator, a person's subject (earlier: the account's), or `command line`. */
+  /** E-mail address of the operator, a person's subject, or `command line`. */
   by: string;
   /** Such as `account.suspend`. */
   action: string;
@@ -167,7 +167,6 @@ export class AuditLog {
       redisKeys.auditOf(subject),
       redisKeys.auditOnce(name ?? ''),
       redisKeys.auditBegun,
-      redisKeys.auditTold,
       ...[name === null ? '0' : '1', pending ?? ''],
       ...['at_ms', at_ms, 'by', by, 'action', action, 'subject', subject],
       ...['before', JSON.stringify(before), 'after', JSON.stringify(after)],

@@ -21,7 +21,6 @@ import type { SalesTerms } from './sales-terms.ts';
 
 const CREATE_ORDER = readScript(import.meta.url, 'lua/create-order.lua', 3);
 const MOVE_ORDER = readScript(import.meta.url, 'lua/move-order.lua', 4);
-const SETTLE_ORDER = readScript(import.meta.url, 'lua/settle-order.lua', 4);
 
 const SESSION_FIELD = 'session:';
 const READ_BATCH = 200;
@@ -133,26 +132,7 @@ export class OrderStore extends Store {
 
   /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
   move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
-    return this.invoices.follow(order_id, () => this.#move(order_id, to));
-  }
-
-  async #move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
-    const account_id = await this.#accountOf(order_id);
-    const [result, detail, balance] = await this.run(MOVE_ORDER, [
-      redisKeys.account(account_id),
-      redisKeys.ledger(account_id),
-      redisKeys.order(account_id, order_id),
-      redisKeys.webhooks(account_id),
-      this.now(),
-      order_id,
-      to,
-    ]);
-    if (result === 'unknown') throw unknownOrder(order_id);
-    if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
-    if (result === 'refused') {
-      throw new AccountError('order_state', `An order that is ${String(detail)} cannot become ${to}.`);
-    }
-    return { order: await this.get(order_id), balance: Number(balance), changed: result === 'changed' };
+    return this.invoices.follow(order_id, () => this.#move(order_id, `become ${to}`, ['hand', to, '']));
   }
 
   /**
@@ -160,24 +140,26 @@ export class OrderStore extends Store {
    * Idempotent. @throws {AccountError} `order_state` for a session that starts when the order is not pending,
    * `order_unknown`, `too_large`
    */
-  settle(order_id: string, report: PaymentReport): Promise<Settlement> {
-    return this.invoices.follow(order_id, () => this.#settle(order_id, report));
+  settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+    return this.invoices.follow(order_id, () =>
+      this.#move(order_id, 'be paid', [kind, session_id, payment_id]),
+    );
   }
 
-  async #settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+  /** @param wish what a refusal says that the order cannot do @param report as `move-order.lua` takes it */
+  async #move(order_id: string, wish: string, report: readonly string[]): Promise<Settlement> {
     const account_id = await this.#accountOf(order_id);
-    const [result, state, balance, payments, before] = await this.run(SETTLE_ORDER, [
+    const [result, state, balance, payments, before] = await this.run(MOVE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.webhooks(account_id),
-      this.now(),
-      ...[order_id, kind, session_id, payment_id],
+      ...[this.now(), order_id, ...report],
     ]);
     if (result === 'unknown') throw unknownOrder(order_id);
     if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
     if (result === 'refused')
-      throw new AccountError('order_state', `An order that is ${String(state)} cannot be paid.`);
+      throw new AccountError('order_state', `An order that is ${String(state)} cannot ${wish}.`);
     return {
       order: await this.get(order_id),
       balance: Number(balance),

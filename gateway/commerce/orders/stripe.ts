@@ -5,7 +5,7 @@
  *   the last one ended. The order id and a number are its idempotency key.
  * - A webhook event needs a valid, fresh signature, and concerns an order only if the order is paid through Stripe and
  *   amount and currency match. It is recorded with the order, whose state follows from all that was recorded: replayed,
- *   late and early events end in the same books (`settle-order.lua`).
+ *   late and early events end in the same books (`move-order.lua`).
  * - Unknown events and events about other payments are accepted and ignored.
  */
 import type { Logger } from 'pino';

@@ -2,37 +2,29 @@
  * Changing the address of a person: confirmed by a link to the new address, told to both, and undone by a link to the
  * former one within seven days.
  */
-import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import type { MemberStore } from '../accounts/accounts.ts';
 import type { JobData } from '../notifications/jobs/job-data.ts';
-import type { JobProducer } from '../notifications/jobs/queue.ts';
-import type { Mailer } from '../notifications/mail/mailer.ts';
-import type { LinkPayload, SignedLinks } from '../notifications/mail/signed-links.ts';
+import type { LinkPayload } from '../notifications/mail/signed-links.ts';
 import * as templates from '../notifications/mail/templates.ts';
 import type { Outbox } from '../notifications/outbox.ts';
 import { validateEmail } from '../store/store.ts';
+import type { LinkSender } from './onboarding.ts';
 
 const CONFIRM_TTL_MS = 24 * 3_600_000;
 const UNDO_TTL_MS = 7 * 24 * 3_600_000;
 
-export interface EmailChangeDependencies {
-  accounts: AccountStore;
-  persons: PersonStore;
+interface Dependencies extends LinkSender {
   members: MemberStore;
-  links: SignedLinks;
-  mailer: Mailer;
-  jobs: JobProducer;
   outbox: Outbox;
-  /** Public base URL, without a trailing slash. */
-  publicUrl: () => string;
 }
 
 export type EmailChange = LinkPayload<'email-change'>;
 type Purpose = 'email-change' | 'email-undo';
 
 export class EmailChanges {
-  readonly #deps: EmailChangeDependencies;
+  readonly #deps: Dependencies;
 
-  constructor(dependencies: EmailChangeDependencies) {
+  constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
   }
 

@@ -181,7 +181,7 @@ function claimOf({ body, url, webSession, session }: FastifyRequest): FormClaim 
   if (typeof body !== 'object' || body === null) return null;
   const { [IDEMPOTENCY_FIELD]: token, _csrf, ...fields } = body as Record<string, unknown>;
   const secret = webSession?.id ?? session._csrf;
-  // Pages opened before an update of the service have no token.
+  // Signing in and out have no token.
   if (token === undefined || secret === undefined) return null;
   if (typeof token !== 'string' || !TOKEN.test(token))
     throw new PageError(422, 'This form is incomplete. Reload the page and send it again.');

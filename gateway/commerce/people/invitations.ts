@@ -1,24 +1,11 @@
 /** What mailed invitations do: the mail, what its link shows, and accepting it as a known or as a new person. */
-import {
-  type AccountStore,
-  type GivenRole,
-  INVITATION_TTL_MS,
-  type MemberStore,
-  type PersonStore,
-} from '../accounts/accounts.ts';
-import type { Mailer } from '../notifications/mail/mailer.ts';
-import type { SignedLinks } from '../notifications/mail/signed-links.ts';
+import { type GivenRole, INVITATION_TTL_MS, type MemberStore } from '../accounts/accounts.ts';
 import * as templates from '../notifications/mail/templates.ts';
 import { AccountError } from '../store/store.ts';
+import type { LinkSender } from './onboarding.ts';
 
-export interface InvitationDependencies {
-  accounts: AccountStore;
-  persons: PersonStore;
+interface Dependencies extends LinkSender {
   members: MemberStore;
-  links: SignedLinks;
-  mailer: Mailer;
-  /** Public base URL, without a trailing slash. */
-  publicUrl: () => string;
 }
 
 /** An invitation that can be accepted now. */
@@ -37,9 +24,9 @@ export interface OpenInvitation {
 }
 
 export class Invitations {
-  readonly #deps: InvitationDependencies;
+  readonly #deps: Dependencies;
 
-  constructor(dependencies: InvitationDependencies) {
+  constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
   }
 

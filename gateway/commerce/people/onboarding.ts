@@ -33,17 +33,21 @@ const BY = 'sign-up';
 
 type SignUp = LinkPayload<'sign-up'>;
 
-export interface OnboardingDependencies {
+/** What everything needs that mails links. */
+export interface LinkSender {
   accounts: AccountStore;
   persons: PersonStore;
   links: SignedLinks;
   mailer: Mailer;
   jobs: JobProducer;
+  /** Public base URL, without a trailing slash. */
+  publicUrl: () => string;
+}
+
+interface Dependencies extends LinkSender {
   freeGrants: FreeGrants;
   /** Credits granted with a confirmed address. */
   freeGrant: number;
-  /** Public base URL, without a trailing slash. */
-  publicUrl: () => string;
 }
 
 /** An account whose address was confirmed. */
@@ -54,9 +58,9 @@ export interface ConfirmedAccount {
 }
 
 export class Onboarding {
-  readonly #deps: OnboardingDependencies;
+  readonly #deps: Dependencies;
 
-  constructor(dependencies: OnboardingDependencies) {
+  constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
   }
 

@@ -23,7 +23,7 @@ import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operatio
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../web/templates.ts';
-import { AccountError, type AccountErrorCode } from '../store/store.ts';
+import { AccountError } from '../store/store.ts';
 import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import type { KnownBrowsers } from './known-browsers.ts';
 import type { PendingSignIns } from './pending-sign-ins.ts';
@@ -283,25 +283,10 @@ export async function redirectWithFlash(
   return reply.redirect(path, 303);
 }
 
-const STATUS_BY_CODE: Partial<Record<AccountErrorCode, number>> = {
-  account_unknown: 404,
-  order_unknown: 404,
-  invoice_unknown: 404,
-  key_unknown: 404,
-  endpoint_unknown: 404,
-  delivery_unknown: 404,
-  request_unknown: 404,
-  person_unknown: 404,
-  unavailable: 503,
-  busy: 503,
-  archive_damaged: 500,
-  bad_input: 422,
-};
-
 /** Status and message of an expected error; null for an internal fault. */
 export function toPageError(error: Error & { statusCode?: number; code?: string }): PageError | null {
   if (error instanceof PageError) return error;
-  if (error instanceof AccountError) return new PageError(STATUS_BY_CODE[error.code] ?? 409, error.message);
+  if (error instanceof AccountError) return new PageError(error.status, error.message);
   if (error.code?.startsWith('FST_CSRF'))
     return new PageError(403, 'This form has expired. Reload the page and send it again.');
   if (error.statusCode === 413) return new PageError(413, 'The form is too large.');

@@ -29,8 +29,8 @@ export interface ErasureCounts {
   exports: number;
   /** About a low balance and about spending. */
   alerts: number;
-  /** Endpoints of webhooks, with their deliveries. Erasures before there were any did not count them. */
-  webhooks?: number;
+  /** Endpoints of webhooks, with their deliveries. */
+  webhooks: number;
 }
 
 /** In ledger entries. */
@@ -53,7 +53,7 @@ export interface PrivacyRequest {
   closed_by: string | null;
   /** Of an export while it is prepared; null before. */
   progress: ExportProgress | null;
-  /** What an erasure removed; null before, for an export, and for erasures before this was recorded. */
+  /** What an erasure removed; null before, and for an export. */
   removed: ErasureCounts | null;
   created_at_ms: number;
   ready_at_ms: number | null;

@@ -114,31 +114,35 @@ export interface Adjustment {
   repeated: boolean;
 }
 
-export type AccountErrorCode =
-  | 'account_exists'
-  | 'account_unknown'
-  | 'account_state'
-  | 'archive_damaged'
-  | 'bad_input'
-  | 'busy'
-  | 'delivery_unknown'
-  | 'endpoint_disabled'
-  | 'endpoint_unknown'
-  | 'idem_conflict'
-  | 'invoice_unknown'
-  | 'key_state'
-  | 'key_unknown'
-  | 'member_refused'
-  | 'order_state'
-  | 'order_unknown'
-  | 'pack_unknown'
-  | 'person_unknown'
-  | 'request_state'
-  | 'request_unknown'
-  | 'too_large'
-  | 'too_many_endpoints'
-  | 'too_many_keys'
-  | 'unavailable';
+/** Why an operation was rejected, with the status of its page. */
+const STATUS = {
+  account_exists: 409,
+  account_unknown: 404,
+  account_state: 409,
+  archive_damaged: 500,
+  bad_input: 422,
+  busy: 503,
+  delivery_unknown: 404,
+  endpoint_disabled: 409,
+  endpoint_unknown: 404,
+  idem_conflict: 409,
+  invoice_unknown: 404,
+  key_state: 409,
+  key_unknown: 404,
+  member_refused: 409,
+  order_state: 409,
+  order_unknown: 404,
+  pack_unknown: 409,
+  person_unknown: 404,
+  request_state: 409,
+  request_unknown: 404,
+  too_large: 409,
+  too_many_endpoints: 409,
+  too_many_keys: 409,
+  unavailable: 503,
+} as const;
+
+export type AccountErrorCode = keyof typeof STATUS;
 
 /** A rejected operation: nothing was changed, except that `unavailable` leaves it unknown. The message is public. */
 export class AccountError extends Error {
@@ -148,6 +152,10 @@ export class AccountError extends Error {
   constructor(code: AccountErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
+  }
+
+  get status(): number {
+    return STATUS[this.code];
   }
 }
 

@@ -6,14 +6,13 @@
 --   2 subject  stream of the subject's entries
 --   3 once     string: set once a named entry was written
 --   4 begun    hash: pending entries
---   5 told     string: id of the entry up to which notices were queued; set with the first entry that this version writes
 -- ARGV
 --   1 named    '1' if the entry has a name
 --   2 pending  id of the pending entry; '' if there is none
 --   3..        fields and values of the entry, alternating
 -- Returns 1 if the entry was written, 0 if it existed already
 
-local log, subject, once, begun, told = unpack(KEYS)
+local log, subject, once, begun = unpack(KEYS)
 local named, pending = ARGV[1] == '1', ARGV[2]
 
 local NAME_TTL_MS = 31536000000 -- one year: longer than any form stays open
@@ -25,11 +24,6 @@ else
   is_first = pending == '' or redis.call('HEXISTS', begun, pending) == 1
 end
 if is_first then
-  if redis.call('EXISTS', told) == 0 then
-    -- Nobody is told of what earlier versions wrote.
-    local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
-    redis.call('SET', told, last and last[1] or '0-0')
-  end
   local id = redis.call('XADD', log, '*', unpack(ARGV, 3))
   redis.call('XADD', subject, id, unpack(ARGV, 3))
 end
