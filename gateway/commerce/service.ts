@@ -36,7 +36,7 @@ import { openPrivacy } from './privacy/privacy.ts';
 /** Longest wait for an unreachable Redis while stopping. */
 const STOP_TIMEOUT_MS = 3_000;
 
-export interface AccountServiceDependencies {
+interface AccountServiceDependencies {
   /** With the URL of the Redis in use, private or not. */
   settings: Settings;
   /** A connection that no paid request uses. */

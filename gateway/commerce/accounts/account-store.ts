@@ -40,7 +40,7 @@ const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const MAX_NAME_LENGTH = 200;
 
-export interface AccountStoreDependencies extends StoreDependencies {
+interface AccountStoreDependencies extends StoreDependencies {
   packs: readonly CreditPack[];
   /** What invoices state of the seller. Default: as with no settings. */
   terms?: SalesTerms;
@@ -48,7 +48,7 @@ export interface AccountStoreDependencies extends StoreDependencies {
   archive?: Archive;
 }
 
-export interface NewAccount {
+interface NewAccount {
   email: string;
   name?: string;
   verified?: boolean;

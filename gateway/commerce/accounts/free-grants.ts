@@ -16,14 +16,14 @@ import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
 const CLAIM = readScript(import.meta.url, 'lua/claim-grant.lua', 7);
 
 const WINDOW_MS = 30 * DAY_MS;
-export const SEEN_MS = 90 * DAY_MS;
+const SEEN_MS = 90 * DAY_MS;
 const SECRET_BYTES = 32;
 const PER_MAILBOX = 1;
 
-export const GROUP_KINDS = ['mailbox', 'range', 'domain'] as const;
+const GROUP_KINDS = ['mailbox', 'range', 'domain'] as const;
 export type GroupKind = (typeof GROUP_KINDS)[number];
 
-export interface GrantBounds {
+interface GrantBounds {
   /** Grants in 30 days. */
   perRange: number;
   perDomain: number;

@@ -11,12 +11,12 @@ import {
 } from '../store/store.ts';
 
 export const NO_RULES: KeyRules = { monthly_limit: null, ranges: [], origins: [] };
-export const MAX_RANGES = 20;
-export const MAX_ORIGINS = 20;
+const MAX_RANGES = 20;
+const MAX_ORIGINS = 20;
 const MAX_ORIGIN_LENGTH = 255;
 
 /** As fields of the account's `keys` hash. */
-export interface StoredRules {
+interface StoredRules {
   limit: number | '';
   ranges: string;
   origins: string;
@@ -36,7 +36,7 @@ export function storedRules({ monthly_limit, ranges, origins }: KeyRules): Store
 }
 
 /** @param field reads a field of the key */
-export function rulesFrom(field: (name: keyof StoredRules) => string | undefined): KeyRules {
+function rulesFrom(field: (name: keyof StoredRules) => string | undefined): KeyRules {
   const limit = field('limit') ?? '';
   return {
     monthly_limit: limit === '' ? null : Number(limit),

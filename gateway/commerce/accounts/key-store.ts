@@ -38,7 +38,7 @@ export interface NewKeyOptions {
 }
 
 /** The only place where the text of a key exists outside of its owner's hands. */
-export interface NewKey {
+interface NewKey {
   key: string;
   key_id: string;
   expires_at_ms: number | null;

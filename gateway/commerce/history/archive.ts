@@ -51,7 +51,7 @@ export class Archive {
 
 const AUDIT_PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
 
-export interface AuditQuery {
+interface AuditQuery {
   archivedThrough: AuditArchivedThrough;
   /** Null for the entries of all subjects. */
   subject: string | null;
@@ -61,7 +61,7 @@ export interface AuditQuery {
 }
 
 /** Archived entries of the audit log, newest first: all of them, or those of one subject. */
-export class AuditArchive {
+class AuditArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
 
@@ -119,7 +119,7 @@ export interface RouteUsage extends UsageCounts {
 }
 
 /** Usage of accounts on archived days. */
-export class UsageArchive {
+class UsageArchive {
   readonly #directory: string;
   readonly #engine: ArchiveEngine;
 

@@ -22,7 +22,7 @@ export function matchesFilter(entry: AuditEntry, { people, action, from_ms, to_m
   return people.length === 0 || people.some((part) => searched.includes(part.toLowerCase()));
 }
 
-export interface AuditSearchPage {
+interface AuditSearchPage {
   /** Newest first. */
   entries: AuditEntry[];
   /** Entries that follow and cannot be read; null if nothing is missing. */

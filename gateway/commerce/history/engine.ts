@@ -9,7 +9,7 @@ import {
 } from '@duckdb/node-api';
 import pLimit from 'p-limit';
 
-export interface EngineLimits {
+interface EngineLimits {
   memoryMb: number;
   threads: number;
   /** Of one query, without its time in the queue. */
@@ -18,7 +18,7 @@ export interface EngineLimits {
   scratch?: string;
 }
 
-export type SqlValue = DuckDBValue | readonly string[];
+type SqlValue = DuckDBValue | readonly string[];
 export type SqlRow = Readonly<Record<string, DuckDBValue>>;
 
 const CONCURRENT_QUERIES = 2;

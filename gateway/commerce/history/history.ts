@@ -7,35 +7,11 @@
  * - An entry that cannot be read is never silently absent: a page ends with a gap that says what is missing.
  * - Without an archive one `carry_forward` entry represents all archived entries of a ledger, so that its sum is right.
  */
-export { Archive } from './archive.ts';
-export { AuditFollower } from './audit-follower.ts';
-export {
-  type AuditEntry,
-  type AuditedChange,
-  type AuditFacts,
-  AuditLog,
-  type AuditOutcome,
-  accountSubject,
-  NOT_CONFIRMED,
-  personSubject,
-} from './audit-log.ts';
-export { type AuditFilter, matchesFilter, searchAudit } from './audit-search.ts';
-export { ArchiveEngine, type SqlRow } from './engine.ts';
-export {
-  compareStreamIds,
-  formatStreamId,
-  type Gap,
-  integerOf,
-  isGap,
-  LAST_STREAM_ID,
-  parseStreamId,
-  type StreamId,
-} from './entries.ts';
-export {
-  type LedgerPage,
-  type LedgerQuery,
-  ledgerEntryFrom,
-  readLedgerPage,
-  readWholeLedger,
-} from './ledger-history.ts';
-export { listParts, listUsage } from './parts.ts';
+export * from './archive.ts';
+export * from './audit-follower.ts';
+export * from './audit-log.ts';
+export * from './audit-search.ts';
+export * from './engine.ts';
+export * from './entries.ts';
+export * from './ledger-history.ts';
+export * from './parts.ts';

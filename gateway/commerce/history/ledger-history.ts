@@ -81,7 +81,7 @@ export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): L
 }
 
 /** From an entry's fields, live or archived. */
-export function ledgerEntryOf({ id, fields: hash }: { id: string; fields: Hash }): LedgerEntry {
+function ledgerEntryOf({ id, fields: hash }: { id: string; fields: Hash }): LedgerEntry {
   return {
     id,
     at_ms: numberOr(hash.at_ms, 0),

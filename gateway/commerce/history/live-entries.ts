@@ -2,7 +2,7 @@
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import type { ArchivedEntry, Fields, Gap } from './entries.ts';
 
-export interface PageQuery {
+interface PageQuery {
   limit: number;
   /** Id of the last entry already seen. */
   before?: string | undefined;

@@ -11,7 +11,7 @@ export interface Part {
   accounts: string;
 }
 
-export interface UsageFile {
+interface UsageFile {
   /** `2026-11-21` */
   date: string;
   file: string;

@@ -39,7 +39,7 @@ const SWEEP_BATCH = 100;
 const YEAR_PREFIX = 5;
 const NUMBER = /^(\d{4})-\d{6,}$/;
 
-export interface RegisterDependencies extends StoreDependencies {
+interface RegisterDependencies extends StoreDependencies {
   terms: SalesTerms;
   /** @throws {AccountError} `order_unknown` */
   readOrder: (order_id: string) => Promise<OrderRecord>;

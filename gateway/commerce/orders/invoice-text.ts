@@ -15,7 +15,7 @@ export interface InvoiceText {
 }
 
 /** `59.00 EUR` from an amount in minor units; `−59.00 EUR` for a negative one. */
-export const moneyText = (minor: number, currency: string): string =>
+const moneyText = (minor: number, currency: string): string =>
   `${minor < 0 ? '−' : ''}${(Math.abs(minor) / 100).toFixed(2)} ${currency}`;
 
 /** `19 %` from hundredths of a percent. */

@@ -34,7 +34,7 @@ export async function readPacks(curatedDir: string): Promise<CreditPack[]> {
   return document?.value ?? [];
 }
 
-export interface OrderMove {
+interface OrderMove {
   order: OrderRecord;
   balance: number;
   /** False when the order was already in that state. */
@@ -51,7 +51,7 @@ export interface PaymentReport {
 }
 
 /** A payment session of an order. */
-export interface PaymentSession {
+interface PaymentSession {
   session_id: string;
   state: 'open' | 'expired' | 'failed' | 'paid';
 }

@@ -27,7 +27,7 @@ export const orderPath = (order_id: string): string => `/account/orders/${encode
 /** Of an invoice or a credit note. */
 export const documentPath = (number: string): string => `/account/invoices/${encodeURIComponent(number)}`;
 /** Leads to the invoice of an order. */
-export const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;
+const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;
 
 /** The customer transfers the money; an operator or the command line marks the order as paid. */
 export const invoicePayment: PaymentMethod = {

@@ -23,7 +23,7 @@ const MAX_SIGNATURE_AGE_S = 300;
 
 type StripeSettings = Pick<Settings, 'STRIPE_SECRET_KEY' | 'STRIPE_WEBHOOK_SECRET' | 'STRIPE_API_BASE'>;
 
-export interface StripeDependencies {
+interface StripeDependencies {
   orders: OrderStore;
   audit: AuditLog;
   publicUrl: () => string;
@@ -40,7 +40,7 @@ interface OrderReport {
   currency: string | null;
 }
 
-export type WebhookResult =
+type WebhookResult =
   | { kind: 'bad_signature' }
   | { kind: 'ignored'; reason: string }
   | { kind: 'moved' | 'unchanged'; source: string; order: OrderRecord };

@@ -10,7 +10,7 @@
  */
 
 export const VAT_TREATMENTS = ['charged', 'reverse_charge', 'outside', 'none'] as const;
-export type VatTreatment = (typeof VAT_TREATMENTS)[number];
+type VatTreatment = (typeof VAT_TREATMENTS)[number];
 
 export interface VatTerms {
   /** ISO 3166 code of the seller's country, two letters; empty where it is not stated. */

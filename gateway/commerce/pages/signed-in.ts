@@ -12,7 +12,7 @@ import type { AccountService } from '../service.ts';
 import { AccountError, type AccountState, nullIfUnknown } from '../store/store.ts';
 
 /** The only page for the owner of a closed account. */
-export const PRIVACY_PAGE = '/account/data';
+const PRIVACY_PAGE = '/account/data';
 /** The only page for somebody who is in no account. */
 export const ACCOUNTS_PAGE = '/account/accounts';
 

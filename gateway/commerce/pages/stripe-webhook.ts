@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { StripePayment } from '../orders/orders.ts';
 import { AccountError } from '../store/store.ts';
 
-export const STRIPE_WEBHOOK_PATH = '/account/stripe/webhook';
+const STRIPE_WEBHOOK_PATH = '/account/stripe/webhook';
 const MAX_BODY_BYTES = 1024 * 1024;
 
 export function installStripeWebhook(app: FastifyInstance, stripe: StripePayment, log: Logger): void {

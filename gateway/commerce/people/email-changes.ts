@@ -18,7 +18,7 @@ interface Dependencies extends LinkSender {
   outbox: Outbox;
 }
 
-export type EmailChange = LinkPayload<'email-change'>;
+type EmailChange = LinkPayload<'email-change'>;
 type Purpose = 'email-change' | 'email-undo';
 
 export class EmailChanges {

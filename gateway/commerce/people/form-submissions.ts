@@ -28,8 +28,8 @@ declare module 'fastify' {
   }
 }
 
-export const IDEMPOTENCY_FIELD = '_idempotency';
-export const CLAIM_TTL_MS = 3_600_000;
+const IDEMPOTENCY_FIELD = '_idempotency';
+const CLAIM_TTL_MS = 3_600_000;
 export const PAGE_TTL_MS = 120_000;
 const POLL_MS = 100;
 
@@ -146,7 +146,7 @@ export class FormSubmissions {
   }
 }
 
-export interface FormSubmissionArea {
+interface FormSubmissionArea {
   submissions: FormSubmissions;
   sessions: SessionStore;
 }

@@ -51,7 +51,7 @@ interface Dependencies extends LinkSender {
 }
 
 /** An account whose address was confirmed. */
-export interface ConfirmedAccount {
+interface ConfirmedAccount {
   account: AccountRecord;
   /** Why it got no free credits: with whom it shares what; null when it got them. */
   withheld: GroupKind | null;

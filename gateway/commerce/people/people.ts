@@ -9,48 +9,18 @@
  *   answer of the first.
  * - A password is only ever set by whoever reads the mails of the address. A mailed link works once.
  */
-export {
-  type Confirmation,
-  type ConfirmationPage,
-  type ConfirmedAction,
-  confirmationView,
-  confirmedAction,
-  counted,
-  type Figure,
-  formatChange,
-  formatCount,
-  OPTIONAL_REASON,
-  type Outcome,
-  REASON,
-  type ReasonField,
-} from './confirmation.ts';
-export { EmailChanges } from './email-changes.ts';
-export { FormSubmissions } from './form-submissions.ts';
-export { Invitations, type OpenInvitation } from './invitations.ts';
-export { KnownBrowsers } from './known-browsers.ts';
-export { Onboarding, SIGN_IN_LINK_TTL_MS } from './onboarding.ts';
-export { PASSWORD_LENGTH, passwordProblem } from './password-policy.ts';
-export { PasswordHasher } from './passwords.ts';
-export { PendingSignIns } from './pending-sign-ins.ts';
-export {
-  clearSessionCookie,
-  createPageViews,
-  installProtectedArea,
-  type PageView,
-  type ProtectedArea,
-  redirectWithFlash,
-  safeRedirectPath,
-  sendSignInPage,
-  setSessionCookie,
-} from './protected-area.ts';
-export { SecondFactorStore } from './second-factor.ts';
-export { secondFactorRoutes } from './second-factor-routes.ts';
-export { type ListedSession, type Session, SessionStore, type SignedInUser } from './sessions.ts';
-export {
-  completeFirstStep,
-  rememberBrowser,
-  type SignInAttempt,
-  signInRoutes,
-  tooManyAttempts,
-} from './sign-in-routes.ts';
-export { Throttle, type ThrottlePolicy } from './throttle.ts';
+export * from './confirmation.ts';
+export * from './email-changes.ts';
+export * from './form-submissions.ts';
+export * from './invitations.ts';
+export * from './known-browsers.ts';
+export * from './onboarding.ts';
+export * from './password-policy.ts';
+export * from './passwords.ts';
+export * from './pending-sign-ins.ts';
+export * from './protected-area.ts';
+export * from './second-factor.ts';
+export * from './second-factor-routes.ts';
+export * from './sessions.ts';
+export * from './sign-in-routes.ts';
+export * from './throttle.ts';

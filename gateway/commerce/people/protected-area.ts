@@ -200,7 +200,7 @@ export function safeRedirectPath(path: unknown, root: string): string {
   return bare === root || bare.startsWith(home) ? path : home;
 }
 
-export interface SignInForm {
+interface SignInForm {
   /** Where to go after signing in. */
   next: string;
   email?: string;

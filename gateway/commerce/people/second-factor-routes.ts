@@ -14,9 +14,9 @@ import { SECRET_PATTERN, type SecondFactorState } from './second-factor.ts';
 import type { SignedInUser } from './sessions.ts';
 import { tooManyAttempts } from './sign-in-routes.ts';
 
-export type SecondFactorChange = 'turned_on' | 'turned_off' | 'codes_renewed';
+type SecondFactorChange = 'turned_on' | 'turned_off' | 'codes_renewed';
 
-export interface SecondFactorOptions {
+interface SecondFactorOptions {
   /**
    * Checks the password of the signed-in user before a second factor is set up.
    * @returns null when it is right, else the message for the form; the status of `reply` is set.

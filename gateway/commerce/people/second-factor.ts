@@ -44,14 +44,14 @@ export interface SecondFactorState {
 }
 
 /** A new secret, for an authenticator app. */
-export interface SecondFactorProposal {
+interface SecondFactorProposal {
   /** In base32, as people type it. */
   secret: string;
   /** `otpauth://…`, as a QR code holds it. */
   uri: string;
 }
 
-export type CodeCheck =
+type CodeCheck =
   /** `recovery_codes_left`: set when the code was a recovery code. */
   | { kind: 'accepted'; recovery_codes_left: number | null }
   | { kind: 'rejected' }

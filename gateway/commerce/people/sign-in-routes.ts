@@ -82,7 +82,7 @@ export interface SignInAttempt {
   request: FastifyRequest;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   /** Separates the throttle counters of areas. */
   realm: string;
   throttle: Throttle;

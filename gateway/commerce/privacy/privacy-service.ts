@@ -26,7 +26,7 @@ const BY = 'system';
 
 interface Dependencies extends DataExportDependencies, ErasureDependencies {}
 
-export interface ExportDownload {
+interface ExportDownload {
   content: Readable;
   size_bytes: number;
 }

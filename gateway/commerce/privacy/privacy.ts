@@ -8,11 +8,6 @@
  * - Each step is idempotent: the next attempt completes an interrupted one.
  * - A request is done only by what really happened; every other end is `failed`.
  */
-export { describeRemoved, type Erasures } from './erasures.ts';
-export { openPrivacy, type PrivacyService } from './privacy-service.ts';
-export {
-  type ErasureCounts,
-  type PrivacyRequest,
-  type PrivacyRequestKind,
-  PrivacyRequestStore,
-} from './request-store.ts';
+export * from './erasures.ts';
+export * from './privacy-service.ts';
+export * from './request-store.ts';

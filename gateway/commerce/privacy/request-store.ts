@@ -13,7 +13,7 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, Store } from '../store/store.ts';
 
 export type PrivacyRequestKind = 'export' | 'erasure';
-export type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
+type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
 
 /** How many of each an erasure removed, revoked or cancelled. */
 export interface ErasureCounts {
@@ -34,7 +34,7 @@ export interface ErasureCounts {
 }
 
 /** In ledger entries. */
-export interface ExportProgress {
+interface ExportProgress {
   done: number;
   total: number;
 }

@@ -5,7 +5,7 @@ import type { Tier, Wallet } from '../../api/metering/metering.ts';
 export type Hash = Readonly<Record<string, string>>;
 
 export type AccountState = 'active' | 'suspended' | 'closed';
-export type KeyState = 'active' | 'revoked' | 'expired';
+type KeyState = 'active' | 'revoked' | 'expired';
 export type OrderState = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
 export type LedgerKind = 'grant' | 'purchase' | 'debit' | 'refund' | 'admin_adjust' | 'carry_forward';
 

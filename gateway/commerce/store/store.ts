@@ -8,39 +8,7 @@
  *
  * The rooms import each other in one direction: store, history, orders, accounts, notifications, people, privacy, pages.
  */
-export {
-  AccountError,
-  type AccountErrorCode,
-  type AccountRecord,
-  type AccountState,
-  type Adjustment,
-  accountFrom,
-  type Hash,
-  type KeyRecord,
-  type KeyRules,
-  type LedgerEntry,
-  type LedgerKind,
-  MAX_ACTIVE_KEYS,
-  numberOr,
-  type OrderRecord,
-  type OrderState,
-  PAYMENT_IDS,
-  type PaymentId,
-} from './records.ts';
-export {
-  createRunScript,
-  guarded,
-  type RunScript,
-  Store,
-  type StoreDependencies,
-  throwUnavailable,
-} from './redis-access.ts';
-export { openText, sealText } from './sealed-text.ts';
-export {
-  expectOpenAccount,
-  MAX_CREDITS,
-  nullIfUnknown,
-  throwUnknownAccount,
-  validateCredits,
-  validateEmail,
-} from './validation.ts';
+export * from './records.ts';
+export * from './redis-access.ts';
+export * from './sealed-text.ts';
+export * from './validation.ts';

@@ -290,17 +290,4 @@ describe('each event', () => {
     expect(subjects(harness.mailbox.to(bob.email))).not.toContain('Your account is suspended');
     harness.clock.ms = NOON;
   });
-
-  it('of an earlier version is not told', async () => {
-    const ann = await customer();
-    // As versions that sent no such mails wrote it.
-    await harness.redis.del(redisKeys.auditTold);
-    const change = { before: '{}', after: '{"state":"suspended"}', reason: '', request: '' };
-    const entry = { at_ms: NOON, by: 'op@almanac.example', action: 'account.suspend', ...change };
-    const facts = { ...entry, subject: `account ${ann.account_id}` };
-    await harness.redis.xadd(redisKeys.audit, '*', ...Object.entries(facts).flat());
-    expect(await sweep(ann.email)).toEqual([]);
-    await commandLine('suspend', '--email', ann.email);
-    expect(subjects(await sweep(ann.email))).toEqual(['Your account is suspended']);
-  });
 });

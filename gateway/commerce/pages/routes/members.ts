@@ -16,7 +16,7 @@ import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../
 import { confirmed, orShowAgain } from '../forms.ts';
 import { throttleInvitation } from '../throttles.ts';
 
-export const MEMBERS_PATH = '/account/members';
+const MEMBERS_PATH = '/account/members';
 
 const givenRole = z.enum(GIVEN_ROLES);
 const inviteForm = z.object({ email: textField(254), role: givenRole });
@@ -24,7 +24,7 @@ const roleForm = z.object({ role: givenRole });
 const nameForm = z.object({ name: textField(200) });
 const removeForm = z.object({ keys: z.enum(['revoke', 'keep']) });
 
-export interface ListedMember extends Member {
+interface ListedMember extends Member {
   email: string;
   name: string;
   isSelf: boolean;
@@ -45,7 +45,7 @@ interface RemovePage {
   keys: KeyRecord[];
 }
 
-export async function listMembers(context: AccountContext, request: FastifyRequest): Promise<ListedMember[]> {
+async function listMembers(context: AccountContext, request: FastifyRequest): Promise<ListedMember[]> {
   const members = await context.members.list(accountIdOf(request));
   const persons = await Promise.all(members.map(({ person_id }) => context.persons.get(person_id)));
   return members.map((member, index) => ({
@@ -57,7 +57,7 @@ export async function listMembers(context: AccountContext, request: FastifyReque
 }
 
 /** The member of the path. @throws {PageError} 404 */
-export async function findMember(context: AccountContext, request: FastifyRequest): Promise<ListedMember> {
+async function findMember(context: AccountContext, request: FastifyRequest): Promise<ListedMember> {
   const { person_id } = request.params as { person_id: string };
   const found = (await listMembers(context, request)).find((member) => member.person_id === person_id);
   if (!found) throw new PageError(404, 'This person is not a member of the account.');
