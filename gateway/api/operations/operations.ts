@@ -11,8 +11,7 @@
  * - Nothing here knows HTTP, MCP or metering.
  */
 
-import { ping } from './account/ping.ts';
-import { usage } from './account/usage.ts';
+import { ping, usage } from './account.ts';
 import { catalog } from './catalogue/catalog.ts';
 import { country } from './catalogue/country.ts';
 import { database } from './catalogue/database.ts';

@@ -59,6 +59,5 @@ export {
   SelectedRows,
 } from './rows/indicator-columns.ts';
 export { Observations, statusKey } from './rows/observations.ts';
-export { QueryRunner, QueryTimeout } from './rows/query-runner.ts';
-export { type Detail, detailsOf, readAllColumns } from './rows/read-columns.ts';
+export { type Detail, detailsOf, QueryRunner, QueryTimeout, readAllColumns } from './rows/query-runner.ts';
 export { type IndicatorQuery, searchIndicators } from './search/search.ts';

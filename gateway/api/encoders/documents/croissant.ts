@@ -1,9 +1,16 @@
 /** Croissant 1.1, the vocabulary of machine learning over schema.org/Dataset. */
 
 import type { ColumnType } from '../tables/table.ts';
-import { isoYear, yearsOf } from '../tables/years.ts';
 import { bibtex } from './citations.ts';
-import { type DataFile, type DataSet, type DescribedColumn, licencesOf, PUBLISHER } from './data-set.ts';
+import {
+  type DataFile,
+  type DataSet,
+  type DescribedColumn,
+  isoYear,
+  licencesOf,
+  PUBLISHER,
+  yearsOf,
+} from './data-set.ts';
 
 const CROISSANT = 'http://mlcommons.org/croissant/1.1';
 export const CROISSANT_TYPE = `application/ld+json; profile="${CROISSANT}"`;

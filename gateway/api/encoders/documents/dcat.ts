@@ -2,8 +2,7 @@
  * A catalogue of the indicators in DCAT 3, as JSON-LD: what data portals harvest. It has what DCAT-AP 3 asks for.
  */
 import type { CountryRecord, IndicatorRecord, ProviderCredit } from '../../../../data/schema/records.ts';
-import { isoYear, yearsOf } from '../tables/years.ts';
-import { type DataFile, type Licence, licencesOf, PUBLISHER } from './data-set.ts';
+import { type DataFile, isoYear, type Licence, licencesOf, PUBLISHER, yearsOf } from './data-set.ts';
 
 export const JSON_LD_TYPE = 'application/ld+json; charset=utf-8';
 

@@ -8,11 +8,9 @@
 import { ByteWriter, type ParquetWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { compressSync } from 'snappy';
-import { definitionLevels, type Presence, presenceOf } from './parquet-levels.ts';
-import { runBytesMax, writeRuns } from './parquet-runs.ts';
-import type { PieceWriter } from './piece-writer.ts';
+import { runBytesMax, writeRun, writeRuns } from './parquet-runs.ts';
 import { Scratch } from './scratch.ts';
-import type { Batch, Column, ColumnType, Vector } from './table.ts';
+import { type Batch, type Column, type ColumnType, NO_FLAG, NO_WORD, type Vector } from './table.ts';
 
 type RowGroup = ParquetWriter['row_groups'][number];
 type ColumnChunk = RowGroup['columns'][number];
@@ -24,6 +22,30 @@ export const TYPES = {
   double: { type: 'DOUBLE' },
   boolean: { type: 'BOOLEAN' },
 } as const satisfies Record<ColumnType, object>;
+
+/** Collects what a file consists of and hands it over in pieces. Offsets count on. */
+export class PieceWriter extends ByteWriter {
+  #pieces: Uint8Array[] = [];
+
+  /** Appends bytes that nobody writes to any more, without copying them. */
+  give(bytes: Uint8Array): void {
+    this.#pieces.push(this.#copied(), bytes);
+    this.offset += bytes.length;
+  }
+
+  /** What was written since the last call. */
+  taken(): Buffer {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    return Buffer.concat([...pieces, this.#copied()]);
+  }
+
+  #copied(): Uint8Array {
+    const copied = Buffer.from(this.getBytes());
+    this.index = 0;
+    return copied;
+  }
+}
 
 /** What is present in a column, as its pages hold it. */
 interface Values {
@@ -233,4 +255,59 @@ function indexed(values: Int32Array, min: number, max: number): { distinct: numb
   const page = INDEX_RUNS.of(1 + runBytesMax(values.length, bitWidth));
   page[0] = bitWidth;
   return { distinct, page: page.subarray(0, 1 + writeRuns(indices, bitWidth, page.subarray(1))) };
+}
+
+/** Which cells of a column have a value. */
+interface Presence {
+  rows: number;
+  /** How many have one. */
+  present: number;
+  /** By row: 1 where there is a value. Null where all have one, or none. */
+  levels: Uint8Array | null;
+}
+
+const LEVELS = new Scratch(Uint8Array);
+const LEVEL_RUNS = new Scratch(Uint8Array);
+
+function presenceOf(vector: Vector, rows: number): Presence {
+  const levels = LEVELS.of(rows);
+  const present = vector.type === 'double' ? markNumbers(vector.values, levels) : markCodes(vector, levels);
+  return { rows, present, levels: present === rows || present === 0 ? null : levels };
+}
+
+/** @returns how many are present */
+function markNumbers(values: Float64Array, levels: Uint8Array): number {
+  let present = 0;
+  for (let row = 0; row < levels.length; row += 1) {
+    const level = Number.isNaN(values[row]) ? 0 : 1;
+    levels[row] = level;
+    present += level;
+  }
+  return present;
+}
+
+/** @returns how many are present */
+function markCodes(vector: Exclude<Vector, { type: 'double' }>, levels: Uint8Array): number {
+  const [codes, missing] =
+    vector.type === 'text'
+      ? [vector.codes, NO_WORD]
+      : [vector.values, vector.type === 'boolean' ? NO_FLAG : vector.nullAs];
+  if (missing === null) return levels.length;
+  let present = 0;
+  for (let row = 0; row < levels.length; row += 1) {
+    const level = codes[row] === missing ? 0 : 1;
+    levels[row] = level;
+    present += level;
+  }
+  return present;
+}
+
+/** In the hybrid of runs and packed bits; most columns are one run. */
+function definitionLevels({ rows, present, levels }: Presence): Uint8Array {
+  const into = LEVEL_RUNS.of(runBytesMax(rows, 1));
+  const written =
+    levels === null
+      ? writeRun({ value: present === 0 ? 0 : 1, count: rows }, 1, into, 0)
+      : writeRuns(levels, 1, into);
+  return into.subarray(0, written);
 }

@@ -1,8 +1,7 @@
 /** Parquet: a row group a batch, so that neither memory nor the time between two turns of the event loop grows. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ParquetWriter } from 'hyparquet-writer';
-import { TYPES, writeRowGroup } from './parquet-columns.ts';
-import { PieceWriter } from './piece-writer.ts';
+import { PieceWriter, TYPES, writeRowGroup } from './parquet-columns.ts';
 import { type Column, type Encoder, fileMetadata } from './table.ts';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';

@@ -5,7 +5,7 @@ import { type EditionChanges, type LogEntry, snapshotId } from '../../../../data
 import { ATOM_TYPE, atomFeed, type FeedSection, urnOf } from '../../encoders/encoders.ts';
 import { defineList } from '../catalogue/list.ts';
 import { sentOnly } from '../operation.ts';
-import { positionOf, since } from './since.ts';
+import { positionOf, since } from '../parameters/as-of.ts';
 
 /** What one snapshot changed. */
 const changeEntry = z.object({

@@ -15,9 +15,9 @@ import {
   tablePlan,
   underAlias,
 } from '../operation.ts';
+import { positionOf, since } from '../parameters/as-of.ts';
 import { checkYears, oneOf } from '../parameters/parameters.ts';
 import { countriesEcho, countryCodes, selection } from '../parameters/places.ts';
-import { positionOf, since } from './since.ts';
 
 const number = z.number().nullable();
 const word = z.string().nullable();

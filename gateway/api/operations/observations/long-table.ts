@@ -30,7 +30,7 @@ import {
 } from '../../snapshot/snapshot.ts';
 import { ROWS_MAX } from '../operation.ts';
 
-/** What is counted is kept for writing as long as all of it is small; the rest is counted, and read series by series. */
+/** What is counted is kept for writing as long as all of it is small; the rest is read again, series by series. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 
 /** Rows counted before the event loop gets a turn: series in memory are read without waiting. */
@@ -56,7 +56,7 @@ interface SeriesSelection {
 }
 
 /**
- * @param look is shown the rows of each series once; null where their number is enough.
+ * @param look is shown the rows of each series once.
  * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
  */
 export async function selectSeries(
@@ -71,15 +71,14 @@ export async function selectSeries(
   let keptBytes = 0;
   let sinceTurn = 0;
   for (const record of records) {
-    const isKept = keptBytes <= KEPT_BYTES;
-    const read = isKept || look !== null ? await observations.select(record.id, filter, omission) : null;
-    if (read !== null) look?.(read);
-    const count = read?.count ?? (await observations.countRows(record.id, filter, omission));
-    rows += count;
+    const selected = await observations.select(record.id, filter, omission);
+    look?.(selected);
+    rows += selected.count;
     if (rows > ROWS_MAX) break;
-    series.push({ record, rows: count, load: loader(observations, record.id, asked, isKept ? read : null) });
-    keptBytes += read?.held.bytes ?? 0;
-    sinceTurn += count;
+    const kept = keptBytes <= KEPT_BYTES ? selected : null;
+    series.push({ record, rows: selected.count, load: loader(observations, record.id, asked, kept) });
+    keptBytes += selected.held.bytes;
+    sinceTurn += selected.count;
     if (sinceTurn >= ROWS_PER_TURN) {
       sinceTurn = 0;
       await nextTurn();

@@ -25,8 +25,6 @@ export type RawParameters = Readonly<Record<string, RawValue>> & {
 /** The parameters of a request without any; readers compare by identity. */
 export const NO_PARAMETERS: RawParameters = Object.freeze(Object.create(null));
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** Most pairs of a query string or form. */
 export const PAIRS_MAX = 1_000;
 
@@ -76,37 +74,17 @@ export function parameterName(pair: string): string {
 
 const PLAIN = /^[\x20-\x24\x26-\x2a\x2c-\x7e]*$/;
 
+/** What is beyond ASCII came as bytes. */
+const BYTE = /[\x80-\xff]/g;
+
 function decode(text: string): RawValue {
   if (PLAIN.test(text)) return text;
-  const bytes = Buffer.from(text.replaceAll('+', ' '), 'latin1');
-  const unescaped = bytes.includes(PERCENT) ? unescapeBytes(bytes) : bytes;
-  if (unescaped === null) return UNREADABLE;
+  const escaped = text.replaceAll('+', ' ').replaceAll(BYTE, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   try {
-    return utf8.decode(unescaped);
+    return decodeURIComponent(escaped);
   } catch {
     return UNREADABLE;
   }
-}
-
-const PERCENT = 0x25;
-
-/** The bytes that `%XX` stand for, or null when a `%` is not followed by two hexadecimal digits. */
-function unescapeBytes(bytes: Buffer): Buffer | null {
-  const out = Buffer.allocUnsafe(bytes.length);
-  let length = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte !== PERCENT) {
-      out[length] = byte;
-    } else {
-      const digits = bytes.toString('latin1', at + 1, at + 3);
-      if (!/^[0-9A-Fa-f]{2}$/.test(digits)) return null;
-      out[length] = Number.parseInt(digits, 16);
-      at += 2;
-    }
-    length += 1;
-  }
-  return out.subarray(0, length);
 }
 
 /** Reports a failure from within a schema. */
@@ -172,6 +150,11 @@ export const oneOf = <const Word extends string>(words: readonly [Word, ...Word[
     .meta({ type: 'string', enum: [...words] });
 
 export const text = () => z.string();
+
+export const nonEmpty = () =>
+  text().transform((sent, ctx) =>
+    sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,
+  );
 
 /** A country code as sent. Checked before upper-casing: some letters outside ASCII have an upper case inside it. */
 export const COUNTRY_CODE = /^[A-Za-z]{3}$/;

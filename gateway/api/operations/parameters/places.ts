@@ -5,7 +5,7 @@ import { loadGroups, membersOf } from '../../../../data/curated/places.ts';
 import { Problems } from '../../../../data/curated/table.ts';
 import type { CountryGroup } from '../../../../data/schema/curated.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { fail, integer, parsed, text } from './parameters.ts';
+import { fail, integer, nonEmpty, parsed } from './parameters.ts';
 import type { Failure } from './validation.ts';
 
 /** Marks a group in a list of countries. */
@@ -87,12 +87,8 @@ const placeList = parsed((sent, ctx): string[] => {
   });
 }).meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
 
-const indicatorText = text().transform((sent, ctx) =>
-  sent === '' ? fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } }) : sent,
-);
-
 export const selection = {
-  indicator: indicatorText.describe('Indicator id').meta({ type: 'string', minLength: 1 }),
+  indicator: nonEmpty().describe('Indicator id').meta({ type: 'string', minLength: 1 }),
   countries: placeList
     .optional()
     .describe(

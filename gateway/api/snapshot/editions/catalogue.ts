@@ -44,8 +44,7 @@ export interface CountryItem {
   json: string;
 }
 
-/** Filters that are answered from an index. */
-export interface IndexedFilter {
+interface IndexedFilter {
   topic?: string | undefined;
   provider?: string | undefined;
 }
@@ -63,7 +62,6 @@ export class Catalogue {
   readonly countriesByCode: ReadonlyMap<string, CountryRecord>;
   readonly indicators: ReadonlyMap<string, CatalogueItem>;
   readonly #orders = new Map<string, readonly CatalogueItem[]>();
-  readonly #indexed = new Map<string, Map<string, CatalogueItem[]>>();
   readonly #byName: readonly CatalogueItem[];
   #words: WordIndex | null = null;
 
@@ -99,26 +97,13 @@ export class Catalogue {
 
   /** The indicators of a topic, of a provider or of both, in one order. */
   listed(sort: Sort, direction: Direction, { topic, provider }: IndexedFilter): readonly CatalogueItem[] {
-    if (topic === undefined && provider === undefined) return this.ordered(sort, direction);
-    if (topic === undefined) return this.#lookUp('provider', provider ?? '', sort, direction);
-    const own = this.#lookUp('topic', topic, sort, direction);
-    return provider === undefined ? own : own.filter(({ record }) => record.provider.id === provider);
-  }
-
-  #lookUp(
-    by: keyof IndexedFilter,
-    label: string,
-    sort: Sort,
-    direction: Direction,
-  ): readonly CatalogueItem[] {
-    const name = `${by} ${sort} ${direction}`;
-    const known =
-      this.#indexed.get(name) ??
-      Map.groupBy(this.ordered(sort, direction), ({ record }) =>
-        by === 'topic' ? record.topic : record.provider.id,
-      );
-    this.#indexed.set(name, known);
-    return known.get(label) ?? [];
+    const all = this.ordered(sort, direction);
+    if (topic === undefined && provider === undefined) return all;
+    return all.filter(
+      ({ record }) =>
+        (topic === undefined || record.topic === topic) &&
+        (provider === undefined || record.provider.id === provider),
+    );
   }
 }
 

@@ -9,6 +9,7 @@ import { readManifest, SnapshotDamaged } from '../files/manifest.ts';
 import { ByteCache } from '../files/memory.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles, SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { yearRange } from '../rows/query-runner.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import type { History, IndicatorChange, IndicatorChanges } from './edition.ts';
 import { type AskedRevisions, type Revision, readRevisions, type Step } from './revisions.ts';
@@ -20,10 +21,6 @@ const MEMORY_PER_BYTE = 3;
 
 /** Lists of changes that one look at an indicator's history reads. */
 const LISTS_READ_MAX = 20;
-
-/** Keeps a caller's year within the column's type; no series has years outside it. */
-const YEAR_MIN = -2_147_483_648;
-const YEAR_MAX = 2_147_483_647;
 
 const NO_CHANGES: EditionChanges = { added: [], withdrawn: [], renamed: [], revised: {} };
 
@@ -107,8 +104,7 @@ export class EditionHistory implements History {
     const enabled = [...this.#today.served.countriesByCode.keys()];
     const all = await readRevisions(this.#shared, steps, {
       countries: countries?.filter((country) => enabled.includes(country)) ?? enabled,
-      from: Math.max(from ?? YEAR_MIN, YEAR_MIN),
-      to: Math.min(to ?? YEAR_MAX, YEAR_MAX),
+      ...yearRange({ from, to }),
     });
     return all.filter(({ edition }) => edition > after);
   }

@@ -18,13 +18,12 @@ import {
 } from './indicator-columns.ts';
 import type { QueryRunner } from './query-runner.ts';
 import {
-  countFileRows,
   type Detail,
   type DetailFilter,
   readAllColumns,
   readDetails,
   readFilteredColumns,
-} from './read-columns.ts';
+} from './query-runner.ts';
 
 /** Columns with their rows as text by format, made when first wanted. */
 interface Hot {
@@ -113,12 +112,6 @@ export class ObservationCache {
       return read((path) => readFilteredColumns(this.#queries, path, filter));
     const readAll = () => read((path) => readAllColumns(this.#queries, path));
     return this.#hot.getOrMake(file.key, readAll, keep);
-  }
-
-  /** Of the whole file. */
-  async countRows({ key, name }: IndicatorFile, files: SnapshotFiles): Promise<number> {
-    const hot = this.#hot.get(key);
-    return hot?.columns.rows ?? files.use([name], ([path = '']) => countFileRows(this.#queries, path));
   }
 
   readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
@@ -210,16 +203,6 @@ export class Observations {
     const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
     const found = this.#cache.find(file, this.#files, filter);
     return (found instanceof Promise ? await found : found).columns;
-  }
-
-  /** How many rows `select` gives. Where nothing is left out, none is read. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-  async countRows(indicator: string, asked: RowFilter, omission: Omission): Promise<number> {
-    const { latest, missing } = omission;
-    const isWhole =
-      isUnfiltered(asked) && this.#countries === null && latest === undefined && missing !== true;
-    if (!isWhole) return (await this.select(indicator, asked, omission)).count;
-    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
-    return this.#cache.countRows(file, this.#files);
   }
 
   /** What rows have besides figures and rank. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */

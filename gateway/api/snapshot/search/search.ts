@@ -51,13 +51,8 @@ function withTokens(
   listed: readonly CatalogueItem[],
   tokens: readonly string[],
 ): CatalogueItem[] {
-  const held = catalogue.words.withAll(tokens);
-  if (listed !== catalogue.ordered('name', 'asc')) {
-    const positions = new Set(held);
-    return listed.filter(({ position }) => positions.has(position));
-  }
-  // Most searches use the whole list by name, where index and position agree.
-  return held.flatMap((position) => listed[position] ?? []);
+  const positions = new Set(catalogue.words.withAll(tokens));
+  return listed.filter(({ position }) => positions.has(position));
 }
 
 function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {

@@ -8,7 +8,7 @@ const anyTokens = fc.array(
   fc
     .array(fc.constantFrom('a', 'b', 'é', '.', '('), { minLength: 1, maxLength: 6 })
     .map((letters) => letters.join('')),
-  { maxLength: 3 },
+  { minLength: 1, maxLength: 3 },
 );
 
 /** Where in which word of the texts a token is cut out, so that longer ones are found, too. */
@@ -30,7 +30,7 @@ describe('the word index', () => {
               return text.slice(from % (text.length || 1)).slice(0, length) || [];
             }),
           );
-          for (const tokens of [...searches, ...cutOut]) {
+          for (const tokens of [...searches, ...cutOut].filter(({ length }) => length > 0)) {
             const holds = (text: string): boolean => tokens.every((token) => text.includes(token));
             expect(index.withAll(tokens)).toEqual(
               [...texts.keys()].filter((text) => holds(texts[text] ?? '')),
