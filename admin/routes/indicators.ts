@@ -3,21 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/jobs.ts';
-import {
-  type Cell,
-  createPager,
-  formatField,
-  integerField,
-  type Pager,
-  parseFields,
-  type SortLink,
-  sendCsv,
-  TableSort,
-  textField,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { type Cell, parseFields, sendCsv, TableSort, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
+import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';
 import { licencePath } from './licences.ts';
 
@@ -45,9 +34,7 @@ const query = z.object({
   provider: textField(100),
   state: textField(50),
   sort: SORT.field,
-  limit: integerField(1, 500, 50),
-  offset: integerField(0, 10_000_000, 0),
-  format: formatField,
+  ...LIST_FIELDS,
 });
 type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'>;
 
@@ -60,15 +47,11 @@ type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'top
   detail: string;
 };
 
-interface ListPage extends Filters {
-  sort: string;
-  sorts: Record<string, SortLink>;
+interface ListPage extends Filters, ListLinks {
   topics: readonly string[];
   providers: string[];
   states: readonly string[];
   indicators: Listed[];
-  pager: Pager;
-  csv: string;
 }
 
 const listed = (one: AdminIndicator): Listed => ({
@@ -122,14 +105,11 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
     if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
     return listView(reply, 'Indicators', {
       ...filters,
-      sort,
-      sorts: SORT.links(PATH, { ...filters, limit }, sort),
+      ...listLinks(PATH, filters, { order: SORT, sort, total: found.length, limit, offset }),
       topics: TOPIC_SLUGS,
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
       indicators: found.slice(offset, offset + limit),
-      pager: createPager(PATH, { ...filters, sort }, { total: found.length, limit, offset }),
-      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
 }

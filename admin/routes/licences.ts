@@ -3,18 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
-import {
-  type Cell,
-  createPager,
-  formatField,
-  integerField,
-  PageError,
-  type Pager,
-  parseFields,
-  sendCsv,
-  textField,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { type Cell, PageError, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import {
@@ -23,6 +12,7 @@ import {
   type LicensedSeries,
   listLicensedSeries,
 } from '../licence-queue.ts';
+import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
@@ -34,9 +24,7 @@ const listQuery = z.object({
   q: textField(200),
   provider: textField(100),
   state: z.enum([ANY, ...LICENCE_STATES]).default('undecided'),
-  limit: integerField(1, 500, 50),
-  offset: integerField(0, 10_000_000, 0),
-  format: formatField,
+  ...LIST_FIELDS,
 });
 
 const decisionForm = z.object({
@@ -50,15 +38,13 @@ const decisionForm = z.object({
 });
 type DecisionForm = z.output<typeof decisionForm>;
 
-interface LicencesPage {
+interface LicencesPage extends ListLinks {
   q: string;
   provider: string;
   state: typeof ANY | LicenceState;
   providers: string[];
   states: readonly string[];
   series: (LicensedSeries & { path: string })[];
-  pager: Pager;
-  csv: string;
 }
 
 interface LicencePage extends ShownChanges {
@@ -83,8 +69,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
       providers: [...new Set(all.map(({ provider }) => provider.id))],
       states: [...LICENCE_STATES, ANY],
       series: found.slice(offset, offset + limit).map((one) => ({ ...one, path: licencePath(one.id) })),
-      pager: createPager(PATH, filters, { total: found.length, limit, offset }),
-      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+      ...listLinks(PATH, filters, { total: found.length, limit, offset }),
     });
   });
 

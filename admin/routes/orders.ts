@@ -17,14 +17,13 @@ import {
   formatField,
   integerField,
   parseFields,
-  type SortLink,
   sendCsv,
   TableSort,
   textField,
-  withQuery,
 } from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
+import { type ListLinks, listLinks } from '../list.ts';
 import { invoicePdfPath } from './invoices.ts';
 
 /** Customers whose orders one search reads, the newest ones. */
@@ -71,11 +70,9 @@ const query = z.object({
   format: formatField,
 });
 
-interface OrdersPage {
+interface OrdersPage extends ListLinks {
   q: string;
   status: string;
-  sort: string;
-  sorts: Record<string, SortLink>;
   states: readonly string[];
   limit: number;
   orders: (OrderRecord & {
@@ -86,7 +83,6 @@ interface OrdersPage {
     isOverdue: boolean;
     moves: { to: Target; label: string }[];
   })[];
-  csv: string;
 }
 
 export const ORDER_COLUMNS = [
@@ -120,8 +116,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
     return view(reply, 'Orders', {
       ...filters,
       states: STATES,
-      sort,
-      sorts: ORDER_SORT.links(PATH, { ...filters, limit }, sort),
+      ...listLinks(PATH, filters, { order: ORDER_SORT, sort, limit }),
       limit,
       orders: await Promise.all(
         orders.map(async (order) => ({
@@ -131,7 +126,6 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
         })),
       ),
-      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
     });
   });
 

@@ -21,12 +21,12 @@ import {
   type Cell,
   formatField,
   parseFields,
-  type SortLink,
   sendCsv,
   TableSort,
   textField,
 } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
+import { type ListLinks, listLinks } from '../list.ts';
 
 const PATH = '/admin/gdpr';
 const SORT = new TableSort<QueuedRequest>({
@@ -44,9 +44,8 @@ interface QueuedRequest extends PrivacyRequest {
   user: string;
 }
 
-interface QueuePage {
+interface QueuePage extends ListLinks {
   requests: QueuedRequest[];
-  sorts: Record<string, SortLink>;
 }
 
 const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
@@ -67,7 +66,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
     const { sort, format } = parseFields(query, request.query);
     const requests = SORT.sort(await queue(), sort);
     if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, requests.map(row));
-    return view(reply, 'Privacy requests', { requests, sorts: SORT.links(PATH, {}, sort) });
+    return view(reply, 'Privacy requests', { requests, ...listLinks(PATH, {}, { order: SORT, sort }) });
   });
 
   confirmedAction(scope, area, {

@@ -14,7 +14,6 @@ import {
   formatField,
   PageError,
   parseFields,
-  type SortLink,
   sendCsv,
   TableSort,
   textField,
@@ -22,6 +21,7 @@ import {
 } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
+import { type ListLinks, listLinks } from '../list.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';
 import { queueRebuild } from './indicator.ts';
 import { type RunChoice, runChoice } from './run-comparison.ts';
@@ -45,10 +45,8 @@ const switchFields = z.object({
 });
 type Switch = z.output<typeof switchFields>;
 
-interface ProvidersPage {
+interface ProvidersPage extends ListLinks {
   providers: (AdminProvider & { path: string })[];
-  sorts: Record<string, SortLink>;
-  csv: string;
 }
 
 interface ProviderPage extends ShownChanges {
@@ -82,8 +80,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
     if (format === 'csv') return sendCsv(reply, 'providers', COLUMNS, providers.map(row));
     return listView(reply, 'Providers', {
       providers: providers.map((provider) => ({ ...provider, path: providerPath(provider.id) })),
-      sorts: SORT.links(PATH, {}, sort),
-      csv: withQuery(PATH, { sort, format: 'csv' }),
+      ...listLinks(PATH, {}, { order: SORT, sort }),
     });
   });
 

@@ -3,19 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type QualityFinding, qualityDecisionWord } from '../../data/schema/quality.ts';
 import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
-import {
-  type Cell,
-  createPager,
-  csvLine,
-  formatField,
-  integerField,
-  type Pager,
-  parseFields,
-  sendCsv,
-  textField,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { type Cell, csvLine, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
+import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
 import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';
 
@@ -29,9 +19,7 @@ const query = z.object({
   kind: textField(60),
   provider: textField(100),
   state: textField(20),
-  limit: integerField(1, 500, 50),
-  offset: integerField(0, 10_000_000, 0),
-  format: formatField,
+  ...LIST_FIELDS,
 });
 type Filters = Pick<z.output<typeof query>, 'severity' | 'kind' | 'provider' | 'state'>;
 
@@ -46,7 +34,7 @@ interface Listed extends QualityFinding {
   row: string;
 }
 
-interface QualityPage extends Filters {
+interface QualityPage extends Filters, ListLinks {
   night: string | null;
   severities: readonly string[];
   kinds: string[];
@@ -55,8 +43,6 @@ interface QualityPage extends Filters {
   findings: Listed[];
   open: Record<string, number>;
   unused: { kind: string; subject: string; other: string | null }[];
-  pager: Pager;
-  csv: string;
 }
 
 function statesOf({ decision, lapsed, change }: QualityFinding): string[] {
@@ -131,8 +117,7 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
       findings: found.slice(offset, offset + limit).map((one) => listed(one, reader)),
       open: Object.fromEntries(qualitySeverity.options.map((severity) => [severity, openOf(severity)])),
       unused: report?.unused ?? [],
-      pager: createPager(PATH, { ...filters }, { total: found.length, limit, offset }),
-      csv: withQuery(PATH, { ...filters, format: 'csv' }),
+      ...listLinks(PATH, filters, { total: found.length, limit, offset }),
     });
   });
 }

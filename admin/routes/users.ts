@@ -3,19 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/commerce/accounts/accounts.ts';
 import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/store.ts';
-import {
-  createPager,
-  formatField,
-  integerField,
-  type Pager,
-  parseFields,
-  type SortLink,
-  sendCsv,
-  textField,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { integerField, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
+import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
 
 const PATH = '/admin/users';
 const EXPORT_BATCH = 500;
@@ -24,20 +15,15 @@ const query = z.object({
   q: textField(200),
   status: textField(50),
   sort: ACCOUNT_SORT.field,
-  limit: integerField(1, 500, 50),
+  ...LIST_FIELDS,
   offset: integerField(0, 100_000_000, 0),
-  format: formatField,
 });
 
-interface UsersPage {
+interface UsersPage extends ListLinks {
   q: string;
   status: string;
   limit: number;
   accounts: AccountRecord[];
-  sort: string;
-  sorts: Record<string, SortLink>;
-  pager: Pager;
-  csv: string;
 }
 
 export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -54,10 +40,7 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
       ...filters,
       limit,
       accounts,
-      sort,
-      sorts: ACCOUNT_SORT.links(PATH, { ...filters, limit }, sort),
-      pager: createPager(PATH, { ...filters, sort }, { total, limit, offset }),
-      csv: withQuery(PATH, { ...filters, sort, format: 'csv' }),
+      ...listLinks(PATH, filters, { order: ACCOUNT_SORT, sort, total, limit, offset }),
     });
   });
 }
