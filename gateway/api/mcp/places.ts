@@ -1,6 +1,6 @@
 /**
  * Places by any usual name: codes, common, official and former names, groups. An ambiguous name is asked back even where
- * it is some country's exact name; Georgia, Guinea, Sudan and Ireland are countries and mean themselves.
+ * it is some country's exact name; Georgia, Guinea, Sudan, Ireland and Micronesia are countries and mean themselves.
  */
 import { fileURLToPath } from 'node:url';
 import { distance } from 'fastest-levenshtein';
@@ -56,11 +56,12 @@ export async function findPlace(sent: string, edition: Edition): Promise<Place> 
   const { table, ambiguous } = await names;
   const text = sent.trim();
   const place = text.slice(0, PLACE_ECHO_MAX);
-  const group = groupOf(text);
+  const found = M49.test(text) ? byM49(text, edition) : table.resolve(SCHEMES, text);
+  const byName = found.kind === 'country' ? undefined : groupsByName.get(foldName(text));
+  const group = groupById(text) ?? byName;
   if (group !== undefined) return { kind: 'group', group, members: servedMembers(group, edition) };
   const meant = ambiguous.get(foldName(text));
   if (meant !== undefined) return ambiguousPlace(place, meant, edition);
-  const found = M49.test(text) ? byM49(text, edition) : table.resolve(SCHEMES, text);
   if (found.kind === 'country') return servedCountry(found.iso3, place, edition);
   if (found.kind === 'unknown') return unknownPlace(place, edition);
   const message =
@@ -89,13 +90,13 @@ function byM49(code: string, { countriesByCode }: Edition): ReturnType<PlaceTabl
   return { kind: 'unknown' };
 }
 
-/** By `@` and id, by id, or by name without what stands in brackets. */
-function groupOf(text: string): CountryGroup | undefined {
+/** By `@` and id, or by id. */
+function groupById(text: string): CountryGroup | undefined {
   const id = (text.startsWith(GROUP_MARK) ? text.slice(GROUP_MARK.length) : text).trim().toLowerCase();
-  return GROUPS.get(id) ?? GROUPS.get(id.replaceAll(/[\s_]+/g, '-')) ?? groupsByName.get(foldName(text));
+  return GROUPS.get(id) ?? GROUPS.get(id.replaceAll(/[\s_]+/g, '-'));
 }
 
-/** Names that more than one group has, such as the regions of two organisations, mean none of them. */
+/** By name without what stands in brackets. Names that more than one group has, such as the regions of two organisations, mean none of them. */
 const groupsByName: ReadonlyMap<string, CountryGroup> = new Map(
   [...Map.groupBy(GROUPS.values(), ({ name }) => foldName(name.replace(/\s*\(.*/, '')))].flatMap(
     ([name, [first, ...others]]) =>

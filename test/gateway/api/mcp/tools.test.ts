@@ -226,6 +226,7 @@ describe('refusals', () => {
     ['Soviet Union', 'not_a_country'],
     ['World', 'not_a_country'],
     ['Georgia', 'not_held'],
+    ['Micronesia', 'not_held'], // and not the region of that name
   ])('%s is refused as %s by every tool that takes places', async (place, reason) => {
     for (const name of ['get_data', 'compare_countries', 'rank_countries']) {
       const { countries: _countries, ...rest } = CALLS[name] ?? {};
