@@ -11,7 +11,7 @@ import {
   rankings,
 } from '../api/operations/operations.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
-import { countRowsOf, latestYear } from './series.ts';
+import { countRowsFor, latestYear } from './series.ts';
 
 export interface PlannedCall {
   operation: Operation;
@@ -77,7 +77,7 @@ export async function indicatorOffers(
   const query = `indicator=${encodeURIComponent(id)}`;
   const codes = countries.map(({ iso3 }) => iso3).join(',');
   const whole = await edition.wholeFile(id);
-  const drawnRows = await countRowsOf(edition, record, countries);
+  const drawnRows = await countRowsFor(edition, record, countries);
   const offer = (call: PlannedCall, rows: number, price = priceOfRows(rows)): Offer => ({
     ...{ path: callPath(call), price, rows },
   });

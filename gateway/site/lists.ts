@@ -7,7 +7,7 @@ import type { CatalogueEntry, Edition } from '../api/snapshot/snapshot.ts';
 const readings = new WeakMap<Edition, Promise<readonly TopicRecord[]>>();
 
 /** The topics of the edition, with their names and counts, in the curated order. @throws {SnapshotUnreadable} */
-export function topicsOf(edition: Edition): Promise<readonly TopicRecord[]> {
+export function servedTopics(edition: Edition): Promise<readonly TopicRecord[]> {
   const reading = readings.get(edition) ?? readTopics(edition);
   readings.set(edition, reading);
   reading.catch(() => readings.delete(edition));
@@ -32,13 +32,13 @@ export interface Hit {
   excerpt: string;
 }
 
-export const hitOf = ({ record }: Pick<CatalogueEntry, 'record'>): Hit => ({
+export const asHit = ({ record }: Pick<CatalogueEntry, 'record'>): Hit => ({
   record,
-  excerpt: excerptOf(record.description ?? ''),
+  excerpt: firstWords(record.description ?? ''),
 });
 
 /** Ends at a word. */
-export function excerptOf(text: string, length = EXCERPT_LENGTH): string {
+export function firstWords(text: string, length = EXCERPT_LENGTH): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= length) return line;
   const end = line.lastIndexOf(' ', length);

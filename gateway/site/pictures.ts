@@ -2,10 +2,10 @@
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
 import { barChart } from './charts/bars.ts';
-import { labelsOf, type Picture } from './charts/frame.ts';
+import { type Picture, pictureLabels } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
-import { pairsOf, scatterChart } from './charts/scatter.ts';
+import { pairFigures, scatterChart } from './charts/scatter.ts';
 import { histories, latestYear, type YearFigures, yearFigures } from './series.ts';
 
 type MapPicture = Picture & { drawing: WorldMap };
@@ -35,7 +35,7 @@ export function mapOfYear(
   if (figures.length === 0) return undefined;
   return {
     drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latestYear(indicator) }),
-    labels: labelsOf(indicator, [year, year]),
+    labels: pictureLabels(indicator, [year, year]),
   };
 }
 
@@ -49,7 +49,7 @@ export async function linesPicture(
   if (years.length === 0) return undefined;
   return {
     drawing: lineChart(held, indicator.unit),
-    labels: labelsOf(indicator, [Math.min(...years), Math.max(...years)]),
+    labels: pictureLabels(indicator, [Math.min(...years), Math.max(...years)]),
   };
 }
 
@@ -64,7 +64,7 @@ export async function barsPicture(
   const held = await yearFigures(edition, indicator, year);
   return {
     drawing: barChart(held, { unit: indicator.unit, around: around?.iso3 }),
-    labels: labelsOf(indicator, [year, year]),
+    labels: pictureLabels(indicator, [year, year]),
   };
 }
 
@@ -84,10 +84,10 @@ export async function scatterPicture(
     yearFigures(edition, across, year),
     yearFigures(edition, up, year),
   ]);
-  const pairs = pairsOf(figuresAcross, figuresUp);
+  const pairs = pairFigures(figuresAcross, figuresUp);
   if (pairs.length === 0) return undefined;
   const codes = chosen.map(({ iso3 }) => iso3);
-  const sources = new Set([across, up].map((each) => labelsOf(each, [year, year]).source));
+  const sources = new Set([across, up].map((each) => pictureLabels(each, [year, year]).source));
   return {
     year,
     count: pairs.length,

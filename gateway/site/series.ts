@@ -44,7 +44,7 @@ export async function yearFigures(
   { id }: IndicatorRecord,
   year: number,
 ): Promise<YearFigures> {
-  const held = await columnsOf(edition, id, { from: year, to: year });
+  const held = await readColumns(edition, id, { from: year, to: year });
   const figures: CountryFigure[] = [];
   const missing: CountryRecord[] = [];
   for (const { record: country } of edition.countries) {
@@ -69,14 +69,14 @@ export interface History {
   points: readonly Point[];
 }
 
-/** Of countries that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+/** Histories of countries that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function histories(
   edition: Edition,
   { id }: IndicatorRecord,
   countries: readonly CountryRecord[],
 ): Promise<History[]> {
   const codes = countries.map(({ iso3 }) => iso3).sort();
-  const held = await columnsOf(edition, id, { countries: codes });
+  const held = await readColumns(edition, id, { countries: codes });
   return countries.map((country) => {
     const points: Point[] = [];
     for (const { start, end } of held.select({ countries: [country.iso3] })) {
@@ -90,18 +90,18 @@ export async function histories(
 }
 
 /** How many rows the API has of some countries. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function countRowsOf(
+export async function countRowsFor(
   edition: Edition,
   { id }: IndicatorRecord,
   countries: readonly CountryRecord[],
 ): Promise<number> {
   const filter = { countries: countries.map(({ iso3 }) => iso3).sort() };
-  const held = await columnsOf(edition, id, filter);
+  const held = await readColumns(edition, id, filter);
   return countRows(held.select(filter));
 }
 
 /** Columns that hold at least the rows that pass, from the excerpt where it has them. */
-async function columnsOf(edition: Edition, id: string, filter: RowFilter): Promise<IndicatorColumns> {
+async function readColumns(edition: Edition, id: string, filter: RowFilter): Promise<IndicatorColumns> {
   const excerpt = await edition.excerpt(id);
   return excerpt?.covers(filter) ? excerpt.columns : edition.observations.columns(id, filter);
 }

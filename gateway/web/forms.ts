@@ -101,7 +101,7 @@ const collator = new Intl.Collator('en', { numeric: true });
  */
 export class TableSort<Row> {
   readonly #columns: ReadonlyMap<string, SortKey<Row>>;
-  /** Of the query parameter. */
+  /** Validates the query parameter. */
   readonly field: z.ZodType<string>;
 
   constructor(columns: Readonly<Record<string, SortKey<Row>>>) {

@@ -13,7 +13,7 @@ const EMAIL = 'visitor@example.org';
 let harness: AccountPagesHarness;
 let browser: Browser;
 let page: Page;
-/** Of the fixture; they can be compared and ranked. */
+/** Subjects of the fixture that can be compared and ranked. */
 const indicator = { id: 'alpha.child_mortality', name: 'Child mortality' };
 const codes = ['KEN', 'DEU', 'USA'];
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   await harness.stop();
 });
 
-/** Of a browser whose pages run no script. */
+/** A page that runs no script. */
 async function withoutScripts(context: BrowserContext): Promise<Page> {
   const opened = await context.newPage();
   const session = await context.newCDPSession(opened);

@@ -3,9 +3,9 @@ import type { Visitor } from '../admin/harness.ts';
 
 export interface Form {
   action: string;
-  /** As a browser sends them when nothing is typed: of several buttons, the first is pressed. */
+  /** As a browser sends them when nothing is typed and the first button is pressed. */
   fields: Record<string, string>;
-  /** Of all fields, boxes that are not checked included. */
+  /** Names of all fields, boxes that are not checked included. */
   names: ReadonlySet<string>;
 }
 

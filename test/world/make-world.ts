@@ -27,7 +27,7 @@ const ISLAND_MIN = 1.5;
 const SHAPE_MIN = 8;
 /** Distance of the centres of dots, two radii and a gap. */
 const DOT_DISTANCE = 6.5;
-/** Of longitude and latitude: what is drawn ends above Antarctica, of which there are no figures. */
+/** Latitudes: what is drawn ends above Antarctica, which has no figures. */
 const SOUTH = -57;
 const NORTH = 84;
 

@@ -1,6 +1,6 @@
 /** Pictures for link previews that are no charts: of the service, and of a country. 1,200 × 630. */
 import type { CountryRecord } from '../../../data/schema/records.ts';
-import { coloured, FAINT, INK, RULE, shortened, textAt, titleOf, wrapped } from './drawing.ts';
+import { coloured, FAINT, INK, RULE, shortened, textAt, titleElement, wrapped } from './drawing.ts';
 import { ACCENT, SANS, SERIF, SIZES, WORDMARK } from './frame.ts';
 import { DOT_RADIUS, WORLD } from './map.ts';
 
@@ -10,7 +10,7 @@ const PAPER = '#f7f7f4';
 
 const document = (title: string, background: string, content: string): string =>
   `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="${SANS}" role="img">` +
-  `${titleOf(title)}<rect width="${WIDTH}" height="${HEIGHT}" fill="${background}"/>${content}</svg>\n`;
+  `${titleElement(title)}<rect width="${WIDTH}" height="${HEIGHT}" fill="${background}"/>${content}</svg>\n`;
 
 const inSerif = (colour: string, texts: readonly string[]): string =>
   `<g font-family="${SERIF}">${coloured('ink', colour, texts.join(''))}</g>`;

@@ -16,7 +16,7 @@ export interface Box {
   height: number;
   /** Height of letters. */
   font: number;
-  /** Of the picture, unique on its page: ids of its parts begin with it. */
+  /** The picture's id, unique on its page: ids of its parts begin with it. */
   id: string;
 }
 
@@ -29,7 +29,7 @@ export interface Drawing {
 export const INK = '#1f2428';
 export const FAINT = '#575f66';
 export const RULE = '#d9dad5';
-/** Of series, in their order: told apart by colour-blind people, and dark enough for text on white. */
+/** Colours of series, in their order: told apart by colour-blind people, and dark enough for text on white. */
 export const SERIES_COLOURS = ['#0072b2', '#b85000', '#007a57', '#ab4f86', '#8a6d00', '#3d4a52'] as const;
 export const SERIES_MAX = SERIES_COLOURS.length;
 
@@ -61,7 +61,7 @@ export function textAt(
   return `<text x="${Math.round(x)}" y="${Math.round(y)}" font-size="${size}"${anchored}${bold}${halo} fill="currentColor">${escapedXml(content)}</text>`;
 }
 
-export const titleOf = (text: string): string => `<title>${escapedXml(text)}</title>`;
+export const titleElement = (text: string): string => `<title>${escapedXml(text)}</title>`;
 
 /** `77.9 years`, `5.1 %` */
 export const measureText = (value: number, unit: string | null): string =>

@@ -23,7 +23,7 @@ export interface Labels {
   source: string;
 }
 
-export function labelsOf(
+export function pictureLabels(
   { name, unit, attribution, licence }: Pick<IndicatorRecord, 'name' | 'unit' | 'attribution' | 'licence'>,
   [from, to]: readonly [number | null, number | null],
 ): Labels {

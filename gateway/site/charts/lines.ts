@@ -32,7 +32,7 @@ const ZERO_BELOW = 0.4;
 /** @param histories of at most six countries; those without a figure are left out */
 export function lineChart(histories: readonly History[], unit: string | null): Drawing {
   const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
-  const plan = planOf(shown);
+  const plan = planLines(shown);
   return { description: describe(shown, unit), body: (box) => draw(plan, box) };
 }
 
@@ -48,7 +48,7 @@ function describe(histories: readonly History[], unit: string | null): string {
 }
 
 /** What is drawn, whatever the box. */
-function planOf(histories: readonly History[]) {
+function planLines(histories: readonly History[]) {
   const step = usualStep(histories.map(({ points }) => points));
   const years = histories.flatMap(({ points }) => points.map(({ year }) => year));
   return {
@@ -58,7 +58,7 @@ function planOf(histories: readonly History[]) {
   };
 }
 
-function draw({ lines, years, domain }: ReturnType<typeof planOf>, box: Box): string {
+function draw({ lines, years, domain }: ReturnType<typeof planLines>, box: Box): string {
   const { width, height, font } = box;
   if (lines.length === 0)
     return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });

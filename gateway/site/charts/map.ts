@@ -19,7 +19,7 @@ import {
   measureText,
   textAt,
   textWidth,
-  titleOf,
+  titleElement,
 } from './drawing.ts';
 
 /** Equal Earth, in whole units of a map 1,000 units wide. `test/world/write-world.ts` makes it. */
@@ -63,7 +63,7 @@ const LEGEND_LINES = 2.6;
 
 export function worldMap(year: YearFigures, options: MapOptions): WorldMap {
   const classes = classify(year.figures.map(({ value }) => value));
-  const legend = legendOf(classes, year);
+  const legend = makeLegend(classes, year);
   return {
     legend,
     description: describe(year, options),
@@ -81,7 +81,7 @@ function describe({ figures, missing }: YearFigures, { unit, hasTitles }: MapOpt
   return `${counts} First of the list is ${ends[0]}; last is ${ends[1]}.`;
 }
 
-function legendOf({ bounds, colours }: Classes, { figures, missing }: YearFigures): LegendEntry[] {
+function makeLegend({ bounds, colours }: Classes, { figures, missing }: YearFigures): LegendEntry[] {
   const entries = colours.map(({ className, light }, at) => ({
     className,
     colour: light,
@@ -104,14 +104,15 @@ function draw(
   const legendHeight = outlines === undefined ? box.font * LEGEND_LINES : 0;
   const scale = Math.min(box.width / WORLD.width, (box.height - legendHeight) / WORLD.height);
   const nameOf = ({ country, value }: CountryFigure): string =>
-    hasTitles ? titleOf(`${country.name}: ${measureText(value, unit)}`) : '';
+    hasTitles ? titleElement(`${country.name}: ${measureText(value, unit)}`) : '';
   const byClass = group(figures, ({ value }) => classOf(value, classes));
   const shown = classes.colours.map(({ className, light }, at) => {
-    const shapes = (byClass.get(at) ?? []).map((each) => shapeOf(each.country, outlines, nameOf(each)));
+    const shapes = (byClass.get(at) ?? []).map((each) => drawShape(each.country, outlines, nameOf(each)));
     return `<g class="${className}" color="${light}" fill="currentColor">${shapes.join('')}</g>`;
   });
-  const withoutName = ({ name }: CountryRecord): string => (hasTitles ? titleOf(`${name}: no figure`) : '');
-  const hatched = missing.map((country) => shapeOf(country, outlines, withoutName(country))).join('');
+  const withoutName = ({ name }: CountryRecord): string =>
+    hasTitles ? titleElement(`${name}: no figure`) : '';
+  const hatched = missing.map((country) => drawShape(country, outlines, withoutName(country))).join('');
   const left = Math.round((box.width - WORLD.width * scale) / 2);
   const transform =
     left === 0 && scale === 1 ? '' : ` transform="translate(${left} 0) scale(${scale.toFixed(4)})"`;
@@ -123,7 +124,7 @@ function draw(
 }
 
 /** Empty for a country that the map does not know. */
-function shapeOf({ iso3 }: CountryRecord, outlines: string | undefined, title: string): string {
+function drawShape({ iso3 }: CountryRecord, outlines: string | undefined, title: string): string {
   const dot = WORLD.dots[iso3];
   if (dot) return element('circle', `class="dot" cx="${dot[0]}" cy="${dot[1]}" r="${DOT_RADIUS}"`, title);
   if (!WORLD.shapes[iso3]) return '';
@@ -204,7 +205,7 @@ function classify(values: readonly number[]): Classes {
   const positive = sorted.filter((value) => value > 0);
   if (Math.min(negative.length, positive.length) >= values.length * SIDE_MIN && values.length > 0)
     return aroundZero(negative, positive);
-  const bounds = boundsOf(sorted, CLASSES_MAX);
+  const bounds = findBounds(sorted, CLASSES_MAX);
   return { bounds, colours: pick(SEQUENTIAL, bounds.length + 1) };
 }
 
@@ -213,7 +214,7 @@ const classOf = (value: number, { bounds }: Classes): number => bisectRight(boun
 
 function aroundZero(negative: readonly number[], positive: readonly number[]): Classes {
   const side = CLASSES_MAX / 2;
-  const [below, above] = [boundsOf(negative, side), boundsOf(positive, side)];
+  const [below, above] = [findBounds(negative, side), findBounds(positive, side)];
   return {
     bounds: [...below, 0, ...above],
     colours: [
@@ -224,7 +225,7 @@ function aroundZero(negative: readonly number[], positive: readonly number[]): C
 }
 
 /** Where equal shares of the values begin, without those that would leave a class empty. */
-function boundsOf(sorted: readonly number[], count: number): number[] {
+function findBounds(sorted: readonly number[], count: number): number[] {
   const distinct = [...new Set(sorted)];
   if (distinct.length <= count) return readable(distinct.slice(1), sorted);
   const starts = Array.from({ length: count - 1 }, (_, at) => Math.ceil(((at + 1) * sorted.length) / count));

@@ -41,7 +41,7 @@ const RADIUS = 3.5;
 export const OTHERS_OPACITY = 0.7;
 
 /** The countries that have both, in the order of the first. */
-export function pairsOf(across: YearFigures, up: YearFigures): Pair[] {
+export function pairFigures(across: YearFigures, up: YearFigures): Pair[] {
   const values = new Map(up.figures.map(({ country, value }) => [country.iso3, value]));
   return across.figures.flatMap(({ country, value: x }) => {
     const y = values.get(country.iso3);
@@ -60,14 +60,14 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
   if (pairs.length === 0)
     return textAt(width / 2, height / 2, 'No country has both', { size: font, anchor: 'middle' });
   const [top, bottom] = [font * 2.2, height - font * 3.2];
-  const y = scaleOf(
+  const y = chooseScale(
     pairs.map((pair) => pair.y),
     [bottom, top],
   );
   const axis = valueAxis(y, { ...box, height: bottom - top });
   const left = axis.width + RADIUS;
   const right = width - font;
-  const x = scaleOf(
+  const x = chooseScale(
     pairs.map((pair) => pair.x),
     [left, right],
   );
@@ -85,7 +85,7 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
   );
 }
 
-function scaleOf(values: readonly number[], range: [number, number]): Scale {
+function chooseScale(values: readonly number[], range: [number, number]): Scale {
   const [low = 0, high = 0] = extent(values);
   const isSkewed = low > 0 && high > SKEWED_FROM * (median(values) ?? high);
   if (isSkewed) return scaleLog([low, high], range);

@@ -121,14 +121,14 @@ export function shownRanking(
     hasBounds: figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null),
     /** Digits after the point that figures have at least. */
     decimals: columnDecimals(figures.map(({ value }) => value)),
-    rows: figures.map((figure) => ({ ...figure, marks: marksOf(figure, statuses) })),
+    rows: figures.map((figure) => ({ ...figure, marks: marksBeside(figure, statuses) })),
     /** The countries at both ends; null where there is none. */
     ends: first && last && first !== last ? { first, last, ranked: ranked.length } : null,
   };
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */
-function marksOf({ country, projected }: CountryFigure, statuses: ReadonlyMap<string, string>): string[] {
+function marksBeside({ country, projected }: CountryFigure, statuses: ReadonlyMap<string, string>): string[] {
   const said = statuses.get(country.iso3)?.split(', ') ?? [];
   return [...(projected ? ['projected'] : []), ...said.filter((word) => !isForecastStatus(word))];
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
 import { text } from '../../api/operations/operations.ts';
 import type { Catalogue, Edition } from '../../api/snapshot/snapshot.ts';
-import { labelsOf, pageChart } from '../charts/frame.ts';
+import { pageChart, pictureLabels } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
 import { columnDecimals } from '../figures.ts';
 import { definePage } from '../page.ts';
@@ -51,9 +51,9 @@ export const compare = definePage<Query>({
       data: {
         ...asked,
         compared,
-        scatter: await scatterOf(edition, asked),
-        links: linksOf(asked),
-        choices: choicesOf(edition, catalogue),
+        scatter: await shownScatter(edition, asked),
+        links: compareLinks(asked),
+        choices: formChoices(edition, catalogue),
         limits: { countries: COUNTRIES_MAX, indicators: INDICATORS_MAX },
       },
     };
@@ -75,8 +75,11 @@ function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked 
     if (found.length > max) problems.push(`Only the first ${max} ${many} are shown.`);
     return [...new Set(found)].slice(0, max);
   };
-  const codes = [...listOf(sent.countries ?? DEFAULT_COUNTRIES.join()), ...listOf(sent.add_country)];
-  const ids = [...listOf(sent.indicators ?? defaultIndicator(catalogue)), ...listOf(sent.add_indicator)];
+  const codes = [...splitList(sent.countries ?? DEFAULT_COUNTRIES.join()), ...splitList(sent.add_country)];
+  const ids = [
+    ...splitList(sent.indicators ?? defaultIndicator(catalogue)),
+    ...splitList(sent.add_indicator),
+  ];
   const indicatorOf = (id: string) => catalogue.indicators.get(edition.editions.resolve(id).id)?.record;
   return {
     countries: take(codes, (code) => findCountry(edition, code), [COUNTRIES_MAX, 'country', 'countries']),
@@ -85,7 +88,7 @@ function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked 
   };
 }
 
-const listOf = (sent: string | undefined): string[] =>
+const splitList = (sent: string | undefined): string[] =>
   (sent ?? '')
     .split(',')
     .map((item) => item.trim())
@@ -104,7 +107,7 @@ async function compareOn(
 ) {
   const found = await histories(edition, record, countries);
   const rows = found.map((history) => ({ country: history.country, latest: latestPoint(history) }));
-  const labels = labelsOf(record, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
+  const labels = pictureLabels(record, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
   return {
     record,
     chart: pageChart(lineChart(found, record.unit), labels, `lines-${at}`),
@@ -118,7 +121,7 @@ const latestPoint = ({ points }: History): Point | null =>
   points.findLast(({ projected }) => !projected) ?? points.at(-1) ?? null;
 
 /** Both indicators over all countries, in the newest year that both have observed; null where they share no country. */
-async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
+async function shownScatter(edition: Edition, { countries, indicators }: Asked) {
   const [x, y] = indicators;
   if (x === undefined || y === undefined) return null;
   const found = await scatterPicture(edition, [x, y], countries);
@@ -128,7 +131,7 @@ async function scatterOf(edition: Edition, { countries, indicators }: Asked) {
 }
 
 /** Addresses of this page and of those without one of the choices. */
-function linksOf({ countries, indicators }: Asked) {
+function compareLinks({ countries, indicators }: Asked) {
   const codes = countries.map(({ iso3 }) => iso3);
   const ids = indicators.map(({ id }) => id);
   const addressWithout = (left?: string): string =>
@@ -147,7 +150,7 @@ function linksOf({ countries, indicators }: Asked) {
 }
 
 /** What the forms offer: all countries, and featured indicators by topic. */
-function choicesOf(edition: Edition, catalogue: Catalogue) {
+function formChoices(edition: Edition, catalogue: Catalogue) {
   const featured = catalogue.ordered('topic', 'asc').filter(({ record }) => record.featured);
   return {
     countries: edition.countries.map(({ record }) => record),

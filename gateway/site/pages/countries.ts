@@ -34,8 +34,8 @@ export const countries = definePage({
         regions: regions.map(([name, members]) => ({ name, members })),
         count: shown.length,
         choices: {
-          regions: namesOf(all, ({ region }) => region),
-          incomes: namesOf(all, ({ income_group }) => income_group),
+          regions: distinctNames(all, ({ region }) => region),
+          incomes: distinctNames(all, ({ income_group }) => income_group),
           groups: [...GROUPS.values()].map(({ id, name }) => ({ id, name })),
         },
         chosen: { region: query.region ?? '', income: query.income ?? '', group: query.group ?? '' },
@@ -64,5 +64,7 @@ function matching(
 const compareRegions = (a: string, b: string): number =>
   Number(a === NO_REGION) - Number(b === NO_REGION) || a.localeCompare(b, 'en');
 
-const namesOf = (all: readonly CountryRecord[], pick: (country: CountryRecord) => string | null): string[] =>
-  [...new Set(all.map(pick))].filter((name) => name !== null).sort();
+const distinctNames = (
+  all: readonly CountryRecord[],
+  pick: (country: CountryRecord) => string | null,
+): string[] => [...new Set(all.map(pick))].filter((name) => name !== null).sort();

@@ -1,7 +1,7 @@
 /** `/countries/{iso3}`: a country's profile by topic, and `/countries/{iso3}/{topic}`: all of one topic. */
 import type { CountryRecord, TopicItem } from '../../../data/schema/records.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
-import { topicsOf } from '../lists.ts';
+import { servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
 import { findCountry } from '../subjects.ts';
 
@@ -12,7 +12,7 @@ const NEIGHBOURS = 3;
 export async function countryTopics(edition: Edition, iso3: string) {
   const [profile, topics, sparklines] = await Promise.all([
     edition.countryProfile(iso3),
-    topicsOf(edition),
+    servedTopics(edition),
     edition.sparklines(iso3),
   ]);
   const withPicture = (item: TopicItem) => ({ ...item, sparkline: sparklines[item.indicator] ?? null });
@@ -50,7 +50,7 @@ export const country = definePage({
       data: {
         country: record,
         topics: topics.map(({ topic, held, first }) => ({ topic, held, items: first(ITEMS_PER_TOPIC) })),
-        neighbours: neighboursOf(edition, record),
+        neighbours: findNeighbours(edition, record),
       },
     };
   },
@@ -86,7 +86,7 @@ const unknownCountry = (sent = ''): Shown =>
   missingPage('country', sent, { path: '/countries', label: 'All countries' });
 
 /** Countries to compare with: the next ones by name in the same subregion. */
-function neighboursOf(edition: Edition, { iso3, subregion }: CountryRecord): CountryRecord[] {
+function findNeighbours(edition: Edition, { iso3, subregion }: CountryRecord): CountryRecord[] {
   const peers = edition.countries.map(({ record }) => record).filter((peer) => peer.subregion === subregion);
   const at = peers.findIndex((peer) => peer.iso3 === iso3);
   return [...peers.slice(at + 1), ...peers.slice(0, Math.max(at, 0))].slice(0, NEIGHBOURS);

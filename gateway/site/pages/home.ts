@@ -3,10 +3,10 @@ import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import type { Operation } from '../../api/operations/operations.ts';
 import { type Catalogue, type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
-import { labelsOf, pageMap } from '../charts/frame.ts';
+import { pageMap, pictureLabels } from '../charts/frame.ts';
 import { worldMap } from '../charts/map.ts';
 import { columnDecimals } from '../figures.ts';
-import { topicsOf } from '../lists.ts';
+import { servedTopics } from '../lists.ts';
 import { definePage } from '../page.ts';
 import { latestYear, yearFigures } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -30,8 +30,8 @@ export const home = (facts: ServiceFacts): Operation =>
         data: {
           facts,
           featured: await featuredFigures(edition, catalogue),
-          topics: await topicsOf(edition),
-          providers: providersOf(catalogue),
+          topics: await servedTopics(edition),
+          providers: listProviders(catalogue),
           counts: { indicators: catalogue.indicators.size, countries: edition.countries.length },
         },
       };
@@ -50,7 +50,7 @@ async function featuredFigures(edition: Edition, catalogue: Catalogue) {
   return {
     record,
     year,
-    map: pageMap(map, labelsOf(record, [year, year]), 'home-map'),
+    map: pageMap(map, pictureLabels(record, [year, year]), 'home-map'),
     legend: map.legend,
     top,
     decimals: columnDecimals(top.map(({ value }) => value)),
@@ -68,7 +68,7 @@ function featuredIndicator(catalogue: Catalogue): IndicatorRecord | undefined {
 }
 
 /** By name. */
-function providersOf(catalogue: Catalogue): { id: string; name: string }[] {
+function listProviders(catalogue: Catalogue): { id: string; name: string }[] {
   const names = new Map(
     [...catalogue.indicators.values()].map(({ record: { provider } }) => [provider.id, provider.name]),
   );

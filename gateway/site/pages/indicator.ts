@@ -18,7 +18,7 @@ import {
   shownMap,
   shownRanking,
 } from '../indicator/shown-figures.ts';
-import { excerptOf, topicName, topicsOf } from '../lists.ts';
+import { firstWords, servedTopics, topicName } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
 import { year } from '../subjects.ts';
 
@@ -43,11 +43,11 @@ export const indicator = definePage({
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });
     const { record } = entry;
     const { name, provider, coverage, licence, description } = record;
-    const topic = topicName(await topicsOf(edition), record.topic);
+    const topic = topicName(await servedTopics(edition), record.topic);
     return {
       template: 'indicator.njk',
       title: `${name} by country, ${provider.name}`,
-      description: excerptOf(
+      description: firstWords(
         `${description ?? name} ${coverage?.n_countries ?? 0} countries, from ${provider.name} (${licence}).`,
       ),
       section: 'indicators',

@@ -10,7 +10,7 @@ import {
   SORTS,
   searchIndicators,
 } from '../../api/snapshot/snapshot.ts';
-import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
+import { asHit, listPage, pageNumber, servedTopics, topicName, withQuery } from '../lists.ts';
 import { defineAsset, definePage, type Shown } from '../page.ts';
 
 const PATH = '/indicators';
@@ -47,11 +47,11 @@ export const indicators = definePage({
     const { page = 1 } = sent;
     const { q = '', topic = '', provider = '', sort = '' } = sent;
     const filters: Filters = { q: q.trim(), topic, provider, sort };
-    const topics = await topicsOf(edition);
+    const topics = await servedTopics(edition);
     const found = search(await edition.wholeCatalogue(), filters, topics);
     const list = listPage(found.items, page, PATH, { ...filters });
     const isWhole = Object.values(filters).every((filter) => filter === '');
-    const title = titleOf(filters, topics);
+    const title = pageTitle(filters, topics);
     return {
       template: 'indicators.njk',
       title: page === 1 ? title : `${title}, page ${page}`,
@@ -64,7 +64,7 @@ export const indicators = definePage({
         filters,
         ...{ topics: found.topics, providers: found.providers },
         sorts: SORTS.map((id) => ({ id, name: SORT_NAMES[id] })),
-        list: list && { ...list, items: list.items.map(hitOf) },
+        list: list && { ...list, items: list.items.map(asHit) },
         total: found.items.length,
         first: withQuery(PATH, { ...filters }),
         removals: removals(filters, found, topics),
@@ -73,7 +73,7 @@ export const indicators = definePage({
   },
 });
 
-function titleOf({ q, topic }: Filters, topics: readonly TopicRecord[]): string {
+function pageTitle({ q, topic }: Filters, topics: readonly TopicRecord[]): string {
   const about = topic === '' ? 'Indicators' : `Indicators: ${topicName(topics, topic)}`;
   return q === '' ? about : `${about} for “${q}”`;
 }

@@ -17,7 +17,7 @@ export const legalPages = (facts: ServiceFacts): Operation[] =>
     const own = join(facts.curatedDir, 'pages', `${name}.md`);
     const source = readOptional(own);
     const text = source ?? readFileSync(new URL(`../content/legal/${name}.md`, import.meta.url), 'utf8');
-    const article = articleOf(text, facts, source === null ? `${name}.md` : own);
+    const article = renderText(text, facts, source === null ? `${name}.md` : own);
     return definePage({
       path: `/${name}`,
       show: () => ({
@@ -31,7 +31,7 @@ export const legalPages = (facts: ServiceFacts): Operation[] =>
     });
   });
 
-function articleOf(text: string, facts: ServiceFacts, file: string) {
+function renderText(text: string, facts: ServiceFacts, file: string) {
   try {
     return renderArticle(text, { facts });
   } catch (error) {

@@ -127,11 +127,11 @@ interface Shape {
 }
 
 /** The shapes of an answer that has members. */
-export function shapesOf(schema: Schema, schemas: Schemas): Shape[] {
+export function describeShapes(schema: Schema, schemas: Schemas): Shape[] {
   const choices = resolve(schema, schemas).anyOf;
   const shapes = (choices ?? [schema]).map((one) => ({
     name: choices ? shapeName(one) : '',
-    fields: fieldsOf(one, schemas),
+    fields: listFields(one, schemas),
   }));
   return shapes.filter(({ fields }) => fields.length > 0);
 }
@@ -148,7 +148,7 @@ const DEPTH = 5;
 const FIELDS_MAX = 120;
 
 /** Every member of an answer, nested ones after what holds them. */
-function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
+function listFields(schema: Schema, schemas: Schemas): Field[] {
   const fields: Field[] = [];
   const walk = (holder: Schema, prefix: string, depth: number): void => {
     const { properties = {}, required = [] } = holder;
@@ -157,7 +157,7 @@ function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
       const { description = '' } = { ...resolve(member, schemas), ...member };
       const type = typeText(member, schemas);
       fields.push({ path: prefix + name, type, description, mayBeAbsent: !required.includes(name) });
-      const { holds, mark } = contentOf(member, schemas);
+      const { holds, mark } = innerObject(member, schemas);
       if (holds && depth < DEPTH) walk(holds, `${prefix}${name}${mark}.`, depth + 1);
     }
   };
@@ -166,7 +166,7 @@ function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
 }
 
 /** The object inside a member, and how a path says so. */
-function contentOf(schema: Schema, schemas: Schemas): { holds: Schema | null; mark: string } {
+function innerObject(schema: Schema, schemas: Schemas): { holds: Schema | null; mark: string } {
   const own = resolve(schema, schemas);
   const choice = own.anyOf?.map((one) => resolve(one, schemas)).find(({ type }) => type !== 'null') ?? own;
   if (choice.properties) return { holds: choice, mark: '' };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { FreshnessRecord, ProviderCredit } from '../../../data/schema/records.ts';
 import { type Catalogue, type CatalogueItem, freshnessOf } from '../../api/snapshot/snapshot.ts';
-import { hitOf, listPage, pageNumber, topicName, topicsOf, withQuery } from '../lists.ts';
+import { asHit, listPage, pageNumber, servedTopics, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
 
 export const providers = definePage({
@@ -10,7 +10,7 @@ export const providers = definePage({
   async show({ edition }): Promise<Shown> {
     const [catalogue, freshness] = [await edition.wholeCatalogue(), await freshnessOf(edition)];
     const listed = freshness.flatMap((record) => {
-      const items = indicatorsOf(catalogue, record.provider_id);
+      const items = listIndicators(catalogue, record.provider_id);
       const [first] = items;
       return first === undefined
         ? []
@@ -31,7 +31,7 @@ export const provider = definePage({
   path: '/providers/{provider_id}',
   query: z.object({ page: pageNumber().optional() }),
   async show({ edition, path: { provider_id: id = '' }, query: { page = 1 } }): Promise<Shown> {
-    const items = indicatorsOf(await edition.wholeCatalogue(), id);
+    const items = listIndicators(await edition.wholeCatalogue(), id);
     const [first] = items;
     if (first === undefined)
       return missingPage('provider', id, { path: '/providers', label: 'All providers' });
@@ -40,7 +40,7 @@ export const provider = definePage({
     const list = listPage(items, page, path);
     if (list === undefined) return missingPage('page', String(page), { path: path, label: credit.name });
     const freshness = (await freshnessOf(edition)).find(({ provider_id }) => provider_id === id);
-    const topics = await topicsOf(edition);
+    const topics = await servedTopics(edition);
     return {
       template: 'provider.njk',
       title: credit.name + list.suffix,
@@ -51,19 +51,19 @@ export const provider = definePage({
       data: {
         provider: credit,
         freshness: freshness === undefined ? null : shownFreshness(freshness),
-        licences: licencesOf(items),
+        licences: countLicences(items),
         topics: countsBy(items, ({ record }) => record.topic).map(([slug, count]) => ({
           name: topicName(topics, slug),
           href: withQuery('/indicators', { provider: id, topic: slug }),
           count,
         })),
-        list: { ...list, items: list.items.map(hitOf) },
+        list: { ...list, items: list.items.map(asHit) },
       },
     };
   },
 });
 
-const indicatorsOf = (catalogue: Catalogue, provider: string): readonly CatalogueItem[] =>
+const listIndicators = (catalogue: Catalogue, provider: string): readonly CatalogueItem[] =>
   catalogue.listed('name', 'asc', { provider });
 
 const shownFreshness = ({ upstream, ...record }: FreshnessRecord) => ({
@@ -80,7 +80,7 @@ function countsBy(
   return [...groups].map(([key, group]): [string, number] => [key, group.length]).sort((a, b) => b[1] - a[1]);
 }
 
-const licencesOf = (items: readonly CatalogueItem[]) =>
+const countLicences = (items: readonly CatalogueItem[]) =>
   [...Map.groupBy(items, ({ record }) => `${record.licence}\n${record.access_tier}`).values()]
     .flatMap((group) => {
       const record = group[0]?.record;

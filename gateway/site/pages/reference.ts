@@ -9,9 +9,9 @@ import {
   boundsText,
   type DescribedOperation,
   type Description,
+  describeShapes,
   type Examples,
   type Response,
-  shapesOf,
   typeText,
 } from './openapi-text.ts';
 
@@ -64,17 +64,17 @@ function operationPage(operation: Operation, facts: ServiceFacts, api: ApiRefere
           operation,
           text: operation.description,
           isPriced: isPriced(operation),
-          parameters: parametersOf(described, description, examples),
+          parameters: listParameters(described, description, examples),
           call: exampleCall(operation, facts, examples),
-          answer: answerOf(described, description, examples),
-          errors: errorsOf(described),
+          answer: describeAnswer(described, description, examples),
+          errors: listErrors(described),
         },
       };
     },
   });
 }
 
-const parametersOf = (
+const listParameters = (
   { parameters }: DescribedOperation,
   { components }: Description,
   { parameters: examples }: Examples,
@@ -108,14 +108,18 @@ function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, { paramete
   return { path, url: baseUrl + path };
 }
 
-function answerOf({ responses }: DescribedOperation, { components }: Description, { answers }: Examples) {
+function describeAnswer(
+  { responses }: DescribedOperation,
+  { components }: Description,
+  { answers }: Examples,
+) {
   const { headers = {}, content = {} } = responses['200'] as Response;
   const [[mediaType, { schema = {} }] = ['', {}], ...others] = Object.entries(content);
   const [whole = schema] = schema.anyOf ?? [];
   const { json, ...texts } = answers;
   return {
     mediaType,
-    shapes: shapesOf(whole, components.schemas),
+    shapes: describeShapes(whole, components.schemas),
     example: json === undefined ? null : typeof json === 'string' ? json : JSON.stringify(json, null, 2),
     formats: others.map(([type, { schema: body }]) => ({ type, description: body?.description ?? '' })),
     texts: Object.entries(texts).map(([format, text]) => ({ format, text: String(text) })),
@@ -127,7 +131,7 @@ function answerOf({ responses }: DescribedOperation, { components }: Description
 }
 
 /** All but those of parameters, which have no code. */
-const errorsOf = ({ responses }: DescribedOperation) =>
+const listErrors = ({ responses }: DescribedOperation) =>
   Object.entries(responses).flatMap(([status, { content = {} }]) =>
     Object.keys(content['application/json']?.examples ?? {})
       .filter((code): code is ErrorCode => code in ERRORS)

@@ -24,7 +24,7 @@ export const status = (facts: ServiceFacts, service: ServiceStatusReader): Opera
         description: 'What this service serves today, since when, and how available it was.',
         section: 'none',
         canonical: '/status',
-        data: { facts, state, night: nightText(state), availability: availabilityOf(state) },
+        data: { facts, state, night: nightText(state), availability: shownAvailability(state) },
       };
     },
   });
@@ -43,7 +43,7 @@ type Grade = 'full' | 'part' | 'down' | 'none';
 /** Rounded down, so that only a whole day reads as one. */
 const percentText = (ratio: number): string => `${(Math.floor(ratio * 100_000) / 1000).toFixed(3)} %`;
 
-const gradeOf = (day: DayOfAvailability): Grade => {
+const grade = (day: DayOfAvailability): Grade => {
   if (day.available_minutes === day.minutes) return 'full';
   return day.available_minutes >= 0.99 * day.minutes ? 'part' : 'down';
 };
@@ -56,7 +56,7 @@ interface Month {
   percent: string;
 }
 
-function monthsOf(days: readonly DayOfAvailability[]): Month[] {
+function byMonth(days: readonly DayOfAvailability[]): Month[] {
   const names = new Set(days.map(({ date }) => date.slice(0, 7)));
   return [...names].toReversed().map((name) => {
     const members = days.filter(({ date }) => date.startsWith(name));
@@ -66,7 +66,7 @@ function monthsOf(days: readonly DayOfAvailability[]): Month[] {
   });
 }
 
-function availabilityOf({ availability }: ServiceStatus) {
+function shownAvailability({ availability }: ServiceStatus) {
   if (availability === null || availability.days.length === 0) return null;
   const { definition, days, since } = availability;
   const drawn = days.slice(-DRAWN_DAYS);
@@ -80,12 +80,12 @@ function availabilityOf({ availability }: ServiceStatus) {
     bars: Array.from({ length: DRAWN_DAYS }, (_none, index) => {
       const day = drawn[index - DRAWN_DAYS + drawn.length];
       return {
-        grade: day ? gradeOf(day) : 'none',
+        grade: day ? grade(day) : 'none',
         text: day ? `${day.date}: ${percentText(day.available_minutes / day.minutes)}` : null,
       };
     }),
     interrupted: drawn.filter((day) => day.available_minutes < day.minutes).length,
     drawnDays: drawn.length,
-    months: monthsOf(days),
+    months: byMonth(days),
   };
 }

@@ -87,7 +87,7 @@ interface Kind {
 }
 
 /** By the name of their lists. */
-const kindsOf = (pages: readonly Operation[]): ReadonlyMap<string, Kind> => {
+const listKinds = (pages: readonly Operation[]): ReadonlyMap<string, Kind> => {
   const paths = pages.map(({ path }) => path).filter((path) => !/\{|\.[a-z]+$/.test(path));
   return new Map<string, Kind>([
     ['pages', { prefix: '', labels: () => paths }],
@@ -116,7 +116,7 @@ async function distinct(edition: Edition, labelOf: (record: IndicatorRecord) => 
 }
 
 function sitemaps({ baseUrl }: ServiceFacts, pages: readonly Operation[]): Operation[] {
-  const kinds = kindsOf(pages);
+  const kinds = listKinds(pages);
   const location = (path: string): string => `<loc>${escapedXml(baseUrl + path)}</loc>`;
   const index = defineAsset({
     path: '/sitemap.xml',

@@ -1,15 +1,15 @@
 /** `/topics` and `/topics/{slug}`: the curated topics, and the indicators of one in their curated order. */
 import { z } from 'zod';
-import { hitOf, listPage, pageNumber, topicsOf } from '../lists.ts';
+import { asHit, listPage, pageNumber, servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
 
-/** Of a topic, on the page of all. */
+/** Examples of a topic, on the page of all. */
 const FEATURED = 4;
 
 export const topics = definePage({
   path: '/topics',
   async show({ edition }): Promise<Shown> {
-    const [catalogue, all] = [await edition.wholeCatalogue(), await topicsOf(edition)];
+    const [catalogue, all] = [await edition.wholeCatalogue(), await servedTopics(edition)];
     return {
       template: 'topics.njk',
       title: 'Topics',
@@ -31,7 +31,7 @@ export const topic = definePage({
   path: '/topics/{slug}',
   query: z.object({ page: pageNumber().optional() }),
   async show({ edition, path: { slug = '' }, query: { page = 1 } }): Promise<Shown> {
-    const found = (await topicsOf(edition)).find((one) => one.slug === slug);
+    const found = (await servedTopics(edition)).find((one) => one.slug === slug);
     if (found === undefined) return missingPage('topic', slug, { path: '/topics', label: 'All topics' });
     const path = `/topics/${slug}`;
     const items = (await edition.wholeCatalogue()).listed('topic', 'asc', { topic: slug });
@@ -47,7 +47,7 @@ export const topic = definePage({
       data: {
         topic: found,
         featured: page === 1 ? featured : [],
-        list: { ...list, items: list.items.map(hitOf) },
+        list: { ...list, items: list.items.map(asHit) },
       },
     };
   },

@@ -6,7 +6,7 @@ import { textWidth } from '../../../gateway/site/charts/drawing.ts';
 import { standAlone } from '../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../gateway/site/charts/lines.ts';
 import { outlinesFile, WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
-import { type Pair, pairsOf, scatterChart } from '../../../gateway/site/charts/scatter.ts';
+import { type Pair, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
 import type { Point } from '../../../gateway/site/series.ts';
 import { COUNTRIES, countryOf, history, point, yearOf } from './chart-figures.ts';
 import { unescaped } from './page-text.ts';
@@ -253,7 +253,7 @@ describe('bars', () => {
 describe('a scatter chart', () => {
   const across = yearOf((_, at) => (at % 5 === 0 ? null : Math.exp(at / 30)));
   const up = yearOf((_, at) => (at % 7 === 0 ? null : 50 + (at % 40)));
-  const pairs = pairsOf(across, up);
+  const pairs = pairFigures(across, up);
   const drawn = (chosen: readonly string[] = []): string =>
     scatterChart(pairs, { across: 'A', up: 'B', chosen }).body(BOX);
 

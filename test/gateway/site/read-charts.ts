@@ -69,7 +69,7 @@ const TEXT = (anchor: string): RegExp => new RegExp(`<text [^>]*text-anchor="${a
 const labels = (groups: readonly string[], anchor: string): number[] =>
   groups.flatMap((marks) => [...marks.matchAll(TEXT(anchor))].map(([, text = '']) => readFigure(text)));
 
-/** Of values: horizontal rules with labels on the left. @param isLog whether distances are ratios */
+/** The scale of values: horizontal rules with labels on the left. @param isLog whether distances are ratios */
 export function valueScale(svg: string, isLog = false): Scale {
   const rules = [...svg.matchAll(/<g class="(?:zero|grid)"[^>]*><path d="M-?\d+ (-?\d+)H/g)];
   const values = labels(groupsOf(svg, 'faint'), 'end');
@@ -80,7 +80,7 @@ export function valueScale(svg: string, isLog = false): Scale {
   );
 }
 
-/** Of years, or of values across: short marks with labels below the chart. */
+/** The scale of years, or of values across: short marks with labels below the chart. */
 export function scaleBelow(svg: string, isLog = false): Scale {
   const groups = groupsOf(svg, 'faint');
   const marks = groups.flatMap((group) => [...group.matchAll(/<path d="M(-?\d+) -?\d+v4"/g)]);
@@ -146,7 +146,7 @@ function bandOf(points: readonly { x: number; y: number }[]): DrawnLine['bands']
 }
 
 export interface MapShape {
-  /** Of the class that its colour stands for, or `none`. */
+  /** The class that its colour stands for, or `none`. */
   className: string;
   /** What it says where somebody points at it; null where it says nothing. */
   title: string | null;

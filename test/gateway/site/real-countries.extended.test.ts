@@ -10,7 +10,7 @@ import { RealEdition, type TrueFigure } from './real-edition.ts';
 const PER_TOPIC = 5;
 const PAIRS = 20;
 const COMPARED = 5;
-/** Of pictures of histories. */
+/** Years that pictures of histories show. */
 const SPARK_YEARS = 40;
 
 interface ShownItem {
@@ -19,7 +19,7 @@ interface ShownItem {
   year: number;
   rank: number | null;
   delta: number | null;
-  /** Of the figure. */
+  /** The figure as it is shown. */
   text: string;
   sparkline: string | null;
 }

@@ -39,7 +39,7 @@ const hasValue = ({ value }: { value: number | null }): boolean => value !== nul
 export class RealEdition {
   readonly service: Service;
   readonly built: SharedBuild;
-  /** Of calls that nobody else makes. */
+  /** An API key that can pay for all of it. */
   readonly key: string;
   readonly records: IndicatorRecord[] = [];
   /** By name. */

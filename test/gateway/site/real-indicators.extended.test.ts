@@ -209,7 +209,7 @@ describeWithMirror('pages of a hundred real indicators', (mirror) => {
       return rows.filter(({ iso3 }) => withFigures.includes(iso3)).length;
     }
 
-    /** Of each country: first and last year, and the newest observed figure. */
+    /** Expects each country's first and last year, and its newest observed figure. */
     function expectWords(
       { id, unit }: IndicatorRecord,
       description: string,

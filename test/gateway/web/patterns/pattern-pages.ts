@@ -8,10 +8,10 @@ import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { createFormToken } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { ASSET_PATHS, installAssets } from '../../../../gateway/site/assets.ts';
 import { SERIES_MAX } from '../../../../gateway/site/charts/drawing.ts';
-import { labelsOf, pageChart, pageMap } from '../../../../gateway/site/charts/frame.ts';
+import { pageChart, pageMap, pictureLabels } from '../../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../../gateway/site/charts/lines.ts';
 import { DIVERGING, worldMap } from '../../../../gateway/site/charts/map.ts';
-import { pairsOf, scatterChart } from '../../../../gateway/site/charts/scatter.ts';
+import { pairFigures, scatterChart } from '../../../../gateway/site/charts/scatter.ts';
 import { shownRanking } from '../../../../gateway/site/indicator/shown-figures.ts';
 import { listPage } from '../../../../gateway/site/lists.ts';
 import { type LayoutData, siteEnvironment } from '../../../../gateway/site/page.ts';
@@ -56,7 +56,7 @@ function exampleRecord(access_tier: 'open' | 'display'): IndicatorRecord {
 }
 
 const year = yearOf((_, at) => (at % 9 === 4 ? null : 50 + ((at * 37) % 360) / 10));
-const labels = labelsOf(exampleRecord('open'), [2023, 2023]);
+const labels = pictureLabels(exampleRecord('open'), [2023, 2023]);
 
 /** As many lines as there are colours, with gaps, bounds and projections. */
 function exampleLines() {
@@ -75,7 +75,7 @@ function exampleLines() {
 function siteData(): object {
   const map = worldMap(year, { unit: UNIT, outlines: ASSET_PATHS.outlines, hasTitles: true });
   const chosen = COUNTRIES.slice(0, 3).map(({ iso3 }) => iso3);
-  const scatter = scatterChart(pairsOf(year, year), { across: 'A', up: 'B', chosen });
+  const scatter = scatterChart(pairFigures(year, year), { across: 'A', up: 'B', chosen });
   const list = listPage(DAYS.concat(DAYS, DAYS, DAYS), 2, '/patterns/site');
   if (list === undefined) throw new Error('the example has no second page');
   const figures = year.figures.slice(0, 20).map((figure, at) => ({ ...figure, projected: at === 2 }));
