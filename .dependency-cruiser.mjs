@@ -30,6 +30,10 @@ const ENTRY_POINTS = `^(${[
 
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
 const DOORS = {
+  'build/archive': ['run-archive.ts'],
+  'build/connectors': ['connector.ts', 'guess-source.ts', 'registry.ts'],
+  'build/inspect': ['inspect.ts'],
+  'build/upstream': ['open-upstream.ts', 'upstream.ts'],
   'gateway/api/core': ['execute.ts', 'errors.ts'],
   'gateway/api/encoders': ['encoders.ts'],
   'gateway/api/http': ['http.ts', 'server/metrics.ts'], // the second for a primary process, which serves no requests

@@ -18,7 +18,6 @@ import type { DuckSession } from '../runtime/duckdb.ts';
 export type PartKind = 'ledger' | 'audit';
 const KINDS = ['ledger', 'audit', 'usage'] as const;
 const IDENTITY = 'archive.json';
-const LOCK = '.lock';
 const USAGE_FILE = /^\d{4}-\d{2}-\d{2}\.parquet$/;
 
 /** Files of a part, published or not. */
@@ -46,10 +45,6 @@ export class ArchiveStorage {
   constructor(directory: string) {
     this.directory = directory;
     this.scratch = join(directory, `.scratch-${randomUUID()}`);
-  }
-
-  get lockFile(): string {
-    return join(this.directory, LOCK);
   }
 
   /** Creates the directories and removes unpublished files. Only for the holder of the lock. */

@@ -6,9 +6,10 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, auditArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
+import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, NotArchived } from './archive-storage.ts';
 import { auditRow, idOf, isAfter, RowTable, type StreamEntry, timeOf } from './entry-rows.ts';
-import { trimStream, withRetry } from './redis-access.ts';
+import { trimStream } from './redis-access.ts';
 
 const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
 const VERIFY_AUDIT = readSql(import.meta.url, 'sql/verify-audit.sql');

@@ -12,9 +12,10 @@ import { readSql } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
+import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, NotArchived, PartFiles } from './archive-storage.ts';
 import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
-import { accountPages, trimStream, withRetry } from './redis-access.ts';
+import { accountPages, trimStream } from './redis-access.ts';
 
 const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
 const ACCOUNTS_PAGE = sql('accounts-page');

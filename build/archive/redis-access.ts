@@ -1,29 +1,8 @@
-/**
- * Redis access for archive and backup. Every command here is a read or an idempotent script, so one that got no answer is
- * sent again.
- */
+/** What an archive run reads from Redis, and the script that trims it. */
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
-import { type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
-
-const TRIES = 6;
-const RECONNECT_WITHIN_MS = 10_000;
-const PAUSE_MS = 250;
-
-/** @throws a refusal of Redis at once; the error of the last try when none was answered. */
-export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      const isRefused = error instanceof Error && error.name === 'ReplyError';
-      if (isRefused || attempt === TRIES) throw error;
-    }
-    await pause(PAUSE_MS * attempt);
-    await whenReady(redis, RECONNECT_WITHIN_MS);
-  }
-}
+import { withRetry } from '../runtime/redis-connection.ts';
 
 const TRIM_STREAM = readFileSync(new URL('lua/trim-stream.lua', import.meta.url), 'utf8');
 

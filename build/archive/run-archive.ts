@@ -6,14 +6,15 @@
  * history never lies in two places.
  */
 import { mkdir } from 'node:fs/promises';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
+import { join } from 'node:path';
+import { acquireLock, type FileLock, type LockOptions } from '../../data/runtime/file-lock.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
+import { withRetry } from '../runtime/redis-connection.ts';
 import { type ArchiveContext, type ArchiveDependencies, ArchiveStorage } from './archive-storage.ts';
 import { type AuditArchived, archiveAudit } from './audit.ts';
 import { archiveLedger, type LedgerArchived } from './ledger.ts';
-import { withRetry } from './redis-access.ts';
 import { archiveUsage, type UsageArchived } from './usage.ts';
 
 /** A day of a million calls is one part. DuckDB takes some 300 MB to hold it. */
@@ -26,6 +27,10 @@ export interface ArchiveSummary {
   usage: UsageArchived;
 }
 
+/** Keeps archive runs away: nothing moves between Redis and the archive while it is held. @throws {LockHeldError} */
+export const lockArchive = (directory: string, options: LockOptions): Promise<FileLock> =>
+  acquireLock(join(directory, '.lock'), 'the archive', options);
+
 /**
  * Archives what is old enough.
  * @throws {LockHeldError} when another run is active; {CommandError} when this Redis belongs to another archive.
@@ -34,7 +39,7 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
   const { settings, now, signal } = dependencies;
   const storage = new ArchiveStorage(settings.ARCHIVE_DIR);
   await mkdir(storage.directory, { recursive: true });
-  const lock = await acquireLock(storage.lockFile, 'the archive', { signal });
+  const lock = await lockArchive(storage.directory, { signal });
   try {
     await storage.clean();
     const duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });

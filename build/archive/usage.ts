@@ -5,9 +5,10 @@
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { USAGE_COLUMNS } from '../../data/schema/archive.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext } from './archive-storage.ts';
 import { type Cell, RowTable } from './entry-rows.ts';
-import { accountPages, firstDay, withRetry } from './redis-access.ts';
+import { accountPages, firstDay } from './redis-access.ts';
 
 const VERIFY_USAGE = readSql(import.meta.url, 'sql/verify-usage.sql');
 

@@ -7,10 +7,9 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hashFile, syncDirectory, syncFiles, writeFlushed } from '../../data/runtime/durable-files.ts';
-import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
-import { ArchiveStorage } from '../archive/archive-storage.ts';
+import { lockArchive } from '../archive/run-archive.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { BACKUP_FORMAT, BACKUP_MANIFEST, type BackupManifest, manifestText, REDIS_FILE } from './format.ts';
 import { dumpRedis } from './redis-dump.ts';
@@ -58,11 +57,7 @@ export async function createBackup(dependencies: BackupDependencies, to: string)
   const { archive = [], others = [] } = Object.groupBy(treesOf(settings), ({ name }) =>
     name === 'archive' ? 'archive' : 'others',
   );
-  const { lockFile } = new ArchiveStorage(settings.ARCHIVE_DIR);
-  const lock = await acquireLock(lockFile, 'the archive', {
-    wait_ms: ARCHIVE_WAIT_MS,
-    signal,
-  });
+  const lock = await lockArchive(settings.ARCHIVE_DIR, { wait_ms: ARCHIVE_WAIT_MS, signal });
   let keys: number;
   try {
     keys = await dumpRedis(redis, join(to, REDIS_FILE), now);

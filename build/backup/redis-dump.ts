@@ -13,8 +13,8 @@ import { Cluster, type Redis } from 'ioredis';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { dayOf, minuteOf, redisKeys } from '../../data/schema/redis-keys.ts';
-import { withRetry } from '../archive/redis-access.ts';
 import { CommandError } from '../runtime/errors.ts';
+import { withRetry } from '../runtime/redis-connection.ts';
 
 const DUMP_KEYS = readFileSync(new URL('lua/dump-keys.lua', import.meta.url), 'utf8');
 const INDEXES: readonly string[] = [

@@ -8,13 +8,12 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { providerDefinition } from '../../data/schema/curated.ts';
 import type { LostPlace } from '../../data/schema/lake.ts';
 import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
-import { codeToSlug } from '../connectors/plain-text.ts';
+import { guessSource, type SourceGuess } from '../connectors/guess-source.ts';
 import { findConnector } from '../connectors/registry.ts';
 import { findLostPlaces } from '../ingest/definition-gaps.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
-import { guessSource, type SourceGuess } from './guess-source.ts';
 
 export interface InspectOptions {
   /** A directory, a file, or a URL of a file or of a directory with a datapackage.json. */
@@ -56,9 +55,10 @@ export async function inspect(options: InspectOptions): Promise<Inspection> {
   const { base, files, name } = await locate(options.location);
   const id =
     options.id ??
-    (codeToSlug(name)
+    (name
       .toLowerCase()
-      .replaceAll(/[^a-z0-9_-]+/g, '-') ||
+      .replaceAll(/[^a-z0-9_-]+/g, '-')
+      .replaceAll(/^[-_]+|-+$/g, '') ||
       'provider');
   if (!providerDefinition.shape.id.safeParse(id).success)
     throw new CommandError(`"${id}" cannot be a provider id; use a–z, 0–9, - and _ (--provider ID)`);

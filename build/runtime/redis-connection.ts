@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
@@ -115,5 +116,26 @@ async function loadOrLastSeen<Texts, Value>(
     if (redis || (text !== null && text !== JSON.stringify(none)))
       log.warn({ err: error, file }, "operators' changes as last seen");
     return parse(text === null ? none : (JSON.parse(text) as Texts));
+  }
+}
+
+const TRIES = 6;
+const RECONNECT_WITHIN_MS = 10_000;
+const PAUSE_MS = 250;
+
+/**
+ * Repeats a read, or an idempotent script, that got no answer.
+ * @throws a refusal of Redis at once; the error of the last try when none was answered.
+ */
+export async function withRetry<Answer>(redis: RedisClient, ask: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isRefused = error instanceof Error && error.name === 'ReplyError';
+      if (isRefused || attempt === TRIES) throw error;
+    }
+    await pause(PAUSE_MS * attempt);
+    await whenReady(redis, RECONNECT_WITHIN_MS);
   }
 }

@@ -1,10 +1,10 @@
 /** Guesses which connector reads an unknown upstream, and with which settings, from its file names and headers. */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { type CsvTable, openCsv } from '../connectors/csv.ts';
-import { inferFields, isCsvPath } from '../connectors/frictionless-package.ts';
-import { findPlaceColumns, findValueColumns, requireYearColumn } from '../connectors/table-columns.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
+import { type CsvTable, openCsv } from './csv.ts';
+import { inferFields, isCsvPath } from './frictionless-package.ts';
+import { findPlaceColumns, findValueColumns, requireYearColumn } from './table-columns.ts';
 
 export interface SourceGuess {
   connector: string;
