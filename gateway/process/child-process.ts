@@ -9,30 +9,23 @@ const BACKOFF = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
 const STOP_TIMEOUT_MS = 8_000;
 const READY_WITHIN_MS = 15_000;
 
-export interface BackoffOptions {
+interface BackoffOptions {
   first_ms: number;
   longest_ms: number;
   /** A process that ran longer than this resets the backoff. */
   steady_ms: number;
 }
 
-/** Doubles the delay before each restart. */
-export class RestartBackoff {
-  readonly #options: BackoffOptions;
-  #next_ms: number;
+/** @returns how long to wait before the next start, for the uptime of the process that exited; doubles with each. */
+export type RestartBackoff = (uptime_ms: number) => number;
 
-  constructor(options: BackoffOptions) {
-    this.#options = options;
-    this.#next_ms = options.first_ms;
-  }
-
-  /** Milliseconds to wait before the next start. @param uptime_ms of the process that exited. */
-  next(uptime_ms: number): number {
-    const { first_ms, longest_ms, steady_ms } = this.#options;
-    const delay_ms = uptime_ms > steady_ms ? first_ms : this.#next_ms;
-    this.#next_ms = Math.min(2 * delay_ms, longest_ms);
+export function restartBackoff({ first_ms, longest_ms, steady_ms }: BackoffOptions): RestartBackoff {
+  let next_ms = first_ms;
+  return (uptime_ms) => {
+    const delay_ms = uptime_ms > steady_ms ? first_ms : next_ms;
+    next_ms = Math.min(2 * delay_ms, longest_ms);
     return delay_ms;
-  }
+  };
 }
 
 export interface SupervisedProcess {
@@ -43,7 +36,7 @@ export interface SupervisedProcess {
 
 /** @param program path of a script for this Node. */
 export function startChildProcess(program: string, log: Logger): SupervisedProcess {
-  const backoff = new RestartBackoff(BACKOFF);
+  const backoff = restartBackoff(BACKOFF);
   let restartTimer: NodeJS.Timeout | undefined;
   let isStopping = false;
   const start = (): ChildProcess => {
@@ -52,7 +45,7 @@ export function startChildProcess(program: string, log: Logger): SupervisedProce
     spawned.once('error', (error) => log.error({ err: error, program }, 'child process failed'));
     spawned.once('exit', (code, signal) => {
       if (isStopping) return;
-      const restart_in_ms = backoff.next(performance.now() - started_ms);
+      const restart_in_ms = backoff(performance.now() - started_ms);
       log.error({ program, code, signal, restart_in_ms }, 'child process exited');
       restartTimer = setTimeout(() => {
         child = start();

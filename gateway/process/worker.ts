@@ -7,8 +7,8 @@ import { createLog, flushLog } from '../../data/runtime/log.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { runShutdownHooks, type ShutdownHook } from '../../data/runtime/stop-signals.ts';
 import { startFailureReason } from './lifecycle.ts';
+import type { StartMessage, ToPrimary, ToWorker } from './primary.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
-import type { StartMessage, ToPrimary, ToWorker } from './worker-messages.ts';
 
 /** The worker that runs the leader tasks. */
 const LEADER = 0;

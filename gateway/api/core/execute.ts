@@ -288,7 +288,7 @@ interface KeyedCall<Rendered> {
   call: Call<Rendered>;
   key: ApiKey;
   snapshot: Snapshot;
-  /** Of a whole file, which is paid by lease. */
+  /** Only for a whole file, which is paid by lease. */
   file: { pin: string | null } | undefined;
   repeatable: RepeatableAs | null;
 }

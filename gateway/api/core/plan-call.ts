@@ -40,7 +40,7 @@ export type Unplanned =
 
 /** A plan under what the caller says about price. */
 export interface CallPlan extends Plan {
-  /** Of a file of which something is sent. */
+  /** Only for a file of which something is sent. */
   lease?: PlannedLease;
 }
 

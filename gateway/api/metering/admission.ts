@@ -52,11 +52,11 @@ export interface Admission {
   request_id: string;
   /** Whose figures are served, for the ledger. */
   indicators?: readonly string[] | undefined;
-  /** Of a call with an Idempotency-Key. */
+  /** Only for a call with an Idempotency-Key. */
   idempotency?:
     | { key: string; fingerprint: string /** Id of the one that answers. */; edition: string }
     | undefined;
-  /** Of a call for a file; for a peek, only its pin is read. */
+  /** Only for a call for a file; for a peek, only its pin is read. */
   file?: FileAdmission | undefined;
   /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
   peek?: boolean;
@@ -117,7 +117,7 @@ interface QuotaStatus {
   windows: RateWindows;
 }
 
-/** Of a call for a file. */
+/** What a verdict says of a call for a file. */
 interface FileStatus {
   /** For a peek: the edition from which its URL is answered. */
   pinned?: string;

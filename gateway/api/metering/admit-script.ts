@@ -123,7 +123,7 @@ export function comparableSource(source: CallSource): ComparableSource {
   return { address: comparableAddress(source.address()), origin: isPlain ? origin : '' };
 }
 
-/** Of a call for a file, after the keys of every call. */
+/** The keys that a call for a file adds. */
 function fileKeys(account_id: string, { pin, lease }: FileAdmission): [lease: string, pin: string] {
   const none = redisKeys.account(account_id);
   return [

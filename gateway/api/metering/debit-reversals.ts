@@ -103,7 +103,7 @@ export class DebitReversals {
     }
   }
 
-  /** Of debits that Redis has forgotten, reverses only those that the ledger holds. */
+  /** Reverses those of forgotten debits that the ledger holds. */
   async #reverseCharged(account_id: string, debits: readonly Debit[]): Promise<void> {
     const ledger = redisKeys.ledger(account_id);
     const charged = await findCharged(this.#dependencies.redis, ledger, debits).catch(() => null);

@@ -94,13 +94,13 @@ const zero = (): UsageCounts => ({ requests: 0, errors: 0, rows: 0, credits: 0 }
 /** The counters of one UTC day; of a day without calls none. */
 export interface UsageDay {
   date: string;
-  /** `<route>|<key id>|<count>`, or `<route>|<count>` in totals and as earlier versions wrote them. */
+  /** `<route>|<key id>|<count>`, or `<route>|<count>` in totals. */
   counters: Readonly<Record<string, string>>;
 }
 
 interface Counter {
   route: string;
-  /** Empty where the key was not counted. */
+  /** Empty in totals. */
   key_id: string;
   name: keyof UsageCounts;
   value: number;
@@ -145,7 +145,7 @@ export function foldUsage(days: readonly UsageDay[]): Omit<UsageReport, 'credits
   return { totals: sum(daily), daily, endpoints };
 }
 
-/** Usage by key, busiest first. `key_id` is empty for what earlier versions counted without its key. */
+/** Usage by key, busiest first. */
 export const foldUsageByKey = (days: readonly UsageDay[]): ({ key_id: string } & UsageCounts)[] =>
   foldBy(days, ({ key_id }) => key_id).map(([key_id, counts]) => ({ key_id, ...counts }));
 

@@ -69,7 +69,7 @@ export function sendStream(
   onFault: (fault: unknown) => void,
 ): void {
   const { raw } = reply;
-  // Whoever stops reading destroys a stream without an error: an error is a fault of ours.
+  // A client that stops reading destroys the stream without an error: an error is a fault of ours.
   source.once('error', (fault) => {
     raw.req.socket.resetAndDestroy();
     onFault(fault);

@@ -232,7 +232,7 @@ function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): strin
     : [...headers, 'Vary', 'Prefer', 'Access-Control-Expose-Headers', `${APPLIED}, ${IGNORED}`];
 }
 
-/** Of an `Idempotency-Key`, under which a priced call may be sent again without paying twice. */
+/** The form of an `Idempotency-Key`, under which a priced call may be sent again without paying twice. */
 const KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const EXPECTED = '1 to 64 of the characters A-Z a-z 0-9 . _ -';
 

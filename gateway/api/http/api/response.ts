@@ -144,7 +144,7 @@ export function errorBody({ code, message }: ApiError): string {
   return JSON.stringify({ error: { code, message: message ?? ERRORS[code].message } });
 }
 
-/** Of an answer that names neither a caller nor a snapshot. */
+/** For an answer that names neither a caller nor a snapshot. */
 const NO_CONTEXT: ResponseContext = { quota: null, snapshotId: null };
 
 function errorHeaders(error: ApiError, common: string[]): string[] {

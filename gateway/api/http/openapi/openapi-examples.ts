@@ -68,7 +68,7 @@ const COSTLY: ReadonlySet<string> = new Set([
   ...['getProviderDatapackage', 'getEditionDatapackage', 'getProviderCroissant', 'getEditionCroissant'],
 ]);
 
-/** Of one operation, for a page: with its answer in JSON and one other format, where that costs little. */
+/** The examples of one operation, for a page: with its answer in JSON and one other format, where that costs little. */
 export async function readExamplesOf(
   name: string,
   snapshot: Snapshot | null,
@@ -165,7 +165,7 @@ function otherTextFormats({ formats = [], otherFormats = [] }: Operation): strin
 
 const JSON_TYPE = /[/+]json\b/;
 
-/** Of a file no example is shown. */
+/** Files have no example. */
 type Shown = Exclude<Content, { kind: 'whole' | 'object' }>;
 
 /** Null for a call that is refused, and for a file. */

@@ -26,7 +26,7 @@ export const OPENAPI_PATHS = Object.keys(DESCRIPTIONS);
 export interface DescriptionDependencies {
   /** The snapshot that is served. */
   current: () => Snapshot | null;
-  /** Of the service, where it is known. */
+  /** Where callers reach the service. */
   publicUrl: string;
   log: Logger;
 }

@@ -109,7 +109,7 @@ export function buildOpenApi(
 /** `listCountries` answers with `ListCountriesAnswer`. */
 const answerName = ({ name }: Operation): string => `${name[0]?.toUpperCase()}${name.slice(1)}Answer`;
 
-/** Of every priced operation, where `dry_run` was sent. */
+/** The answer of every priced operation to `dry_run`. */
 const DRY_RUN = 'DryRunAnswer';
 
 const NO_EXAMPLES: OperationExamples = { parameters: {}, answers: {} };
@@ -168,7 +168,7 @@ function queryParameters(query: QuerySchema<unknown>): Json[] {
   });
 }
 
-/** Of operations that ignore what they do not know. */
+/** Headers of operations that ignore what they do not know. */
 const STRICTNESS_HEADERS = ['X-Ignored-Parameters', 'Preference-Applied'];
 
 function responses(operation: Operation, answers: OperationExamples['answers']): Json {

@@ -91,7 +91,7 @@ function isValidHost(host: string): boolean {
   return match !== null && Number(match[1] ?? 0) <= PORT_MAX;
 }
 
-/** Of raw headers, because Node keeps only the first Host. */
+/** Counts in the raw headers, because Node keeps only the first Host. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
