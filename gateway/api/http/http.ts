@@ -11,9 +11,8 @@
 export { answersHead, LOG_PATHS, PREFIXES, PublicApi } from './api/public-api.ts';
 export { apiReference, installOpenApi, OPENAPI_PATHS } from './openapi/openapi-routes.ts';
 export { type ErrorPage, installErrorHandlers } from './server/error-handlers.ts';
-export { slowClients } from './server/fair-share.ts';
 export { installHealth, installStatus } from './server/health.ts';
-export { LOAD_LIMITS, LoadShedder } from './server/load-shedding.ts';
 export { createMetrics, type Metrics, requestObserver } from './server/metrics.ts';
+export { LOAD_LIMITS, LoadShedder, slowClients } from './server/overload.ts';
 export { addressReader, createHttpServer, createRequestIds, type ServerOptions } from './server/server.ts';
 export { contactOf, localAddress, serviceAddress } from './server/service-address.ts';

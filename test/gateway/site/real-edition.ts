@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
-import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/load-shedding.ts';
+import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/overload.ts';
 import { query } from '../../build/parquet-readers.ts';
 import { silentLog } from '../../redis.ts';
 import { buildMirror, type SharedBuild } from '../../shared-builds.ts';

@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { QueueFull } from '../../core/errors.ts';
 import type { Table } from '../../encoders/encoders.ts';
 import type { Encoding } from '../../snapshot/snapshot.ts';
-import { slowClients } from '../server/fair-share.ts';
+import { slowClients } from '../server/overload.ts';
 import { compressor } from './negotiation.ts';
 
 export interface BodyStream {
@@ -18,8 +18,6 @@ export interface BodyStream {
   isExact?: true;
 }
 
-/** Answers up to this size are collected, so that they have a `Content-Length`: 32,768 rows of eight columns. */
-const COLLECTED_CELLS = 262_144;
 /** About what a cell takes as text. */
 const CELL_BYTES = 12;
 /** Each holds a few pieces of its body and a compressor. */
@@ -29,14 +27,11 @@ const HELD_BYTES = 2 * 1024 * 1024;
 /** Bodies that are written, and those whose first rows are awaited. */
 let open = 0;
 
-const cellsOf = ({ rows, columns }: Table): number => rows * columns.length;
-
-/** A table whose text is kept is never too long. */
-export const isLong = (table: Table): boolean =>
-  table.keptText === undefined && cellsOf(table) > COLLECTED_CELLS;
-
 /** Waits for the head of the body and its first rows: what fails before is an ordinary error. @throws {QueueFull} */
-export async function openStream(table: Table, encoded: AsyncIterable<Buffer>): Promise<BodyStream> {
+export async function openStream(
+  { rows, columns }: Table,
+  encoded: AsyncIterable<Buffer>,
+): Promise<BodyStream> {
   if (open >= STREAMS_MAX) throw new QueueFull(`${STREAMS_MAX} long answers are being written`);
   const iterator = encoded[Symbol.asyncIterator]();
   const onEnd = (): void => {
@@ -51,7 +46,7 @@ export async function openStream(table: Table, encoded: AsyncIterable<Buffer>): 
     }
     const source = Readable.from(pieces(), { objectMode: false });
     source.once('close', onEnd);
-    return { source, bytes: cellsOf(table) * CELL_BYTES };
+    return { source, bytes: rows * columns.length * CELL_BYTES };
   } catch (fault) {
     onEnd();
     throw fault;

@@ -8,7 +8,7 @@ import { type Executor, type Result, UNAVAILABLE } from '../../core/execute.ts';
 import { isPriced, OPERATIONS, type Operation, parameterReader } from '../../operations/operations.ts';
 import type { Snapshot, Snapshots } from '../../snapshot/snapshot.ts';
 import { type ErrorPage, errorOf, sendErrorPage } from '../server/error-handlers.ts';
-import type { LoadShedder } from '../server/load-shedding.ts';
+import type { LoadShedder } from '../server/overload.ts';
 import { HttpCall, type ReadUrl, type Route } from './http-call.ts';
 import type { Representation } from './representation.ts';
 import { sendError, sendResult } from './response.ts';

@@ -1,6 +1,7 @@
 /** Content becomes a representation: encoded, compressed, tagged, with the headers that it brings along, and ready to be sent. */
 import { hash } from 'node:crypto';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
+import type { Table } from '../../encoders/encoders.ts';
 import {
   type Content,
   type Credit,
@@ -9,7 +10,7 @@ import {
   type PageFacts,
 } from '../../operations/operations.ts';
 import { type Edition, type Encoding, type Snapshot, sunsetOf } from '../../snapshot/snapshot.ts';
-import { type BodyStream, isLong, openStream } from './body-stream.ts';
+import { type BodyStream, openStream } from './body-stream.ts';
 import { ALL_OF_IT, askedPart, type FileHeaders, fileTag, readPart } from './file-content.ts';
 import { chooseEncoding, compress, isNotModified } from './negotiation.ts';
 
@@ -48,6 +49,8 @@ export interface Preferences {
   isTagged: boolean;
 }
 
+/** Answers up to this size are collected, so that they have a `Content-Length`: 32,768 rows of eight columns. */
+const COLLECTED_CELLS = 262_144;
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSION_MIN_BYTES = 1500;
 
@@ -79,6 +82,10 @@ export async function represent(
   const encoding = isCompressible ? chooseEncoding(preferences.acceptEncoding) : 'identity';
   return { ...ok({ ...about, encoding, tag: null }, []), body };
 }
+
+/** A table whose text is kept is never too long. */
+const isLong = ({ keptText, rows, columns }: Table): boolean =>
+  keptText === undefined && rows * columns.length > COLLECTED_CELLS;
 
 /** The whole body of rows. */
 export async function piecesOf({ table, encoder }: RowContent): Promise<Buffer[]> {

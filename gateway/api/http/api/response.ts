@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { type ApiError, ERRORS, type ErrorCode } from '../../core/errors.ts';
 import type { QuotaStatus, Result } from '../../core/execute.ts';
 import type { RateWindows } from '../../metering/metering.ts';
-import { slowClients } from '../server/fair-share.ts';
+import { slowClients } from '../server/overload.ts';
 import { sendStream } from './body-stream.ts';
 import { isStream, JSON_TYPE, joined, lengthOf, type Representation } from './representation.ts';
 

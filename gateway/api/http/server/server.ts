@@ -15,9 +15,9 @@ import { splitList } from '../../../../data/runtime/settings-schema.ts';
 import { parseQueryString } from '../../operations/operations.ts';
 import { clientRequestId, SERVER_REQUEST_ID } from '../api/response.ts';
 import { frameworkErrors } from './error-handlers.ts';
-import { IDLE_MS, takeFairTurns } from './fair-share.ts';
 import { BrokenBody, boundPieces, clientErrors, isBodyBroken, serveChecked } from './malformed-requests.ts';
 import type { Observer, RequestFacts } from './metrics.ts';
+import { IDLE_MS, takeFairTurns } from './overload.ts';
 
 declare module 'fastify' {
   interface FastifyReply {

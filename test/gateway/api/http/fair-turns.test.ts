@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { takeFairTurns } from '../../../../gateway/api/http/server/fair-share.ts';
+import { takeFairTurns } from '../../../../gateway/api/http/server/overload.ts';
 
 interface Sent {
   address: string;

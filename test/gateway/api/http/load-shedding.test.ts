@@ -1,7 +1,7 @@
 /** Load shedding: bursts pass, sustained overload is refused. */
 import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { type LoadLimits, LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
+import { type LoadLimits, LoadShedder } from '../../../../gateway/api/http/server/overload.ts';
 
 const LIMITS: LoadLimits = {
   sustained: 10,

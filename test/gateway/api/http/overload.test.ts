@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LoadShedder } from '../../../../gateway/api/http/server/load-shedding.ts';
+import { LoadShedder } from '../../../../gateway/api/http/server/overload.ts';
 import { type Answer, codeOf, Service, type TestKey } from '../../service.ts';
 
 const LIMITS = { sustained: 4, admitted: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };

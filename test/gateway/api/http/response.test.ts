@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { type Preferences, represent } from '../../../../gateway/api/http/api/representation.ts';
 import { type ResponseContext, sendRepresentation } from '../../../../gateway/api/http/api/response.ts';
-import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
+import { slowClients } from '../../../../gateway/api/http/server/overload.ts';
 import type { Snapshot } from '../../../../gateway/api/snapshot/editions/snapshot.ts';
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256));

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SlowClients } from '../../../../gateway/api/http/server/fair-share.ts';
+import { SlowClients } from '../../../../gateway/api/http/server/overload.ts';
 
 /** More than a system takes without a reader. */
 const BODY = Buffer.alloc(16 * 1024 * 1024, 'a');

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readSettings } from '../../../../data/runtime/settings.ts';
-import { slowClients } from '../../../../gateway/api/http/server/fair-share.ts';
+import { slowClients } from '../../../../gateway/api/http/server/overload.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
 import { silentLog } from '../../../redis.ts';
 import { Service } from '../../service.ts';
