@@ -17,4 +17,3 @@ export * from './key-store.ts';
 export * from './mail-domains.ts';
 export * from './member-store.ts';
 export * from './person-store.ts';
-export * from './roles.ts';

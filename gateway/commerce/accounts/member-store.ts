@@ -10,7 +10,6 @@ import { readScript, type Script, type ScriptArguments } from '../../../data/run
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type Hash, Store, type StoreDependencies, validateEmail } from '../store/store.ts';
 import type { PersonStore } from './person-store.ts';
-import { FORMER_OWNER, type GivenRole, isRole, type Role } from './roles.ts';
 
 const INVITE = readScript(import.meta.url, 'lua/invite-member.lua', 3);
 const WITHDRAW = readScript(import.meta.url, 'lua/withdraw-invitation.lua', 2);
@@ -22,6 +21,31 @@ const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 3);
 export const INVITATION_TTL_MS = 7 * DAY_MS;
 /** Members and invitations of one account together. */
 export const MAX_MEMBERS = 50;
+
+/** What the members of an account may do. */
+export const ROLES = ['owner', 'billing', 'developer', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+/** Roles that an owner gives; see `MemberStore.moveOwnership` for the ownership. */
+export const GIVEN_ROLES = ['billing', 'developer', 'viewer'] as const;
+export type GivenRole = (typeof GIVEN_ROLES)[number];
+
+/**
+ * `read`: everything of the account; `keys`: create, change and revoke keys; `webhooks`: add, change and remove webhooks;
+ * `billing`: orders and alerts; `manage`: members, name, data requests, closing.
+ */
+export type Permission = 'read' | 'keys' | 'webhooks' | 'billing' | 'manage';
+
+export const PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
+  owner: ['read', 'keys', 'webhooks', 'billing', 'manage'],
+  billing: ['read', 'billing'],
+  developer: ['read', 'keys', 'webhooks'],
+  viewer: ['read'],
+};
+
+/** What the former owner becomes when the ownership moves. */
+export const FORMER_OWNER: GivenRole = 'developer';
+
+export const isRole = (word: string | null | undefined): word is Role => ROLES.some((role) => role === word);
 
 export interface Member {
   person_id: string;

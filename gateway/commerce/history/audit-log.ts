@@ -8,12 +8,12 @@
  * A change that may be sent twice (an adjustment with an `idem`) names its entry, which is then written once.
  */
 import { randomUUID } from 'node:crypto';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 
 import { auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, throwUnavailable } from '../store/store.ts';
+import { AccountError, guarded, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
 import { type ArchivedEntry, compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from './entries.ts';
 import { readAllPages, readLive } from './live-entries.ts';
@@ -99,7 +99,7 @@ export class AuditLog {
 
   /** @param archive older entries; without it pages report a gap. */
   constructor(redis: RedisClient, now: () => number, archive: Archive | null = null) {
-    this.#redis = redis;
+    this.#redis = guarded(redis);
     this.#runner = new ScriptRunner(redis);
     this.#now = now;
     this.#archive = archive;
@@ -125,7 +125,7 @@ export class AuditLog {
   ): Promise<Result> {
     const pending = randomUUID();
     const entry: PendingEntry = { at_ms: this.#now(), change };
-    await this.#redis.hset(redisKeys.auditBegun, pending, JSON.stringify(entry)).catch(throwUnavailable);
+    await this.#redis.hset(redisKeys.auditBegun, pending, JSON.stringify(entry));
     let outcome: AuditOutcome | null = null;
     let result: Result;
     try {
@@ -214,7 +214,7 @@ export class AuditLog {
   }
 }
 
-export function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
+function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
   return {
     id,
     at_ms: Number(fields.at_ms),
@@ -226,4 +226,35 @@ export function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
     reason: fields.reason ?? '',
     request_id: fields.request ?? '',
   };
+}
+
+/** Reads the audit log forward, each entry once. Entries that were archived before they were read are skipped. */
+export class AuditFollower {
+  readonly #redis: RedisClient;
+
+  constructor(redis: RedisClient) {
+    this.#redis = guarded(redis);
+  }
+
+  /** The next entries, oldest first; the same ones until `advance`. */
+  async next(limit: number): Promise<AuditEntry[]> {
+    const told = (await this.#redis.get(redisKeys.auditTold)) ?? '0-0';
+    return this.#read(`(${told}`, '+', limit);
+  }
+
+  /** Continues after an entry. */
+  async advance(id: string): Promise<void> {
+    await this.#redis.set(redisKeys.auditTold, id);
+  }
+
+  /** Null once it is archived. */
+  async find(id: string): Promise<AuditEntry | null> {
+    const [entry = null] = await this.#read(id, id, 1);
+    return entry;
+  }
+
+  async #read(from: string, to: string, limit: number): Promise<AuditEntry[]> {
+    const found = await this.#redis.xrange(redisKeys.audit, from, to, 'COUNT', limit);
+    return found.map(([id, flat]) => entryFrom({ id, fields: fieldsToRecord(flat) }));
+  }
 }

@@ -8,7 +8,6 @@
  * - Without an archive one `carry_forward` entry represents all archived entries of a ledger, so that its sum is right.
  */
 export * from './archive.ts';
-export * from './audit-follower.ts';
 export * from './audit-log.ts';
 export * from './audit-search.ts';
 export * from './engine.ts';

@@ -15,7 +15,6 @@ export * from './form-submissions.ts';
 export * from './invitations.ts';
 export * from './known-browsers.ts';
 export * from './onboarding.ts';
-export * from './password-policy.ts';
 export * from './passwords.ts';
 export * from './pending-sign-ins.ts';
 export * from './protected-area.ts';

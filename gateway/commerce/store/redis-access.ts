@@ -27,19 +27,13 @@ export class Store {
   protected readonly redis: RedisClient;
   protected readonly now: () => number;
   protected readonly random: RandomBytes;
-  readonly #scripts: ScriptRunner;
+  protected readonly run: RunScript;
 
   constructor({ redis, now, random }: StoreDependencies) {
     this.redis = guarded(redis);
     this.now = now;
     this.random = random;
-    this.#scripts = new ScriptRunner(redis);
-  }
-
-  /** Runs an idempotent script. A single reply comes as a list of one. */
-  protected async run(script: Script, values: ScriptArguments): Promise<unknown[]> {
-    const reply = await this.#scripts.runIdempotent(script, values).catch(throwUnavailable);
-    return Array.isArray(reply) ? reply : [reply];
+    this.run = createRunScript(redis);
   }
 
   /** Sets fields of a record of an account. @throws {AccountError} `account_unknown`; `account_state` when it is closed */

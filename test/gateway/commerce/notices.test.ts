@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../../admin/cli.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { GivenRole } from '../../../gateway/commerce/accounts/roles.ts';
+import type { GivenRole } from '../../../gateway/commerce/accounts/member-store.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../../gateway/commerce/history/audit-log.ts';
 import { openAccountQueue } from '../../../gateway/commerce/notifications/jobs/account-queue.ts';
 import type { Mail } from '../../../gateway/commerce/notifications/mail/mailer.ts';

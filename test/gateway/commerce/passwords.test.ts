@@ -1,8 +1,7 @@
 /** Password hashing is expensive, so its concurrency and its queue are bounded. Which new passwords are accepted. */
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { passwordProblem } from '../../../gateway/commerce/people/password-policy.ts';
-import { PasswordHasher } from '../../../gateway/commerce/people/passwords.ts';
+import { PasswordHasher, passwordProblem } from '../../../gateway/commerce/people/passwords.ts';
 import { toPageError } from '../../../gateway/commerce/people/protected-area.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
 

@@ -1,7 +1,7 @@
 /** The table of routes and permissions, against the routes that exist and in every role. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { ROLES, type Role } from '../../../../gateway/commerce/accounts/roles.ts';
+import { ROLES, type Role } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { ACCESS } from '../../../../gateway/commerce/pages/access.ts';
 import { hiddenTokens } from '../../../admin/harness.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';

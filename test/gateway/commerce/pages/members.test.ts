@@ -1,6 +1,6 @@
 /** Members over the pages: mailed invitations, roles that change under open forms, switching accounts, the ownership. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GivenRole } from '../../../../gateway/commerce/accounts/roles.ts';
+import type { GivenRole } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { hiddenTokens, type Visitor, wordsOf } from '../../../admin/harness.ts';
 import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
 
