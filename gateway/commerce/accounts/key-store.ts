@@ -25,7 +25,7 @@ export const MAX_LABEL_LENGTH = 100;
 /** Revoked and expired keys that an account still lists. */
 const MAX_INACTIVE_KEYS = 50;
 const HOUR_MS = 3_600_000;
-/** How long a key that is replaced may live on, unless it ends at once. */
+/** How long a replaced key may stay valid, unless it ends at once. */
 export const GRACE_MS = { least: HOUR_MS, most: 168 * HOUR_MS } as const;
 
 export interface NewKeyOptions {
@@ -51,7 +51,7 @@ export class KeyStore extends Store {
   }
 
   /**
-   * Makes a key with the label, rules and expiry of another, which lives on for a grace period.
+   * Makes a key with the label, rules and expiry of another, which stays valid for a grace period.
    * @param grace_ms 0: the other key ends at once
    * @throws {AccountError} `key_unknown`; `key_state` when it was revoked or replaced before, or has expired; `too_many_keys`
    */
@@ -171,7 +171,7 @@ const unknownKey = (key_id: string): AccountError =>
 
 const shortLabel = (label: string): string => label.trim().slice(0, MAX_LABEL_LENGTH);
 
-/** Of a key that is to be changed or replaced. */
+/** Why a key cannot be changed or replaced. */
 function cannotChange(key_id: string, why: unknown): AccountError {
   if (why === 'unknown') return unknownKey(key_id);
   const reason = REASONS.get(String(why)) ?? 'was changed meanwhile';

@@ -103,7 +103,7 @@ const rename: Command = {
 };
 
 const rules: Command = {
-  help: 'set what a key is bound to; what is left out is lifted',
+  help: 'set the rules of a key; rules that are not given are removed',
   options: { 'key-id': keyId, ...RULES },
   async run(context, values) {
     const wanted = rulesOf(values);
@@ -121,7 +121,7 @@ const rotate: Command = {
     hours: {
       type: 'string',
       value: 'N',
-      help: 'how long the old one lives on: 1 to 168, or 0 to end it now',
+      help: 'how long the old key stays valid: 1 to 168, or 0 to end it now',
     },
   },
   async run(context, values) {

@@ -12,7 +12,7 @@ import pLimit from 'p-limit';
 interface EngineLimits {
   memoryMb: number;
   threads: number;
-  /** Of one query, without its time in the queue. */
+  /** Limit of one query, without its time in the queue. */
   timeoutMs: number;
   /** Directory for spilling to disk; without it a query that needs more memory fails. */
   scratch?: string;

@@ -24,7 +24,7 @@ export class PaymentUnavailable extends Error {
 }
 
 export const orderPath = (order_id: string): string => `/account/orders/${encodeURIComponent(order_id)}`;
-/** Of an invoice or a credit note. */
+/** The page of an invoice or a credit note. */
 export const documentPath = (number: string): string => `/account/invoices/${encodeURIComponent(number)}`;
 /** Leads to the invoice of an order. */
 const invoicePath = (order_id: string): string => `${orderPath(order_id)}/invoice`;

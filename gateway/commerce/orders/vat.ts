@@ -59,7 +59,7 @@ const VAT_IDS: Readonly<Record<string, RegExp>> = {
   SI: /^\d{8}$/,
   SK: /^\d{10}$/,
 };
-/** Of a country outside the EU. */
+/** VAT ids of countries outside the EU. */
 const FOREIGN_VAT_ID = /^[A-Z\d]{2,20}$/;
 
 /** ISO 3166 codes of the member states of the EU. */

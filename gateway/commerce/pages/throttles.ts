@@ -12,7 +12,7 @@ const INVITATIONS_PER_ACCOUNT: ThrottlePolicy = {
   max_delay_ms: 3_600_000,
   decay_ms: DAY_MS / 24,
 };
-/** Of what members have sent by hand: test events and deliveries again. */
+/** For test events and repeated deliveries, which members send by hand. */
 const WEBHOOKS_PER_ACCOUNT: ThrottlePolicy = { free_attempts: 30, max_delay_ms: 60_000, decay_ms: 60_000 };
 const CHOICE_PER_ADDRESS: ThrottlePolicy = { free_attempts: 20, max_delay_ms: 300_000, decay_ms: 60_000 };
 const CHOICE_PER_LINK: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 60_000 };

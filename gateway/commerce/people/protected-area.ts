@@ -51,7 +51,7 @@ export interface ProtectedArea {
   /** Such as `/admin`. */
   root: string;
   name: string;
-  /** Of its navigation, for screen readers. */
+  /** Names its navigation for screen readers. */
   navName: string;
   /** Whether it is served beside the public site, whose header and footer it then has. */
   isPublic: boolean;

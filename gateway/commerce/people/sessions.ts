@@ -50,7 +50,7 @@ export interface SignedInUser {
   email: string;
   /** Shown beside the address: an operator's role, or a member's, or the state of the account. */
   role: string;
-  /** Of a member: the account that is looked at, and the role in it. */
+  /** The account that a member looks at, and the role in it. */
   account?: { account_id: string; role: Role; permissions: readonly Permission[] };
   /** Forms that were opened in another scope are refused. */
   formScope?: string;

@@ -51,7 +51,7 @@ export interface PrivacyRequest {
   note: string | null;
   /** Null while it is open. */
   closed_by: string | null;
-  /** Of an export while it is prepared; null before. */
+  /** Set while an export is prepared. */
   progress: ExportProgress | null;
   /** What an erasure removed; null before, and for an export. */
   removed: ErasureCounts | null;

@@ -19,7 +19,7 @@ elseif email ~= from then
   return 'kept'
 end
 redis.call('HSET', person, 'email', to)
--- Each change raises the epoch, which so names the event.
+-- Each change raises the epoch, so the epoch names the event.
 local epoch = redis.call('HINCRBY', person, 'epoch', 1)
 redis.call('HSET', outbox, 'address-changed:' .. epoch, event)
 return 'changed'

@@ -11,7 +11,7 @@ import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';
 import { createdKeyView, findOwnKey } from './keys.ts';
 
 const HOUR_MS = 3_600_000;
-/** Hours that a replaced key lives on, and how the form calls them. */
+/** Hours that a replaced key stays valid, and how the form calls them. */
 const GRACE_CHOICES = [
   { hours: 24, text: 'for a day' },
   { hours: 1, text: 'for an hour' },

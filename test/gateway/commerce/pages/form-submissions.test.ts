@@ -165,7 +165,7 @@ describe('a form sent more than once', () => {
     const customer = await harness.customer();
     const form = await filledForm(customer, '/account/orders', ORDER);
     const list = redisKeys.accountOrders(customer.account_id);
-    // Of the wrong type, so that creating the order fails in the middle.
+    // A value of the wrong type makes the creation of the order fail halfway.
     await harness.redis.set(list, 'x');
     expect((await customer.visitor.post('/account/orders', form)).status).toBe(503);
     await harness.redis.del(list);
