@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { JobService } from '../data/runtime/jobs.ts';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
+import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import type {
@@ -47,22 +48,16 @@ export interface AdminDependencies {
   now: () => number;
   log: Logger;
   snapshots: { current(): ServedSnapshot | null };
-  snapshotDir: string;
-  curatedDir: string;
-  /** Where the lake is if it is on this machine. */
-  lakeDir: string;
+  /** The lake is read if it is on this machine; the reconciler's summaries of the archive are kept in `VAR_DIR`. */
+  settings: Pick<Settings, 'SNAPSHOT_DIR' | 'CURATED_DIR' | 'LAKE_DIR' | 'VAR_DIR' | 'ADMIN_SECOND_FACTOR'>;
   archive: Archive;
   erasures: Erasures;
   mailer: Mailer;
   operatorAlerts: OperatorAlerts;
   /** How often to look for what operators are told of; default every minute. */
   watchEvery_ms?: number;
-  /** Whether operators must have a second factor. */
-  requiresSecondFactor: boolean;
   /** Public URL of the area, without a trailing slash. */
   areaUrl: () => string;
-  /** Keeps the reconciler's summaries of the archive. */
-  reconcileDir: string;
 }
 
 export interface AdminArea extends AdminDependencies {

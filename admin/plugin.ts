@@ -4,6 +4,7 @@
  * The plugin is encapsulated: none of its hooks run on public routes.
  */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
@@ -87,7 +88,7 @@ const WITHOUT_SECOND_FACTOR = {
 
 /** Mounts the area. The caller serves what its pages load; see `gateway/site/assets.ts`. */
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
-  const { redis, now, log, archive, reconcileDir } = dependencies;
+  const { redis, now, log, archive, settings } = dependencies;
   const store = { redis, now, random: randomBytes };
   const sessions = new SessionStore(redis, now, 'operator');
   const passwords = new PasswordHasher();
@@ -95,7 +96,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const links = new SignedLinks({ redis, now, random: randomBytes });
   const secondFactor = new SecondFactorStore(store, 'operator');
   const restrictUntilSecure = async (user: SignedInUser | null): Promise<SignedInUser | null> => {
-    if (user === null || !dependencies.requiresSecondFactor) return user;
+    if (user === null || settings.ADMIN_SECOND_FACTOR !== 'required') return user;
     return (await secondFactor.isOn(user.subject)) ? user : { ...user, ...WITHOUT_SECOND_FACTOR };
   };
   const pages: ProtectedArea = {
@@ -127,14 +128,17 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     audit: new AuditLog(redis, now, archive),
     index: new AccountIndex(redis, now),
     requests: new PrivacyRequestStore({ redis, now, random: randomBytes }),
-    reconciler: new Reconciler({ redis, now, archiveDir: archive.directory, workDir: reconcileDir }, log),
+    reconciler: new Reconciler(
+      { redis, now, archiveDir: archive.directory, workDir: join(settings.VAR_DIR, 'reconcile') },
+      log,
+    ),
     indicators: new IndicatorAdmin(redis, () => dependencies.snapshots.current(), now),
     jobs: new JobService(redis, now),
     mailJobs,
     givenUpJobs: new GivenUpJobs(redis),
     runs: new RunStore(redis, now),
     decisions,
-    providers: providerReader(dependencies.curatedDir, decisions),
+    providers: providerReader(settings.CURATED_DIR, decisions),
     view: createPageViews(pages),
   };
   app.register(

@@ -100,7 +100,7 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const countries = snapshots.current()?.catalogue.countriesByCode;
     const [changes, values] = await Promise.all([
       shownChanges(area, indicatorSubject(id)),
-      readIndicatorValues(area.snapshotDir, id, (iso3) => countries?.get(iso3)?.name ?? iso3),
+      readIndicatorValues(area.settings.SNAPSHOT_DIR, id, (iso3) => countries?.get(iso3)?.name ?? iso3),
     ]);
     return view(reply, indicator.name, {
       indicator,

@@ -180,7 +180,7 @@ function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
 function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
   async function snapshotOf(request: FastifyRequest) {
     const id = idOf(request);
-    const all = SNAPSHOT_ID.test(id) ? await listSnapshots(area.snapshotDir) : [];
+    const all = SNAPSHOT_ID.test(id) ? await listSnapshots(area.settings.SNAPSHOT_DIR) : [];
     const wanted = all.find((snapshot) => snapshot.id === id);
     if (!wanted) throw new PageError(404, `There is no snapshot ${id}.`);
     return { wanted, served: all.find(({ current }) => current) ?? null };
@@ -192,7 +192,7 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
     reason: () => REASON,
     async ask(request) {
       const { wanted, served } = await snapshotOf(request);
-      if (!(await isServable(area.snapshotDir, wanted.id)))
+      if (!(await isServable(area.settings.SNAPSHOT_DIR, wanted.id)))
         throw new PageError(
           409,
           `Snapshot ${wanted.id} cannot be served again: its prerendered files were removed.`,

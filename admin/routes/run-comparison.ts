@@ -73,7 +73,9 @@ export function runComparisonRoutes(scope: FastifyInstance, area: AdminArea): vo
       run.status === 'unchanged'
         ? all.find(({ status, started_at }) => status === 'succeeded' && started_at < run.started_at)
         : run;
-    return wrote ? readRunSeries(area.lakeDir, { provider: run.subject, run_id: wrote.run_id }) : null;
+    return wrote
+      ? readRunSeries(area.settings.LAKE_DIR, { provider: run.subject, run_id: wrote.run_id })
+      : null;
   }
 
   scope.get('/runs/compare', async (request, reply) => {

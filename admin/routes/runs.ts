@@ -154,7 +154,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
     const { total, runs: page } = await runs.list({ ...filter, limit, offset });
     const shown = page.map((run) => summariseRun(run, now()));
-    const published = await listSnapshots(area.snapshotDir);
+    const published = await listSnapshots(area.settings.SNAPSHOT_DIR);
     const newest = wanted === 'snapshots' ? published : published.slice(0, SHOWN_SNAPSHOTS);
     const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
@@ -180,7 +180,10 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   const withServability = (listed: readonly ListedSnapshot[]): Promise<ShownSnapshot[]> =>
     Promise.all(
-      listed.map(async (one) => ({ ...one, isServable: await isServable(area.snapshotDir, one.id) })),
+      listed.map(async (one) => ({
+        ...one,
+        isServable: await isServable(area.settings.SNAPSHOT_DIR, one.id),
+      })),
     );
 
   function failedSeriesOf({ subject, record }: StoredRun): FailedSeries[] {

@@ -97,16 +97,18 @@ export async function startAdminOn(
   options: AdminOptions = {},
 ): Promise<AnyAdminService> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-admin-'));
-  const snapshotDir = settings.SNAPSHOT_DIR ?? directory;
   if (settings.SNAPSHOT_DIR === undefined) await publishFixture(directory);
   const client = await redis.connect();
   const adminClient = await redis.connect();
   const clock = { ms: NOON };
   const now = (): number => clock.ms;
   const { random = randomBytes } = options;
-  const known = readSettings({ LOG_LEVEL: 'silent', VAR_DIR: directory, ...settings });
+  const known = readSettings({
+    ...{ LOG_LEVEL: 'silent', VAR_DIR: directory, SNAPSHOT_DIR: directory },
+    ...settings,
+  });
   const snapshots = await SnapshotStore.open({
-    directory: snapshotDir,
+    directory: known.SNAPSHOT_DIR,
     pollMs: 100_000,
     hotCacheMb: 4,
     queryTimeoutMs: 5_000,
@@ -137,13 +139,10 @@ export async function startAdminOn(
       now,
       log: silentLog,
       snapshots,
-      snapshotDir,
-      curatedDir: known.CURATED_DIR,
-      lakeDir: options.lakeDir ?? known.LAKE_DIR,
+      settings: { ...known, LAKE_DIR: options.lakeDir ?? known.LAKE_DIR },
       archive,
       erasures: openPrivacy({ settings: known, redis: adminClient, accounts, archive, now, log: silentLog })
         .privacy.erasures,
-      reconcileDir: join(directory, 'reconcile'),
       mailer,
       operatorAlerts: new OperatorAlerts({
         redis: adminClient,
@@ -153,7 +152,6 @@ export async function startAdminOn(
         random: randomBytes,
       }),
       ...(options.watchEvery_ms !== undefined && { watchEvery_ms: options.watchEvery_ms }),
-      requiresSecondFactor: known.ADMIN_SECOND_FACTOR === 'required',
       areaUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/admin`,
     },
     onRoute: (route) => routes.push(route),
