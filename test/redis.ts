@@ -36,12 +36,12 @@ export function useRedisCluster(cluster: TestCluster): void {
 
 /** Removes all keys, in a cluster on every node. */
 export async function flushRedis(redis: RedisClient): Promise<void> {
-  await Promise.all(mastersOf(redis).map((node) => node.flushall()));
+  await Promise.all(listMasters(redis).map((node) => node.flushall()));
 }
 
 /** Names of all keys that match, in a cluster those of every node. */
 export async function keysMatching(redis: RedisClient, pattern = '*'): Promise<string[]> {
-  return (await Promise.all(mastersOf(redis).map((node) => node.keys(pattern)))).flat();
+  return (await Promise.all(listMasters(redis).map((node) => node.keys(pattern)))).flat();
 }
 
 /** How often the named commands ran during `work`, on all nodes together. */
@@ -50,7 +50,7 @@ export async function countCommands(
   names: readonly string[],
   work: () => Promise<unknown>,
 ): Promise<number> {
-  const nodes = mastersOf(redis);
+  const nodes = listMasters(redis);
   await Promise.all(nodes.map((node) => node.config('RESETSTAT')));
   await work();
   const stats = await Promise.all(nodes.map((node) => node.info('commandstats')));
@@ -59,7 +59,7 @@ export async function countCommands(
   return counts.reduce((sum, [, calls, failed]) => sum + Number(calls) - Number(failed), 0);
 }
 
-const mastersOf = (redis: RedisClient): Redis[] =>
+const listMasters = (redis: RedisClient): Redis[] =>
   redis instanceof Cluster ? redis.nodes('master') : [redis];
 
 /** A cluster has no `kill` and `restart` of its one server: tests of those use a single server. */

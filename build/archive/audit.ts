@@ -8,7 +8,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, NotArchived } from './archive-storage.ts';
-import { auditRow, idOf, isAfter, RowTable, type StreamEntry, timeOf } from './entry-rows.ts';
+import { auditRow, isAfter, parseEntryId, RowTable, readTime, type StreamEntry } from './entry-rows.ts';
 import { trimStream } from './redis-access.ts';
 
 const AUDIT_STEPS = readSql(import.meta.url, 'sql/audit-steps.sql');
@@ -53,11 +53,11 @@ const trimSteps = ({ duck, storage }: ArchiveContext, name: string): Promise<Sql
 async function untrimmedParts(context: ArchiveContext): Promise<string[]> {
   const { storage, redis } = context;
   const hash = await withRetry(redis, () => redis.hgetall(redisKeys.auditArchivedThrough));
-  const trimmed = 'through' in hash ? idOf(auditArchivedThrough.parse(hash).through) : null;
+  const trimmed = 'through' in hash ? parseEntryId(auditArchivedThrough.parse(hash).through) : null;
   const untrimmed: string[] = [];
   for (const name of (await storage.parts('audit')).reverse()) {
     const last = (await trimSteps(context, name)).at(-1);
-    if (trimmed && !isAfter(idOf(String(last?.through)), trimmed)) break;
+    if (trimmed && !isAfter(parseEntryId(String(last?.through)), trimmed)) break;
     untrimmed.unshift(name);
   }
   return untrimmed;
@@ -94,7 +94,7 @@ async function* oldEntries(context: ArchiveContext, before_ms: number): AsyncGen
     const batch = await withRetry(redis, () => redis.xrange(redisKeys.audit, from, '+', 'COUNT', count));
     for (const entry of batch) {
       // An entry without a readable time has NaN and ends the prefix, too.
-      if (!(timeOf(entry) < before_ms)) return;
+      if (!(readTime(entry) < before_ms)) return;
       yield entry;
     }
     const last = batch.at(-1);

@@ -14,7 +14,7 @@ export interface EntryId {
   seq: number;
 }
 
-export function idOf(text: string): EntryId {
+export function parseEntryId(text: string): EntryId {
   const [ms = '0', seq = '0'] = text.split('-');
   return { ms: BigInt(ms), seq: Number(seq) };
 }
@@ -31,7 +31,7 @@ export interface LedgerMove {
   balance: number;
 }
 
-function fieldsOf(fields: readonly string[]): Map<string, string> {
+function readFields(fields: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) found.set(fields[i] ?? '', fields[i + 1] ?? '');
   return found;
@@ -41,8 +41,8 @@ const whole = (text: string | undefined): number =>
   text !== undefined && WHOLE.test(text) ? Number(text) : Number.NaN;
 
 /** Null when a number is missing or unreadable. */
-export function moveOf([, fields]: StreamEntry): LedgerMove | null {
-  const found = fieldsOf(fields);
+export function readMove([, fields]: StreamEntry): LedgerMove | null {
+  const found = readFields(fields);
   const move = {
     at_ms: whole(found.get('at_ms')),
     delta: whole(found.get('delta')),
@@ -52,15 +52,15 @@ export function moveOf([, fields]: StreamEntry): LedgerMove | null {
 }
 
 /** The time of an entry of the audit log; NaN when it has none. */
-export const timeOf = ([, fields]: StreamEntry): number => whole(fieldsOf(fields).get('at_ms'));
+export const readTime = ([, fields]: StreamEntry): number => whole(readFields(fields).get('at_ms'));
 
 /** The fields in the order of the columns. A number that cannot be read goes to `more` as text. */
-function rowOf(
+function toRow(
   columns: Readonly<Record<string, string>>,
   known: Readonly<Record<string, Cell>>,
   fields: readonly string[],
 ): Cell[] {
-  const rest = fieldsOf(fields);
+  const rest = readFields(fields);
   const row = Object.entries(columns).map(([name, type]): Cell => {
     if (name in known) return known[name] ?? null;
     const text = rest.get(name);
@@ -74,14 +74,14 @@ function rowOf(
 
 /** In the order of LEDGER_COLUMNS. */
 export function ledgerRow(account_id: string, [id, fields]: StreamEntry): Cell[] {
-  const { ms, seq } = idOf(id);
-  return rowOf(LEDGER_COLUMNS, { account_id, id_ms: ms, id_seq: seq, more: null }, fields);
+  const { ms, seq } = parseEntryId(id);
+  return toRow(LEDGER_COLUMNS, { account_id, id_ms: ms, id_seq: seq, more: null }, fields);
 }
 
 /** In the order of AUDIT_COLUMNS. */
 export function auditRow([id, fields]: StreamEntry): Cell[] {
-  const { ms, seq } = idOf(id);
-  return rowOf(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
+  const { ms, seq } = parseEntryId(id);
+  return toRow(AUDIT_COLUMNS, { id_ms: ms, id_seq: seq, more: null }, fields);
 }
 
 const WRITE_TABLE = readSql(import.meta.url, 'sql/write-table.sql');

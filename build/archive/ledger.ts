@@ -14,7 +14,15 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { SqlRow } from '../runtime/duckdb.ts';
 import { withRetry } from '../runtime/redis-connection.ts';
 import type { ArchiveContext, NotArchived, PartFiles } from './archive-storage.ts';
-import { type EntryId, idOf, isAfter, ledgerRow, moveOf, RowTable, type StreamEntry } from './entry-rows.ts';
+import {
+  type EntryId,
+  isAfter,
+  ledgerRow,
+  parseEntryId,
+  RowTable,
+  readMove,
+  type StreamEntry,
+} from './entry-rows.ts';
 import { accountPages, trimStream } from './redis-access.ts';
 
 const sql = (name: string): string => readSql(import.meta.url, `sql/${name}.sql`);
@@ -73,8 +81,8 @@ async function untrimmedParts({ storage, duck, redis }: ArchiveContext): Promise
       Promise.all(ids.map((id) => redis.hget(redisKeys.archivedThrough(id), 'through'))),
     );
     for (const [index, { account_id, through }] of page.entries()) {
-      const last = trimmed[index] ? idOf(trimmed[index]) : BEFORE_ALL;
-      if (isAfter(idOf(String(through)), last)) behind.add([String(account_id), last.ms, last.seq]);
+      const last = trimmed[index] ? parseEntryId(trimmed[index]) : BEFORE_ALL;
+      if (isAfter(parseEntryId(String(through)), last)) behind.add([String(account_id), last.ms, last.seq]);
     }
     after = ids.at(-1);
   }
@@ -258,7 +266,7 @@ class LedgerRun {
   /** @returns whether there may be more to take. */
   async #take(position: ReadPosition, batch: readonly StreamEntry[]): Promise<boolean> {
     for (const entry of batch) {
-      const move = moveOf(entry);
+      const move = readMove(entry);
       if (move && move.at_ms >= this.#before_ms) return false;
       if (!move || move.balance !== position.balance + move.delta) {
         this.#leave(

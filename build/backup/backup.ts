@@ -13,7 +13,14 @@ import { lockArchive } from '../archive/run-archive.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { BACKUP_FORMAT, BACKUP_MANIFEST, type BackupManifest, manifestText, REDIS_FILE } from './format.ts';
 import { dumpRedis } from './redis-dump.ts';
-import { assertSeparate, Copier, copyConsistently, type Tree, type TreeSettings, treesOf } from './trees.ts';
+import {
+  assertSeparate,
+  Copier,
+  copyConsistently,
+  listTrees,
+  type Tree,
+  type TreeSettings,
+} from './trees.ts';
 
 export interface BackupDependencies {
   redis: RedisClient;
@@ -54,7 +61,7 @@ export async function createBackup(dependencies: BackupDependencies, to: string)
       files[name] = await hashFile(join(to, name));
     });
   };
-  const { archive = [], others = [] } = Object.groupBy(treesOf(settings), ({ name }) =>
+  const { archive = [], others = [] } = Object.groupBy(listTrees(settings), ({ name }) =>
     name === 'archive' ? 'archive' : 'others',
   );
   const lock = await lockArchive(settings.ARCHIVE_DIR, { wait_ms: ARCHIVE_WAIT_MS, signal });

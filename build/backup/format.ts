@@ -36,11 +36,11 @@ const manifestSchema = z.object({
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
 
-const digestOf = (manifest: unknown): string =>
+const computeDigest = (manifest: unknown): string =>
   createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 
 export const manifestText = (manifest: BackupManifest): string =>
-  `${JSON.stringify({ sha256: digestOf(manifest), manifest })}\n`;
+  `${JSON.stringify({ sha256: computeDigest(manifest), manifest })}\n`;
 
 /** @throws {CommandError} when the manifest is missing, damaged or of another format. */
 async function readManifest(directory: string): Promise<BackupManifest> {
@@ -57,7 +57,7 @@ async function readManifest(directory: string): Promise<BackupManifest> {
   } catch {
     return damaged();
   }
-  if (!sealed?.manifest || sealed.sha256 !== digestOf(sealed.manifest)) return damaged();
+  if (!sealed?.manifest || sealed.sha256 !== computeDigest(sealed.manifest)) return damaged();
   if (sealed.manifest.format !== BACKUP_FORMAT) {
     throw new CommandError(
       `${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`,

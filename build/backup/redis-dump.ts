@@ -36,15 +36,15 @@ const MAX_ROUNDS = 5;
 /** A key as a line of the file; name and value in base64, -1 for a key that does not expire. */
 export type KeyLine = [name: string, left_ms: number, value: string];
 
-export const mastersOf = (redis: RedisClient): Redis[] =>
+export const listMasters = (redis: RedisClient): Redis[] =>
   redis instanceof Cluster ? redis.nodes('master') : [redis];
 
 /** `{a:1}` of `{a:1}:ledger`; null for a key without one. */
-const tagOf = (key: string): string | null => /^[^{]*(\{[^}]+\})/.exec(key)?.[1] ?? null;
+const findTag = (key: string): string | null => /^[^{]*(\{[^}]+\})/.exec(key)?.[1] ?? null;
 
 async function scan(redis: RedisClient, pattern = '*'): Promise<Set<string>> {
   const names = new Set<string>();
-  for (const node of mastersOf(redis)) {
+  for (const node of listMasters(redis)) {
     let cursor = '0';
     do {
       const from = cursor;
@@ -69,7 +69,7 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 }
 
 /** Keys that an account may have got since the scan. */
-function namesOf(account_id: string, now_ms: number): string[] {
+function accountKeyNames(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, alert, usage, debits } = redisKeys;
   const { spending, changeAlerts, usedIndicators } = redisKeys;
   const { members, invitations, billing, webhooks, webhookDeliveries, webhookLog } = redisKeys;
@@ -107,7 +107,7 @@ async function dumpAccount(
 ): Promise<KeyLine[]> {
   const names = new Set(found);
   for (;;) {
-    for (const name of namesOf(account_id, now())) names.add(name);
+    for (const name of accountKeyNames(account_id, now())) names.add(name);
     const lines = await dumpKeys(redis, [...names]);
     const orders = await withRetry(redis, () => redis.zrange(redisKeys.accountOrders(account_id), '0', '-1'));
     const late = orders.map((id) => redisKeys.order(account_id, id)).filter((name) => !names.has(name));
@@ -130,12 +130,12 @@ async function dumpTag(redis: RedisClient, tag: string, found: readonly string[]
   }
 }
 
-const INVOICES = tagOf(redisKeys.invoicesLast);
+const INVOICES = findTag(redisKeys.invoicesLast);
 
 /** Members of accounts are persons, and orders have invoices: some of them may be new when their account is dumped. */
 const isAfterAccounts = (tag: string): boolean => tag.startsWith('{p:') || tag === INVOICES;
 
-const accountOf = (tag: string): string | null =>
+const accountInTag = (tag: string): string | null =>
   tag.startsWith('{a:') ? decodeURIComponent(tag.slice(3, -1)) : null;
 
 /**
@@ -158,18 +158,18 @@ export async function dumpRedis(redis: RedisClient, file: string, now: () => num
     inParallel(names, GROUPS_AT_ONCE, async (name) => void (await write(await dumpKeys(redis, [name]))));
   try {
     await writeEach(INDEXES);
-    const groups = Map.groupBy(await scan(redis), tagOf);
+    const groups = Map.groupBy(await scan(redis), findTag);
     for (const tag of groups.keys()) if (tag === null || isAfterAccounts(tag)) groups.delete(tag);
     await inParallel(groups, GROUPS_AT_ONCE, async ([tag, names]) => {
       const name = tag ?? '';
-      const account_id = accountOf(name);
+      const account_id = accountInTag(name);
       await write(
         account_id === null
           ? await dumpTag(redis, name, names)
           : await dumpAccount(redis, account_id, names, now),
       );
     });
-    const rest = Map.groupBy(await scan(redis), tagOf);
+    const rest = Map.groupBy(await scan(redis), findTag);
     const late = [...rest].filter(([tag]) => tag !== null && isAfterAccounts(tag));
     await inParallel(late, GROUPS_AT_ONCE, async ([, names]) => {
       await write(await dumpKeys(redis, names));
@@ -186,19 +186,19 @@ const KEYS_PER_BATCH = 200;
 const CHARACTERS_PER_BATCH = 8_000_000;
 
 export const countKeys = async (redis: RedisClient): Promise<number> =>
-  (await Promise.all(mastersOf(redis).map((node) => node.dbsize()))).reduce((sum, keys) => sum + keys, 0);
+  (await Promise.all(listMasters(redis).map((node) => node.dbsize()))).reduce((sum, keys) => sum + keys, 0);
 
 const SERVING = / name=almanac-(?:metering|admin|jobs) /;
 
 /** @throws {CommandError} when a gateway, the operator area or a worker is connected: their caches would be wrong. */
 export async function assertServiceStopped(redis: RedisClient): Promise<void> {
-  const clients = await Promise.all(mastersOf(redis).map((node) => node.client('LIST')));
+  const clients = await Promise.all(listMasters(redis).map((node) => node.client('LIST')));
   if (clients.some((list) => SERVING.test(String(list))))
     throw new CommandError('the service is running on this Redis: stop gateways and workers first');
 }
 
 export async function emptyRedis(redis: RedisClient): Promise<void> {
-  await Promise.all(mastersOf(redis).map((node) => node.flushdb()));
+  await Promise.all(listMasters(redis).map((node) => node.flushdb()));
 }
 
 async function restoreKey(redis: RedisClient, [name, left_ms, value]: KeyLine): Promise<void> {

@@ -54,11 +54,12 @@ type Context = ConnectorContext<CombinedSettings>;
 type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence'>;
 
 /** What precedes the references of a subdirectory. */
-const prefixOf = (path: string): string => (path === '' ? '' : `${encodePath(path.replace(/\/$/, ''))}/`);
+const referencePrefix = (path: string): string =>
+  path === '' ? '' : `${encodePath(path.replace(/\/$/, ''))}/`;
 
 /** The upstream of a subdirectory. */
 function subUpstream(upstream: Upstream, path: string): Upstream {
-  const prefix = prefixOf(path);
+  const prefix = referencePrefix(path);
   return {
     stream: (reference) => upstream.stream(prefix + reference),
     text: (reference) => upstream.text(prefix + reference),
@@ -130,7 +131,7 @@ function convertItem(
   if (owner !== partIndex) return null;
   if (item.kind === 'failed') return { ...item, slug };
   if (item.kind === 'observations') {
-    const prefix = prefixOf(part.path);
+    const prefix = referencePrefix(part.path);
     return { ...item, slug, files: item.files.map((reference) => prefix + reference) };
   }
   const unit = item.entry.unit ?? (part.unit_from_name ? unitFromName(item.entry.name) : null);

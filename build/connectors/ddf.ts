@@ -160,7 +160,7 @@ function firstFilled(concept: Concept, names: readonly string[]): string | null 
   return null;
 }
 
-/** The unit with its scale. Of the formats, only `percent` implies a unit. */
+/** The unit with its scale. Only the format `percent` implies a unit. */
 function findUnit(concept: Concept, settings: DdfSettings): string | null {
   const unit = firstFilled(concept, settings.concept.unit);
   const scale = firstFilled(concept, settings.concept.scale);

@@ -51,7 +51,7 @@ const FALSE_FLAGS = new Set(['', '0', 'false', 'no', 'n', 'f', 'actual', 'observ
 const optionalIndex = (header: readonly string[], name: string | null | undefined): number =>
   name ? columnIndex(header, name) : -1;
 
-const indexesOf = (header: readonly string[], series: WideSeries): ColumnIndexes => ({
+const findIndexes = (header: readonly string[], series: WideSeries): ColumnIndexes => ({
   value: optionalIndex(header, series.value),
   projected: optionalIndex(header, series.projected),
   ci_lo: optionalIndex(header, series.ci_lo),
@@ -130,7 +130,7 @@ export async function* readWideTable(
   options: RowOptions,
 ): AsyncGenerator<{ series: number; rows: RawObservation[] }, void, undefined> {
   const parseRow = createRowParser(table.header, options);
-  const indexes = series.map((one) => indexesOf(table.header, one));
+  const indexes = series.map((one) => findIndexes(table.header, one));
   const [only, ...others] = indexes;
   const spool = new SeriesSpool<RawObservation>();
   try {
@@ -183,7 +183,7 @@ export async function* readLongTable(
   options: RowOptions,
 ): AsyncGenerator<{ series: LongSeries; rows: RawObservation[] }, void, undefined> {
   const parseRow = createRowParser(table.header, options);
-  const indexes = indexesOf(table.header, columns);
+  const indexes = findIndexes(table.header, columns);
   const [codeAt, nameAt, unitAt] = [key.code, key.name, key.unit].map((name) =>
     optionalIndex(table.header, name),
   );

@@ -33,7 +33,7 @@ export type FoundDoubt = z.infer<typeof foundDoubt>;
 
 /**
  * One row of `data/quality-decisions.csv`. It holds as long as the finding's extent does not exceed its own; a `fix` does
- * not hold while the finding is still found. Of a pair, `withhold` and `unrank` act on the subject.
+ * not hold while the finding is still found. For a pair, `withhold` and `unrank` act on the subject.
  */
 export const qualityDecision = z.strictObject({
   kind: qualityKind,

@@ -1,6 +1,6 @@
 /** The table of costs per million calls, and the resources of two example deployments. */
 
-/** Of a million calls of one kind. */
+/** What a million calls of one kind cost. */
 export interface Cost {
   kind: string;
   /** CPU-seconds of the gateway and of Redis. */

@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http';
 export interface Call {
   path: string;
   headers?: Record<string, string>;
-  /** Of a POST. */
+  /** The body of a POST. */
   body?: string;
   /** Adds an unknown parameter with a new value to each request, so that no cache holds the URL. */
   isNewEachTime?: boolean;

@@ -17,7 +17,7 @@ const FAST_3G = {
   downloadThroughput: 1_600 * KBIT_BYTES,
   uploadThroughput: 750 * KBIT_BYTES,
 };
-/** Of a phone. */
+/** The screen of a phone. */
 const VIEWPORT = { width: 412, height: 823 };
 
 /** In the page; milliseconds from the start of the navigation. */

@@ -35,7 +35,7 @@ export interface AttackResult {
 
 const REOPEN_MS = 5;
 const STATUS = /HTTP\/1\.1 (\d{3}) /g;
-/** Of a piece: less than a status line, whose rest may be in the next one. */
+/** Bytes of a piece: less than a status line, whose rest may be in the next one. */
 const TAIL = 12;
 
 function attack(job: AttackJob): Promise<AttackResult> {

@@ -51,9 +51,9 @@ const REST_MS = 500;
 interface Target {
   indicators: string[];
   editions: string[];
-  /** Of an account that never paid. */
+  /** The key of an account that never paid. */
   key: string;
-  /** Of a browser that opened a page with a form. */
+  /** The cookies of a browser that opened a page with a form. */
   cookie: string;
   csrf: string;
 }
@@ -296,7 +296,7 @@ interface Stage {
   gateway: Gateway;
   customers: ForkedTask;
   attacker: ForkedTask;
-  /** Of the customers. */
+  /** What the customers ask for. */
   requests: string[];
   scale: OneAttackerScale;
 }

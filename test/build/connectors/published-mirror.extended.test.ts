@@ -32,7 +32,7 @@ type Figure = [
 
 const PROVIDERS = ['imf', 'owid', 'owid-datasets', 'undp', 'unicef'];
 const number = (text: string | undefined): number | null => (text ? Number(text) : null);
-/** Of a file with several series: without the empty cells outside the measured years of a country. */
+/** Rows of a file with several series, without the empty cells outside the measured years of a country. */
 const measured = (rows: Figure[]): Figure[] =>
   withoutEmptyCells(rows, ([place, year, value]) => ({ place, year, isEmpty: value === null }));
 const sorted = (rows: Figure[]): Figure[] =>

@@ -17,7 +17,7 @@ import { leafHash, nodeHash } from '../../../data/proofs/verify-receipt.ts';
 const ORIGIN = 'almanac.example/log';
 const keyOf = (byte: number) => parseSigningKey(generateSigningKey(ORIGIN, new Uint8Array(32).fill(byte)));
 const [FIRST_KEY, SECOND_KEY] = [keyOf(1), keyOf(2)];
-/** Of the same name, but on no list. */
+/** A key of the same name that is on no list. */
 const STRANGER = keyOf(3);
 
 const digest = (digit: string): string => digit.repeat(64);
@@ -114,7 +114,7 @@ export const VECTORS = {
     ],
   },
   receipts: RAIN.map((_, index) => receiptFor(index, LOG)),
-  /** Of the log of two editions. */
+  /** The checkpoint of the log of two editions. */
   earlier: signCheckpoint(FIRST_KEY, firstTwo),
   consistency: { from: 2, to: 3, path: hexPath(LOG.consistency(2)) },
 };
