@@ -47,12 +47,9 @@ const FILES = {
 };
 
 /** Paths for templates. */
-export const ASSET_PATHS: Readonly<Record<keyof typeof FILES, string>> = {
-  stylesheet: FILES.stylesheet.path,
-  script: FILES.script.path,
-  icon: FILES.icon.path,
-  outlines: FILES.outlines.path,
-};
+export const ASSET_PATHS = Object.fromEntries(
+  Object.entries(FILES).map(([name, { path }]) => [name, path]),
+) as Readonly<Record<keyof typeof FILES, string>>;
 
 export function installAssets(app: FastifyInstance): void {
   for (const { path, type, plain, compressed } of Object.values(FILES)) {

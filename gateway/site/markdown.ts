@@ -6,12 +6,12 @@ import { Marked } from 'marked';
 import nunjucks from 'nunjucks';
 import { TEMPLATE_FILTERS } from '../web/templates.ts';
 
-export interface Heading {
+interface Heading {
   id: string;
   text: string;
 }
 
-export interface Article {
+interface Article {
   title: string;
   /** As text. */
   summary: string;

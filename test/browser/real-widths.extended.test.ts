@@ -1,8 +1,6 @@
 /** Pages of real indicators and countries, whose names, units and texts are as long as they come, fit a narrow window. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RealEdition } from '../gateway/site/real-edition.ts';
-import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS } from '../shared-builds.ts';
+import { describeReal } from '../gateway/site/real-edition.ts';
 import { type Browser, openBrowser } from './browser.ts';
 
 const NARROW = { width: 360, height: 900 };
@@ -11,17 +9,12 @@ const LONG = 'VCT,COD,BIH,USA,KEN';
 /** Run in the page. */
 const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
-describeWithMirror('pages of real series', (mirror) => {
-  let real: RealEdition;
+describeReal('pages of real series', (real) => {
   let browser: Browser;
   beforeAll(async () => {
-    real = await RealEdition.start(mirror);
     browser = await openBrowser(NARROW);
-  }, BUILD_WITHIN_MS);
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await real?.service.stop();
   });
+  afterAll(() => browser?.[Symbol.asyncDispose]());
 
   test('do not scroll sideways at 360 px', async () => {
     const ids = real.sample(real.records, 60, ({ id }) => `width ${id}`).map(({ id }) => id);

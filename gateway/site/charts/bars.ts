@@ -16,7 +16,7 @@ import {
   textWidth,
 } from './drawing.ts';
 
-export interface BarOptions {
+interface BarOptions {
   unit: string | null;
   /** ISO3 of the country that the bars are around, and that is marked; default the first ones. */
   around?: string | undefined;

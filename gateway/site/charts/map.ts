@@ -37,7 +37,7 @@ export const DOT_RADIUS = 3;
 
 export const WORLD = JSON.parse(readFileSync(new URL('world.json', import.meta.url), 'utf8')) as World;
 
-export interface MapOptions {
+interface MapOptions {
   unit: string | null;
   /** Path of the file of outlines; undefined: they stand in the picture, with a legend below. */
   outlines: string | undefined;
@@ -46,7 +46,7 @@ export interface MapOptions {
 }
 
 /** One entry of the legend. */
-export interface LegendEntry {
+interface LegendEntry {
   className: string;
   text: string;
   colour: string;

@@ -36,14 +36,8 @@ const GUIDES = {
   recipes: ['Recipes', 'Short answers to common tasks, each with a call that works.'],
 } as const;
 
-interface DocsLink {
-  href: string;
-  title: string;
-  summary: string;
-}
-
 /** The navigation of all pages under `/docs`. */
-export const DOCS_LINKS: readonly DocsLink[] = [
+export const DOCS_LINKS: readonly { href: string; title: string; summary: string }[] = [
   ...Object.entries(GUIDES).map(([slug, [title, summary]]) => ({ href: `/docs/${slug}`, title, summary })),
   {
     href: '/docs/reference',

@@ -9,7 +9,7 @@ import { renderArticle } from '../markdown.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
-export const LEGAL_PAGES = ['terms', 'privacy', 'contact'] as const;
+const LEGAL_PAGES = ['terms', 'privacy', 'contact'] as const;
 
 /** @throws for a text of the operator that cannot be read or has a placeholder without a value. */
 export const legalPages = (facts: ServiceFacts): Operation[] =>

@@ -44,14 +44,8 @@ const packOnSale = (pack: CreditPack): CreditPack & { perThousand_minor: number 
   perThousand_minor: Math.round((pack.price_minor / pack.credits) * THOUSAND),
 });
 
-interface WorkedExample {
-  what: string;
-  call: string;
-  price: number;
-}
-
 /** None in an edition without an open, ranked indicator. */
-async function workedExamples(edition: Edition): Promise<WorkedExample[]> {
+async function workedExamples(edition: Edition): Promise<{ what: string; call: string; price: number }[]> {
   const { observations } = edition;
   const values = await exampleFigures({ catalogue: await edition.wholeCatalogue(), observations });
   if (values === null) return [];

@@ -90,12 +90,7 @@ const listParameters = (
 /** For a URL; commas stay readable. */
 const encoded = (text: string): string => encodeURIComponent(text).replaceAll('%2C', ',');
 
-interface ExampleCall {
-  url: string;
-  path: string;
-}
-
-function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, { parameters }: Examples): ExampleCall {
+function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, { parameters }: Examples) {
   const values = Object.entries(parameters).flatMap(([name, value]) =>
     [value].flat().map((one) => [name, encoded(String(one))] as const),
   );

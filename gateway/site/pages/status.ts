@@ -38,25 +38,16 @@ const NIGHT_TEXT: Partial<Record<string, string>> = {
 const nightText = ({ last_night }: ServiceStatus): string | null =>
   last_night && (NIGHT_TEXT[last_night.state] ?? 'Held for an operator');
 
-type Grade = 'full' | 'part' | 'down' | 'none';
-
 /** Rounded down, so that only a whole day reads as one. */
 const percentText = (ratio: number): string => `${(Math.floor(ratio * 100_000) / 1000).toFixed(3)} %`;
 
-const grade = (day: DayOfAvailability): Grade => {
+const grade = (day: DayOfAvailability): 'full' | 'part' | 'down' => {
   if (day.available_minutes === day.minutes) return 'full';
   return day.available_minutes >= 0.99 * day.minutes ? 'part' : 'down';
 };
 
-interface Month {
-  /** `2026-11` */
-  name: string;
-  minutes: number;
-  unavailable: number;
-  percent: string;
-}
-
-function byMonth(days: readonly DayOfAvailability[]): Month[] {
+/** By `2026-11`, newest first. */
+function byMonth(days: readonly DayOfAvailability[]) {
   const names = new Set(days.map(({ date }) => date.slice(0, 7)));
   return [...names].toReversed().map((name) => {
     const members = days.filter(({ date }) => date.startsWith(name));

@@ -1,11 +1,10 @@
 /** Pages of every country, and comparisons of real indicators: every figure and every mark is that of the API. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
-import { describeWithMirror } from '../../mirror.ts';
 import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
 import { rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import { chartsIn, isAt, lineIn, namedDot, otherDots, scaleBelow, shows, valueScale } from './read-charts.ts';
-import { RealEdition, type TrueFigure } from './real-edition.ts';
+import { describeReal, type TrueFigure } from './real-edition.ts';
 
 const PER_TOPIC = 5;
 const PAIRS = 20;
@@ -53,17 +52,13 @@ const asShown = ({ indicator, value, year, rank, rank_delta_1y }: TopicItem) => 
   delta: rank === null ? null : rank_delta_1y || null,
 });
 
-describeWithMirror('pages of all countries', (mirror) => {
-  let real: RealEdition;
-  let profiles: Map<string, Record<string, TopicItem[]>>;
+describeReal('pages of all countries', (real) => {
+  const profiles = new Map<string, Record<string, TopicItem[]>>();
   beforeAll(async () => {
-    real = await RealEdition.start(mirror);
-    profiles = new Map();
     for (const { iso3 } of real.countries)
       profiles.set(iso3, (await real.json(`/v1/countries/${iso3}`)).data.topics);
     expect(profiles.size).toBeGreaterThan(240);
   }, BUILD_WITHIN_MS);
-  afterAll(() => real?.service.stop());
 
   function expectItems(where: string, shown: readonly ShownItem[], held: readonly TopicItem[]): void {
     const known = new Map(held.map((item) => [item.indicator, asShown(item)]));

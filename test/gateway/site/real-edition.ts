@@ -1,12 +1,14 @@
 /** The service over a build of the whole mirror, and what its API says of each figure. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/overload.ts';
 import { query } from '../../build/parquet-readers.ts';
+import { describeWithMirror } from '../../mirror.ts';
 import { silentLog } from '../../redis.ts';
-import { buildMirror, type SharedBuild } from '../../shared-builds.ts';
+import { BUILD_WITHIN_MS, buildMirror, type SharedBuild } from '../../shared-builds.ts';
 import { Service } from '../service.ts';
 
 const PAGE = 500;
@@ -36,36 +38,28 @@ interface Range {
 
 const hasValue = ({ value }: { value: number | null }): boolean => value !== null;
 
-export class RealEdition {
-  readonly service: Service;
-  readonly built: SharedBuild;
+class RealEdition {
+  service!: Service;
+  built!: SharedBuild;
   /** An API key that can pay for all of it. */
-  readonly key: string;
+  key = '';
   readonly records: IndicatorRecord[] = [];
   /** By name. */
   readonly countries: CountryRecord[] = [];
 
-  private constructor(service: Service, built: SharedBuild, key: string) {
-    this.service = service;
-    this.built = built;
-    this.key = key;
-  }
-
   /** @param mirror directory from `describeWithMirror` */
-  static async start(mirror: string): Promise<RealEdition> {
-    const built = await buildMirror(mirror);
+  async start(mirror: string): Promise<void> {
+    this.built = await buildMirror(mirror);
     // A machine that is busy with other tests is no overload of the service.
     const loadShedder = new LoadShedder({ ...LOAD_LIMITS, lag_ms: Infinity }, silentLog);
-    const service = await Service.start({ snapshots: built.snapshots, loadShedder });
-    const { key } = await service.account({ credits: 100_000_000 });
-    const real = new RealEdition(service, built, key);
-    for (let total = 1; real.records.length < total; ) {
-      const { data, meta } = await real.json(`/v1/indicators?limit=${PAGE}&offset=${real.records.length}`);
-      real.records.push(...data);
+    this.service = await Service.start({ snapshots: this.built.snapshots, loadShedder });
+    this.key = (await this.service.account({ credits: 100_000_000 })).key;
+    for (let total = 1; this.records.length < total; ) {
+      const { data, meta } = await this.json(`/v1/indicators?limit=${PAGE}&offset=${this.records.length}`);
+      this.records.push(...data);
       total = meta.total;
     }
-    real.countries.push(...(await real.json('/v1/countries')).data);
-    return real;
+    this.countries.push(...(await this.json('/v1/countries')).data);
   }
 
   /** Data of a call that must succeed. */
@@ -156,3 +150,12 @@ export class RealEdition {
       .sort((a, b) => b.value - a.value);
   }
 }
+
+/** Tests over the build of the mirror, which is there before the hooks of the tests run. */
+export const describeReal = (name: string, tests: (real: RealEdition) => void): void =>
+  describeWithMirror(name, (mirror) => {
+    const real = new RealEdition();
+    beforeAll(() => real.start(mirror), BUILD_WITHIN_MS);
+    afterAll(() => real.service?.stop());
+    tests(real);
+  });

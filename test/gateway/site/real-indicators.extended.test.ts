@@ -2,10 +2,8 @@
  * Pages of a hundred real indicators: every figure that stands there or is drawn is that of the API in the same edition.
  * Pictures are read back by their axes and legends.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
 import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import {
   chartsIn,
@@ -22,22 +20,19 @@ import {
   shows,
   valueScale,
 } from './read-charts.ts';
-import { RealEdition, type TrueFigure, type TrueRank } from './real-edition.ts';
+import { describeReal, type TrueFigure, type TrueRank } from './real-edition.ts';
 
 const OPEN = 75;
 const DISPLAY = 25;
 
-describeWithMirror('pages of a hundred real indicators', (mirror) => {
-  let real: RealEdition;
+describeReal('pages of a hundred real indicators', (real) => {
   let chosen: IndicatorRecord[];
-  beforeAll(async () => {
-    real = await RealEdition.start(mirror);
+  beforeAll(() => {
     const ofTier = (tier: string) => real.records.filter(({ access_tier }) => access_tier === tier);
     const idOf = ({ id }: IndicatorRecord): string => id;
     chosen = [...real.sample(ofTier('open'), OPEN, idOf), ...real.sample(ofTier('display'), DISPLAY, idOf)];
     expect(chosen.length).toBe(OPEN + DISPLAY);
-  }, BUILD_WITHIN_MS);
-  afterAll(() => real?.service.stop());
+  });
 
   const each = async (check: (record: IndicatorRecord, html: string) => Promise<number>): Promise<number> => {
     let compared = 0;

@@ -4,14 +4,12 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../../gateway/api/encoders/documents/xml.ts';
-import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
 import { linksOf, structuredOf, textOf, valuesOf } from './page-text.ts';
 import { chartsIn, mapIn } from './read-charts.ts';
-import { RealEdition } from './real-edition.ts';
+import { describeReal } from './real-edition.ts';
 
 const ASKED_FOR = 60;
 const SHORT_NAME = 12;
@@ -23,13 +21,7 @@ interface Series {
 
 const digitsOf = (value: number): number => String(value).replaceAll(/[^\d]/g, '').replace(/^0+/, '').length;
 
-describeWithMirror('licences on pages of the real edition', (mirror) => {
-  let real: RealEdition;
-  beforeAll(async () => {
-    real = await RealEdition.start(mirror);
-  }, BUILD_WITHIN_MS);
-  afterAll(() => real?.service.stop());
-
+describeReal('licences on pages of the real edition', (real) => {
   describe('a series for display', () => {
     let display: IndicatorRecord[];
     beforeAll(() => {
