@@ -8,8 +8,7 @@
 import { ByteWriter, type ParquetWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { compressSync } from 'snappy';
-import { runBytesMax, writeRun, writeRuns } from './parquet-runs.ts';
-import { Scratch } from './scratch.ts';
+import { runBytesMax, Scratch, writeRun, writeRuns } from './parquet-runs.ts';
 import { type Batch, type Column, type ColumnType, NO_FLAG, NO_WORD, type Vector } from './table.ts';
 
 type RowGroup = ParquetWriter['row_groups'][number];

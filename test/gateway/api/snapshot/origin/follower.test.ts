@@ -8,12 +8,11 @@ import { generateSigningKey, parseSigningKey } from '../../../../../data/proofs/
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
 import { NOTHING_WITHHELD, readWithheld, WITHHELD } from '../../../../../data/runtime/withheld.ts';
 import { type LogEntry, manifestPath } from '../../../../../data/schema/snapshot.ts';
-import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
+import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { EditionDirectory, type Files, objectOf } from '../../../../edition-directory.ts';
 import { cutInTheMiddle, type Fault, HttpOrigin, send, sendStatus } from '../../../../http-origin.ts';
+import { followOrigin } from './followed.ts';
 
 const QUICK = { idleMs: 200, slowestBytesPerS: 50_000, graceMs: 100 };
 const edition = (night: number): Files => ({
@@ -33,16 +32,15 @@ let publications: number;
 let logged: string[];
 
 function follow(url = origin.url, keys = [published.key.publicKey]): OriginFollower {
-  client = new OriginClient({ url, token: 'secret', timeouts: QUICK });
-  const fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
-  return new OriginFollower({
-    ...{ directory: mirror, client, fetcher, pollMs: 60_000, keys: keys.map((key) => parseKey(key)) },
-    cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
+  const followed = followOrigin({
+    ...{ url, token: 'secret', timeouts: QUICK, directory: mirror, keys: keys.map((key) => parseKey(key)) },
     log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line).msg) }),
     onPublish: async () => {
       publications += 1;
     },
   });
+  client = followed.client;
+  return followed.follower;
 }
 
 const served = (): Promise<string | null> => readFile(join(mirror, 'current'), 'utf8').catch(() => null);

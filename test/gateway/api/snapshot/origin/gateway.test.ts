@@ -2,7 +2,6 @@
 import { access, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { editionLeaf, MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
 import {
@@ -12,10 +11,9 @@ import {
 } from '../../../../../data/proofs/signing-key.ts';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
 import { observationsFile } from '../../../../../data/schema/snapshot.ts';
-import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
+import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
 import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
 import { INDICATORS } from '../../../fixture-data.ts';
 import { readLog } from '../../../fixture-log.ts';
@@ -27,6 +25,7 @@ import {
   writeFixture,
 } from '../../../fixture-snapshot.ts';
 import { codeOf, Service } from '../../../service.ts';
+import { followOrigin } from './followed.ts';
 
 const KEY = parseSigningKey(generateSigningKey('almanac.test'));
 const QUIET = { SNAPSHOT_POLL_MS: '1000000' };
@@ -96,17 +95,15 @@ beforeAll(async () => {
   await publishFixture(source);
   await sign();
   origin = await HttpOrigin.start(source);
-  client = new OriginClient({ url: origin.url });
-  const fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
+  const followed = followOrigin({
+    ...{ url: origin.url, directory: mirror, keys: [parseKey(KEY.publicKey)], most_bytes: 1 },
+    onPublish: () => following.snapshots.check(),
+  });
+  ({ client, follower } = followed);
   direct = await Service.start({ snapshots: source, settings: QUIET });
-  following = await Service.start({ snapshots: mirror, origin: fetcher, settings: QUIET });
+  following = await Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET });
   ({ key } = await following.account({ credits: 1_000_000 }));
   ({ key: directKey } = await direct.account({ credits: 1_000_000 }));
-  follower = new OriginFollower({
-    ...{ directory: mirror, client, fetcher, pollMs: 60_000, keys: [parseKey(KEY.publicKey)] },
-    cache: new ObjectCache({ directory: mirror, most_bytes: 1, now: Date.now }),
-    ...{ log: pino({ level: 'silent' }), onPublish: () => following.snapshots.check() },
-  });
 });
 afterAll(async () => {
   await following?.stop();

@@ -4,14 +4,9 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
-import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { mountSmallDisk } from '../../../../build/small-disk.ts';
 import { EditionDirectory } from '../../../../edition-directory.ts';
 import { freePort } from '../../../../free-ports.ts';
@@ -20,6 +15,7 @@ import { INDICATORS } from '../../../fixture-data.ts';
 import { readLog } from '../../../fixture-log.ts';
 import { FIXTURE_ID, publishFixture, setCurrentSnapshot, writeFixture } from '../../../fixture-snapshot.ts';
 import { end, Program } from '../../../program.ts';
+import { followOrigin } from './followed.ts';
 
 const SECOND = '20261121T020000Z-00000002';
 const shifted = INDICATORS.map((indicator) => ({
@@ -118,13 +114,8 @@ describe.skipIf(probe === null)(
       const mirror = join(tmpdir(), `alm-full-mirror-${process.pid}`);
       const disk = mountSmallDisk(mirror, SIZE_BYTES);
       if (!disk) throw new Error('cannot be mounted any more');
-      const client = new OriginClient({ url: origin.url });
-      const follower = new OriginFollower({
-        ...{ directory: mirror, client, keys: [parseKey(published.key.publicKey)], pollMs: 60_000 },
-        fetcher: new ObjectFetcher({ directory: mirror, client, now: Date.now }),
-        cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
-        ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
-      });
+      const keys = [parseKey(published.key.publicKey)];
+      const { client, follower } = followOrigin({ url: origin.url, directory: mirror, keys });
       const current = () => readFile(join(mirror, 'current'), 'utf8');
       await follower.check();
       expect(await current()).toBe(first);

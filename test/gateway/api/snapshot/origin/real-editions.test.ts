@@ -2,17 +2,16 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DirectoryTarget, push } from '../../../../../build/editions/push/push.ts';
 import { parseKeys } from '../../../../../data/proofs/verify-receipt.ts';
-import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
+import type { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
+import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
 import { type Story, tellStory } from '../../../edition-story.ts';
 import { codeOf, Service } from '../../../service.ts';
+import { followOrigin } from './followed.ts';
 
 const INDICATORS = ['atlas.cattle', 'atlas.goats', 'atlas.ewes', 'atlas.lamas'];
 
@@ -36,13 +35,7 @@ beforeAll(async () => {
   ];
   await push(story.world.snapshots, new DirectoryTarget(target), { keep: SNAPSHOT_KEEP });
   origin = await HttpOrigin.start(target);
-  client = new OriginClient({ url: origin.url });
-  fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
-  follower = new OriginFollower({
-    ...{ directory: mirror, client, fetcher, keys, pollMs: 60_000 },
-    cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
-    ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
-  });
+  ({ client, fetcher, follower } = followOrigin({ url: origin.url, directory: mirror, keys }));
   await follower.check();
   expect(follower.fault).toBeNull();
   direct = await start(SNAPSHOT_DIR);

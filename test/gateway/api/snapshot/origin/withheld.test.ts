@@ -2,7 +2,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DirectoryTarget, push } from '../../../../../build/editions/push/push.ts';
 import { decideToWithhold, deleteWithheld } from '../../../../../build/editions/withhold.ts';
@@ -15,13 +14,12 @@ import {
   verifyReceipt,
 } from '../../../../../data/proofs/verify-receipt.ts';
 import { readWithheld, readWithheldNote } from '../../../../../data/runtime/withheld.ts';
-import { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
+import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { World } from '../../../../build/world.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
 import { Service } from '../../../service.ts';
+import { followOrigin } from './followed.ts';
 
 let world: World;
 let ids: string[];
@@ -72,16 +70,11 @@ beforeAll(async () => {
   target = await mkdtemp(join(tmpdir(), 'alm-target-'));
   mirror = await mkdtemp(join(tmpdir(), 'alm-mirror-'));
   origin = await HttpOrigin.start(target);
-  client = new OriginClient({ url: origin.url });
-  const fetcher = new ObjectFetcher({ directory: mirror, client, now: Date.now });
-  follower = new OriginFollower({
-    ...{ directory: mirror, client, fetcher, keys: pinned, pollMs: 60_000 },
-    cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
-    ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
-  });
+  const followed = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
+  ({ client, follower } = followed);
   await pushAndFollow();
   direct = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  following = await Service.start({ snapshots: mirror, origin: fetcher });
+  following = await Service.start({ snapshots: mirror, origin: followed.fetcher });
   accounts = {
     direct: (await direct.account({ credits: 1_000 })).key,
     following: (await following.account({ credits: 1_000 })).key,
