@@ -134,28 +134,27 @@ async function ingestOne(
   { starter = false }: NightlyOptions,
 ): Promise<ProviderResult> {
   const startedAt = deps.now();
-  const result = (
-    outcome: ProviderResult['outcome'],
-    reason: string | null,
-    record?: RunRecord,
-  ): ProviderResult => ({
-    provider,
-    outcome,
-    reason,
-    rows: record?.rows_written ?? 0,
-    seconds: Math.round((deps.now() - startedAt) / 100) / 10,
-    run_id: record?.run_id ?? null,
-    lost_places: record?.lost_places ?? [],
-  });
+  const seconds = (): number => Math.round((deps.now() - startedAt) / 100) / 10;
   try {
     const record = await ingestProvider(deps, provider, { starter });
-    return result(record.status, record.reason, record);
+    return providerResult(provider, record.status, record.reason, seconds(), record);
   } catch (error) {
-    if (error instanceof LockHeldError) return result('busy', error.message);
+    if (error instanceof LockHeldError) return providerResult(provider, 'busy', error.message, seconds());
     deps.log.error({ err: error, provider }, 'ingestion failed outside its run');
-    return result('failed', describeError(error));
+    return providerResult(provider, 'failed', describeError(error), seconds());
   }
 }
+
+const providerResult = (
+  provider: string,
+  outcome: ProviderResult['outcome'],
+  reason: string | null,
+  seconds = 0,
+  record?: RunRecord,
+): ProviderResult => ({
+  ...{ provider, outcome, reason, rows: record?.rows_written ?? 0, seconds },
+  ...{ run_id: record?.run_id ?? null, lost_places: record?.lost_places ?? [] },
+});
 
 async function ingestAll(
   deps: NightlyDependencies,
@@ -183,17 +182,7 @@ export async function nightly(
   const { due, notDue } = isMirror ? { due: [], notDue: [] } : await selectDue(deps, options);
   deps.log.info({ due, not_due: notDue }, 'nightly run started');
   const ingested = await ingestAll(deps, due, options);
-  const skipped = notDue.map(
-    (provider): ProviderResult => ({
-      provider,
-      outcome: 'not_due',
-      reason: null,
-      rows: 0,
-      seconds: 0,
-      run_id: null,
-      lost_places: [],
-    }),
-  );
+  const skipped = notDue.map((provider) => providerResult(provider, 'not_due', null));
   const { build, error } = isMirror ? NOT_BUILT : await buildOnce(deps, deps.log);
   const archived = options.withoutArchive ? NOT_ARCHIVED : await archiveOnce(deps);
   return {

@@ -6,16 +6,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../../build/cli.ts';
 import { parseSigningKey } from '../../data/proofs/signing-key.ts';
-import { type Series, World } from './world.ts';
+import { makeSeries, type Series, World } from './world.ts';
 
 const MAIN = fileURLToPath(new URL('../../build/main.ts', import.meta.url));
 const execute = promisify(execFile);
-const one: Series = {
-  cells: [
-    ['FRA', 2000, 1],
-    ['DEU', 2000, 2],
-  ],
-};
+const one: Series = makeSeries(['FRA', 2000, 1], ['DEU', 2000, 2]);
 
 describe('the command line', () => {
   let world: World;
@@ -79,12 +74,7 @@ describe('the command line', () => {
     const lossy = await World.create();
     try {
       await lossy.publish('atlas', {
-        one: {
-          cells: [
-            ['FRA', 2000, 1],
-            ['Germany', 2000, 2],
-          ],
-        },
+        one: makeSeries(['FRA', 2000, 1], ['Germany', 2000, 2]),
       });
       const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = lossy.settings;
       const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };

@@ -21,7 +21,7 @@ import { buildOpenedGapminder } from '../opened-gapminder.ts';
 import { overlayBounds, withinBounds } from '../overlay-bounds.ts';
 import { BUILD_WITHIN_MS, buildMirror, runOf } from '../shared-builds.ts';
 import { readWithHyparquet } from './parquet-readers.ts';
-import { DATA } from './world.ts';
+import { DATA, plainEntry } from './world.ts';
 
 const WHOLE_MS = 600_000;
 
@@ -39,20 +39,10 @@ describeWithMirror('all of Gapminder', (mirror) => {
     record = await runOf(built, 'gapminder');
     const curated = await loadCurated(DATA);
     served = new Set(curated.countries.filter((country) => country.enabled).map(({ iso3 }) => iso3));
-    const entry = (slug: string) => ({
-      slug,
-      name: slug,
-      description: null,
-      unit: null,
-      source: null,
-      source_url: null,
-      tags: [],
-      licence: null,
-    });
     lowerIsBetter = new Set(
       listSeries(mirror)
         .map(({ slug }) => slug)
-        .filter((slug) => curated.overlay('gapminder', entry(slug)).higher_is_better === false),
+        .filter((slug) => curated.overlay('gapminder', plainEntry(slug)).higher_is_better === false),
     );
   }, BUILD_WITHIN_MS);
   afterAll(() => rm(root, { recursive: true, force: true }));

@@ -3,21 +3,11 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Kill, runBuild } from './build-child.ts';
 import { checkStoredState } from './stored-state.ts';
-import { type Series, World } from './world.ts';
+import { makeSeries, type Series, World } from './world.ts';
 
 const series = (edition: number): Record<string, Series> => ({
-  one: {
-    cells: [
-      ['FRA', 2000, edition],
-      ['DEU', 2000, 2],
-    ],
-  },
-  two: {
-    cells: [
-      ['FRA', 2000, 1],
-      ['USA', 2001, edition],
-    ],
-  },
+  one: makeSeries(['FRA', 2000, edition], ['DEU', 2000, 2]),
+  two: makeSeries(['FRA', 2000, 1], ['USA', 2001, edition]),
 });
 
 describe('a killed build', () => {

@@ -16,7 +16,7 @@ import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
-import type { RunRecord } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { type Shown, showSnapshot } from '../shown-snapshot.ts';
 import { type Row, readObservations } from './parquet-readers.ts';
@@ -255,6 +255,24 @@ export const ONE: Series = {
     ['USA', 2003, '2'],
   ],
 };
+
+/** A catalogue entry that says no more than a slug. */
+export const plainEntry = (slug: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
+  ...{
+    slug,
+    name: slug,
+    description: null,
+    unit: null,
+    source: null,
+    source_url: null,
+    tags: [],
+    licence: null,
+  },
+  ...more,
+});
+
+/** A series of a few figures. */
+export const makeSeries = (...given: Cell[]): Series => ({ cells: given });
 
 const TEN_PLACES = ['afg', 'FRA', ' deu ', 'kos', 'usa', 'bra', 'chn', 'ind', 'jpn', 'ken'];
 /** Figures for ten places in `years` years from 2000; place codes are spelled as upstreams spell them. */

@@ -38,14 +38,13 @@ export type BatchIndicator = Pick<
 /** Indicators of one lake file by id. */
 export type Batch<Indicator extends BatchIndicator = BatchIndicator> = [Indicator, ...Indicator[]];
 
-/** Splits indicators by id into batches of one lake file and at most `rows` rows, or one indicator. */
+/** Splits indicators by id into batches of one lake file and at most `BATCH_ROWS` rows, or one indicator. */
 export function batchIndicators<Indicator extends BatchIndicator>(
   indicators: readonly Indicator[],
-  rows = BATCH_ROWS,
 ): Batch<Indicator>[] {
   return inBatches(
     indicators.toSorted((a, b) => a.number - b.number),
-    rows,
+    BATCH_ROWS,
     ({ lakeRows }) => lakeRows,
     ({ lake }, first) => lake === first.lake,
   );

@@ -15,7 +15,7 @@ import {
 } from '../../../data/schema/records.ts';
 import { observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readObservations, readWithHyparquet, readWithParquetjs } from '../parquet-readers.ts';
-import { type Cell, ONE as one, SERVED, type Series, World } from '../world.ts';
+import { type Cell, makeSeries, ONE as one, SERVED, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -77,12 +77,7 @@ describe('observations', () => {
 
   it('exclude disabled countries, also from ranks', async () => {
     await publish({
-      one: {
-        cells: [
-          ['ATA', 2000, 9],
-          ['FRA', 2000, 1],
-        ],
-      },
+      one: makeSeries(['ATA', 2000, 9], ['FRA', 2000, 1]),
     });
     await world.build();
     expect((await observations('atlas.one')).map(({ iso3, rank }) => [iso3, rank])).toEqual([['FRA', 1]]);

@@ -3,14 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countChanges } from '../../../build/editions/compare/compare-editions.ts';
 import { EDITION_REVISION_COLUMNS } from '../../../data/schema/snapshot.ts';
 import { expectReplays } from './edition-property.ts';
-import {
-  type Edition,
-  EditionSequence,
-  type Figure,
-  figure,
-  figuresOf,
-  replaySeries,
-} from './edition-sequence.ts';
+import { type Edition, EditionSequence, type Figure, figure } from './edition-sequence.ts';
 
 let editions: EditionSequence;
 beforeEach(async () => {
@@ -158,12 +151,5 @@ describe('the revisions of an edition', () => {
 describe('random sequences of editions', () => {
   it('replay: the first edition and all revisions give the last', async () => {
     await expectReplays(12);
-  });
-
-  it('refuse a revision that does not follow', () => {
-    const before = new Map([['DEU 2000', figure(1)]]);
-    const row = { iso3: 'DEU', year: 2000, kind: 'changed', old_value: 2, new_value: 3 };
-    expect(() => replaySeries(before, [row])).toThrow('does not follow');
-    expect(figuresOf(before)).toHaveProperty('DEU 2000');
   });
 });

@@ -9,11 +9,7 @@ import {
 } from '../../../build/editions/compare/compare-editions.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { hashFile } from '../../../data/runtime/durable-files.ts';
-import {
-  EDITION_REVISION_COLUMNS,
-  type EditionChanges,
-  OBSERVATION_COLUMNS,
-} from '../../../data/schema/snapshot.ts';
+import { type EditionChanges, OBSERVATION_COLUMNS } from '../../../data/schema/snapshot.ts';
 import { query } from '../parquet-readers.ts';
 
 export interface Figure {
@@ -171,5 +167,3 @@ export function replaySeries(before: Series, revisions: readonly Revision[]): Se
   }
   return after;
 }
-
-export { EDITION_REVISION_COLUMNS };

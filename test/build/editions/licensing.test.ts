@@ -5,6 +5,7 @@ import { termsOf } from '../../../build/editions/plan/licensing.ts';
 import { createCollectors } from '../../../data/curated/collectors.ts';
 import { type Collector, type IndicatorOverlay, providerDefinition } from '../../../data/schema/curated.ts';
 import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';
+import { plainEntry } from '../world.ts';
 
 const collector = (id: string, redistributable: Collector['redistributable']): Collector => ({
   ...{ id, name: `The ${id} office`, names: [id], urls: [`${id}.example`], redistributable },
@@ -24,13 +25,8 @@ const PROVIDER = providerDefinition.parse({
 });
 
 const named = (name: string | null, url: string | null = null): NamedSource => ({ name, url, note: null });
-const entry = (more: Partial<CatalogueEntry>): CatalogueEntry => ({
-  ...{ slug: 'one', name: 'One', description: null, unit: null, source: null, source_url: null },
-  ...{ tags: [], licence: null },
-  ...more,
-});
 const terms = (more: Partial<CatalogueEntry>, overlay: IndicatorOverlay = {}, definition = PROVIDER) =>
-  termsOf(definition, entry(more), overlay, COLLECTORS);
+  termsOf(definition, plainEntry('one', more), overlay, COLLECTORS);
 
 describe('the terms of a series', () => {
   it.each([

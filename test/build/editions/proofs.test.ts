@@ -8,7 +8,7 @@ import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
 import { readObservations } from '../parquet-readers.ts';
-import { cells, World } from '../world.ts';
+import { cells, makeSeries, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -25,12 +25,7 @@ const night = async (factor: number): Promise<void> => {
     same: { cells: [...cells(7), ['USA', 2050, 1e21]] },
   });
   await world.publish('globe', {
-    other: {
-      cells: [
-        ['DEU', 2000, 3],
-        ['DEU', 2001, ''],
-      ],
-    },
+    other: makeSeries(['DEU', 2000, 3], ['DEU', 2001, '']),
   });
   for (const id of ['atlas', 'globe']) {
     const run = await world.ingest(id);

@@ -2,27 +2,21 @@
 import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { push } from '../../../build/editions/push/push.ts';
 import { S3Target } from '../../../build/editions/push/push-s3.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import { parseKey } from '../../../data/proofs/verify-receipt.ts';
 import { objectPath } from '../../../data/schema/snapshot.ts';
-import { OriginFollower } from '../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../gateway/api/snapshot/origin/origin-client.ts';
 import { EditionDirectory, type Files, objectOf } from '../../edition-directory.ts';
 import { SeaweedFs } from '../../seaweedfs.ts';
+import { filesOf, followInto, KEEP } from './pushed-files.ts';
 
 const MAIN = join(import.meta.dirname, '../../../build/main.ts');
-const KEEP = { keep: 2 };
 const CONFIG = { region: 'us-east-1', credentials: { accessKeyId: 'builder', secretAccessKey: 'secret' } };
 const edition = (night: number): Files => ({
   'countries.json': '["the same every night"]',
@@ -57,26 +51,13 @@ const targetOf = (more = {}): S3Target => new S3Target(url, undefined, { ...CONF
 
 /** Follows the bucket once, as gateways do. @returns the served id; null while there is none to serve. */
 async function followOnce(): Promise<string | null> {
-  const client = new OriginClient({ url });
-  const follower = new OriginFollower({
-    ...{ directory: mirror, client, keys: [parseKey(published.key.publicKey)], pollMs: 60_000 },
-    fetcher: new ObjectFetcher({ directory: mirror, client, now: Date.now }),
-    cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
-    ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
-  });
+  const { client, follower } = followInto(mirror, url, published.key.publicKey);
   await follower.check();
   const { fault } = follower;
   await client.close();
   if (fault?.startsWith('current: HTTP 404')) return null;
   expect(fault).toBeNull();
   return readFile(join(mirror, 'current'), 'utf8');
-}
-
-async function filesOf(root: string): Promise<Map<string, string>> {
-  const entries = await readdir(root, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const contents = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return new Map(files.map((file, index) => [file.slice(root.length + 1), contents[index] ?? '']));
 }
 
 describe('a bucket', () => {

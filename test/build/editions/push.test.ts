@@ -1,28 +1,22 @@
 /** Pushing published snapshots to a target: what is visible there is whole at every moment, whatever interrupts it. */
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryTarget, push } from '../../../build/editions/push/push.ts';
 import { parseBucketUrl } from '../../../build/editions/push/push-s3.ts';
 import { rollback, SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import { parseKey } from '../../../data/proofs/verify-receipt.ts';
 import { NOTHING_WITHHELD, WITHHELD } from '../../../data/runtime/withheld.ts';
 import { manifestPath } from '../../../data/schema/snapshot.ts';
-import { OriginFollower } from '../../../gateway/api/snapshot/origin/follower.ts';
-import { ObjectCache } from '../../../gateway/api/snapshot/origin/object-cache.ts';
-import { ObjectFetcher } from '../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import { OriginClient } from '../../../gateway/api/snapshot/origin/origin-client.ts';
 import { EditionDirectory, type Files, objectOf } from '../../edition-directory.ts';
 import { HttpOrigin } from '../../http-origin.ts';
+import { filesOf, followInto, KEEP } from './pushed-files.ts';
 
 const edition = (night: number): Files => ({
   'countries.json': '["the same every night"]',
   'observations/atlas.one.parquet': `figures of night ${night}`,
   'routes/indicators.json': `{"night":${night}}`,
 });
-const KEEP = { keep: 2 };
 
 let published: EditionDirectory;
 let storage: SnapshotStorage;
@@ -42,13 +36,6 @@ class RecordingTarget extends DirectoryTarget {
     await super.write(path, content);
     this.written.push(path);
   }
-}
-
-async function filesOf(root: string): Promise<Map<string, string>> {
-  const entries = await readdir(root, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const contents = await Promise.all(files.map((file) => readFile(file, 'utf8')));
-  return new Map(files.map((file, index) => [file.slice(root.length + 1), contents[index] ?? '']));
 }
 
 beforeEach(async () => {
@@ -227,13 +214,7 @@ describe('a push that is interrupted', () => {
     const second = await published.publish(edition(2));
     const origin = await HttpOrigin.start(directory);
     const mirror = await mkdtemp(join(tmpdir(), 'alm-mirror-'));
-    const client = new OriginClient({ url: origin.url });
-    const follower = new OriginFollower({
-      ...{ directory: mirror, client, keys: [parseKey(published.key.publicKey)], pollMs: 60_000 },
-      fetcher: new ObjectFetcher({ directory: mirror, client, now: Date.now }),
-      cache: new ObjectCache({ directory: mirror, most_bytes: 1e9, now: Date.now }),
-      ...{ log: pino({ level: 'silent' }), onPublish: async () => {} },
-    });
+    const { client, follower } = followInto(mirror, origin.url, published.key.publicKey);
     const whole = await mkdtemp(join(tmpdir(), 'alm-whole-'));
     const writes = (await push(storage, new DirectoryTarget(whole), KEEP)).uploaded.objects;
     let interrupted = 0;

@@ -10,7 +10,7 @@ import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { query } from '../parquet-readers.ts';
-import { World } from '../world.ts';
+import { makeSeries, World } from '../world.ts';
 import { storedReceipts } from './stored-receipts.ts';
 
 const SECRET = 'atlas.secret';
@@ -29,30 +29,10 @@ let key: string;
 async function night(more: number): Promise<string> {
   world.tomorrow();
   await world.publish('atlas', {
-    secret: {
-      cells: [
-        ['FRA', 2000, FIGURE + more],
-        ['DEU', 2000, 3],
-      ],
-    },
-    open: {
-      cells: [
-        ['FRA', 2000, 5 + more],
-        ['DEU', 2000, 4],
-      ],
-    },
-    twin: {
-      cells: [
-        ['FRA', 2000, 8],
-        ['DEU', 2000, 9],
-      ],
-    },
-    twinned: {
-      cells: [
-        ['FRA', 2000, 8],
-        ['DEU', 2000, 9],
-      ],
-    },
+    secret: makeSeries(['FRA', 2000, FIGURE + more], ['DEU', 2000, 3]),
+    open: makeSeries(['FRA', 2000, 5 + more], ['DEU', 2000, 4]),
+    twin: makeSeries(['FRA', 2000, 8], ['DEU', 2000, 9]),
+    twinned: makeSeries(['FRA', 2000, 8], ['DEU', 2000, 9]),
   });
   await world.publish('census', { pop: { cells: [['FRA', 2000, 7]] } });
   await world.ingest('atlas');

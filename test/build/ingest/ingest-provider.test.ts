@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { query } from '../parquet-readers.ts';
-import { cells, type Series, World } from '../world.ts';
+import { cells, makeSeries, type Series, World } from '../world.ts';
 
 let world: World;
 beforeEach(async () => {
@@ -19,14 +19,7 @@ const lakeRows = async () => {
 describe('a run', () => {
   it('writes accepted rows sorted by series, country and year, and a record', async () => {
     await world.publish('atlas', {
-      zeta: {
-        cells: [
-          ['FRA', 2001, '1.5'],
-          ['afg', 2001, ''],
-          ['world', 2001, 9],
-          ['Nowhere', 2001, 9],
-        ],
-      },
+      zeta: makeSeries(['FRA', 2001, '1.5'], ['afg', 2001, ''], ['world', 2001, 9], ['Nowhere', 2001, 9]),
       alpha: {
         name: 'Alpha',
         unit: 'kg',
@@ -113,12 +106,7 @@ describe('a run', () => {
 
   it('fails a series with two different values for one country and year, and keeps the others', async () => {
     await world.publish('atlas', {
-      bad: {
-        cells: [
-          ['FRA', 2001, 1],
-          ['fra', 2001, 2],
-        ],
-      },
+      bad: makeSeries(['FRA', 2001, 1], ['fra', 2001, 2]),
       good: { cells: cells(2) },
     });
     const record = await world.ingest('atlas');
@@ -137,12 +125,7 @@ describe('a run', () => {
     world.tomorrow();
     await world.publish('atlas', {
       one: { cells: cells(6) },
-      two: {
-        cells: [
-          ['FRA', 2001, 1],
-          ['FRA', 2001, 2],
-        ],
-      },
+      two: makeSeries(['FRA', 2001, 1], ['FRA', 2001, 2]),
     });
     const record = await world.ingest('atlas');
     expect(record).toMatchObject({ status: 'succeeded', rows_written: 100, carried_indicators: ['two'] });

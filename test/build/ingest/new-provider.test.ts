@@ -4,7 +4,7 @@ import { findLostPlaces } from '../../../build/ingest/definition-gaps.ts';
 import { runReport } from '../../../build/ingest/run-report.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
 import { foldName } from '../../../data/curated/places.ts';
-import { cells, DATA, World } from '../world.ts';
+import { cells, DATA, makeSeries, World } from '../world.ts';
 
 describe('lost places', () => {
   let curated: Curated;
@@ -119,12 +119,7 @@ describe('a run of a new provider', () => {
     await world.define('atlas', { rules: [{ slug: '^broken$', set: {} }], indicators: { broken: {} } });
     await world.publish('atlas', {
       good: { cells: cells(1) },
-      broken: {
-        cells: [
-          ['FRA', 2000, 1],
-          ['fra', 2000, 2],
-        ],
-      },
+      broken: makeSeries(['FRA', 2000, 1], ['fra', 2000, 2]),
     });
     const record = await world.ingest('atlas');
     expect(record.failed_indicators.map(({ slug }) => slug)).toEqual(['broken']);

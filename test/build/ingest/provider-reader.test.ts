@@ -6,7 +6,7 @@ import { ProviderReader } from '../../../build/ingest/provider-reader.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { providerDefinition } from '../../../data/schema/curated.ts';
 import { silentLog } from '../../redis.ts';
-import { definition } from '../world.ts';
+import { definition, plainEntry } from '../world.ts';
 
 const curated = await loadCurated('data');
 const atlas = providerDefinition.parse(JSON.parse(definition('atlas', { places: ['iso3', 'wb'] })));
@@ -31,11 +31,6 @@ const series = fc.record({
   hasGoodName: fc.boolean(),
 });
 
-const entryOf = (slug: string) => ({
-  ...{ slug, name: slug, description: null, unit: null, source: null, source_url: null },
-  ...{ tags: [], licence: null },
-});
-
 it('counts every row of any series once, of good and failed ones', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(series, { maxLength: 6 }), async (all) => {
@@ -51,7 +46,7 @@ it('counts every row of any series once, of good and failed ones', async () => {
         );
         const failed: SourceItem = { kind: 'failed', slug, reason: 'cut off' };
         if (!isAnnounced) return [failed];
-        return [{ kind: 'indicator', entry: entryOf(slug) }, ...rows, ...(breaksOff ? [failed] : [])];
+        return [{ kind: 'indicator', entry: plainEntry(slug) }, ...rows, ...(breaksOff ? [failed] : [])];
       });
       let kept = 0;
       const reader = new ProviderReader({

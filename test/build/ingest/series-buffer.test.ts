@@ -47,23 +47,6 @@ function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = 
 }
 
 describe('a series buffer', () => {
-  it('returns rows by country and year', () => {
-    const { kept } = judge([
-      { place: 'zwe', year: 2001, value: '3' },
-      { place: 'FRA', year: '2002', value: 2 },
-      { place: 'FRA', year: 2001, value: 1 },
-    ]);
-    expect(kept).toEqual([
-      ['FRA', 2001, 1],
-      ['FRA', 2002, 2],
-      ['ZWE', 2001, 3],
-    ]);
-  });
-
-  it('keeps a gap as a row without a value', () => {
-    expect(judge([{ place: 'AFG', year: 2001, value: null }]).kept).toEqual([['AFG', 2001, Number.NaN]]);
-  });
-
   it('counts rejected rows by reason, with samples', () => {
     const { kept, rejects } = judge(
       [

@@ -8,7 +8,7 @@ import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../../../build/lake/lake.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';
-import { World } from '../world.ts';
+import { plainEntry, World } from '../world.ts';
 
 export const SLUGS = ['one', 'two', 'three'] as const;
 export const PLACES = ['DEU', 'FRA', 'USA'] as const;
@@ -42,8 +42,7 @@ const connector: Connector<unknown> = {
     const rows = JSON.parse(await upstream.text(FILE)) as [string, LakeRow][];
     const bySlug = Object.groupBy(rows, ([key]) => key.split(' ')[0] ?? '');
     for (const [slug, some = []] of Object.entries(bySlug)) {
-      const words = { name: slug, description: null, unit: null, source: null, source_url: null };
-      yield { kind: 'indicator', entry: { slug, ...words, tags: [], licence: null } };
+      yield { kind: 'indicator', entry: plainEntry(slug) };
       yield { kind: 'observations', slug, rows: some.map(rawRow), files: [FILE] };
     }
   },

@@ -12,7 +12,7 @@ import { SOURCES } from '../../../build/lake/lake.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { RunRecord, UpstreamFile } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';
-import { type Cell, cells, ddfFiles, type Series, World } from '../world.ts';
+import { type Cell, cells, ddfFiles, plainEntry, type Series, World } from '../world.ts';
 
 const NIGHTS = ['20', '21', '22', '23'].map((day) => `2026-11-${day}T12:00:00+00:00`);
 const [FIRST = '', SECOND = '', THIRD = ''] = NIGHTS;
@@ -161,8 +161,7 @@ const oneFile = (series: number, named: readonly string[]): Connector<unknown> =
     await upstream.text('all.json');
     for (let number = 0; number < series; number += 1) {
       const slug = `series-${number}`;
-      const words = { name: slug, description: null, unit: null, source: null, source_url: null };
-      yield { kind: 'indicator', entry: { slug, ...words, tags: [], licence: null } };
+      yield { kind: 'indicator', entry: plainEntry(slug) };
       yield { kind: 'observations', slug, rows: [{ place: 'DEU', year: 2000, value: number }], files: named };
     }
   },
@@ -215,14 +214,9 @@ it('files of a mirror in a layout of its own, which have one URL, are told apart
         name.endsWith('.csv'),
       );
       for (const name of names) await upstream.text(name);
-      const words = { name: 'One', description: null, unit: null, source: null, source_url: null };
-      yield { kind: 'indicator', entry: { slug: 'one', ...words, tags: [], licence: null } };
-      yield {
-        kind: 'observations',
-        slug: 'one',
-        rows: [{ place: 'DEU', year: 2000, value: 1 }],
-        files: names,
-      };
+      const rows = [{ place: 'DEU', year: 2000, value: 1 }];
+      yield { kind: 'indicator', entry: plainEntry('one') };
+      yield { kind: 'observations', slug: 'one', rows, files: names };
     },
   };
   await world.ingest('atlas', { findConnector: () => copies });

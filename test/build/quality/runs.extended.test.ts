@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
 import { query } from '../parquet-readers.ts';
-import { type Cell, type Series, World } from '../world.ts';
+import { type Cell, makeSeries, type Series, World } from '../world.ts';
 
 const TEN = 'AFG ALB BRA CHN DEU FRA IND JPN KEN USA'.split(' ');
 
@@ -108,13 +108,7 @@ it('a series that could not be read is found, and whether an earlier one stands'
 
 it('years that only the clock makes projections are found, until a rule says so', async () => {
   const kind = 'years_flagged_by_clock';
-  const ahead: Series = {
-    cells: [
-      ['FRA', 2025, 1],
-      ['FRA', 2028, 2],
-      ['DEU', 2030, 3],
-    ],
-  };
+  const ahead: Series = makeSeries(['FRA', 2025, 1], ['FRA', 2028, 2], ['DEU', 2030, 3]);
   await world.publish('atlas', { cattle: ahead, sheep: series(TEN) });
   const { run_id: held } = await world.ingest('atlas');
   await acceptRun(await world.dependencies(), 'atlas', held);

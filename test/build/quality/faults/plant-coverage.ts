@@ -1,6 +1,6 @@
 /** Faults of coverage: countries, years and rows that are missing, or are sold without a figure. */
 import { countriesOf, type Figure, valuesOf, yearsOf } from './figures.ts';
-import { faultOf, type Planter, type Tools } from './tools.ts';
+import { faultOf, type Planter, replaced, type Tools } from './tools.ts';
 
 const MIN_COUNTRIES = 30;
 const ENDED_YEARS = 8;
@@ -13,10 +13,13 @@ export const placesLostSeries: Planter = async (series, { random, data }) => {
   const countries = random.shuffle(countriesOf(figures));
   if (countries.length < MIN_COUNTRIES) return null;
   const lost = random.between(Math.ceil(countries.length / 10), Math.floor(countries.length / 3));
-  return {
-    fault: faultOf('places_lost_series', series, false, `${lost} of ${countries.length} countries lost`),
-    changes: { figures: { [series.id]: only(figures, countries.slice(lost)) } },
-  };
+  return replaced(
+    only(figures, countries.slice(lost)),
+    'places_lost_series',
+    series,
+    false,
+    `${lost} of ${countries.length} countries lost`,
+  );
 };
 
 export const twoCountriesLeft: Planter = async (series, { random, data }) => {
@@ -24,15 +27,13 @@ export const twoCountriesLeft: Planter = async (series, { random, data }) => {
   const countries = random.shuffle(countriesOf(figures));
   if (countries.length < MIN_COUNTRIES) return null;
   const left = countries.slice(0, random.between(1, 2));
-  return {
-    fault: faultOf(
-      'two_countries_left',
-      series,
-      true,
-      `only ${left.join(' and ')} of ${countries.length} left`,
-    ),
-    changes: { figures: { [series.id]: only(figures, left) } },
-  };
+  return replaced(
+    only(figures, left),
+    'two_countries_left',
+    series,
+    true,
+    `only ${left.join(' and ')} of ${countries.length} left`,
+  );
 };
 
 /** A provider does not know the codes of some countries any more: their rows become unknown places. */
@@ -103,8 +104,5 @@ export const emptyRows: Planter = async (series, { data }: Tools) => {
   const after = [...figures, ...added].sort((a, b) =>
     a.iso3 < b.iso3 ? -1 : a.iso3 > b.iso3 ? 1 : a.year - b.year,
   );
-  return {
-    fault: faultOf('empty_rows', series, true, `${added.length} empty rows beside ${values} values`),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'empty_rows', series, true, `${added.length} empty rows beside ${values} values`);
 };

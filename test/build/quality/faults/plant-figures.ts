@@ -1,7 +1,7 @@
 /** Faults of single figures, countries and years. */
 import { countriesOf, type Figure, greatest, least, median, scale, valuesOf, yearsOf } from './figures.ts';
 import type { GoodData, GoodSeries } from './good-data.ts';
-import { byCountry, faultOf, type Planter, twinTellsOf } from './tools.ts';
+import { byCountry, faultOf, type Planter, replaced, twinTellsOf } from './tools.ts';
 
 const MIN_VALUES = 300;
 const MIN_COUNTRIES = 10;
@@ -15,10 +15,13 @@ export const signFlipped: Planter = async (series, { random, data }) => {
   const from = random.pick(years);
   const last = from + random.between(0, 4);
   const isChosen = ({ iso3, year }: Figure): boolean => iso3 === country && year >= from && year <= last;
-  return {
-    fault: faultOf('sign_flipped', series, true, `${country} ${from} to ${last} multiplied by -1`),
-    changes: { figures: { [series.id]: scale(figures, -1, isChosen) } },
-  };
+  return replaced(
+    scale(figures, -1, isChosen),
+    'sign_flipped',
+    series,
+    true,
+    `${country} ${from} to ${last} multiplied by -1`,
+  );
 };
 
 /** Whether a country has a value in each of seven years or more, and never doubles or halves within one. */
@@ -43,10 +46,13 @@ export const decimalSlipped: Planter = async (series, { random, data }) => {
   const from = values[random.between(3, values.length - 3 - length)]?.year ?? 0;
   const last = from + length - 1;
   const isSlipped = ({ iso3, year }: Figure): boolean => iso3 === country && year >= from && year <= last;
-  return {
-    fault: faultOf('decimal_slipped', series, true, `${country} ${from} to ${last} multiplied by 10`),
-    changes: { figures: { [series.id]: scale(figures, 10, isSlipped) } },
-  };
+  return replaced(
+    scale(figures, 10, isSlipped),
+    'decimal_slipped',
+    series,
+    true,
+    `${country} ${from} to ${last} multiplied by 10`,
+  );
 };
 
 export const countriesSwapped: Planter = async (series, tools) => {
@@ -65,10 +71,7 @@ export const countriesSwapped: Planter = async (series, tools) => {
   const alone =
     (await twinTellsOf(tools, series.id, a, figures, after)) ||
     (await twinTellsOf(tools, series.id, b, figures, after));
-  return {
-    fault: faultOf('countries_swapped', series, alone, `${a} and ${b} exchanged`),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'countries_swapped', series, alone, `${a} and ${b} exchanged`);
 };
 
 /** |log| of the change from one year to the next, of every country that has both. */
@@ -94,10 +97,7 @@ export const levelBreak: Planter = async (series, { random, data }) => {
   if (changes.length < MIN_COUNTRIES || median(changes) > A_FIFTH) return null;
   const factor = random.pick([10, 100, 1000]);
   const after = scale(figures, factor, ({ year }) => year >= from);
-  return {
-    fault: faultOf('level_break', series, true, `multiplied by ${factor} from ${from} on`),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'level_break', series, true, `multiplied by ${factor} from ${from} on`);
 };
 
 const MIN_FLAGGED = 30;

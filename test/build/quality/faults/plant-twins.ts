@@ -3,7 +3,15 @@ import { TOPIC_SLUGS } from '../../../../data/schema/curated.ts';
 import type { FaultKind } from './fault.ts';
 import { compare, type Figure, valuesOf, yearsOf } from './figures.ts';
 import type { GoodSeries } from './good-data.ts';
-import { agreeingTwins, clearlyDiffer, faultOf, type Planted, type Planter, type Tools } from './tools.ts';
+import {
+  agreeingTwins,
+  clearlyDiffer,
+  faultOf,
+  type Planted,
+  type Planter,
+  replaced,
+  type Tools,
+} from './tools.ts';
 
 const VISIBLE_SHIFT = 0.002;
 const SHIFT_FACTOR = 3;
@@ -19,10 +27,14 @@ export const twinShifted: Planter = async (series, tools) => {
   const others = await data.figures(twin.id);
   const [was, is] = [compare(figures, others).difference, compare(after, others).difference];
   const alone = is >= SHIFT_FACTOR * was && is >= VISIBLE_SHIFT;
-  return {
-    fault: faultOf('twin_shifted', series, alone, `all years moved by ${years} against ${twin.id}`, twin.id),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(
+    after,
+    'twin_shifted',
+    series,
+    alone,
+    `all years moved by ${years} against ${twin.id}`,
+    twin.id,
+  );
 };
 
 /** Plants a curated setting that contradicts a twin that agrees in its figures. */
@@ -72,10 +84,7 @@ export const preferredOutdated: Planter = async (series, tools) => {
     const kept = figures.filter(({ year }) => year <= last);
     if (series.projectedFrom <= last || kept.length < figures.length / 4) continue;
     const note = `preferred, cut off after ${last}; ${twin.id} has ${newest}`;
-    return {
-      fault: faultOf('preferred_outdated', series, true, note, twin.id),
-      changes: { figures: { [series.id]: kept } },
-    };
+    return replaced(kept, 'preferred_outdated', series, true, note, twin.id);
   }
   return null;
 };

@@ -8,6 +8,7 @@ import {
   faultOf,
   type Planted,
   type Planter,
+  replaced,
   type Tools,
   twinTells,
   twinTellsOf,
@@ -65,10 +66,7 @@ export const shareAsFraction: Planter = async (series, tools) => {
   const after = scale(figures, 0.01);
   const alone =
     greatest(valuesOf(after)) > WHOLE_REACHED || (await twinTells(tools, series.id, figures, after));
-  return {
-    fault: faultOf('share_as_fraction', series, alone, 'all values divided by 100'),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'share_as_fraction', series, alone, 'all values divided by 100');
 };
 
 export const shareTimes100: Planter = async (series, tools) => {
@@ -80,10 +78,7 @@ export const shareTimes100: Planter = async (series, tools) => {
     (isShare(series.record) && greatest(values) > 100) ||
     median(values) > DOUBTFUL_PERCENT ||
     (await twinTells(tools, series.id, figures, after));
-  return {
-    fault: faultOf('share_times_100', series, alone, 'all values multiplied by 100'),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'share_times_100', series, alone, 'all values multiplied by 100');
 };
 
 export const shareTimes100Countries: Planter = async (series, tools) => {
@@ -97,10 +92,13 @@ export const shareTimes100Countries: Planter = async (series, tools) => {
   const after = scale(figures, 100, isChosen);
   let alone = isShare(series.record) && greatest(valuesOf(after.filter(isChosen))) > 100;
   for (const iso3 of chosen) alone ||= await twinTellsOf(tools, series.id, iso3, figures, after);
-  return {
-    fault: faultOf('share_times_100_countries', series, alone, `${chosen.join(', ')} multiplied by 100`),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(
+    after,
+    'share_times_100_countries',
+    series,
+    alone,
+    `${chosen.join(', ')} multiplied by 100`,
+  );
 };
 
 /** Whether a series is a plain count or amount of money with enough positive values. */
@@ -131,10 +129,7 @@ export const figuresScale: Planter = async (series, tools) => {
   const factor = tools.random.pick([1e3, 1e-3]);
   const after = scale(figures, factor);
   const alone = isImpossible(series.record, after) || (await twinTells(tools, series.id, figures, after));
-  return {
-    fault: faultOf('figures_scale', series, alone, `all values multiplied by ${factor}`),
-    changes: { figures: { [series.id]: after } },
-  };
+  return replaced(after, 'figures_scale', series, alone, `all values multiplied by ${factor}`);
 };
 
 export const unitRateBase: Planter = async (series, tools) => {

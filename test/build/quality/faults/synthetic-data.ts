@@ -52,88 +52,39 @@ const SHARES = [
   ['poverty', 'People below the national poverty line', 'poverty', 'false', 0.2],
 ] as const;
 
-const OTHERS: readonly Statistic[] = [
-  statistic('population', 'Population, total', 'people', 'population', 'none', 'count', 1),
-  statistic('urban-total', 'Urban population, number', 'people', 'population', 'none', 'count', 0.5),
-  statistic('births', 'Births, number', 'births', 'population', 'none', 'count', 0.02),
-  statistic('deaths', 'Deaths, number', 'deaths', 'health', 'false', 'count', 0.01),
-  statistic('tuberculosis-cases', 'Tuberculosis, new cases', 'new cases', 'health', 'false', 'count', 0.001),
-  statistic('road-deaths', 'Road deaths, number', 'deaths', 'health', 'false', 'count', 0.0002),
-  statistic('out-of-school', 'Children out of school', 'children', 'education', 'false', 'count', 0.01),
-  statistic(
-    'infant',
-    'Mortality rate, infant',
-    'deaths per 1,000 live births',
-    'health',
-    'false',
-    'rate',
-    25,
-  ),
-  statistic(
-    'under-five',
-    'Mortality rate, under five',
-    'deaths per 1,000 live births',
-    'health',
-    'false',
-    'rate',
-    35,
-  ),
-  statistic(
-    'maternal',
-    'Maternal mortality ratio',
-    'deaths per 100,000 live births',
-    'health',
-    'false',
-    'rate',
-    150,
-  ),
-  statistic('suicide', 'Suicide mortality rate', 'deaths per 100,000 people', 'health', 'false', 'rate', 12),
-  statistic(
-    'tuberculosis-incidence',
-    'Incidence of tuberculosis',
-    'new cases per 100,000 people',
-    'health',
-    'false',
-    'rate',
-    120,
-  ),
-  statistic('life', 'Life expectancy at birth, total', 'years', 'health', 'true', 'years', 70),
-  statistic('life-female', 'Life expectancy at birth, female', 'years', 'health', 'true', 'years', 73),
-  statistic('schooling', 'Mean years of schooling', 'years', 'education', 'true', 'years', 8),
-  statistic('gdp', 'GDP', 'current US$', 'economy', 'none', 'money', 1),
-  statistic('gni', 'GNI', 'current US$', 'economy', 'none', 'money', 0.95),
-  statistic('gdp-ppp', 'GDP, PPP', 'current international $', 'economy', 'none', 'money', 2),
-  statistic('gdp-constant', 'GDP at constant prices', 'constant 2015 US$', 'economy', 'none', 'money', 0.9),
-  statistic('imports', 'Imports, value', 'current US$', 'trade', 'none', 'money', 0.3),
-  statistic('gdp-pc', 'GDP per person', 'current US$ per person', 'economy', 'true', 'perPerson', 1),
-  statistic(
-    'gni-ppp-pc',
-    'GNI per person, PPP',
-    'current international $ per person',
-    'economy',
-    'true',
-    'perPerson',
-    2,
-  ),
-  statistic(
-    'wage',
-    'Average wage at constant prices',
-    'constant 2021 US$ per person',
-    'labour',
-    'true',
-    'perPerson',
-    0.4,
-  ),
-  statistic(
-    'human-development',
-    'Human development index',
-    'index from 0 to 1',
-    'poverty',
-    'true',
-    'index',
-    0.7,
-  ),
-];
+/** Slug, name, unit, topic, whether higher is better, shape and level of each. */
+const OTHERS: readonly Statistic[] = `
+  population | Population, total | people | population | none | count | 1
+  urban-total | Urban population, number | people | population | none | count | 0.5
+  births | Births, number | births | population | none | count | 0.02
+  deaths | Deaths, number | deaths | health | false | count | 0.01
+  tuberculosis-cases | Tuberculosis, new cases | new cases | health | false | count | 0.001
+  road-deaths | Road deaths, number | deaths | health | false | count | 0.0002
+  out-of-school | Children out of school | children | education | false | count | 0.01
+  infant | Mortality rate, infant | deaths per 1,000 live births | health | false | rate | 25
+  under-five | Mortality rate, under five | deaths per 1,000 live births | health | false | rate | 35
+  maternal | Maternal mortality ratio | deaths per 100,000 live births | health | false | rate | 150
+  suicide | Suicide mortality rate | deaths per 100,000 people | health | false | rate | 12
+  tuberculosis-incidence | Incidence of tuberculosis | new cases per 100,000 people | health | false | rate | 120
+  life | Life expectancy at birth, total | years | health | true | years | 70
+  life-female | Life expectancy at birth, female | years | health | true | years | 73
+  schooling | Mean years of schooling | years | education | true | years | 8
+  gdp | GDP | current US$ | economy | none | money | 1
+  gni | GNI | current US$ | economy | none | money | 0.95
+  gdp-ppp | GDP, PPP | current international $ | economy | none | money | 2
+  gdp-constant | GDP at constant prices | constant 2015 US$ | economy | none | money | 0.9
+  imports | Imports, value | current US$ | trade | none | money | 0.3
+  gdp-pc | GDP per person | current US$ per person | economy | true | perPerson | 1
+  gni-ppp-pc | GNI per person, PPP | current international $ per person | economy | true | perPerson | 2
+  wage | Average wage at constant prices | constant 2021 US$ per person | labour | true | perPerson | 0.4
+  human-development | Human development index | index from 0 to 1 | poverty | true | index | 0.7
+`
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [slug = '', name = '', unit = '', topic = '', better, shape, level] = line.trim().split(' | ');
+    return statistic(slug, name, unit, topic, better as Statistic['better'], shape as Shape, Number(level));
+  });
 
 const STATISTICS: readonly Statistic[] = [
   ...SHARES.flatMap(([slug, name, topic, better, level]) =>

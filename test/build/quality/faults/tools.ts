@@ -107,3 +107,9 @@ export function faultOf(
 ): Fault {
   return { kind, provider: providerId, series: id, other, told: { compared: true, alone }, note };
 }
+
+/** A fault that replaces the figures of its series. */
+export const replaced = (figures: Figure[], ...fault: Parameters<typeof faultOf>): Planted => ({
+  fault: faultOf(...fault),
+  changes: { figures: { [fault[1].id]: figures } },
+});
