@@ -15,9 +15,9 @@ import { BACKUP_FORMAT, BACKUP_MANIFEST, type BackupManifest, manifestText, REDI
 import { dumpRedis } from './redis-dump.ts';
 import {
   assertSeparate,
+  backupTrees,
   Copier,
   copyConsistently,
-  listTrees,
   type Tree,
   type TreeSettings,
 } from './trees.ts';
@@ -61,7 +61,7 @@ export async function createBackup(dependencies: BackupDependencies, to: string)
       files[name] = await hashFile(join(to, name));
     });
   };
-  const { archive = [], others = [] } = Object.groupBy(listTrees(settings), ({ name }) =>
+  const { archive = [], others = [] } = Object.groupBy(backupTrees(settings), ({ name }) =>
     name === 'archive' ? 'archive' : 'others',
   );
   const lock = await lockArchive(settings.ARCHIVE_DIR, { wait_ms: ARCHIVE_WAIT_MS, signal });

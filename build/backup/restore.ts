@@ -16,7 +16,7 @@ import { contradiction, readSignedHead, SIGNED_HEAD } from '../editions/log-sign
 import { CommandError } from '../runtime/errors.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';
-import { assertSeparate, Copier, listTree, listTrees, type Tree, type TreeSettings } from './trees.ts';
+import { assertSeparate, backupTrees, Copier, listTree, type Tree, type TreeSettings } from './trees.ts';
 
 export interface RestoreDependencies {
   redis: RedisClient;
@@ -62,7 +62,7 @@ export async function restoreBackup(
   const manifest = await verifyBackup(from);
   const ownHead = await keepsOwnHead(settings.SIGNING_DIR, from);
   const copies = await Promise.all(
-    listTrees(settings).map((tree) => planCopy(tree, manifest, tree.name === 'signing' && ownHead)),
+    backupTrees(settings).map((tree) => planCopy(tree, manifest, tree.name === 'signing' && ownHead)),
   );
   if (!force) await assertEmpty(redis, copies);
   const copier = new Copier();

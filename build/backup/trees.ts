@@ -35,7 +35,7 @@ const isCuratedFile = (path: string): boolean => isVisible(path) && /\.(csv|ya?m
  * Snapshots come last: nothing is served until they are restored, and the log in a backup extends the signed head in it.
  * The signing directory holds the head and, unless it is set as SIGNING_KEY, the private key.
  */
-export const listTrees = (settings: TreeSettings): Tree[] => [
+export const backupTrees = (settings: TreeSettings): Tree[] => [
   { name: 'curated', directory: settings.CURATED_DIR, holds: isCuratedFile, mayExist: true },
   { name: 'archive', directory: settings.ARCHIVE_DIR, holds: isVisible, mayExist: false },
   { name: 'lake', directory: settings.LAKE_DIR, holds: isVisible, mayExist: false },
@@ -49,7 +49,7 @@ export function assertSeparate(settings: TreeSettings, backup: string): void {
     const path = relative(outer, inner);
     return path === '' || !(path === '..' || path.startsWith(`..${sep}`));
   };
-  const kept = [...listTrees(settings).map(({ directory }) => directory), settings.REDIS_DIR];
+  const kept = [...backupTrees(settings).map(({ directory }) => directory), settings.REDIS_DIR];
   const near = kept.find((directory) => isIn(directory, backup) || isIn(backup, directory));
   if (near !== undefined)
     throw new CommandError(`a backup cannot lie in ${near} or around it: choose another place`);

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { runArchive } from '../../../build/archive/run-archive.ts';
-import { listTree, listTrees, type TreeSettings } from '../../../build/backup/trees.ts';
+import { backupTrees, listTree, type TreeSettings } from '../../../build/backup/trees.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { editionLeaf, MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
@@ -55,7 +55,7 @@ export async function writeFiles(dir: string, files: Record<string, string>): Pr
 /** Every file of every tree with its content, as `archive/…`. */
 export async function contents(settings: TreeSettings): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const tree of listTrees(settings)) {
+  for (const tree of backupTrees(settings)) {
     for (const path of (await listTree(tree)).keys())
       found.set(`${tree.name}/${path}`, (await readFile(join(tree.directory, path))).toString('base64'));
   }

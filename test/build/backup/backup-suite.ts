@@ -8,7 +8,7 @@ import { runArchive } from '../../../build/archive/run-archive.ts';
 import { createBackup } from '../../../build/backup/backup.ts';
 import { REDIS_FILE } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
-import { listTrees } from '../../../build/backup/trees.ts';
+import { backupTrees } from '../../../build/backup/trees.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readSettings } from '../../../data/runtime/settings.ts';
@@ -84,7 +84,7 @@ export function describeBackup(name: string, start: Start): void {
 
     const wipe = async (): Promise<void> => {
       await flushRedis(redis);
-      for (const { directory } of listTrees(settingsIn(join(dir, 'home'))))
+      for (const { directory } of backupTrees(settingsIn(join(dir, 'home'))))
         await rm(directory, { recursive: true, force: true });
     };
 

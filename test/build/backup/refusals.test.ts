@@ -7,7 +7,7 @@ import { createBackup } from '../../../build/backup/backup.ts';
 import { run as runCommand } from '../../../build/backup/cli.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
-import { listTrees } from '../../../build/backup/trees.ts';
+import { backupTrees } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
@@ -174,7 +174,7 @@ describe('a target that is not empty', () => {
     const settings = settingsIn(join(dir, 'home'));
     const to = (place: string): Promise<unknown> => createBackup({ redis, settings, now: Date.now }, place);
     await expect(to(whole)).rejects.toThrow(/is not empty/);
-    for (const { directory } of listTrees(settings)) {
+    for (const { directory } of backupTrees(settings)) {
       await expect(to(join(directory, 'backup'))).rejects.toThrow(/choose another place/);
       await expect(restoreBackup({ redis, settings }, directory, { force: true })).rejects.toThrow(
         /another place/,

@@ -2,7 +2,7 @@
 import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Copier, copyConsistently, listTree, listTrees, type Tree } from '../../../build/backup/trees.ts';
+import { backupTrees, Copier, copyConsistently, listTree, type Tree } from '../../../build/backup/trees.ts';
 import { contents, settingsIn, temporaryDirectory, writeFiles } from './backup-fixture.ts';
 
 /** Does something after the first file that it copies. */
@@ -32,7 +32,7 @@ it('copies a tree consistently while files are published, replaced and removed',
       'snapshots/one/data': 'old',
       'snapshots/current': 'one',
     });
-    const tree = listTrees(home).find(({ name }) => name === 'snapshots') as Tree;
+    const tree = backupTrees(home).find(({ name }) => name === 'snapshots') as Tree;
     const copier = new Interrupted(async () => {
       await writeFiles(home.VAR_DIR, {
         'snapshots/.building/manifest.json': '2',

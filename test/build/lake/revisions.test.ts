@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Copier, copyConsistently, listTrees } from '../../../build/backup/trees.ts';
+import { backupTrees, Copier, copyConsistently } from '../../../build/backup/trees.ts';
 import { ProviderLake, REVISIONS } from '../../../build/lake/lake.ts';
 import { REVISION_COLUMNS } from '../../../data/schema/lake.ts';
 import { settingsIn } from '../backup/backup-fixture.ts';
@@ -150,7 +150,7 @@ describe('the history of a provider', () => {
   it('is part of a backup', async () => {
     const published = await nights(5);
     const copy = join(provider.world.directory, 'backup');
-    const tree = listTrees({
+    const tree = backupTrees({
       ...settingsIn(provider.world.directory),
       LAKE_DIR: provider.world.settings.LAKE_DIR,
     }).find(({ name }) => name === 'lake');
