@@ -71,7 +71,7 @@ const isPending = (
 const wholeSeconds = (time_ms: number): number => Math.floor(time_ms / 1_000) * 1_000;
 
 /** When the last build that succeeded started; 0 for none. */
-export async function lastBuildStart(store: RunStore): Promise<number> {
+async function lastBuildStart(store: RunStore): Promise<number> {
   const { runs } = await store.list({ subject: SNAPSHOT_SUBJECT, limit: RECENT_BUILDS });
   const built = runs.find(({ status }) => status === 'succeeded');
   return built ? Date.parse(built.started_at) : 0;

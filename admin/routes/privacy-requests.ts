@@ -1,4 +1,4 @@
-/** Lists and closes privacy requests (exports and erasures). To close an erasure as done is to carry it out. */
+/** Lists and closes privacy requests (exports and erasures). An erasure is closed as done only by carrying it out. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';

@@ -113,7 +113,7 @@ export const errorText = (error: CallError): string =>
 type Given<Query> = { readonly [Name in keyof Query]?: Query[Name] | string | readonly string[] };
 
 /** A call that a tool makes for its own answer. */
-export interface InnerCall<Query> {
+interface InnerCall<Query> {
   operation: Operation<Query>;
   path?: Readonly<Record<string, string>>;
   query?: Given<Query>;

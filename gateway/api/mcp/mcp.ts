@@ -37,7 +37,7 @@ import {
 
 export { MODEL_INSTRUCTIONS } from './messages.ts';
 
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 /** The longest call has 50 claims. */
 const BODY_MAX_KB = 256;
@@ -54,7 +54,7 @@ const TOO_LATE = 'The answer took too long; nothing was charged.';
 const FORBIDDEN = 403;
 const TOO_LARGE = 413;
 
-export interface McpDependencies {
+interface McpDependencies {
   executor: Pick<Executor, 'execute'>;
   loadShedder: {
     shouldRefuseKeyed(): boolean;
