@@ -45,6 +45,7 @@ const DOORS = {
   'gateway/commerce/accounts': ['accounts.ts'],
   'gateway/commerce/cli': ['commands.ts'],
   'gateway/commerce/history': ['history.ts'],
+  'gateway/commerce/notifications': ['notifications.ts'],
   'gateway/commerce/orders': ['orders.ts'],
   'gateway/commerce/pages': ['plugin.ts'],
   'gateway/commerce/people': ['people.ts'],

@@ -14,10 +14,12 @@ import type {
   AuditLog,
   AuditOutcome,
 } from '../gateway/commerce/history/history.ts';
-import type { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
-import type { JobProducer } from '../gateway/commerce/notifications/jobs/queue.ts';
-import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
-import type { OperatorAlerts } from '../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
+import type {
+  GivenUpJobs,
+  JobProducer,
+  Mailer,
+  OperatorAlerts,
+} from '../gateway/commerce/notifications/notifications.ts';
 import type {
   PageView,
   PasswordHasher,

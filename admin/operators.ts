@@ -12,9 +12,7 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import { addressDigest, DAY_MS, redisKeys } from '../data/schema/redis-keys.ts';
 import type { LoginRecord } from '../gateway/commerce/accounts/accounts.ts';
-import type { Mailer } from '../gateway/commerce/notifications/mail/mailer.ts';
-import type { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
-import * as templates from '../gateway/commerce/notifications/mail/templates.ts';
+import { type Mailer, type SignedLinks, templates } from '../gateway/commerce/notifications/notifications.ts';
 import {
   PasswordHasher,
   passwordProblem,

@@ -9,9 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { AuditLog } from '../gateway/commerce/history/history.ts';
-import { GivenUpJobs } from '../gateway/commerce/notifications/jobs/given-up.ts';
-import { JobQueue } from '../gateway/commerce/notifications/jobs/queue.ts';
-import { SignedLinks } from '../gateway/commerce/notifications/mail/signed-links.ts';
+import { GivenUpJobs, JobQueue, SignedLinks } from '../gateway/commerce/notifications/notifications.ts';
 import {
   createPageViews,
   FormSubmissions,

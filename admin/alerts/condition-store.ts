@@ -5,10 +5,7 @@
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type {
-  AlertChannel,
-  Condition,
-} from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import type { Condition } from '../../gateway/commerce/notifications/notifications.ts';
 
 const TAKE_WATCH = readScript(import.meta.url, '../lua/take-watch.lua', 2);
 const NOTE = readScript(import.meta.url, '../lua/note-conditions.lua', 3);
@@ -24,7 +21,6 @@ export interface NotedAlert {
   id: string;
   /** ISO 8601. */
   at: string;
-  channels: readonly AlertChannel[];
 }
 
 export class ConditionStore {
@@ -42,14 +38,10 @@ export class ConditionStore {
   }
 
   /** Notes what a look found, and writes an alert for what began and ended. @returns how many did */
-  async note(
-    look: number,
-    { found, complete }: Observation,
-    { id, at, channels }: NotedAlert,
-  ): Promise<number> {
-    const names = [redisKeys.alertConditions, redisKeys.alertDeliveries, redisKeys.alertNoted];
+  async note(look: number, { found, complete }: Observation, { id, at }: NotedAlert): Promise<number> {
+    const names = [redisKeys.alertConditions, redisKeys.operatorOutbox, redisKeys.alertNoted];
     const conditions = found.flatMap((condition) => [condition.condition, JSON.stringify(condition)]);
-    const facts = [look, id, at, channels.join(' '), complete.join(' ')];
+    const facts = [look, id, at, Date.parse(at), complete.join(' ')];
     return Number(await this.#runner.runIdempotent(NOTE, [...names, ...facts, ...conditions]));
   }
 }

@@ -1,6 +1,5 @@
 /** Looks at the list "Needs attention" every minute, in one process of all, and alerts operators to what changed. */
-import type { JobProducer } from '../../gateway/commerce/notifications/jobs/queue.ts';
-import type { OperatorAlerts } from '../../gateway/commerce/notifications/operator-alerts/operator-alerts.ts';
+import type { JobProducer, OperatorAlerts } from '../../gateway/commerce/notifications/notifications.ts';
 import { observeConditions } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';
 import type { AdminArea } from '../context.ts';
@@ -61,8 +60,7 @@ export class ConditionWatch {
     const context = await readAttentionContext(this.#area, max_age_ms, RECONCILE_WAIT_MS);
     const observation = await observeConditions(context);
     const at = new Date(this.#area.now()).toISOString();
-    const { channels } = this.#alerts;
-    await this.#conditions.note(look, observation, { id: this.#alerts.newId(), at, channels });
+    await this.#conditions.note(look, observation, { id: this.#alerts.newId(), at });
     await this.#alerts.queueDeliveries(this.#jobs);
   }
 }

@@ -1,5 +1,5 @@
 /** Account jobs that failed five times: mails, exports and erasures. */
-import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
+import type { GivenUpJob } from '../../gateway/commerce/notifications/notifications.ts';
 import { whatOf } from '../routes/given-up-jobs.ts';
 import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 
@@ -17,14 +17,16 @@ export const givenUpJobs: AttentionSource = {
     const rest = byKind
       .flatMap((some) => some.slice(MAX_SHOWN))
       // What stands for the rest has the condition of the first, and undelivered alerts have none.
-      .sort((a, b) => Number(a.delivery !== null) - Number(b.delivery !== null));
+      .sort((a, b) => Number(isAlert(a)) - Number(isAlert(b)));
     const more = `${counted(rest.length, 'more job was', 'more jobs were')} given up.`;
     return capped([...shown, ...rest].map(describeJob), shown.length, () => more);
   },
 };
 
+const isAlert = ({ name }: GivenUpJob): boolean => name === 'operator-alert';
+
 function describeJob(job: GivenUpJob): AttentionItem {
-  const { id, account_id, delivery, attempts, reason, failed_at_ms } = job;
+  const { id, account_id, attempts, reason, failed_at_ms } = job;
   const whose = account_id === null ? '' : ` for ${account_id}`;
   return {
     severity: 'warning',
@@ -35,7 +37,7 @@ function describeJob(job: GivenUpJob): AttentionItem {
     path: '/admin/runs#given-up',
     action: actionOf(job),
     // An alert about an alert that could not be delivered would not be delivered either, and so on.
-    ...(delivery === null && { condition: id }),
+    ...(!isAlert(job) && { condition: id }),
   };
 }
 

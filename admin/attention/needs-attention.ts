@@ -1,7 +1,6 @@
 /** Collects what needs an operator's attention, worst first. A further kind of finding is a file and a line here. */
 
-import { withoutAddresses } from '../../gateway/commerce/notifications/jobs/given-up.ts';
-import type { Condition } from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import { type Condition, withoutAddresses } from '../../gateway/commerce/notifications/notifications.ts';
 import type { Observation } from '../alerts/condition-store.ts';
 import { discrepancies } from './discrepancies.ts';
 import { failedJobs } from './failed-jobs.ts';

@@ -2,18 +2,18 @@
 --
 -- KEYS
 --   1 conditions  hash: condition -> JSON of it as it began
---   2 deliveries  hash: <alert id>.<channel> -> JSON of an alert that is to be delivered
+--   2 outbox      hash: operator.alert:<alert id> -> JSON of an event that is to be told
 --   3 noted       string: number of the last look that was noted
 -- ARGV
 --   1 look      number; one that began before the last noted look is left out, because it saw an earlier state
 --   2 id        of the alert
 --   3 at        ISO 8601
---   4 channels  separated by spaces
+--   4 at_ms
 --   5 complete  kinds of which every condition was found, separated by spaces; others may have begun, but not ended
 --   6..         condition and its JSON, alternating; the kind of a condition is what comes before its first colon
 -- Returns the number of conditions that began or ended
 
-local conditions, deliveries, noted = unpack(KEYS)
+local conditions, outbox, noted = unpack(KEYS)
 local look, id, at = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 
 if look <= tonumber(redis.call('GET', noted) or 0) then
@@ -46,8 +46,7 @@ end
 if #begun + #ended > 0 then
   local alert = string.format('{"id":"%s","at":"%s","isTest":false,"begun":[', id, at)
     .. table.concat(begun, ',') .. '],"ended":[' .. table.concat(ended, ',') .. ']}'
-  for channel in string.gmatch(ARGV[4], '%S+') do
-    redis.call('HSET', deliveries, id .. '.' .. channel, alert)
-  end
+  redis.call('HSET', outbox, 'operator.alert:' .. id,
+    '{"type":"operator.alert","at_ms":' .. ARGV[4] .. ',"data":' .. alert .. '}')
 end
 return #begun + #ended

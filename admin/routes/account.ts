@@ -135,7 +135,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
         after: { state: move === 'suspend' ? 'suspended' : 'active' },
         reason,
       },
-      () => accounts[move](account_id),
+      () => accounts[move](account_id, 'operator'),
       (moved) => (moved.state === state ? null : { after: { state: moved.state } }),
     );
 
@@ -316,7 +316,9 @@ export function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void 
         ...{ action: 'key.revoke', subject: accountSubject(account_id), reason },
         ...{ before: { key_id, state: key.state }, after: { key_id, state: 'revoked' } },
       };
-      await auditedChange(area, request, change, () => accounts.keys.revoke(key_id));
+      await auditedChange(area, request, change, () =>
+        accounts.keys.revoke(key_id, { by: 'operator', reason }),
+      );
       return { path: userPath(account_id), notice: `The key is revoked. ${email} is told by mail.` };
     },
   });

@@ -1,39 +1,32 @@
 /** Account jobs that failed five times: shown on the page of runs, retried or dismissed here. */
 import type { FastifyInstance } from 'fastify';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
-import type { GivenUpJob } from '../../gateway/commerce/notifications/jobs/given-up.ts';
-import type { JobName } from '../../gateway/commerce/notifications/jobs/job-data.ts';
+import { type GivenUpJob, type JobName, rowOf } from '../../gateway/commerce/notifications/notifications.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
 
 const PAGE = '/admin/runs';
 
-/** What is scheduled is not given up: the next one comes anyway. */
-type Given = Exclude<JobName, 'sweep' | 'expiring-keys' | 'erase'>;
+/** What is scheduled is not given up: the next one comes anyway. The catalogue of events names what `told` was to tell. */
+type Given = Exclude<JobName, 'sweep' | 'expiring-keys' | 'erase' | 'told'>;
 
 const WHAT: Readonly<Record<string, string>> = {
   'sign-up': 'Mail after a sign-up',
   reset: 'Mail to reset a password',
   'sign-in-link': 'Mail with a sign-in link',
   'email-change': 'Mail to a new address',
-  'email-changed': 'Change of address in accounts',
   'address-changed': 'Mail about a changed address',
   invitation: 'Mail with an invitation',
   'security-notice': 'Mail about the second factor',
-  'low-balance': 'Mail about a low balance',
-  spending: 'Alert about spending',
-  'indicators-changed': 'Alert about changed indicators',
   'operator-alert': 'Alert to operators',
-  'webhook-disabled': 'Mail about a disabled webhook',
-  notice: 'Mail about a change',
-  'key-expires': 'Mail about a key that expires',
   prepare: 'Preparation of a privacy request',
   'export-ready': 'Mail about an export that is ready',
   erasure: 'Erasure of an account',
 } satisfies Record<Given, string>;
 
-export const whatOf = ({ name }: GivenUpJob): string => WHAT[name] ?? name;
+export const whatOf = ({ name }: GivenUpJob): string =>
+  rowOf({ type: name })?.mail?.what ?? WHAT[name] ?? name;
 
 export interface ListedJob extends GivenUpJob {
   what: string;

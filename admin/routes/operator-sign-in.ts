@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressUnit } from '../../gateway/api/metering/metering.ts';
 import type { AuditLog } from '../../gateway/commerce/history/history.ts';
-import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
+import { templates } from '../../gateway/commerce/notifications/notifications.ts';
 import {
   PASSWORD_LENGTH,
   type ProtectedArea,

@@ -149,7 +149,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           after: { order: order_id, state: to },
           reason,
         },
-        () => area.accounts.orders.move(order_id, to),
+        () => area.accounts.orders.move(order_id, to, 'operator'),
         ({ order, balance, changed }) =>
           changed
             ? { after: { order: order_id, state: order.state, balance, shortfall: order.shortfall } }

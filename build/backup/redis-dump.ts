@@ -23,7 +23,7 @@ const INDEXES: readonly string[] = [
   redisKeys.accountsChanged,
   redisKeys.alerts,
   redisKeys.spendingAlerts,
-  redisKeys.webhookAccounts,
+  redisKeys.outbox,
   redisKeys.operators,
 ];
 const SCAN_COUNT = 1_000;

@@ -10,19 +10,23 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { contactOf } from '../api/http/http.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
 import { Archive, AuditLog } from './history/history.ts';
-import { ChangeAlerts, type ServedEditions } from './notifications/alerts/change-alerts.ts';
-import { SpendingAlerts } from './notifications/alerts/spending-alerts.ts';
-import { BalanceAlerts } from './notifications/balance-alerts.ts';
-import { GivenUpJobs } from './notifications/jobs/given-up.ts';
-import { createJobHandlers } from './notifications/jobs/handlers.ts';
-import { JobQueue, startJobWorker } from './notifications/jobs/queue.ts';
-import { createMailer, type Mailer } from './notifications/mail/mailer.ts';
-import { SignedLinks } from './notifications/mail/signed-links.ts';
-import { ExpiringKeys } from './notifications/notices/expiring-keys.ts';
-import { Notices } from './notifications/notices/notices.ts';
-import { OperatorAlerts } from './notifications/operator-alerts/operator-alerts.ts';
-import { Outbox } from './notifications/outbox.ts';
-import { openWebhooks } from './notifications/webhooks/webhooks.ts';
+import { createJobHandlers } from './job-handlers.ts';
+import {
+  BalanceAlerts,
+  ChangeAlerts,
+  createMailer,
+  GivenUpJobs,
+  JobQueue,
+  type Mailer,
+  OperatorAlerts,
+  Outbox,
+  openWebhooks,
+  type ServedEditions,
+  SignedLinks,
+  SpendingAlerts,
+  startJobWorker,
+  Teller,
+} from './notifications/notifications.ts';
 import {
   BillingStore,
   createStripePayment,
@@ -75,9 +79,10 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const billing = new BillingStore(store);
   const persons = new PersonStore(store);
   const members = new MemberStore(store, persons);
-  const alerts = new BalanceAlerts(redis);
-  const spendingAlerts = new SpendingAlerts(redis);
-  const changeAlerts = new ChangeAlerts(redis, dependencies.served ?? { current: () => null });
+  const alerts = new BalanceAlerts(store);
+  const spendingAlerts = new SpendingAlerts(store);
+  const outbox = new Outbox(store);
+  const changeAlerts = new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox);
   const webhooks = openWebhooks(store, settings);
   stops.push(() => webhooks.close());
   const audit = new AuditLog(redis, now, archive);
@@ -89,17 +94,22 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const parties = { accounts, persons, links, mailer, jobs };
   const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
   const invitations = new Invitations({ ...parties, members, publicUrl });
-  const outbox = new Outbox(store);
-  const emailChanges = new EmailChanges({ ...parties, members, outbox, publicUrl });
+  const tell = (person_id: string): Promise<void> => teller.tell(person_id);
+  const emailChanges = new EmailChanges({ ...parties, members, tell, publicUrl });
   const stripe = createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   stops.push(() => operatorAlerts.close());
   const contact = (): string => contactOf(settings, publicUrl());
-  const told = { redis, now, accounts, persons, members, jobs, mailer, publicUrl, contact };
+  const teller = new Teller({
+    ...{ accounts, persons, members, outbox, webhooks, jobs, mailer, now, log, publicUrl, contact },
+    followAddress: (person_id, event) => emailChanges.follow(person_id, event),
+  });
   const parts = {
-    notices: new Notices(told),
-    expiringKeys: new ExpiringKeys(told),
     accounts,
+    redis,
+    now,
+    outbox,
+    teller,
     alerts,
     spendingAlerts,
     changeAlerts,
@@ -118,7 +128,7 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const handlers = createJobHandlers(parts);
   return {
     ...parts,
-    ...{ settings, redis, now, log, packs, countries, billing, persons, members },
+    ...{ settings, log, packs, countries, billing, persons, members },
     ...{ stripe, handlers, givenUpJobs },
     passwords: dependencies.passwords ?? new PasswordHasher(),
     startWorker(): void {

@@ -4,10 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConditionStore } from '../../admin/alerts/condition-store.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import type {
-  Condition,
-  OperatorAlert,
-} from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import type { Condition, OperatorAlert } from '../../gateway/commerce/notifications/alerts/operator-alert.ts';
 import { flushRedis, startRedis, type TestRedis } from '../redis.ts';
 
 let redis: TestRedis;
@@ -68,10 +65,10 @@ function endingOrder(looks: readonly Look[]): number[] {
 const namesOf = (list: Condition[]): string[] => list.map(({ condition }) => condition).sort();
 
 async function readAlert(client: RedisClient, index: number) {
-  const texts = await client.hmget(redisKeys.alertDeliveries, `alert${index}.mail`, `alert${index}.webhook`);
-  expect(texts[0]).toBe(texts[1]);
-  if (!texts[0]) return { begun: [], ended: [] };
-  const { begun, ended } = JSON.parse(texts[0]) as OperatorAlert;
+  const text = await client.hget(redisKeys.operatorOutbox, `operator.alert:alert${index}`);
+  if (text === null) return { begun: [], ended: [] };
+  const { data } = JSON.parse(text) as { data: OperatorAlert };
+  const { begun, ended } = data;
   for (const { condition, what } of begun) expect(what).toBe(`${condition} "é" \\`);
   return { begun: namesOf(begun), ended: namesOf(ended) };
 }
@@ -85,7 +82,7 @@ async function play(client: RedisClient, looks: readonly Look[]): Promise<void> 
   for (const index of endingOrder(looks)) {
     const seen = looks[index] ?? { found: [], complete: [], isLate: false };
     const found = seen.found.map((name) => conditionOf(name, `${name} "é" \\`));
-    const noted = { id: `alert${index}`, at: 'now', channels: ['mail', 'webhook'] } as const;
+    const noted = { id: `alert${index}`, at: '2026-11-23T12:00:00.000Z' };
     const store = gateways[index % 2 === 0 ? 0 : 1];
     await store.note(numbers[index] ?? 0, { found, complete: seen.complete }, noted);
     expect(await readAlert(client, index)).toEqual(expected.note(index, seen));

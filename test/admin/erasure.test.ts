@@ -7,9 +7,9 @@ import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.t
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
 import { AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
+import { BalanceAlerts } from '../../gateway/commerce/notifications/alerts/balance-alerts.ts';
 import { readToldKinds, setToldKinds } from '../../gateway/commerce/notifications/alerts/change-settings.ts';
 import { SpendingAlerts } from '../../gateway/commerce/notifications/alerts/spending-alerts.ts';
-import { BalanceAlerts } from '../../gateway/commerce/notifications/balance-alerts.ts';
 import { createMailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { EndpointStore } from '../../gateway/commerce/notifications/webhooks/endpoint-store.ts';
 import { Erasures } from '../../gateway/commerce/privacy/erasures.ts';
@@ -41,8 +41,8 @@ async function person() {
     by: 'test',
   });
   await personsOf(service).setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
-  await new BalanceAlerts(client).set(account_id, 3);
-  await new SpendingAlerts(client).set(account_id, { above: 5, per: 'day' });
+  await new BalanceAlerts({ redis: client, now: Date.now }).set(account_id, 3);
+  await new SpendingAlerts({ redis: client, now: Date.now }).set(account_id, { above: 5, per: 'day' });
   await setToldKinds(client, account_id, []);
   const used = new UsedIndicators(new ScriptRunner(client));
   used.note(account_id, ['alpha.life_expectancy'], service.clock.ms);
@@ -88,8 +88,8 @@ const stateOf = async (account_id: string) => {
       [state, label, by, ...ranges, ...origins].join(':'),
     ),
     password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
-    alert: await new BalanceAlerts(service.client).get(account_id),
-    ...{ spending: await new SpendingAlerts(service.client).get(account_id) },
+    alert: await new BalanceAlerts({ redis: service.client, now: Date.now }).get(account_id),
+    ...{ spending: await new SpendingAlerts({ redis: service.client, now: Date.now }).get(account_id) },
     changes: await readToldKinds(service.client, account_id),
     used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),

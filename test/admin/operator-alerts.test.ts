@@ -8,7 +8,7 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
-import type { Condition } from '../../gateway/commerce/notifications/operator-alerts/operator-alert.ts';
+import type { Condition } from '../../gateway/commerce/notifications/alerts/operator-alert.ts';
 import { type AccountService, openAccountService } from '../../gateway/commerce/service.ts';
 import { type SmtpSink, startSmtpSink } from '../gateway/commerce/pages/smtp-sink.ts';
 import {
@@ -187,8 +187,8 @@ describe('two gateways', () => {
     expect(answer?.status).toBe(303);
     await expect.poll(() => receiver.received.length).toBe(6);
     expect(eventsOf('failed-run:who-gho')).toEqual(Array(6).fill('ended'));
-    expect(failed?.id).toBe(`operator-alert-${receiver.received.at(-1)?.id.slice('msg_'.length)}.webhook`);
-    await expect.poll(() => client?.hlen(redisKeys.alertDeliveries)).toBe(0);
+    expect(`msg_${failed?.data.alert.id}`).toBe(receiver.received.at(-1)?.id);
+    await expect.poll(() => client?.hlen(redisKeys.operatorOutbox)).toBe(0);
   });
 
   it('tell of a stale provider, a job given up and books that disagree, and of no address', async () => {

@@ -1,7 +1,7 @@
 /** Every mail that the service sends, made once by its template: the table of mails in `docs/accounts.md`. */
 import * as alerts from '../../gateway/commerce/notifications/mail/alert-templates.ts';
+import * as notices from '../../gateway/commerce/notifications/mail/change-mails.ts';
 import type { Mail } from '../../gateway/commerce/notifications/mail/mailer.ts';
-import * as notices from '../../gateway/commerce/notifications/mail/notice-mails.ts';
 import * as templates from '../../gateway/commerce/notifications/mail/templates.ts';
 import type { OrderRecord } from '../../gateway/commerce/store/records.ts';
 
@@ -14,7 +14,12 @@ export interface KnownMail {
 
 const TO = 'ann@example.org';
 const LINK = 'https://almanac.example/account/';
-const about = { facts: ['By: you'], publicUrl: 'https://almanac.example', contact: 'help@almanac.example' };
+const about = {
+  to: TO,
+  facts: ['By: you'],
+  publicUrl: 'https://almanac.example',
+  contact: 'help@almanac.example',
+};
 const key = {
   ...{ key_id: '0123456789ab', label: 'notebook', last4: 'wxyz', reason: '' },
   ...({ state: 'active', expires_at_ms: null } as const),
@@ -40,12 +45,12 @@ const known = (mail: Mail, when: string, to: string): KnownMail => ({ mail, when
 
 const security = (event: templates.SecurityEvent, when: string): KnownMail =>
   known(templates.securityNotice(TO, LINK, event), when, PERSON);
-const orderStep = (step: keyof typeof notices.orderMails, when: string): KnownMail =>
-  known(notices.orderMails[step](TO, order, about), when, ORDER);
+const orderStep = (step: notices.OrderStep, when: string): KnownMail =>
+  known(notices.orderChanged(step, order, about), when, ORDER);
 const keyChange = (change: keyof typeof notices.keyMails, when: string): KnownMail =>
-  known(notices.keyMails[change](TO, key, about), when, KEY);
+  known(notices.keyMails[change](key, about), when, KEY);
 
-type Templates = typeof templates & typeof notices & typeof alerts;
+type Templates = typeof templates & Omit<typeof notices, 'momentOf' | 'accountLine'> & typeof alerts;
 
 /** By template: one that is missing here, or no longer exists, is an error of types. */
 export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
@@ -55,7 +60,7 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   ],
   resetPassword: [known(templates.resetPassword(TO, LINK), 'a new password is asked for', ASKED)],
   signInLink: [known(templates.signInLink(TO, LINK), 'a sign-in link is asked for', ASKED)],
-  passwordChanged: [known(notices.passwordChanged(TO, about), 'a password is changed or reset', PERSON)],
+  passwordChanged: [known(notices.passwordChanged(about), 'a password is changed or reset', PERSON)],
   confirmNewAddress: [
     known(templates.confirmNewAddress(TO, LINK), 'a change of address is asked for', 'the new address'),
   ],
@@ -79,7 +84,7 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
       'the invited address',
     ),
   ],
-  orderMails: [
+  orderChanged: [
     orderStep('placed', 'an order is placed'),
     orderStep('paid', 'its payment arrives'),
     orderStep('failed', 'its payment fails'),
@@ -99,17 +104,21 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
     keyChange('revoked', 'a key is revoked; with the reason if an operator did it'),
   ],
   keyExpires: [
-    known(notices.keyExpires(TO, key, 7, about), '7 days before a key expires, once', KEY),
-    known(notices.keyExpires(TO, key, 1, about), '1 day before a key expires, once', KEY),
+    known(notices.keyExpires(key, 7, about), '7 days before a key expires, once', KEY),
+    known(notices.keyExpires(key, 1, about), '1 day before a key expires, once', KEY),
   ],
-  accountSuspended: [known(notices.accountSuspended(TO, about), 'an operator suspends the account', OWNER)],
-  accountRestored: [known(notices.accountRestored(TO, about), 'the suspension ends', OWNER)],
+  accountSuspended: [known(notices.accountSuspended(about), 'an operator suspends the account', OWNER)],
+  accountRestored: [known(notices.accountRestored(about), 'the suspension ends', OWNER)],
   accountClosed: [
-    known(notices.accountClosed(TO, null, about), 'the account is closed; says what is forfeited', OWNER),
+    known(
+      notices.accountClosed(about, null),
+      'the account is closed; says what is forfeited',
+      OWNER,
+    ),
   ],
   ownershipMoved: [
     known(
-      notices.ownershipMoved(TO, TO, about),
+      notices.ownershipMoved(TO, about),
       'the owner moves the ownership to a member',
       'former and new owner',
     ),

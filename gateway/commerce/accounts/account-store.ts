@@ -34,7 +34,7 @@ import { founderOf, ownAccountOf, PersonStore } from './person-store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
-const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 5);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 6);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
@@ -150,27 +150,29 @@ export class AccountStore extends Store {
   }
 
   /** Its keys are rejected from the next request on. */
-  suspend(account_id: string): Promise<AccountRecord> {
-    return this.#setState(account_id, 'suspended');
+  suspend(account_id: string, by = ''): Promise<AccountRecord> {
+    return this.#setState(account_id, 'suspended', by);
   }
 
   /** @throws {AccountError} `account_state` when it is closed: closing is final. */
-  restore(account_id: string): Promise<AccountRecord> {
-    return this.#setState(account_id, 'active');
+  restore(account_id: string, by = ''): Promise<AccountRecord> {
+    return this.#setState(account_id, 'active', by);
   }
 
   /** Final. Revokes all keys and removes all webhooks. */
-  close(account_id: string): Promise<AccountRecord> {
-    return this.#setState(account_id, 'closed');
+  close(account_id: string, by = ''): Promise<AccountRecord> {
+    return this.#setState(account_id, 'closed', by);
   }
 
-  async #setState(account_id: string, to: AccountState): Promise<AccountRecord> {
+  /** @param by whom mails about it name; without it there are none */
+  async #setState(account_id: string, to: AccountState, by: string): Promise<AccountRecord> {
     const { redis, now } = this;
     // Written before the change, so that the search index (admin/account-index.ts) never misses one.
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
-    const { account, keys, webhooks, webhookDeliveries, webhookLog } = redisKeys;
-    const names = [account, keys, webhooks, webhookDeliveries, webhookLog].map((name) => name(account_id));
-    const [result] = await this.run(SET_STATE, [...names, now(), to]);
+    await this.expectEvents(account_id);
+    const { account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox } = redisKeys;
+    const names = [account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox];
+    const [result] = await this.run(SET_STATE, [...names.map((name) => name(account_id)), now(), to, by]);
     expectOpenAccount(result, account_id);
     if (result === 'refused')
       throw new AccountError('account_state', 'A closed account cannot change its state.');

@@ -33,7 +33,7 @@ export interface NewKeyOptions {
   /** Unix milliseconds; null or absent: never. */
   expires_at_ms?: number | null;
   rules?: KeyRules;
-  /** Who makes it. */
+  /** Who makes it, and whom mails about it name; without it there are none. */
   by?: string;
 }
 
@@ -81,8 +81,9 @@ export class KeyStore extends Store {
     }
     const { limit, ranges, origins } = storedRules(rules);
     const minted = await this.#storeDigest(account_id, expires_at_ms);
+    await this.expectEvents(account_id);
     const [result, ...details] = await this.run(MINT, [
-      ...[redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.webhooks(account_id)],
+      ...[redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.accountOutbox(account_id)],
       now(),
       ...[minted.key_id, minted.environment, minted.last4, by, MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS],
       ...[replaces, ends_at_ms, expires_at_ms ?? ''],
@@ -145,11 +146,18 @@ export class KeyStore extends Store {
     return this.#get(account_id, key_id);
   }
 
-  /** Final, from the next request on. @throws {AccountError} `key_unknown` */
-  async revoke(key_id: string): Promise<KeyRecord> {
+  /**
+   * Final, from the next request on. @throws {AccountError} `key_unknown`
+   * @param by whom mails about it name; without it there are none
+   */
+  async revoke(
+    key_id: string,
+    { by = '', reason = '' }: { by?: string; reason?: string } = {},
+  ): Promise<KeyRecord> {
     const account_id = await this.accountOf(key_id);
-    const names = [redisKeys.keys(account_id), redisKeys.webhooks(account_id)];
-    await this.run(REVOKE, [...names, this.now(), key_id]);
+    await this.expectEvents(account_id);
+    const names = [redisKeys.keys(account_id), redisKeys.accountOutbox(account_id)];
+    await this.run(REVOKE, [...names, this.now(), key_id, by, reason]);
     return this.#get(account_id, key_id);
   }
 

@@ -16,7 +16,7 @@ const WITHDRAW = readScript(import.meta.url, 'lua/withdraw-invitation.lua', 2);
 const ACCEPT = readScript(import.meta.url, 'lua/accept-invitation.lua', 3);
 const SET_ROLE = readScript(import.meta.url, 'lua/set-member-role.lua', 1);
 const REMOVE = readScript(import.meta.url, 'lua/remove-member.lua', 1);
-const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 3);
+const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 4);
 
 export const INVITATION_TTL_MS = 7 * DAY_MS;
 /** Members and invitations of one account together. */
@@ -169,9 +169,10 @@ export class MemberStore extends Store {
   ): Promise<void> {
     const { redis, now } = this;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
+    await this.expectEvents(account_id);
     await this.#change(MOVE_OWNERSHIP, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
-      ...[to.person_id, to.email, by, FORMER_OWNER],
+      ...[redisKeys.accountOutbox(account_id), to.person_id, to.email, by, FORMER_OWNER, now()],
     ]);
   }
 

@@ -11,7 +11,7 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, Store, validateEmail } from '../store/store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-person.lua', 2);
-const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 1);
+const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 2);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-email.lua', 2);
 const RENAME = readScript(import.meta.url, 'lua/rename-person.lua', 1);
 const FORGET_ADDRESS = readScript(import.meta.url, 'lua/forget-address.lua', 1);
@@ -114,7 +114,11 @@ export class PersonStore extends Store {
   ): Promise<boolean> {
     await this.#expect(person_id);
     const conditions = [only_unset ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
-    const [result] = await this.run(SET_PASSWORD, [redisKeys.person(person_id), hashed, ...conditions]);
+    await this.expectEvents(person_id);
+    const [result] = await this.run(SET_PASSWORD, [
+      ...[redisKeys.person(person_id), redisKeys.personOutbox(person_id)],
+      ...[hashed, ...conditions, this.now(), person_id],
+    ]);
     if (result === 'unknown') throwUnknownPerson();
     return result === 'set';
   }
@@ -140,10 +144,10 @@ export class PersonStore extends Store {
       if (await this.findByEmail(to)) return false;
       await redis.set(redisKeys.email(to), person_id);
     }
-    // Indexed first: an index entry without an event is dropped later, an event without one would never be told.
-    await redis.zadd(redisKeys.outbox, now(), person_id);
+    await this.expectEvents(person_id);
     const names = [redisKeys.person(person_id), redisKeys.personOutbox(person_id)];
-    const [result] = await this.run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(change)]);
+    const event = { type: 'address.changed', at_ms: now(), data: change };
+    const [result] = await this.run(CHANGE_EMAIL, [...names, from, to, JSON.stringify(event)]);
     await this.forgetAddress(result === 'changed' ? from : to, person_id);
     return result === 'changed';
   }

@@ -87,7 +87,7 @@ const changeState = (help: string, method: 'suspend' | 'restore' | 'close'): Com
     const { state } = await auditedChange(
       redis,
       { action: `account.${method}`, subject: accountSubject(account_id) },
-      () => store[method](account_id),
+      () => store[method](account_id, BY),
       (after) =>
         after.state === before.state ? null : { before: { ...before }, after: { state: after.state } },
     );
@@ -161,7 +161,7 @@ function placeOrder(
   return auditedChange(
     redis,
     { action: 'order.place', subject: accountSubject(account_id), after: { pack } },
-    () => store.orders.create(account_id, pack),
+    () => store.orders.create(account_id, pack, 'invoice', BY),
     ({ order_id, credits, payment }) => ({ after: { order_id, pack, credits, payment } }),
   );
 }
@@ -178,7 +178,7 @@ async function moveOrder(
       subject: accountSubject(account_id),
       after: { order: order_id, state: to },
     },
-    () => store.orders.move(order_id, to),
+    () => store.orders.move(order_id, to, BY),
     ({ changed }) => (changed ? { before: { order: order_id, state } } : null),
   );
   return order;

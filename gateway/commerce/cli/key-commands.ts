@@ -85,7 +85,7 @@ const revoke: Command = {
     const id = requiredText(values, 'key-id');
     const subject = accountSubject(await store.keys.accountOf(id));
     const change = { action: 'key.revoke', subject, after: { key_id: id, state: 'revoked' } };
-    const { key_id, state } = await auditedChange(redis, change, () => store.keys.revoke(id));
+    const { key_id, state } = await auditedChange(redis, change, () => store.keys.revoke(id, { by: BY }));
     return { key_id, state };
   },
 };

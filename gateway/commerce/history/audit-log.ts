@@ -8,7 +8,7 @@
  * A change that may be sent twice (an adjustment with an `idem`) names its entry, which is then written once.
  */
 import { randomUUID } from 'node:crypto';
-import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
+import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 
 import { auditArchivedThrough } from '../../../data/schema/archive.ts';
@@ -28,7 +28,7 @@ const NO_ARCHIVE: Gap = {
   before: null,
 };
 /** `after.outcome` of a change that was perhaps made. */
-export const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
+const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
 
 export type AuditFacts = Readonly<Record<string, string | number | boolean | null>>;
 
@@ -226,35 +226,4 @@ function entryFrom({ id, fields }: ArchivedEntry): AuditEntry {
     reason: fields.reason ?? '',
     request_id: fields.request ?? '',
   };
-}
-
-/** Reads the audit log forward, each entry once. Entries that were archived before they were read are skipped. */
-export class AuditFollower {
-  readonly #redis: RedisClient;
-
-  constructor(redis: RedisClient) {
-    this.#redis = guarded(redis);
-  }
-
-  /** The next entries, oldest first; the same ones until `advance`. */
-  async next(limit: number): Promise<AuditEntry[]> {
-    const told = (await this.#redis.get(redisKeys.auditTold)) ?? '0-0';
-    return this.#read(`(${told}`, '+', limit);
-  }
-
-  /** Continues after an entry. */
-  async advance(id: string): Promise<void> {
-    await this.#redis.set(redisKeys.auditTold, id);
-  }
-
-  /** Null once it is archived. */
-  async find(id: string): Promise<AuditEntry | null> {
-    const [entry = null] = await this.#read(id, id, 1);
-    return entry;
-  }
-
-  async #read(from: string, to: string, limit: number): Promise<AuditEntry[]> {
-    const found = await this.#redis.xrange(redisKeys.audit, from, to, 'COUNT', limit);
-    return found.map(([id, flat]) => entryFrom({ id, fields: fieldsToRecord(flat) }));
-  }
 }

@@ -1,15 +1,45 @@
 /**
- * Events that the script of a change writes with the person whom they are about, in the same atomic step: no crash
- * comes between a change and its mails. A job hands each event over and removes it after that; the sweep queues that job
- * again for events that were left behind. An event may so be handed over twice, and handlers must be idempotent by its id.
+ * The outbox: events that the script of a change writes with the account or person whom they are about, in the same
+ * atomic step, so that no crash comes between a change and its telling. An event is removed after it was handed over, and
+ * may so be handed over twice: whoever takes it must be idempotent by its id.
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { AddressChange } from '../accounts/accounts.ts';
-import { throwUnavailable } from '../store/store.ts';
+import { expectEvents, throwUnavailable } from '../store/store.ts';
 
-/** Longer than any script may run after its person was indexed. */
+/** As a script writes it. */
+export interface StoredEvent {
+  /** `order.paid:ord_1:1763726400000`: the type and what is unique among those of its owner. */
+  id: string;
+  type: string;
+  /** Unix milliseconds. */
+  at_ms: number;
+  /** A person, `stripe`, or whoever else; empty where nobody is to be named. */
+  by: string;
+  /** What its author states, or empty. */
+  reason: string;
+  data: unknown;
+}
+
+/** Longer than any script may run after its owner was indexed. */
 const INDEX_KEPT_MS = 3_600_000;
+
+const outboxOf = (owner: string): string =>
+  owner.startsWith('per_') ? redisKeys.personOutbox(owner) : redisKeys.accountOutbox(owner);
+
+/** Takes an event over, or leaves it in the outbox. */
+export type TakeEvent = (event: StoredEvent) => Promise<'taken' | 'left'>;
+
+/** Hands over the events that wait under a name, oldest first, and removes each after that. */
+export async function drainOutbox(redis: RedisClient, name: string, take: TakeEvent): Promise<void> {
+  const stored = await redis.hgetall(name).catch(throwUnavailable);
+  const events = Object.entries(stored).map(
+    ([id, json]): StoredEvent => ({ by: '', reason: '', ...JSON.parse(json), id }),
+  );
+  for (const event of events.sort((one, other) => one.at_ms - other.at_ms)) {
+    if ((await take(event)) === 'taken') await redis.hdel(name, event.id).catch(throwUnavailable);
+  }
+}
 
 export class Outbox {
   readonly #redis: RedisClient;
@@ -20,29 +50,31 @@ export class Outbox {
     this.#now = now;
   }
 
-  /** Hands over what waits for a person, and removes each event after that. */
-  async handOver(
-    person_id: string,
-    take: (event_id: string, change: AddressChange) => Promise<void>,
-  ): Promise<void> {
-    const name = redisKeys.personOutbox(person_id);
-    for (const [event_id, json] of Object.entries(await this.#redis.hgetall(name).catch(throwUnavailable))) {
-      await take(event_id, JSON.parse(json) as AddressChange);
-      await this.#redis.hdel(name, event_id).catch(throwUnavailable);
-    }
+  /** Writes an event that no script writes. Once, until it is handed over. */
+  async emit(owner: string, type: string, id: string, data: unknown): Promise<void> {
+    await expectEvents({ redis: this.#redis, now: this.#now }, owner);
+    const event = JSON.stringify({ type, at_ms: this.#now(), data });
+    await this.#redis.hsetnx(outboxOf(owner), `${type}:${id}`, event).catch(throwUnavailable);
   }
 
-  /** The persons for whom events wait. */
-  async listPersons(): Promise<string[]> {
+  /** @param owner an account or a person */
+  drain(owner: string, take: TakeEvent): Promise<void> {
+    return drainOutbox(this.#redis, outboxOf(owner), take);
+  }
+
+  /** The accounts and persons for whom events wait. */
+  async listOwners(): Promise<string[]> {
     const from_ms = this.#now() - INDEX_KEPT_MS;
-    const waiting: string[] = [];
-    for (const person_id of await this.#redis.zrange(redisKeys.outbox, '0', '-1').catch(throwUnavailable)) {
-      if ((await this.#redis.exists(redisKeys.personOutbox(person_id)).catch(throwUnavailable)) === 0)
-        continue;
-      waiting.push(person_id);
-      await this.#redis.zadd(redisKeys.outbox, this.#now(), person_id).catch(throwUnavailable);
+    const indexed = await this.#redis.zrange(redisKeys.outbox, '0', '-1').catch(throwUnavailable);
+    const sizes = await Promise.all(
+      indexed.map((owner) => this.#redis.hlen(outboxOf(owner)).catch(throwUnavailable)),
+    );
+    const waiting = indexed.filter((_, index) => sizes[index] !== 0);
+    if (waiting.length > 0) {
+      const scores = waiting.flatMap((owner) => [this.#now(), owner]);
+      await this.#redis.zadd(redisKeys.outbox, ...scores).catch(throwUnavailable);
     }
-    // By score, so that a person who was indexed again meanwhile stays.
+    // By score, so that an owner who was indexed again meanwhile stays.
     await this.#redis.zremrangebyscore(redisKeys.outbox, '-inf', `(${from_ms}`).catch(throwUnavailable);
     return waiting;
   }

@@ -19,7 +19,7 @@ import {
 import { InvoiceRegister } from './invoice-register.ts';
 import type { SalesTerms } from './sales-terms.ts';
 
-const CREATE_ORDER = readScript(import.meta.url, 'lua/create-order.lua', 3);
+const CREATE_ORDER = readScript(import.meta.url, 'lua/create-order.lua', 4);
 const MOVE_ORDER = readScript(import.meta.url, 'lua/move-order.lua', 4);
 
 const SESSION_FIELD = 'session:';
@@ -111,10 +111,12 @@ export class OrderStore extends Store {
     const { redis } = this;
     // Written first: an order that can be found always leads to its account.
     await redis.set(redisKeys.orderAccount(order_id), account_id);
+    await this.expectEvents(account_id);
     const [result] = await this.run(CREATE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.order(account_id, order_id),
       redisKeys.accountOrders(account_id),
+      redisKeys.accountOutbox(account_id),
       created_at_ms,
       order_id,
       pack.id,
@@ -130,9 +132,12 @@ export class OrderStore extends Store {
     await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id);
   }
 
-  /** Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large` */
-  move(order_id: string, to: Exclude<OrderState, 'pending'>): Promise<OrderMove> {
-    return this.invoices.follow(order_id, () => this.#move(order_id, `become ${to}`, ['hand', to, '']));
+  /**
+   * Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large`
+   * @param by whom mails about it name; without it there are none
+   */
+  move(order_id: string, to: Exclude<OrderState, 'pending'>, by = ''): Promise<OrderMove> {
+    return this.invoices.follow(order_id, () => this.#move(order_id, `become ${to}`, ['hand', to, '', by]));
   }
 
   /**
@@ -142,18 +147,19 @@ export class OrderStore extends Store {
    */
   settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
     return this.invoices.follow(order_id, () =>
-      this.#move(order_id, 'be paid', [kind, session_id, payment_id]),
+      this.#move(order_id, 'be paid', [kind, session_id, payment_id, 'stripe']),
     );
   }
 
   /** @param wish what a refusal says that the order cannot do @param report as `move-order.lua` takes it */
   async #move(order_id: string, wish: string, report: readonly string[]): Promise<Settlement> {
     const account_id = await this.#accountOf(order_id);
+    await this.expectEvents(account_id);
     const [result, state, balance, payments, before] = await this.run(MOVE_ORDER, [
       redisKeys.account(account_id),
       redisKeys.ledger(account_id),
       redisKeys.order(account_id, order_id),
-      redisKeys.webhooks(account_id),
+      redisKeys.accountOutbox(account_id),
       ...[this.now(), order_id, ...report],
     ]);
     if (result === 'unknown') throw unknownOrder(order_id);

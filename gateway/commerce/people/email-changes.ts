@@ -2,11 +2,13 @@
  * Changing the address of a person: confirmed by a link to the new address, told to both, and undone by a link to the
  * former one within seven days.
  */
-import type { MemberStore } from '../accounts/accounts.ts';
-import type { JobData } from '../notifications/jobs/job-data.ts';
-import type { LinkPayload } from '../notifications/mail/signed-links.ts';
-import * as templates from '../notifications/mail/templates.ts';
-import type { Outbox } from '../notifications/outbox.ts';
+import type { AddressChange, MemberStore } from '../accounts/accounts.ts';
+import {
+  type JobData,
+  type LinkPayload,
+  type StoredEvent,
+  templates,
+} from '../notifications/notifications.ts';
 import { validateEmail } from '../store/store.ts';
 import type { LinkSender } from './onboarding.ts';
 
@@ -15,7 +17,8 @@ const UNDO_TTL_MS = 7 * 24 * 3_600_000;
 
 interface Dependencies extends LinkSender {
   members: MemberStore;
-  outbox: Outbox;
+  /** Hands over the events of a person. */
+  tell: (person_id: string) => Promise<void>;
 }
 
 type EmailChange = LinkPayload<'email-change'>;
@@ -54,14 +57,14 @@ export class EmailChanges {
 
   /** Uses a link up. Null if it is no longer valid. */
   async carryOut(purpose: Purpose, token: string): Promise<EmailChange | null> {
-    const { links, persons } = this.#deps;
+    const { links, persons, tell } = this.#deps;
     const change = await this.#ifPossible(await links.redeem(purpose, token));
     if (change === null) return null;
     const { person_id, from, to } = change;
     const canUndo = purpose === 'email-change';
     if (!(await persons.changeEmail(person_id, { from, to, canUndo }))) return null;
-    // The change has its event by now: without this job the sweep queues it.
-    await this.#queue(person_id).catch(() => {});
+    // What is not told now is told by the sweep.
+    await tell(person_id).catch(() => {});
     return change;
   }
 
@@ -75,32 +78,22 @@ export class EmailChanges {
     return person?.email === change.from && other === null ? change : null;
   }
 
-  /** Queues the mails about changes that a process left behind. */
-  async queueUntold(): Promise<void> {
-    for (const person_id of await this.#deps.outbox.listPersons()) await this.#queue(person_id);
-  }
-
-  #queue(person_id: string): Promise<void> {
-    return this.#deps.jobs.add('email-changed', { person_id }, `email-changed-${person_id}`);
-  }
-
   /**
-   * Job: lets the accounts of the person follow each change, and queues a mail to each address, once: one of them may take
-   * none any more.
+   * Lets the accounts of the person follow a change, and queues a mail to each address, once: one of them may take none any
+   * more.
    */
-  async follow(person_id: string): Promise<void> {
-    const { accounts, persons, members, jobs, outbox } = this.#deps;
-    await outbox.handOver(person_id, async (event_id, { from, to, canUndo }) => {
-      // To the address of now: a repeated event sets none that was changed again since.
-      const person = await persons.get(person_id);
-      for (const account_id of person ? await persons.accountsOf(person_id) : [])
-        if (person && (await members.roleOf(account_id, person_id)) === 'owner')
-          await accounts.changeEmail(account_id, { from, to: person.email });
-      const change = { person_id, from, to };
-      const id = `${event_id}-${person_id}`;
-      await jobs.addOnce('address-changed', { ...change, email: to, canUndo: false }, `${id}-to`);
-      await jobs.addOnce('address-changed', { ...change, email: from, canUndo }, `${id}-from`);
-    });
+  async follow(person_id: string, { id: event_id, data }: StoredEvent): Promise<void> {
+    const { accounts, persons, members, jobs } = this.#deps;
+    const { from, to, canUndo } = data as AddressChange;
+    // To the address of now: a repeated event sets none that was changed again since.
+    const person = await persons.get(person_id);
+    for (const account_id of person ? await persons.accountsOf(person_id) : [])
+      if (person && (await members.roleOf(account_id, person_id)) === 'owner')
+        await accounts.changeEmail(account_id, { from, to: person.email });
+    const change = { person_id, from, to };
+    const id = `${event_id}-${person_id}`;
+    await jobs.addOnce('address-changed', { ...change, email: to, canUndo: false }, `${id}-to`);
+    await jobs.addOnce('address-changed', { ...change, email: from, canUndo }, `${id}-from`);
   }
 
   /** Job: tells one address of the change. */

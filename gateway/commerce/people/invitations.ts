@@ -1,6 +1,6 @@
 /** What mailed invitations do: the mail, what its link shows, and accepting it as a known or as a new person. */
 import { type GivenRole, INVITATION_TTL_MS, type MemberStore } from '../accounts/accounts.ts';
-import * as templates from '../notifications/mail/templates.ts';
+import { templates } from '../notifications/notifications.ts';
 import { AccountError } from '../store/store.ts';
 import type { LinkSender } from './onboarding.ts';
 

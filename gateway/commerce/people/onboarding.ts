@@ -20,10 +20,13 @@ import {
   type PersonRecord,
   type PersonStore,
 } from '../accounts/accounts.ts';
-import type { JobProducer } from '../notifications/jobs/queue.ts';
-import type { Mailer } from '../notifications/mail/mailer.ts';
-import type { LinkPayload, SignedLinks } from '../notifications/mail/signed-links.ts';
-import * as templates from '../notifications/mail/templates.ts';
+import {
+  type JobProducer,
+  type LinkPayload,
+  type Mailer,
+  type SignedLinks,
+  templates,
+} from '../notifications/notifications.ts';
 import { AccountError, type AccountRecord, nullIfUnknown, validateEmail } from '../store/store.ts';
 
 const SIGN_UP_TTL_MS = 24 * 3_600_000;

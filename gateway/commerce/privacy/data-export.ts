@@ -16,11 +16,13 @@ import {
   personSubject,
   readWholeLedger,
 } from '../history/history.ts';
-import { readToldKinds } from '../notifications/alerts/change-settings.ts';
-import { SpendingAlerts } from '../notifications/alerts/spending-alerts.ts';
-import type { BalanceAlerts } from '../notifications/balance-alerts.ts';
-import { DeliveryLog } from '../notifications/webhooks/delivery-log.ts';
-import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
+import {
+  type BalanceAlerts,
+  DeliveryLog,
+  endpointsFrom,
+  readToldKinds,
+  SpendingAlerts,
+} from '../notifications/notifications.ts';
 import { readBilling } from '../orders/orders.ts';
 import { AccountError, throwUnavailable } from '../store/store.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
@@ -72,7 +74,7 @@ export function listAccountData(
       const [account, low_balance_alert, spending_alert] = await Promise.all([
         accounts.get(account_id),
         alerts.get(account_id),
-        new SpendingAlerts(redis).get(account_id),
+        new SpendingAlerts({ redis, now }).get(account_id),
       ]);
       const change_alerts = await readToldKinds(redis, account_id);
       yield {

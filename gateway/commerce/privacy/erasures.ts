@@ -13,14 +13,13 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
 import { type AuditLog, accountSubject } from '../history/history.ts';
-import type { Mailer } from '../notifications/mail/mailer.ts';
-import { endpointsFrom } from '../notifications/webhooks/endpoint-records.ts';
+import { endpointsFrom, type Mailer } from '../notifications/notifications.ts';
 import { SecondFactorStore } from '../people/people.ts';
 import { AccountError, type KeyRecord, Store, type StoreDependencies } from '../store/store.ts';
 import type { ExportFiles } from './export-files.ts';
 import type { ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 9);
+const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 10);
 
 const BY = 'system';
 
@@ -167,7 +166,6 @@ export class Erasures extends Store {
     await mailer.deleteFor(email);
     await redis.zrem(redisKeys.alerts, account_id);
     await redis.zrem(redisKeys.spendingAlerts, account_id);
-    await redis.zrem(redisKeys.webhookAccounts, account_id);
   }
 
   async #replaceIdentity(account_id: string): Promise<string> {
@@ -183,6 +181,7 @@ export class Erasures extends Store {
       redisKeys.changeAlerts(account_id),
       redisKeys.usedIndicators(account_id),
       redisKeys.billing(account_id),
+      redisKeys.accountOutbox(account_id),
       now(),
       this.newId('erased'),
     ]);

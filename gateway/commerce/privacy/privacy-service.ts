@@ -11,8 +11,7 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { type AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import { type Archive, AuditLog } from '../history/history.ts';
-import { BalanceAlerts } from '../notifications/balance-alerts.ts';
-import { createMailer, type Mailer } from '../notifications/mail/mailer.ts';
+import { BalanceAlerts, createMailer, type Mailer } from '../notifications/notifications.ts';
 import { AccountError } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
@@ -149,7 +148,7 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
   const privacy = new PrivacyService({
     ...{ ...base, accounts, persons, requests, archive, log },
     members: new MemberStore(base, persons),
-    alerts: new BalanceAlerts(redis),
+    alerts: new BalanceAlerts(base),
     audit: new AuditLog(redis, now, archive),
     mailer: mailer ?? createMailer(settings, { now, log }),
     exports: new ExportFiles(settings.EXPORT_DIR),

@@ -43,6 +43,11 @@ export class Store {
     expectOpenAccount(result, account_id);
   }
 
+  /** See `expectEvents` below. */
+  protected expectEvents(owner: string): Promise<void> {
+    return expectEvents({ redis: this.redis, now: this.now }, owner);
+  }
+
   /** A new id, such as `acc_…`. */
   protected newId(prefix: string): string {
     return `${prefix}_${randomId(ID_LENGTH, this.random)}`;
@@ -72,6 +77,17 @@ export function createRunScript(redis: RedisClient): RunScript {
     const reply = await runner.runIdempotent(script, values).catch(throwUnavailable);
     return Array.isArray(reply) ? reply : [reply];
   };
+}
+
+/**
+ * Lets the sweep find the events that a script is about to write to the outbox of an account or a person. Before the
+ * script: an index entry without an event is dropped later, an event without one would never be told.
+ */
+export async function expectEvents(
+  { redis, now }: Pick<StoreDependencies, 'redis' | 'now'>,
+  owner: string,
+): Promise<void> {
+  await redis.zadd(redisKeys.outbox, now(), owner).catch(throwUnavailable);
 }
 
 export function throwUnavailable(cause: unknown): never {

@@ -4,7 +4,11 @@ import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { UsedIndicators } from '../../../gateway/api/metering/usage.ts';
 import { SnapshotStore } from '../../../gateway/api/snapshot/editions/store.ts';
-import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import {
+  ChangeAlerts,
+  type EditionDigest,
+} from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { createWorld, UNLIMITED, type World } from '../api/metering/harness.ts';
 import { type Story, tellStory } from '../edition-story.ts';
@@ -57,7 +61,8 @@ it('name what the served editions changed, and nothing of one that was rolled ba
   const changes = data.toReversed();
   expect(changes.map(({ edition }) => edition)).toEqual(story.served);
   const [first, ...later] = changes;
-  const alerts = new ChangeAlerts(world.redis, snapshots);
+  const outbox = new Outbox({ redis: world.redis, now: () => world.clock.ms });
+  const alerts = new ChangeAlerts(world.redis, snapshots, outbox);
   const usedBy = new Map<string, string[]>();
   for (const ids of [['atlas.cows', 'atlas.goats', 'atlas.lamas'], ['atlas.sheep'], ['atlas.never']]) {
     const { account_id } = await world.customer();
@@ -69,13 +74,16 @@ it('name what the served editions changed, and nothing of one that was rolled ba
   // As if alerts had begun with the first edition.
   await world.redis.set(redisKeys.toldEdition, Date.parse(first?.published_at ?? ''));
   const told: Record<string, string[]> = {};
-  for await (const { account_id, edition } of alerts.findConcerned()) {
-    const digest = await alerts.digest(account_id, edition);
-    told[`${account_id} ${edition}`] = (digest?.changed ?? [])
-      .map(({ indicator, change, to, figures }) => [indicator, change, to ?? figures].join(' ').trim())
-      .sort();
-    await alerts.markTold(account_id, edition);
-  }
+  await alerts.findConcerned();
+  for (const account_id of usedBy.keys())
+    await outbox.drain(account_id, async ({ type, data }) => {
+      if (type !== 'indicators.changed') return 'left';
+      const { edition, changed } = data as EditionDigest;
+      told[`${account_id} ${edition}`] = changed
+        .map(({ indicator, change, to, figures }) => [indicator, change, to ?? figures].join(' ').trim())
+        .sort();
+      return 'taken';
+    });
   const expected: Record<string, string[]> = {};
   for (const change of later)
     for (const [account_id, ids] of usedBy) {

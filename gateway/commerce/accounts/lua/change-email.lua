@@ -2,7 +2,7 @@
 --
 -- KEYS, both with the person's hash tag
 --   1 person  hash
---   2 outbox  hash: <type>:<id> -> JSON of an event that is not handed over yet
+--   2 outbox  hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
 --   1 from  the address that the person has
 --   2 to    repeating it is the same change
@@ -21,5 +21,5 @@ end
 redis.call('HSET', person, 'email', to)
 -- Each change raises the epoch, so the epoch names the event.
 local epoch = redis.call('HINCRBY', person, 'epoch', 1)
-redis.call('HSET', outbox, 'address-changed:' .. epoch, event)
+redis.call('HSET', outbox, 'address.changed:' .. epoch, event)
 return 'changed'

@@ -7,13 +7,13 @@
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
---   3 webhooks hash; where it exists the event is stored for it
+--   3 outbox   hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
 --   1 now_ms
 --   2 key_id
 --   3 environment
 --   4 last4
---   5 by             who makes the key
+--   5 by             who makes the key; '' tells nobody by mail
 --   6 max_active
 --   7 max_inactive
 --   8 replaces       key id, or ''
@@ -27,7 +27,7 @@
 --   | { 'unknown' } | { 'inactive', state of the account }
 --   | { 'not_replaceable', unknown | revoked | expired | replaced | changed }, the last when it expires at another time
 
-local account, keys, webhooks = unpack(KEYS)
+local account, keys, outbox = unpack(KEYS)
 local now_ms, key_id, max_active, max_inactive = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
 local replaces, ends_at_ms, expires_at_ms = ARGV[8], tonumber(ARGV[9]), ARGV[10]
 
@@ -104,11 +104,10 @@ for name, value in pairs(new) do
   end
 end
 
-if redis.call('EXISTS', webhooks) == 1 then
-  local type = old and 'key.rotated' or 'key.created'
-  local data = { key_id = key_id, label = new.label or '', replaces = new.replaces }
-  redis.call('HSET', webhooks, 'event:' .. type .. ':' .. key_id, cjson.encode({ type = type, at_ms = now_ms, data = data }))
-end
+local type = old and 'key.rotated' or 'key.created'
+local data = { key_id = key_id, label = new.label or '', replaces = new.replaces }
+redis.call('HSET', outbox, type .. ':' .. key_id,
+  cjson.encode({ type = type, at_ms = now_ms, by = new.by, data = data }))
 
 table.sort(ended, function(a, b)
   return a.at > b.at or (a.at == b.at and a.id < b.id)

@@ -3,19 +3,19 @@
  * withdrew: one for each account and edition.
  *
  * Every gateway looks for new editions. The first edition that is seen is told to nobody, nor is one that was served
- * before. That an account was told is stored with it after its mail was sent, so that a repeated job tells nothing.
+ * before. A look that ends halfway is repeated; an event that was handed over by then is not told again.
  */
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { publishedMs } from '../../../../data/schema/editions.ts';
-import { DAY_MS, dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.ts';
 import { readUsedIndicators } from '../../../api/metering/metering.ts';
 import { throwUnavailable } from '../../store/store.ts';
+import type { Outbox } from '../outbox.ts';
 import { readToldKinds } from './change-settings.ts';
 import { type ChangedIndicator, changedIndicators } from './changed-indicators.ts';
 
 const BATCH = 200;
-const TOLD_KEPT_MS = 60 * DAY_MS;
 
 /** The editions that a gateway serves. */
 export interface ServedEditions {
@@ -46,14 +46,16 @@ export interface EditionDigest {
 export class ChangeAlerts {
   readonly #redis: RedisClient;
   readonly #served: ServedEditions;
+  readonly #outbox: Outbox;
 
-  constructor(redis: RedisClient, served: ServedEditions) {
+  constructor(redis: RedisClient, served: ServedEditions, outbox: Outbox) {
     this.#redis = redis;
     this.#served = served;
+    this.#outbox = outbox;
   }
 
-  /** Accounts to tell of editions that are new since the last time that this was asked, by any gateway. */
-  async *findConcerned(): AsyncGenerator<{ account_id: string; edition: string }> {
+  /** Writes an event for each account that editions concern which are new since the last look, by any gateway. */
+  async findConcerned(): Promise<void> {
     const { editions } = this.#served.current() ?? {};
     const newest = editions?.chain.at(-1);
     if (!editions || !newest) return;
@@ -62,36 +64,10 @@ export class ChangeAlerts {
     else
       for (const entry of editions.chain.filter((one) => publishedMs(one) > Number(text))) {
         const asked = { editions, entry, changes: await editions.history.shownChanges(entry) };
-        for await (const account_id of this.#concerned(asked)) yield { account_id, edition: entry.edition };
+        await this.#emitAll(asked);
         // Only now, so that a process that ends before this leaves it to the next.
         await this.#redis.set(redisKeys.toldEdition, publishedMs(entry));
       }
-  }
-
-  /**
-   * What to tell an account of an edition; null when there is nothing, or it was told.
-   * @throws {Error} while this gateway does not serve the edition yet
-   */
-  async digest(account_id: string, edition: string): Promise<EditionDigest | null> {
-    if ((await this.#redis.exists(redisKeys.toldOf(account_id, edition)).catch(throwUnavailable)) === 1)
-      return null;
-    const { editions } = this.#served.current() ?? {};
-    const entry = editions?.chain.find((one) => one.edition === edition);
-    if (!editions || !entry) {
-      const newest = editions?.chain.at(-1);
-      // One that is older than what is served was rolled back.
-      if (newest && newest.edition > edition) return null;
-      throw new Error(`edition ${edition} is not served here yet`);
-    }
-    const changes = await editions.history.shownChanges(entry);
-    const changed = await this.#changed(account_id, { editions, entry, changes });
-    return changed.length === 0 ? null : { edition, published_at: entry.published_at, changed };
-  }
-
-  async markTold(account_id: string, edition: string): Promise<void> {
-    await this.#redis
-      .set(redisKeys.toldOf(account_id, edition), '1', 'PX', TOLD_KEPT_MS)
-      .catch(throwUnavailable);
   }
 
   async #changed(
@@ -106,12 +82,16 @@ export class ChangeAlerts {
     return all.filter(({ change }) => told.includes(change));
   }
 
-  async *#concerned(asked: AskedEdition): AsyncGenerator<string> {
+  async #emitAll(asked: AskedEdition): Promise<void> {
+    const { edition, published_at } = asked.entry;
     for (let from = 0; ; from += BATCH) {
       const ids = await this.#redis.zrange(redisKeys.accounts, String(from), String(from + BATCH - 1));
       if (ids.length === 0) return;
-      const changed = await Promise.all(ids.map((account_id) => this.#changed(account_id, asked)));
-      yield* ids.filter((_, index) => (changed[index] ?? []).length > 0);
+      for (const account_id of ids) {
+        const changed = await this.#changed(account_id, asked);
+        const digest: EditionDigest = { edition, published_at, changed };
+        if (changed.length > 0) await this.#outbox.emit(account_id, 'indicators.changed', edition, digest);
+      }
     }
   }
 }

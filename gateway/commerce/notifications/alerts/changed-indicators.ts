@@ -10,9 +10,9 @@ export interface ChangedIndicator {
   indicator: string;
   change: ChangeKind;
   /** Its new id; of a renamed one. */
-  to?: string;
+  to?: string | undefined;
   /** Number of figures that changed, went or came back; of a revised one. */
-  figures?: number;
+  figures?: number | undefined;
 }
 
 /**

@@ -1,30 +1,27 @@
--- Reads new ledger entries, and adds up what calls cost in each window of time.
+-- Reads new ledger entries, adds up what calls cost in each window of time, and writes an event for the newest window with
+-- more spending than set, once.
 --
 -- KEYS, all with the account's hash tag
 --   1 spending  hash: above (credits), per_ms, seen (id of the last entry read), told (the newest window told of),
 --               <window>:spent of the last two windows with calls
 --   2 ledger    stream
+--   3 outbox    hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
---   1 told    window that the holder was told of; '' for none
---   2 above   what had been set when that window was found; '' for none
---   3 per_ms  likewise
--- Returns { entries read, window, spent in it, above, per_ms }: the newest window with more spending than set that the holder
--- was not told of, as text, '' for none; without an alert only the first three. A refund counts for the window of its debit.
--- Windows are numbered from the epoch. Nothing counts as told where the alert was changed after it had been found.
+--   1 writes  '1' if the outbox is indexed; otherwise such a window is only reported
+--   2 now_ms
+-- Returns 'more' while the ledger has unread entries | 'passed' | 'nothing'
+-- A refund counts for the window of its debit. Windows are numbered from the epoch.
 
-local spending, ledger = unpack(KEYS)
+local spending, ledger, outbox = unpack(KEYS)
 
 local MAX_READ = 2000 -- bounds the run time; the next call reads the rest
 
 local facts = redis.call('HMGET', spending, 'above', 'per_ms', 'seen', 'told')
 if not facts[1] then
-  return { 0, '', '0' }
+  return 'nothing'
 end
 local above, per_ms, seen = tonumber(facts[1]), tonumber(facts[2]), facts[3]
 local told = tonumber(facts[4])
-if facts[1] == ARGV[2] and facts[2] == ARGV[3] then
-  told = math.max(told, tonumber(ARGV[1]))
-end
 
 local spent, newest = {}, -1
 local known = redis.call('HGETALL', spending)
@@ -51,7 +48,7 @@ for _, entry in ipairs(entries) do
   end
 end
 
-redis.call('HSET', spending, 'seen', seen, 'told', told)
+redis.call('HSET', spending, 'seen', seen)
 local passed
 for window, credits in pairs(spent) do
   local field = string.format('%.0f:spent', window)
@@ -64,7 +61,16 @@ for window, credits in pairs(spent) do
     redis.call('HDEL', spending, field)
   end
 end
-if not passed then
-  return { #entries, '', '0', facts[1], facts[2] }
+if #entries == MAX_READ then
+  return 'more'
+elseif not passed then
+  return 'nothing'
+elseif ARGV[1] == '1' then
+  redis.call('HSET', spending, 'told', string.format('%.0f', passed))
+  local per = per_ms == 3600000 and 'hour' or 'day'
+  local id = string.format('%s-%.0f-%s', per, passed, facts[1])
+  local data = { spent = spent[passed], threshold = facts[1], per = per, since = passed * per_ms }
+  redis.call('HSET', outbox, 'spending.above:' .. id,
+    cjson.encode({ type = 'spending.above', at_ms = tonumber(ARGV[2]), data = data }))
 end
-return { #entries, string.format('%.0f', passed), string.format('%.0f', spent[passed]), facts[1], facts[2] }
+return 'passed'

@@ -4,20 +4,19 @@
  */
 import type { Job, Queue } from 'bullmq';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
-import { openAccountQueue } from './account-queue.ts';
-import { JOB_MEMBERS, type JobName, RETURNING } from './job-data.ts';
+import type { StoredEvent } from '../outbox.ts';
+import { isWhole, keptOf } from './job-data.ts';
+import { openAccountQueue } from './queue.ts';
 
 /** Times are Unix milliseconds. */
 export interface GivenUpJob {
   id: string;
-  /** A `JobName`. */
+  /** A `JobName`, or the type of the event that it was to tell. */
   name: string;
   /** Null for mails to an address, which is not stored, or to a person. */
   account_id: string | null;
   /** The privacy request that it was to carry out. */
   request_id: string | null;
-  /** The alert to operators that it was to deliver. */
-  delivery: string | null;
   attempts: number;
   /** The last error, without addresses. */
   reason: string;
@@ -74,43 +73,22 @@ export class GivenUpJobs {
   }
 }
 
-/** Removes from a job the members that name people. */
-export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
-
-/** None for a kind that this version does not know. */
-const membersOf = ({ name }: Job): [string, 'kept' | 'personal'][] =>
-  Object.entries(Object.hasOwn(JOB_MEMBERS, name) ? JOB_MEMBERS[name as JobName] : {});
-
-function keptOf(job: Job): Record<string, unknown> {
-  const held: Record<string, unknown> = job.data;
-  const kept = membersOf(job).filter(([member, kind]) => kind === 'kept' && member in held);
-  return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
-}
-
-/** Whether a given-up job still holds all that it is about. */
-function isWhole(job: Job): boolean {
-  const members = membersOf(job);
-  return members.length > 0 && members.length === Object.keys(keptOf(job)).length;
-}
-
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
-
-export const withoutAddresses = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replaceAll(ADDRESS, '(address)');
+/** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
+const RETURNING: readonly string[] = ['prepare', 'erasure', 'key.expires'];
 
 function givenUpFrom(job: Job): GivenUpJob {
-  const { id = '', name, attemptsMade, failedReason, timestamp, finishedOn } = job;
+  const { id = '', attemptsMade, failedReason, timestamp, finishedOn } = job;
   const kept = keptOf(job);
   const account_id = textOf(kept.account_id);
   const request_id = textOf(kept.request_id);
-  const delivery = textOf(kept.delivery);
+  const name = (kept.event as StoredEvent | undefined)?.type ?? job.name;
   const canRetry = isWhole(job);
   return {
-    ...{ id, name, account_id, request_id, delivery, attempts: attemptsMade, reason: failedReason ?? '' },
+    ...{ id, name, account_id, request_id, attempts: attemptsMade, reason: failedReason ?? '' },
     ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
     canRetry,
-    canDismiss: !canRetry || !RETURNING.some((one) => one === name),
+    canDismiss: !canRetry || !RETURNING.includes(name),
   };
 }

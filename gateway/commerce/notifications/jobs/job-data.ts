@@ -1,29 +1,22 @@
 /** What account jobs are about, and what of that names people. */
+import type { Job } from 'bullmq';
+import type { AlertChannel, OperatorAlert } from '../alerts/operator-alert.ts';
 import type { SecurityEvent } from '../mail/templates.ts';
+import type { StoredEvent } from '../outbox.ts';
 
 export interface JobData {
   'sign-up': { email: string; name: string };
   reset: { email: string };
   'sign-in-link': { email: string };
   'email-change': { person_id: string; email: string };
-  /** Lets accounts follow the changes of address in the outbox of a person, and queues the mails about them. */
-  'email-changed': { person_id: string };
   /** Tells one of the two addresses. */
   'address-changed': { email: string; person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
   'security-notice': { email: string; event: SecurityEvent };
-  'low-balance': { account_id: string };
-  /** More was spent in an hour or a day than the holder set. */
-  spending: { account_id: string };
-  /** An edition changed indicators that the account uses. */
-  'indicators-changed': { account_id: string; edition: string };
+  /** Tells a person of an event of an account, or of the person; see `Teller`. */
+  told: { account_id: string | null; person_id: string; event: StoredEvent };
   /** Delivers an alert to operators; see `OperatorAlerts`. */
-  'operator-alert': { delivery: string };
-  /** An endpoint is gone, or has failed for days. */
-  'webhook-disabled': { account_id: string; endpoint_id: string };
-  /** Tells a person of an audited change; `event_id` is that of the entry. */
-  notice: { event_id: string; person_id: string; account_id: string | null };
-  'key-expires': { account_id: string; key_id: string; person_id: string; days: number };
+  'operator-alert': { alert: OperatorAlert; channel: AlertChannel };
   prepare: { request_id: string };
   'export-ready': { request_id: string };
   /** Carries out one erasure. */
@@ -40,26 +33,20 @@ export type JobName = keyof JobData;
 type Members<Name extends JobName> = string extends keyof JobData[Name] ? never : keyof JobData[Name];
 
 /** Members of a job's data: `kept` while it is given up, or `personal` and removed by then. */
-export const JOB_MEMBERS: {
+const JOB_MEMBERS: {
   readonly [Name in JobName]: Readonly<Record<Members<Name>, 'kept' | 'personal'>>;
 } = {
   'sign-up': { email: 'personal', name: 'personal' },
   reset: { email: 'personal' },
   'sign-in-link': { email: 'personal' },
   'email-change': { person_id: 'kept', email: 'personal' },
-  'email-changed': { person_id: 'kept' },
   'address-changed': {
     ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
   },
   invitation: { account_id: 'kept', invitation_id: 'kept' },
   'security-notice': { email: 'personal', event: 'kept' },
-  'low-balance': { account_id: 'kept' },
-  spending: { account_id: 'kept' },
-  'indicators-changed': { account_id: 'kept', edition: 'kept' },
-  'operator-alert': { delivery: 'kept' },
-  'webhook-disabled': { account_id: 'kept', endpoint_id: 'kept' },
-  notice: { event_id: 'kept', person_id: 'kept', account_id: 'kept' },
-  'key-expires': { account_id: 'kept', key_id: 'kept', person_id: 'kept', days: 'kept' },
+  told: { account_id: 'kept', person_id: 'kept', event: 'kept' },
+  'operator-alert': { alert: 'kept', channel: 'kept' },
   prepare: { request_id: 'kept' },
   'export-ready': { request_id: 'kept' },
   erasure: { request_id: 'kept' },
@@ -68,8 +55,23 @@ export const JOB_MEMBERS: {
   erase: {},
 };
 
-/** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
-export const RETURNING: readonly JobName[] = [
-  ...(['low-balance', 'spending', 'operator-alert', 'webhook-disabled'] as const),
-  ...(['key-expires', 'prepare', 'erasure', 'email-changed'] as const),
-];
+/** Removes from a job the members that name people. */
+export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
+
+const membersOf = ({ name }: Job): [string, 'kept' | 'personal'][] =>
+  Object.entries(JOB_MEMBERS[name as JobName]);
+
+export function keptOf(job: Job): Record<string, unknown> {
+  const held: Record<string, unknown> = job.data;
+  const kept = membersOf(job).filter(([member, kind]) => kind === 'kept' && member in held);
+  return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
+}
+
+/** Whether a given-up job still holds all that it is about. */
+export const isWhole = (job: Job): boolean =>
+  membersOf(job).length > 0 && membersOf(job).length === Object.keys(keptOf(job)).length;
+
+const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
+
+export const withoutAddresses = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll(ADDRESS, '(address)');

@@ -5,13 +5,12 @@
  * Sign-up and password reset queue the same job for every address; only the job finds out whether the address has an
  * account, so that the page's answer cannot reveal it.
  */
-import { type Job, type Queue, Worker } from 'bullmq';
+import { type Job, Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
+import { producerOptions } from '../../../../data/runtime/jobs.ts';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { ACCOUNT_QUEUE, openAccountQueue } from './account-queue.ts';
-import { removePersonalData, withoutAddresses } from './given-up.ts';
-import type { JobData, JobName } from './job-data.ts';
+import { type JobData, type JobName, removePersonalData, withoutAddresses } from './job-data.ts';
 
 /** Handlers must be idempotent. */
 export type JobHandlers = { [Name in JobName]: (data: JobData[Name]) => Promise<void> };
@@ -40,6 +39,15 @@ const RETRIES = { attempts: ATTEMPTS, backoff: { type: 'custom' }, stackTraceLim
 const KEEP_GIVEN_UP = { removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } } as const;
 /** Scheduled jobs are not retried: the next one comes anyway. */
 const REMOVE = { removeOnComplete: true, removeOnFail: true } as const;
+
+const ACCOUNT_QUEUE = 'account';
+
+export function openAccountQueue(redis: RedisClient): Queue {
+  const queue = new Queue(ACCOUNT_QUEUE, producerOptions(redis));
+  // The connection logs its own outages.
+  queue.on('error', () => {});
+  return queue;
+}
 
 export class JobQueue implements JobProducer {
   readonly #queue: Queue;

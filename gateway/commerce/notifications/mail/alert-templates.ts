@@ -1,7 +1,7 @@
 /** Mails that tell of something that happened: to operators and to holders of accounts. */
 import type { EditionDigest } from '../alerts/change-alerts.ts';
 import type { ChangedIndicator } from '../alerts/changed-indicators.ts';
-import type { Condition, OperatorAlert } from '../operator-alerts/operator-alert.ts';
+import type { Condition, OperatorAlert } from '../alerts/operator-alert.ts';
 import type { Mail } from './mailer.ts';
 
 const count = new Intl.NumberFormat('en');

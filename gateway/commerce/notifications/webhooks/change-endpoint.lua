@@ -15,5 +15,5 @@ if redis.call('HEXISTS', webhooks, endpoint_id .. ':url') == 0 then
 end
 redis.call('HSET', webhooks, endpoint_id .. ':url', ARGV[2], endpoint_id .. ':types', ARGV[3])
 redis.call('HDEL', webhooks, endpoint_id .. ':disabled_because', endpoint_id .. ':disabled_at_ms',
-  endpoint_id .. ':failing_since_ms', endpoint_id .. ':untold')
+  endpoint_id .. ':failing_since_ms')
 return 'changed'

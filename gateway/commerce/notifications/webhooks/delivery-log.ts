@@ -4,13 +4,14 @@ import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import {
   AccountError,
   createRunScript,
+  expectEvents,
   type RunScript,
   type StoreDependencies,
   throwUnavailable,
 } from '../../store/store.ts';
 
 const ADD = readScript(import.meta.url, 'add-delivery.lua', 3);
-const RECORD = readScript(import.meta.url, 'record-attempt.lua', 2);
+const RECORD = readScript(import.meta.url, 'record-attempt.lua', 3);
 const REPLAY = readScript(import.meta.url, 'replay-delivery.lua', 2);
 
 /** What is kept of an endpoint. */
@@ -84,8 +85,10 @@ export class DeliveryLog {
     { attempt, state, outcome }: RecordedAttempt,
   ): Promise<boolean> {
     const kept = [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
+    const { webhooks, webhookLog, accountOutbox } = redisKeys;
+    if (outcome !== 'delivered') await expectEvents(this.#deps, account_id);
     const [result] = await this.#run(RECORD, [
-      ...[redisKeys.webhooks(account_id), redisKeys.webhookLog(account_id), endpoint_id, message_id],
+      ...[webhooks(account_id), webhookLog(account_id), accountOutbox(account_id), endpoint_id, message_id],
       ...[state, JSON.stringify(kept), outcome, this.#deps.now(), DISABLE_AFTER_DAYS * DAY_MS],
     ]);
     return result === 'disabled';

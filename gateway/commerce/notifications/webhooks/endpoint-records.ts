@@ -1,6 +1,5 @@
-/** The hash `{a:ID}:webhooks` of an account: its endpoints, and the events that were not handed to them yet. */
+/** The hash `{a:ID}:webhooks` of an account: its endpoints. */
 import type { Hash } from '../../store/store.ts';
-import { type EventType, isEventType } from './event-types.ts';
 
 export const MAX_ENDPOINTS = 10;
 
@@ -11,7 +10,8 @@ export type DisabledReason = 'gone' | 'failures';
 export interface WebhookEndpoint {
   endpoint_id: string;
   url: string;
-  types: readonly EventType[];
+  /** Types of events; see `catalogue.ts`. */
+  types: readonly string[];
   state: 'enabled' | 'disabled';
   /** Null while it is enabled. */
   disabled_because: DisabledReason | null;
@@ -24,20 +24,6 @@ export interface WebhookEndpoint {
   /** Until when the former secret signs too; null without one. */
   old_secret_until_ms: number | null;
 }
-
-export interface PendingEvent {
-  /** Field of the hash. */
-  field: string;
-  /** Unique in the account. */
-  event_id: string;
-  type: EventType;
-  at_ms: number;
-  data: unknown;
-}
-
-const EVENT_PREFIX = 'event:';
-
-export const eventField = (event_id: string): string => EVENT_PREFIX + event_id;
 
 const timeOf = (text: string | undefined): number | null =>
   text === undefined || text === '' ? null : Number(text);
@@ -57,7 +43,7 @@ function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
   return {
     endpoint_id,
     url: field('url') ?? '',
-    types: (field('types') ?? '').split(' ').filter(isEventType),
+    types: (field('types') ?? '').split(' '),
     state: reason === null ? 'enabled' : 'disabled',
     disabled_because: reason as DisabledReason | null,
     disabled_at_ms: timeOf(field('disabled_at_ms')),
@@ -75,19 +61,4 @@ export function secretsFrom(endpoint_id: string, hash: Hash, now_ms: number): st
   const until_ms = timeOf(hash[`${endpoint_id}:old_secret_until_ms`]);
   const secrets = [current, until_ms !== null && now_ms < until_ms ? old : undefined];
   return secrets.filter((secret) => secret !== undefined);
-}
-
-/** Endpoints that were disabled and whose owner was not told yet. */
-export const untoldFrom = (hash: Hash): WebhookEndpoint[] =>
-  endpointsFrom(hash).filter(({ endpoint_id }) => hash[`${endpoint_id}:untold`] === '1');
-
-/** Oldest first. Events of a type that this version does not know are left for a later one. */
-export function pendingEventsFrom(hash: Hash): PendingEvent[] {
-  const events = Object.entries(hash).flatMap(([field, text]): PendingEvent[] => {
-    if (!field.startsWith(EVENT_PREFIX)) return [];
-    const { type, at_ms, data } = JSON.parse(text) as { type: string; at_ms: number | string; data: unknown };
-    if (!isEventType(type)) return [];
-    return [{ field, event_id: field.slice(EVENT_PREFIX.length), type, at_ms: Number(at_ms), data }];
-  });
-  return events.sort((a, b) => a.at_ms - b.at_ms);
 }

@@ -13,8 +13,8 @@ import {
   throwUnavailable,
   throwUnknownAccount,
 } from '../../store/store.ts';
+import { SUBSCRIBABLE } from '../catalogue.ts';
 import { endpointsFrom, MAX_ENDPOINTS, secretsFrom, type WebhookEndpoint } from './endpoint-records.ts';
-import { type EventType, SUBSCRIBABLE } from './event-types.ts';
 import { newSecret } from './signature.ts';
 import { isWebhookPort, PORTS_EXPECTED } from './webhook-connector.ts';
 
@@ -58,12 +58,10 @@ export class EndpointStore {
     account_id: string,
     input: EndpointInput & { by: string },
   ): Promise<{ endpoint_id: string; secret: string }> {
-    const { redis, now, random } = this.#deps;
+    const { now, random } = this.#deps;
     const { url, types } = this.#validate(input);
     const endpoint_id = `whk_${randomId(ID_LENGTH, random)}`;
     const secret = newSecret(random);
-    // Indexed first: an index entry without endpoints is skipped, events of an account without one would wait forever.
-    await redis.zadd(redisKeys.webhookAccounts, 'NX', 0, account_id).catch(throwUnavailable);
     const names = [redisKeys.account(account_id), redisKeys.webhooks(account_id)];
     const values = [endpoint_id, MAX_ENDPOINTS, url, types, secret, now(), input.by];
     const [result, state] = await this.#run(CREATE, [...names, ...values]);
@@ -101,13 +99,6 @@ export class EndpointStore {
     if (result !== 'removed') throw unknownEndpoint(endpoint_id);
   }
 
-  /** Records that the owner was told that it is disabled. */
-  async markTold(account_id: string, endpoint_id: string): Promise<void> {
-    await this.#deps.redis
-      .hdel(redisKeys.webhooks(account_id), `${endpoint_id}:untold`)
-      .catch(throwUnavailable);
-  }
-
   /** Oldest first. */
   async list(account_id: string): Promise<WebhookEndpoint[]> {
     return endpointsFrom(await this.read(account_id));
@@ -132,7 +123,7 @@ export class EndpointStore {
       throw badInput(`There is no event type "${unknown}"; there are ${SUBSCRIBABLE.join(', ')}.`);
     if (types.length === 0) throw badInput('Choose at least one event type.');
     const url = this.#validateUrl(text.trim());
-    return { url, types: SUBSCRIBABLE.filter((type: EventType) => types.includes(type)).join(' ') };
+    return { url, types: SUBSCRIBABLE.filter((type) => types.includes(type)).join(' ') };
   }
 
   #validateUrl(text: string): string {

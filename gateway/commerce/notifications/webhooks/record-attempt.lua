@@ -3,6 +3,7 @@
 -- KEYS, all with the account's hash tag
 --   1 webhooks  hash
 --   2 log       hash
+--   3 outbox    hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
 --   1 endpoint_id
 --   2 message_id
@@ -13,7 +14,7 @@
 --   7 disable_after_ms  of failures only
 -- Returns 'recorded' | 'disabled' (the endpoint, now) | 'removed' (there is no such endpoint)
 
-local webhooks, log = unpack(KEYS)
+local webhooks, log, outbox = unpack(KEYS)
 local endpoint_id, name, outcome, now_ms = ARGV[1], ARGV[1] .. ':' .. ARGV[2], ARGV[5], tonumber(ARGV[6])
 local function field(of)
   return endpoint_id .. ':' .. of
@@ -36,5 +37,7 @@ local because = outcome == 'gone' and 'gone' or failing_ms >= tonumber(ARGV[7]) 
 if not because or redis.call('HEXISTS', webhooks, field('disabled_because')) == 1 then
   return 'recorded'
 end
-redis.call('HSET', webhooks, field('disabled_because'), because, field('disabled_at_ms'), now_ms, field('untold'), '1')
+redis.call('HSET', webhooks, field('disabled_because'), because, field('disabled_at_ms'), now_ms)
+redis.call('HSET', outbox, 'webhook.disabled:' .. endpoint_id .. ':' .. ARGV[6],
+  cjson.encode({ type = 'webhook.disabled', at_ms = now_ms, data = { endpoint_id = endpoint_id } }))
 return 'disabled'

@@ -1,4 +1,4 @@
--- Removes an endpoint with its deliveries. With the last one the events that wait go too.
+-- Removes an endpoint with its deliveries.
 --
 -- KEYS, all with the account's hash tag
 --   1 webhooks    hash
@@ -14,17 +14,10 @@ local prefix = ARGV[1] .. ':'
 if redis.call('HEXISTS', webhooks, prefix .. 'url') == 0 then
   return 'unknown'
 end
-local others = 0
 for _, field in ipairs(redis.call('HKEYS', webhooks)) do
   if string.sub(field, 1, #prefix) == prefix then
     redis.call('HDEL', webhooks, field)
-  elseif string.match(field, '^[^:]+:url$') then
-    others = others + 1
   end
-end
-if others == 0 then
-  redis.call('DEL', webhooks, deliveries, log)
-  return 'removed'
 end
 for _, name in ipairs(redis.call('ZRANGE', deliveries, 0, -1)) do
   if string.sub(name, 1, #prefix) == prefix then

@@ -17,18 +17,19 @@
 --   1 account  hash
 --   2 ledger   stream
 --   3 order    hash; reports are its fields session:<id>, payment:<id> and refund:<id>
---   4 webhooks hash; where it exists the event is stored for it
+--   4 outbox   hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
 --   1 now_ms
 --   2 order_id
 --   3 report   open | expired | failed | paid (of a session) | refunded (of a payment) | hand
 --   4 session  id of the session, '' for refunded; by hand the state: paid | failed | cancelled | refunded
 --   5 payment  id of the payment; '' if the provider names none, and by hand
+--   6 by       who moves it; '' tells nobody by mail
 -- Returns { 'changed' | 'recorded' | 'unchanged', state, balance, payments that were not refunded, previous state }
 --   | { 'refused', state } | { 'unknown' } | { 'too_large' }
 
-local account, ledger, order, webhooks = unpack(KEYS)
-local now_ms, order_id, report, session, payment = unpack(ARGV)
+local account, ledger, order, outbox = unpack(KEYS)
+local now_ms, order_id, report, session, payment, by = unpack(ARGV)
 
 local MAX_BALANCE = 9007199254740991 -- largest exact integer of a double
 local RANK = { open = 1, expired = 2, failed = 3, paid = 4 }
@@ -151,12 +152,12 @@ for _, entry in ipairs(entries) do
       'order', order_id)
   end
 end
-if (to == 'paid' or to == 'refunded') and redis.call('EXISTS', webhooks) == 1 then
+if to ~= 'pending' then
   local type, data = 'order.' .. to, { order_id = order_id }
   for _, name in ipairs({ 'pack_id', 'credits', 'price_minor', 'currency' }) do
     data[name] = facts[name]
   end
-  redis.call('HSET', webhooks, 'event:' .. type .. ':' .. order_id .. ':' .. now_ms,
-    cjson.encode({ type = type, at_ms = tonumber(now_ms), data = data }))
+  redis.call('HSET', outbox, type .. ':' .. order_id .. ':' .. now_ms,
+    cjson.encode({ type = type, at_ms = tonumber(now_ms), by = by, data = data }))
 end
 return { 'changed', to, balance, unrefunded, state }

@@ -2,9 +2,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { readToldKinds, setToldKinds } from '../../notifications/alerts/change-settings.ts';
-import { CHANGE_KINDS } from '../../notifications/alerts/changed-indicators.ts';
-import { PERIODS, type Period, type SpendingLimit } from '../../notifications/alerts/spending-alerts.ts';
+import {
+  CHANGE_KINDS,
+  PERIODS,
+  type Period,
+  readToldKinds,
+  type SpendingLimit,
+  setToldKinds,
+} from '../../notifications/notifications.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 

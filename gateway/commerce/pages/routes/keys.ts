@@ -90,7 +90,7 @@ export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext)
       const { key_id, state } = await findOwnKey(context, request);
       const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
       await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
-        context.accounts.keys.revoke(key_id),
+        context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
       );
       return { path: PATH, notice: `Key ${key_id} is revoked.` };
     },

@@ -32,7 +32,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
         context,
         request,
         { action: 'account.close', ...facts },
-        () => context.accounts.close(account_id),
+        () => context.accounts.close(account_id, personIdOf(request)),
         () => (before.state === 'closed' ? null : {}),
       );
       await context.persons.endSessions(personIdOf(request));

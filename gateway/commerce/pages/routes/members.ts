@@ -163,7 +163,7 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
         context,
         request,
         { action: 'key.revoke', after: { key_id, state: 'revoked' } },
-        () => context.accounts.keys.revoke(key_id),
+        () => context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
       );
     await auditedChange(context, request, { action: 'member.remove', before: { person_id, role } }, () =>
       context.members.remove(account_id, { person_id, by: personIdOf(request) }),

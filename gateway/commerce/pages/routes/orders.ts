@@ -186,7 +186,7 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
         context,
         request,
         { action: 'order.cancel', ...facts },
-        () => context.accounts.orders.move(order_id, 'cancelled'),
+        () => context.accounts.orders.move(order_id, 'cancelled', personIdOf(request)),
         ({ changed }) => (changed ? {} : null),
       );
       return { path: orderPath(order_id), notice: 'The order is cancelled.' };

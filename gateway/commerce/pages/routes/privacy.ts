@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields } from '../../../web/forms.ts';
-import { prepareJobId } from '../../notifications/jobs/queue.ts';
+import { prepareJobId } from '../../notifications/notifications.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/privacy.ts';
 import { AccountError } from '../../store/store.ts';

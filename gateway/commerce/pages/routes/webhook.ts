@@ -1,9 +1,13 @@
 /** One webhook: where it is and what it is told, its secret, its log; and one delivery, which can be sent again. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PageError, parseFields } from '../../../web/forms.ts';
-import { type Delivery, DISABLE_AFTER_DAYS, KEPT } from '../../notifications/webhooks/delivery-log.ts';
-import type { WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
-import { OLD_SECRET_MS } from '../../notifications/webhooks/endpoint-store.ts';
+import {
+  type Delivery,
+  DISABLE_AFTER_DAYS,
+  KEPT,
+  OLD_SECRET_MS,
+  type WebhookEndpoint,
+} from '../../notifications/notifications.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 import { orShowAgain } from '../forms.ts';

@@ -2,9 +2,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { MAX_ENDPOINTS, type WebhookEndpoint } from '../../notifications/webhooks/endpoint-records.ts';
-import type { SigningEndpoint } from '../../notifications/webhooks/endpoint-store.ts';
-import { EVENT_TYPES, type EventType, SUBSCRIBABLE } from '../../notifications/webhooks/event-types.ts';
+import {
+  MAX_ENDPOINTS,
+  type SigningEndpoint,
+  SUBSCRIBABLE,
+  WEBHOOK_EVENTS,
+  type WebhookEndpoint,
+} from '../../notifications/notifications.ts';
 import type { Confirmation } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
@@ -21,13 +25,9 @@ export const endpointForm = z
 export type EndpointFields = z.infer<typeof endpointForm>;
 
 /** What endpoints can subscribe to, as the form lists it. */
-export const TYPE_CHOICES: readonly { type: EventType; box: string; help: string }[] = SUBSCRIBABLE.map(
-  (type) => ({
-    type,
-    box: BOX + type,
-    help: EVENT_TYPES[type].help,
-  }),
-);
+export const TYPE_CHOICES: readonly { type: string; box: string; help: string }[] = WEBHOOK_EVENTS.filter(
+  ({ type }) => SUBSCRIBABLE.includes(type),
+).map(({ type, help }) => ({ type, box: BOX + type, help }));
 
 interface WebhooksPage {
   endpoints: WebhookEndpoint[];

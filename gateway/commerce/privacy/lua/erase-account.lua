@@ -10,12 +10,13 @@
 --   6 spending, 7 change_alerts  hashes
 --   8 used     zset
 --   9 billing  hash
+--   10 outbox  hash
 -- ARGV
 --   1 now_ms
 --   2 opaque  id that replaces the person
 -- Returns { 'erased' | 'unchanged', opaque id } | { 'unknown' } | { 'open' } (the account is not closed)
 
-local account, keys, alert, members, invitations, spending, change_alerts, used, billing = unpack(KEYS)
+local account, keys, alert, members, invitations, spending, change_alerts, used, billing, outbox = unpack(KEYS)
 local now_ms, opaque = ARGV[1], ARGV[2]
 
 local facts = redis.call('HMGET', account, 'state', 'erased_as')
@@ -27,7 +28,7 @@ elseif facts[2] then
   return { 'unchanged', facts[2] }
 end
 redis.call('HSET', account, 'email', opaque, 'name', '', 'erased_as', opaque, 'erased_at_ms', now_ms)
-redis.call('DEL', alert, members, invitations, spending, change_alerts, used, billing)
+redis.call('DEL', alert, members, invitations, spending, change_alerts, used, billing, outbox)
 local personal = { label = true, by = true, ranges = true, origins = true }
 for _, field in ipairs(redis.call('HKEYS', keys)) do
   if personal[string.match(field, ':(.*)$')] then

@@ -19,7 +19,7 @@ import { buildApp } from '../../../../gateway/app.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
 import { founderOf, ownAccountOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import type { ServedEditions } from '../../../../gateway/commerce/notifications/alerts/change-alerts.ts';
-import type { JobHandlers } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { type JobHandlers, openAccountQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { createMailer, type Mailer } from '../../../../gateway/commerce/notifications/mail/mailer.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import type { AccountContext } from '../../../../gateway/commerce/pages/context.ts';
@@ -164,6 +164,14 @@ export class AccountPagesHarness {
   async runErasures(): Promise<void> {
     await this.handlers.erase({});
     await vi.waitUntil(async () => (await this.context.privacy.listErasable()).length === 0, 10_000);
+  }
+
+  /** Resolves when no account job waits or runs. */
+  async settled(): Promise<void> {
+    const queue = openAccountQueue(this.redis);
+    const count = () => queue.getJobCountByTypes('waiting', 'active', 'delayed');
+    await vi.waitUntil(async () => (await count()) === 0, 10_000);
+    await queue.close();
   }
 
   /** Creates a key over the page. `key` is empty when it was rejected. */

@@ -194,7 +194,9 @@ describe('a mail server that fails', () => {
     // All that a process does that is killed after the script of the change.
     expect(await harness.context.persons.changeEmail(person_id, { from, to, canUndo: true })).toBe(true);
     const written = await harness.redis.hgetall(outbox);
-    expect(Object.values(written).map((json) => JSON.parse(json))).toEqual([{ from, to, canUndo: true }]);
+    expect(Object.values(written).map((json) => JSON.parse(json).data)).toEqual([
+      { from, to, canUndo: true },
+    ]);
     await harness.handlers.sweep({});
     await expect.poll(() => smtp.mails.map((mail) => mail.to).sort()).toEqual([to, from]);
     await expect.poll(() => harness.redis.exists(outbox)).toBe(0);
@@ -217,15 +219,15 @@ describe('a mail server that fails', () => {
     const [from, to] = ['there@example.org', 'back@example.org'];
     const { account_id } = await harness.accounts.create({ email: from, verified: true, by: 'test' });
     const person_id = founderOf(account_id);
-    const { persons, emailChanges } = harness.context;
+    const { persons, teller } = harness.context;
     expect(await persons.get(person_id)).toMatchObject({ email: from });
     await persons.changeEmail(person_id, { from, to, canUndo: true });
     const first = await harness.redis.hgetall(redisKeys.personOutbox(person_id));
-    await emailChanges.follow(person_id);
+    await teller.tell(person_id);
     await persons.changeEmail(person_id, { from: to, to: from, canUndo: false });
-    await emailChanges.follow(person_id);
+    await teller.tell(person_id);
     await harness.redis.hset(redisKeys.personOutbox(person_id), first);
-    await emailChanges.follow(person_id);
+    await teller.tell(person_id);
     expect((await harness.accounts.get(account_id)).email).toBe(from);
   });
 });

@@ -76,8 +76,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const dora = await harness.customer('Dora');
       await dora.visitor.submit('/account/alerts', '/account/alerts/balance', { low_at: '1000' });
       const sweep = async (): Promise<number> => {
-        for await (const account_id of harness.context.alerts.findCrossed())
-          await harness.handlers['low-balance']({ account_id });
+        await harness.handlers.sweep({});
+        await harness.settled();
         return harness.mailbox.to(dora.email).filter(({ subject }) => subject.includes('below')).length;
       };
       expect(await sweep()).toBe(0);

@@ -118,6 +118,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const name = 'Achterberg-Vanderwoude';
       const gina = await harness.customer(`Gina ${name}`);
       const { key } = await harness.makeKey(gina, { label: `of ${name}` });
+      await harness.handlers.sweep({});
+      await harness.settled();
       expect(Object.keys(await keysContaining(name))).toHaveLength(3);
       const ask = (password: string) =>
         gina.visitor.submit('/account/data', '/account/data/erasure', { password });

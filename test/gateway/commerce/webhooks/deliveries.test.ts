@@ -40,14 +40,13 @@ const stateOf = async (account_id: string, endpoint_id: string) => {
 };
 
 it('an event reaches the endpoints that subscribe to it, signed, with one id, once for each id of an event', async () => {
-  const { webhooks, receiver } = harness;
+  const { receiver } = harness;
   const account_id = await harness.account();
   const first = await harness.endpoint(account_id, '/first', ['key.created', 'credits.low']);
   const second = await harness.endpoint(account_id, '/second', ['key.created']);
   await harness.endpoint(account_id, '/other', ['credits.low']);
   const data = { key_id: 'k1', label: 'notebook' };
-  for (let repeat = 0; repeat < 3; repeat++)
-    await webhooks.events.emit(account_id, 'key.created', 'k1', data);
+  for (let repeat = 0; repeat < 3; repeat++) await harness.tell(account_id, 'key.created', 'k1', data);
   await expect.poll(() => receiver.received.length).toBe(2);
   const { body, attempts, state, type } = await attempted(account_id, first.endpoint_id, 1);
   const [one] = receiver.at('/first');
@@ -67,7 +66,7 @@ it('an event reaches the endpoints that subscribe to it, signed, with one id, on
 it('data of another shape than that of its type is refused and stored nowhere', async () => {
   const account_id = await harness.account();
   await harness.endpoint(account_id, '/shape', ['credits.low']);
-  const emit = harness.webhooks.events.emit(account_id, 'credits.low', '1', { balance: -1, threshold: 5 });
+  const emit = harness.tell(account_id, 'credits.low', '1', { balance: -1, threshold: 5 });
   await expect(emit).rejects.toThrow('balance');
   expect(await harness.webhooks.deliveries.list(account_id)).toEqual([]);
 });
@@ -111,7 +110,7 @@ describe('a failing endpoint', () => {
     const account_id = await harness.account();
     const { endpoint_id, secret } = await harness.endpoint(account_id, '/failing', ['key.created']);
     receiver.respond = answers(503, 'x'.repeat(2_000));
-    await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
+    await harness.tell(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
     const delays: (number | undefined)[] = [];
     for (let attempt = 1; attempt < 10; attempt++) {
       const { state, message_id } = await attempted(account_id, endpoint_id, attempt);
@@ -142,8 +141,7 @@ describe('a failing endpoint', () => {
     const account_id = await harness.account();
     const { endpoint_id } = await harness.endpoint(account_id, '/days', ['key.created']);
     const start_ms = clock.ms;
-    const emit = (id: string) =>
-      webhooks.events.emit(account_id, 'key.created', id, { key_id: id, label: '' });
+    const emit = (id: string) => harness.tell(account_id, 'key.created', id, { key_id: id, label: '' });
     const fail = async (id: string, at_ms: number) => {
       clock.ms = at_ms;
       await emit(id);
@@ -191,11 +189,11 @@ describe('a failing endpoint', () => {
   });
 
   it('that answers 410 is disabled at once', async () => {
-    const { receiver, webhooks } = harness;
+    const { receiver } = harness;
     const account_id = await harness.account();
     const { endpoint_id } = await harness.endpoint(account_id, '/gone', ['key.created']);
     receiver.respond = answers(410);
-    await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
+    await harness.tell(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
     expect((await attempted(account_id, endpoint_id, 1)).state).toBe('failed');
     expect(await stateOf(account_id, endpoint_id)).toMatchObject({
       state: 'disabled',
@@ -209,7 +207,7 @@ describe('a failing endpoint', () => {
     const account_id = await harness.account();
     const { endpoint_id } = await harness.endpoint(account_id, '/elsewhere', ['key.created']);
     receiver.respond = answers(status);
-    await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
+    await harness.tell(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
     expect((await attempted(account_id, endpoint_id, 1)).state).toBe('waiting');
     expect(receiver.at('/redirected')).toEqual([]);
     await webhooks.endpoints.remove(account_id, endpoint_id);

@@ -1,12 +1,12 @@
 /** docs/webhooks.md describes each type of event, and no other, with an example of its shape. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { rowOf, WEBHOOK_EVENTS } from '../../../../gateway/commerce/notifications/catalogue.ts';
 import {
   ATTEMPTS,
   RETRY_DELAYS_MS,
 } from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
-import { EVENT_TYPES } from '../../../../gateway/commerce/notifications/webhooks/event-types.ts';
-import { read } from '../../../style/repository.ts';
+import { files, read } from '../../../style/repository.ts';
 
 const page = read('docs/webhooks.md');
 const [, described = ''] = /<!-- events -->(.*)<!-- \/events -->/s.exec(page) ?? [];
@@ -14,20 +14,25 @@ const sections = described.split(/^### /m).slice(1);
 const example = z.strictObject({ type: z.string(), timestamp: z.iso.datetime(), data: z.unknown() });
 
 it('lists the types in their order', () => {
-  expect(sections.map((section) => /^`(.+)`/.exec(section)?.[1])).toEqual(Object.keys(EVENT_TYPES));
+  expect(sections.map((section) => /^`(.+)`/.exec(section)?.[1])).toEqual(
+    WEBHOOK_EVENTS.map(({ type }) => type),
+  );
 });
 
-it.each(Object.entries(EVENT_TYPES))(
-  '%s is described and has an example as it is sent',
-  (type, { help, data }) => {
-    const section = sections.find((one) => one.startsWith(`\`${type}\``)) ?? '';
-    expect(section).toContain(`${help}.`);
-    const given = example.parse(JSON.parse(/```json\n(.*)```/s.exec(section)?.[1] ?? ''));
-    expect(given.type).toBe(type);
-    // Sent numbers are numbers, although scripts may have written text.
-    expect(data.parse(given.data)).toEqual(given.data);
-  },
-);
+it.each(WEBHOOK_EVENTS)('$type is described and has an example as it is sent', ({ type, help }) => {
+  const section = sections.find((one) => one.startsWith(`\`${type}\``)) ?? '';
+  expect(section).toContain(`${help}.`);
+  const given = example.parse(JSON.parse(/```json\n(.*)```/s.exec(section)?.[1] ?? ''));
+  expect(given.type).toBe(type);
+  // Sent numbers are numbers, although scripts may have written text.
+  expect(rowOf({ type })?.data.parse(given.data)).toEqual(given.data);
+});
+
+it('knows every event that a script writes', () => {
+  const scripts = files.filter((path) => path.endsWith('.lua'));
+  const written = scripts.flatMap((path) => [...read(path).matchAll(/type = '([a-z]+\.[a-z]+)'/g)]);
+  expect(written.map(([, type = '']) => type).filter((type) => rowOf({ type }) === null)).toEqual([]);
+});
 
 it('has the delays between attempts', () => {
   const rows = page.split('\n').filter((line) => line.startsWith('| att') || line.startsWith('| after'));

@@ -4,8 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BalanceAlerts } from '../../../../gateway/commerce/notifications/balance-alerts.ts';
-import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/webhooks/event-types.ts';
+import { BalanceAlerts } from '../../../../gateway/commerce/notifications/alerts/balance-alerts.ts';
+import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/catalogue.ts';
+import type { StoredEvent } from '../../../../gateway/commerce/notifications/outbox.ts';
 import { WebhookEvents } from '../../../../gateway/commerce/notifications/webhooks/webhook-events.ts';
 import { startWebhooks, type WebhookHarness } from './harness.ts';
 import { answers } from './receiver.ts';
@@ -39,6 +40,7 @@ describe('with a worker', () => {
     const { keys } = harness.accounts;
     const account_id = await harness.account();
     const unheard = await keys.mint(account_id, { label: 'before there was a webhook' });
+    harness.clock.ms += 1;
     await harness.endpoint(account_id, '/keys', SUBSCRIBABLE);
     const made = await keys.mint(account_id, { label: 'notebook' });
     const next = await keys.rotate(made.key_id, { grace_ms: 0 });
@@ -90,14 +92,14 @@ describe('with a worker', () => {
   });
 
   it('a balance that falls below the threshold is told each time', async () => {
-    const { accounts, redis } = harness;
-    const alerts = new BalanceAlerts(redis);
+    const { accounts, redis, clock } = harness;
+    const alerts = new BalanceAlerts({ redis, now: () => clock.ms });
     const account_id = await harness.account();
     await harness.endpoint(account_id, '/balance', ['credits.low']);
     await alerts.set(account_id, 1_000);
     for (const delta of [-10, -5, 100, -100]) {
       await accounts.adjust(account_id, { delta, by: 'test' });
-      await alerts.pendingCrossings(account_id);
+      await alerts.look(account_id);
     }
     await harness.dispatchAll();
     await expect
@@ -109,7 +111,7 @@ describe('with a worker', () => {
   });
 
   it('an event whose delivery could not be queued is told by the next sweep', async () => {
-    const { webhooks, redis, clock } = harness;
+    const { webhooks, redis, clock, outbox } = harness;
     const { endpoints, deliveries } = webhooks;
     const account_id = await harness.account();
     await harness.endpoint(account_id, '/queued', ['key.created']);
@@ -117,7 +119,9 @@ describe('with a worker', () => {
     const broken = { ...webhooks.queue, add: () => Promise.reject(new Error('Redis is gone')) };
     const events = new WebhookEvents({ ...store, endpoints, deliveries, queue: broken });
     const data = { key_id: 'k', label: '' };
-    await expect(events.emit(account_id, 'key.created', 'k', data)).rejects.toThrow('Redis is gone');
+    await outbox.emit(account_id, 'key.created', 'k', data);
+    const hand = (event: StoredEvent) => events.hand(account_id, event).then(() => 'taken' as const);
+    await expect(outbox.drain(account_id, hand)).rejects.toThrow('Redis is gone');
     expect(told('/queued')).toEqual([]);
     await harness.dispatchAll();
     await expect.poll(() => told('/queued')).toEqual([['key.created', data]]);
@@ -130,7 +134,7 @@ describe('with a worker', () => {
     await accounts.keys.mint(account_id);
     await accounts.close(account_id);
     await harness.dispatchAll();
-    await webhooks.events.emit(account_id, 'key.created', 'late', { key_id: 'late', label: '' });
+    await harness.tell(account_id, 'key.created', 'late', { key_id: 'late', label: '' });
     expect([await webhooks.endpoints.list(account_id), harness.receiver.at('/closed')]).toEqual([[], []]);
     for (const name of ['webhooks', 'deliveries', 'delivery-log'])
       expect(await redis.exists(`{a:${account_id}}:${name}`)).toBe(0);
@@ -168,7 +172,7 @@ describe('with a worker', () => {
       };
       await Promise.all(
         events.map(({ type }, index) =>
-          webhooks.events.emit(account_id, type, String(index), { key_id: String(index), label: '' }),
+          harness.tell(account_id, type, String(index), { key_id: String(index), label: '' }),
         ),
       );
       const expected = endpoints.flatMap(({ subscribes, isRemoved }, at) =>
@@ -207,7 +211,7 @@ it('a worker that is killed while it sends loses nothing: another sends it again
   const { endpoint_id } = await harness.endpoint(account_id, '/killed', ['key.created']);
   receiver.respond = () => {};
   const child = fork(new URL('worker-program.ts', import.meta.url), { env: settings });
-  await webhooks.events.emit(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
+  await harness.tell(account_id, 'key.created', 'k', { key_id: 'k', label: '' });
   await expect.poll(() => receiver.received.length).toBe(1);
   child.kill('SIGKILL');
   await once(child, 'exit');

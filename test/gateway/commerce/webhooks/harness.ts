@@ -6,6 +6,7 @@ import { connectRedis } from '../../../../data/runtime/redis.ts';
 import { readSettings } from '../../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import { Outbox } from '../../../../gateway/commerce/notifications/outbox.ts';
 import {
   type DeliveryId,
   WEBHOOK_QUEUE,
@@ -35,6 +36,9 @@ export interface WebhookHarness {
   ): Promise<{ endpoint_id: string; secret: string }>;
   /** Starts a worker as a gateway does. */
   startWorker(): { stop(): Promise<void> };
+  outbox: Outbox;
+  /** Writes an event to the outbox and hands it over. */
+  tell(account_id: string, type: string, id: string, data: object): Promise<void>;
   /** Does what the sweep does for events. */
   dispatchAll(): Promise<void>;
   /** Makes the next attempt of every delivery that waits for its time. */
@@ -52,6 +56,12 @@ export async function startWebhooks(): Promise<WebhookHarness> {
   const store = { redis, now: () => clock.ms, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs: await readPacks(settings.CURATED_DIR) });
   const webhooks = openWebhooks(store, settings);
+  const outbox = new Outbox(store);
+  const dispatch = (account_id: string): Promise<void> =>
+    outbox.drain(account_id, async (event) => {
+      await webhooks.events.hand(account_id, event);
+      return 'taken';
+    });
   const receiver = await startReceiver();
   const queue = new Queue<DeliveryId>(WEBHOOK_QUEUE, {
     connection: redis,
@@ -82,9 +92,13 @@ export async function startWebhooks(): Promise<WebhookHarness> {
       workers.push(started);
       return started;
     },
+    outbox,
+    async tell(account_id, type, id, data) {
+      await outbox.emit(account_id, type, id, data);
+      await dispatch(account_id);
+    },
     async dispatchAll() {
-      for await (const { account_id } of webhooks.events.findPending())
-        await webhooks.events.dispatch(account_id);
+      for (const account_id of await outbox.listOwners()) await dispatch(account_id);
     },
     async promoteAll() {
       for (const job of await queue.getDelayed()) await job.promote();

@@ -1,15 +1,17 @@
 /**
- * Tells operators by mail and webhook what began and what ended. Each alert waits in Redis, once per channel, until it
- * was delivered: a job that is repeated, or taken up by another gateway, finds nothing left to deliver.
+ * Tells operators by mail and webhook what began and what ended. The script that finds it writes an event to the operators'
+ * outbox; each channel gets a job of its own, which is tried again until the receiver accepted the alert.
  *
- * Between a delivery and its removal a process may end; then the alert is delivered again under the same id.
+ * Between a delivery and the end of its job a process may end; then the alert is delivered again under the same id.
  */
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { Settings } from '../../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import type { JobData } from '../jobs/job-data.ts';
 import type { JobProducer } from '../jobs/queue.ts';
 import { operatorAlert } from '../mail/alert-templates.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import { drainOutbox } from '../outbox.ts';
 import { WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
 import type { AlertChannel, OperatorAlert } from './operator-alert.ts';
@@ -76,37 +78,30 @@ export class OperatorAlerts {
   async sendTest(jobs: JobProducer): Promise<void> {
     const at = new Date(this.#now()).toISOString();
     const alert: OperatorAlert = { id: this.newId(), at, isTest: true, begun: [], ended: [] };
-    const fields = this.channels.flatMap((channel) => [
-      deliveryName(alert.id, channel),
-      JSON.stringify(alert),
-    ]);
-    if (fields.length > 0) await this.#redis.hset(redisKeys.alertDeliveries, ...fields);
+    const event = { type: 'operator.alert', at_ms: this.#now(), data: alert };
+    await this.#redis.hset(redisKeys.operatorOutbox, `operator.alert:${alert.id}`, JSON.stringify(event));
     await this.queueDeliveries(jobs);
   }
 
-  /** Queues a job for each delivery that waits; one that is queued already is not queued again. */
-  async queueDeliveries(jobs: JobProducer): Promise<void> {
-    for (const delivery of await this.#redis.hkeys(redisKeys.alertDeliveries))
-      await jobs.add('operator-alert', { delivery }, `operator-alert-${delivery}`);
+  /** Queues a job for each alert that waits and each channel, once. */
+  queueDeliveries(jobs: JobProducer): Promise<void> {
+    return drainOutbox(this.#redis, redisKeys.operatorOutbox, async ({ data }) => {
+      // Written by `sendTest` or note-conditions.lua, in this form.
+      const alert = data as OperatorAlert;
+      for (const channel of this.channels)
+        await jobs.addOnce('operator-alert', { alert, channel }, `operator-alert-${alert.id}.${channel}`);
+      return 'taken';
+    });
   }
 
-  /** Delivers what waits under this name. Rejects if the receiver did not accept it. */
-  async deliver(delivery: string): Promise<void> {
-    const text = await this.#redis.hget(redisKeys.alertDeliveries, delivery);
-    if (text === null) return;
-    // Written by `sendTest` or note-conditions.lua, in this form.
-    const alert = JSON.parse(text) as OperatorAlert;
-    if (delivery === deliveryName(alert.id, 'mail')) await this.#sendMail(alert);
-    else await this.#post(alert);
-    await this.#redis.hdel(redisKeys.alertDeliveries, delivery);
+  /** Job: delivers an alert. Rejects if the receiver did not accept it. */
+  async deliver({ alert, channel }: JobData['operator-alert']): Promise<void> {
+    if (channel === 'webhook') await this.#post(alert);
+    else if (this.#email !== null) await this.#mailer.send(operatorAlert(this.#email, alert));
   }
 
   close(): Promise<void> {
     return this.#sender.close();
-  }
-
-  async #sendMail(alert: OperatorAlert): Promise<void> {
-    if (this.#email !== null) await this.#mailer.send(operatorAlert(this.#email, alert));
   }
 
   async #post({ id, at, isTest, begun, ended }: OperatorAlert): Promise<void> {
@@ -121,5 +116,3 @@ export class OperatorAlerts {
     if (status < 200 || status > 299) throw new Error(`the webhook of operators answered ${status}`);
   }
 }
-
-export const deliveryName = (alert: string, channel: AlertChannel): string => `${alert}.${channel}`;

@@ -1,9 +1,8 @@
--- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing. Crossings are
--- counted on, so that each has a number of its own: a mail about an earlier one may be under way.
+-- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
---   2 alert    hash: low_at, seen, crossings, told
+--   2 alert    hash: low_at, seen
 --   3 ledger   stream
 -- ARGV
 --   1 low_at  threshold in credits; 0 removes the alert
@@ -18,11 +17,9 @@ if not state then
 elseif state == 'closed' then
   return 'closed'
 end
-local crossings = redis.call('HGET', alert, 'crossings') or 0
 redis.call('DEL', alert)
 if low_at > 0 then
   local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
-  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0', 'crossings', crossings,
-    'told', crossings)
+  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0')
 end
 return 'set'

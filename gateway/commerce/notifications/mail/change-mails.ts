@@ -1,0 +1,218 @@
+/** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
+import { FORMER_OWNER } from '../../accounts/accounts.ts';
+import type { AccountRecord, KeyRecord, OrderRecord } from '../../store/store.ts';
+import type { Mail } from './mailer.ts';
+
+export type OrderStep = 'placed' | 'paid' | 'failed' | 'cancelled' | 'refunded';
+export type KeyChange = 'created' | 'rotated' | 'revoked';
+
+export interface Circumstances {
+  /** The reader's address. */
+  to: string;
+  /** Lines that say who did it and when, and in which account. */
+  facts: readonly string[];
+  /** Public base URL, without a trailing slash. */
+  publicUrl: string;
+  /** Address to write to, or the page that has one. */
+  contact: string;
+}
+
+interface ChangeText {
+  subject: string;
+  /** What has happened, a paragraph each. */
+  says: readonly string[];
+  /** Words before the link. */
+  linkFor: string;
+  /** Path of the page where the reader sees it. */
+  path: string;
+  /** What to do about it, if it was not expected. */
+  unexpected: string;
+}
+
+/** `2026-11-23 12:00 UTC`, or `never`. */
+export const momentOf = (ms: number | null): string =>
+  ms === null ? 'never' : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+
+export const accountLine = (account: AccountRecord | null): string[] =>
+  account ? [`Account: ${account.name || account.email}`] : [];
+
+/** What, who, when, what to do if it was not expected, where to ask. */
+function changeMail(
+  { to, facts, publicUrl, contact }: Circumstances,
+  { subject, says, linkFor, path, unexpected }: ChangeText,
+): Mail {
+  const link = `${publicUrl}${path}`;
+  const asked = [`${linkFor}:\n\n${link}`, unexpected, `Questions: ${contact}`, 'Almanac'];
+  return { to, subject, link, text: `${[...says, facts.join('\n'), ...asked].join('\n\n')}\n` };
+}
+
+const count = new Intl.NumberFormat('en');
+
+const counted = (number: number, one: string, many: string): string =>
+  `${count.format(number)} ${number === 1 ? one : many}`;
+
+const ORDER_UNEXPECTED =
+  'If nobody of your account ordered this, do not pay; write to the address below, and look who is a member of the account.';
+const PAYMENT_UNEXPECTED = 'If you did not expect this, write to the address below.';
+
+/** Subject and text of each step of an order. */
+const ORDER_TEXTS: Readonly<
+  Record<OrderStep, (order: OrderRecord) => Pick<ChangeText, 'subject' | 'says' | 'unexpected'>>
+> = {
+  placed: ({ payment }) => ({
+    subject: 'Your order was placed',
+    says: [
+      payment === 'invoice'
+        ? 'The page of the order has the invoice. The credits are added when the payment has arrived.'
+        : 'The credits are added when the card payment is confirmed. The page of the order leads to it.',
+    ],
+    unexpected: ORDER_UNEXPECTED,
+  }),
+  paid: ({ credits }) => ({
+    subject: 'Your payment was received',
+    says: [
+      `Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance. The page of the order has the invoice.`,
+    ],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  failed: () => ({
+    subject: 'The payment of your order failed',
+    says: ['No credits were added. You can order again at any time.'],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  cancelled: () => ({
+    subject: 'Your order was cancelled',
+    says: ['Nothing is due and no credits are added. Do not pay an invoice that you still have.'],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+  refunded: ({ shortfall }) => ({
+    subject: 'Your order was refunded',
+    says: [
+      `The credits of the order were taken from the balance${
+        shortfall > 0
+          ? `, except ${counted(shortfall, 'credit that was', 'credits that were')} spent already`
+          : ''
+      }. The page of the order has the credit note.`,
+    ],
+    unexpected: PAYMENT_UNEXPECTED,
+  }),
+};
+
+export function orderChanged(step: OrderStep, order: OrderRecord, about: Circumstances): Mail {
+  const { order_id, pack_name, credits, price_minor, currency } = order;
+  const { subject, says, unexpected } = ORDER_TEXTS[step](order);
+  const price = `${(price_minor / 100).toFixed(2)} ${currency}`;
+  const ordered = `Order ${order_id}: ${pack_name}, ${counted(credits, 'credit', 'credits')}, ${price}.`;
+  const path = `/account/orders/${order_id}`;
+  return changeMail(about, { subject, unexpected, says: [ordered, ...says], linkFor: 'The order', path });
+}
+
+/** A key as mails name it; `reason` is what an operator states, or empty. */
+type ToldKey = Pick<KeyRecord, 'key_id' | 'label' | 'last4' | 'state' | 'expires_at_ms'> & { reason: string };
+
+const KEY_UNEXPECTED =
+  'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.';
+
+const nameOf = ({ key_id, label, last4 }: Omit<ToldKey, 'reason'>): string =>
+  `The key ${key_id}, which ends with ${last4}${label === '' ? '' : ` (${label})`},`;
+
+const keyPath = ({ key_id }: Pick<KeyRecord, 'key_id'>): string => `/account/keys/${key_id}`;
+
+export const keyMails = {
+  created: (key: ToldKey, about: Circumstances): Mail =>
+    changeMail(about, {
+      subject: 'A key was created',
+      says: [
+        `${nameOf(key)} can spend the credits of your account. Expires: ${momentOf(key.expires_at_ms)}.`,
+      ],
+      ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+    }),
+  rotated: (key: ToldKey, about: Circumstances): Mail =>
+    changeMail(about, {
+      subject: 'A key was replaced',
+      says: [
+        key.state === 'active'
+          ? `${nameOf(key)} was replaced by a new one. It works until ${momentOf(key.expires_at_ms)}; use the new one from then on.`
+          : `${nameOf(key)} was replaced by a new one, and is refused from now on.`,
+      ],
+      ...{ linkFor: 'The key that was replaced', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+    }),
+  revoked: (key: ToldKey, about: Circumstances): Mail =>
+    changeMail(about, {
+      subject: 'A key was revoked',
+      says: [
+        `${nameOf(key)} is refused from now on. Other keys still work, and you can make a new one.`,
+        ...(key.reason === '' ? [] : [`The reason: ${key.reason}`]),
+      ],
+      ...{ linkFor: 'Your keys', path: '/account/keys' },
+      unexpected: 'If you did not expect this, write to the address below.',
+    }),
+} as const satisfies Record<KeyChange, unknown>;
+
+/** @param days 7 or 1: it expires within so many days */
+export const keyExpires = (key: Omit<ToldKey, 'reason'>, days: number, about: Circumstances): Mail =>
+  changeMail(about, {
+    subject: days === 1 ? 'A key expires within a day' : `A key expires within ${days} days`,
+    says: [
+      `${nameOf(key)} expires at ${momentOf(key.expires_at_ms)} and is refused from then on.`,
+      'Make a new key before, and use it instead.',
+    ],
+    ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+  });
+
+export const passwordChanged = (about: Circumstances): Mail =>
+  changeMail(about, {
+    subject: 'Your password was changed',
+    says: ['The password of your Almanac account was changed. Other sessions have ended.'],
+    linkFor: 'If it was not you, choose a new password at once, which ends all sessions',
+    path: '/account/forgot',
+    unexpected: 'Then write to the address below.',
+  });
+
+export const accountSuspended = (about: Circumstances): Mail =>
+  changeMail(about, {
+    subject: 'Your account is suspended',
+    says: [
+      'All keys of your Almanac account are refused until the suspension ends. Balance, keys and data are kept, and you can still sign in.',
+    ],
+    ...{ linkFor: 'Your account', path: '/account/' },
+    unexpected: 'To learn why, or to have it ended, write to the address below.',
+  });
+
+export const accountRestored = (about: Circumstances): Mail =>
+  changeMail(about, {
+    subject: 'The suspension of your account has ended',
+    says: ['The keys of your Almanac account work again.'],
+    ...{ linkFor: 'Your account', path: '/account/' },
+    unexpected: 'If anything does not work, write to the address below.',
+  });
+
+export const ownershipMoved = (owner: string, about: Circumstances): Mail =>
+  changeMail(about, {
+    subject: 'The ownership of an account was moved',
+    says: [
+      `${owner} owns this Almanac account from now on: mails about it go there, and only its owner can manage members, close the account and have it erased.`,
+      `The former owner is a member with the role ${FORMER_OWNER}. Open invitations have ended.`,
+    ],
+    ...{ linkFor: 'The members', path: '/account/members' },
+    unexpected: 'If you did not expect this, write to the address below at once.',
+  });
+
+/** @param forfeited what the account had; null if it is not known */
+export const accountClosed = (
+  about: Circumstances,
+  forfeited: { credits: number; keys: number } | null,
+): Mail =>
+  changeMail(about, {
+    subject: 'Your account is closed',
+    says: [
+      'Your Almanac account is closed for good.',
+      forfeited === null
+        ? 'Forfeited: credits that were not spent, and all keys, which are revoked.'
+        : `Forfeited: ${counted(forfeited.credits, 'credit that was', 'credits that were')} not spent, and ${counted(forfeited.keys, 'key, which is', 'keys, which are')} revoked.`,
+      'Your data is kept until you have it erased. Ledger, orders and usage stay after that, under an id that names nobody, and invoices as they were issued.',
+    ],
+    linkFor: 'Sign in to download your data, or to have it erased',
+    path: '/account/data',
+    unexpected: 'If it was not you, write to the address below at once.',
+  });

@@ -1,0 +1,144 @@
+/**
+ * Tells what waits in the outbox: to webhooks, and by mail to each person whom the catalogue names.
+ *
+ * Each recipient gets a job of its own, queued once for eight days however often an event is handed over. When it runs, it
+ * reads everything again: whoever is no longer to be told is not, and no job holds an address or a secret.
+ */
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import { AccountError, type AccountRecord, nullIfUnknown, type OrderRecord } from '../store/store.ts';
+import { type EventRow, rowOf, type Told } from './catalogue.ts';
+import type { JobData } from './jobs/job-data.ts';
+import type { JobProducer } from './jobs/queue.ts';
+import { accountLine, momentOf } from './mail/change-mails.ts';
+import type { Mailer } from './mail/mailer.ts';
+import type { Outbox, StoredEvent } from './outbox.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
+
+export interface TellerDependencies {
+  accounts: AccountStore;
+  persons: PersonStore;
+  members: MemberStore;
+  outbox: Outbox;
+  webhooks: Webhooks;
+  jobs: JobProducer;
+  mailer: Mailer;
+  /** Unix milliseconds. */
+  now: () => number;
+  log: Logger;
+  /** Public base URL, without a trailing slash. */
+  publicUrl: () => string;
+  /** Address for questions, or the page that has it. */
+  contact: () => string;
+  /** Lets the accounts of a person follow a change of address, and queues the mails about it. */
+  followAddress(person_id: string, event: StoredEvent): Promise<void>;
+}
+
+const ID_LENGTH = 32;
+
+export class Teller {
+  readonly #deps: TellerDependencies;
+
+  constructor(dependencies: TellerDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Hands over all events that wait. One owner whose events cannot be handed over delays no other. */
+  async sweep(): Promise<void> {
+    for (const owner of await this.#deps.outbox.listOwners())
+      await this.tell(owner).catch((error: unknown) =>
+        this.#deps.log.warn({ owner, err: error }, 'events cannot be handed over'),
+      );
+  }
+
+  /** Hands over what waits for an account or a person. */
+  tell(owner: string): Promise<void> {
+    return this.#deps.outbox.drain(owner, (event) => this.#take(owner, event));
+  }
+
+  async #take(owner: string, event: StoredEvent): Promise<'taken' | 'left'> {
+    const { webhooks, jobs, followAddress } = this.#deps;
+    const row = rowOf(event);
+    // Written by a later version, which tells it.
+    if (!row) return 'left';
+    if (event.type === 'address.changed') await followAddress(owner, event);
+    if (row.webhook !== undefined) await webhooks.events.hand(owner, event);
+    const account_id = owner.startsWith('per_') ? null : owner;
+    // Labels are words of their owner, and a job that is given up outlives an erasure.
+    const { label: _, ...data } = event.data as Record<string, unknown>;
+    const kept = { ...event, data };
+    for (const person_id of await this.#recipients(owner, event, row))
+      await jobs.addOnce('told', { account_id, person_id, event: kept }, idOf(owner, event, person_id));
+    return 'taken';
+  }
+
+  /** Job: tells one person of one event. */
+  async send({ account_id, person_id, event }: JobData['told']): Promise<void> {
+    const { accounts, persons, mailer, now } = this.#deps;
+    const row = rowOf(event);
+    const owner = account_id ?? person_id;
+    const reader = await persons.get(person_id);
+    if (!row?.mail || !reader || !(await this.#recipients(owner, event, row)).includes(person_id)) return;
+    const account = account_id === null ? null : await accounts.get(account_id).catch(nullIfUnknown);
+    const nameOf = (by: string): Promise<string> => this.#nameOf(by, account, person_id);
+    const facts = [`By: ${await nameOf(event.by)}`, `At: ${momentOf(event.at_ms)}`, ...accountLine(account)];
+    const { publicUrl, contact } = this.#deps;
+    const about = { to: reader.email, facts, publicUrl: publicUrl(), contact: contact() };
+    const told = { event, account, about, now_ms: now(), find: this.#finder(owner), nameOf };
+    const mail = await row.mail.words(told, row.data.partial().parse(event.data));
+    if (mail) await mailer.send({ ...mail, id: idOf(owner, event, person_id) });
+  }
+
+  async #recipients(owner: string, { by, data }: StoredEvent, { mail }: EventRow): Promise<string[]> {
+    if (!mail || (mail.isAuthored && by === '')) return [];
+    const facts = data as Readonly<Record<string, unknown>>;
+    const { to } = mail;
+    if (to.includes('named'))
+      return owner.startsWith('per_') ? [owner] : [String(facts.from), String(facts.to)];
+    const keys = to.includes('maker') ? await this.#deps.accounts.keys.list(owner) : [];
+    const key = keys.find(({ key_id }) => key_id === (facts.replaces ?? facts.key_id));
+    const members = await this.#deps.members.list(owner);
+    const told = members.filter(
+      ({ role, person_id }) => to.some((one) => one === role) || person_id === key?.by,
+    );
+    return told.map(({ person_id }) => person_id);
+  }
+
+  #finder(owner: string): Told['find'] {
+    const { accounts, persons, webhooks } = this.#deps;
+    return {
+      order: (order_id) => accounts.orders.get(order_id).catch(nullIfUnknownOrder),
+      keys: () => accounts.keys.list(owner),
+      person: (person_id) => persons.get(person_id),
+      async endpoint(endpoint_id) {
+        const endpoints = await webhooks.endpoints.list(owner);
+        return endpoints.find((one) => one.endpoint_id === endpoint_id) ?? null;
+      },
+    };
+  }
+
+  /** Operators are not named, and neither is somebody whose data was erased. */
+  async #nameOf(by: string, account: AccountRecord | null, reader: string): Promise<string> {
+    if (by === 'stripe') return 'the card payment service';
+    if (!by.startsWith('per_')) return 'an operator of Almanac';
+    if (by === reader) return 'you';
+    const { persons, members } = this.#deps;
+    const person = await persons.get(by);
+    if (!person) return 'somebody whose data was erased';
+    const name = person.name === '' ? person.email : `${person.name} <${person.email}>`;
+    const role = account && (await members.roleOf(account.account_id, by));
+    return `${name}, ${role ?? 'a former member'}`;
+  }
+}
+
+/** Of the job and of the mail: the same however often it is sent. */
+function idOf(owner: string, { id }: StoredEvent, person_id: string): string {
+  const digest = createHash('sha256').update(`${owner} ${id} ${person_id}`).digest('hex');
+  return `notice-${digest.slice(0, ID_LENGTH)}`;
+}
+
+function nullIfUnknownOrder(error: unknown): OrderRecord | null {
+  if (error instanceof AccountError && error.code === 'order_unknown') return null;
+  throw error;
+}
