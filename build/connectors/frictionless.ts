@@ -17,6 +17,7 @@ import {
   readParts,
   regexSource,
   type SourceItem,
+  textList,
 } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
 import {
@@ -93,12 +94,7 @@ const tableSettings = {
     .strictObject({ code: z.string(), name: z.string().optional(), unit: z.string().optional() })
     .optional(),
   /** Accepted cells by column: rows with others are for another part of the population. */
-  pin: z
-    .record(
-      z.string(),
-      z.union([z.string(), z.array(z.string())]).transform((one) => [one].flat()),
-    )
-    .default({}),
+  pin: z.record(z.string(), textList).default({}),
 };
 type TableSettings = z.infer<ReturnType<typeof z.strictObject<typeof tableSettings>>>;
 
