@@ -65,12 +65,3 @@ export const FORMATS: readonly [string, ...string[]] = [DEFAULT_FORMAT, ...other
 export { DEFAULT_FORMAT };
 /** Formats of what is no table of observations or ranks. */
 export const LIST_FORMATS = [json.name, csv.name, ndjson.name] as const;
-
-const byName = new Map(ENCODERS.map((encoder) => [encoder.name, encoder]));
-
-/** @throws {RangeError} for a name that is not in `FORMATS`. */
-export function encoderFor(format: string): Encoder {
-  const encoder = byName.get(format);
-  if (!encoder) throw new RangeError(`no encoder for ${format}`);
-  return encoder;
-}

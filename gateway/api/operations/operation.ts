@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { type ApiError, type ErrorCode, truncateInput } from '../core/errors.ts';
-import { creditOf, type Encoder, type Table } from '../encoders/encoders.ts';
+import { creditOf, ENCODERS, type Encoder, type Table } from '../encoders/encoders.ts';
 import type { Edition, EditionQuery } from '../snapshot/snapshot.ts';
 import type { QuerySchema } from './parameters/parameters.ts';
 import { type Failure, toDetail, type ValidationDetail } from './parameters/validation.ts';
@@ -185,6 +185,10 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
 /** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
 export const indicatorNotFound = (id: string): Refused =>
   refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
+
+/** The encoder of a value of `format`; without one, the default. */
+export const encoderOf = (format?: string): Encoder =>
+  ENCODERS.find(({ name }) => name === format) ?? ENCODERS[0];
 
 /** The most rows of one answer. */
 export const ROWS_MAX = 1_000_000;

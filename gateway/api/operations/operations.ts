@@ -50,6 +50,7 @@ export {
   type Description,
   defineOperation,
   document,
+  encoderOf,
   free,
   type Input,
   type Invalid,

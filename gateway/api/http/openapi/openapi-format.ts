@@ -2,7 +2,8 @@
  * The machine-readable description of the answers in one format: each success has one media type, which generators of
  * clients need that take the first one for all.
  */
-import { DEFAULT_FORMAT, encoderFor } from '../../encoders/encoders.ts';
+import { DEFAULT_FORMAT } from '../../encoders/encoders.ts';
+import { encoderOf } from '../../operations/operations.ts';
 import { bareType, type Json } from './openapi-components.ts';
 
 interface Parameter extends Json {
@@ -65,6 +66,6 @@ function parameterOf(parameter: Parameter, format: string): Parameter[] {
 
 /** Documents of other standards have one media type anyway. */
 function contentOf(content: Json | undefined, format: string): Json {
-  const type = bareType(encoderFor(format).mediaType);
+  const type = bareType(encoderOf(format).mediaType);
   return content !== undefined && type in content ? { content: { [type]: content[type] } } : {};
 }

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { countryDetail, countryRecord, indicatorRecord, topicItem } from '../../../../data/schema/records.ts';
 import { countryFile } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
-import { columnsOf, DEFAULT_FORMAT, encoderFor, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
+import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
 import type { Catalogue, CountryProfile, Edition } from '../../snapshot/snapshot.ts';
 import { envelope } from '../envelope.ts';
 import {
   type Content,
   defineOperation,
   document,
+  encoderOf,
   type Plan,
   type Planned,
   refused,
@@ -75,7 +76,7 @@ export const country = defineOperation({
     const meta = { generated_at: snapshot.generatedAt, count: rows.length, ...echo };
     const about = { indicators: [], meta, edition: snapshot.id, name: `${code}.profile` };
     const table = recordTable(COLUMNS, rows, about, (one) => one);
-    return tablePlan(table, encoderFor(format), { price: PRICE });
+    return tablePlan(table, encoderOf(format), { price: PRICE });
   },
 });
 

@@ -1,11 +1,12 @@
 /** Free lists of records, which come as JSON, CSV and NDJSON. The other formats are made of what the JSON says. */
 import { z } from 'zod';
-import { columnsOf, DEFAULT_FORMAT, encoderFor, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
+import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { count, envelope } from '../envelope.ts';
 import {
   type Content,
   defineOperation,
+  encoderOf,
   free,
   type Input,
   type Operation,
@@ -112,7 +113,7 @@ async function written(
   });
   const about = { indicators: [], meta: { ...meta, format }, edition: snapshot.id, name: fileName };
   const table = recordTable(columns, data, { ...about, records: data }, (one) => one);
-  return { kind: 'table', table, encoder: encoderFor(format) };
+  return { kind: 'table', table, encoder: encoderOf(format) };
 }
 
 const jsonOf = (listed: Listed): Content =>

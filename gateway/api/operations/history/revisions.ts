@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
-import { columnsOf, DEFAULT_FORMAT, encoderFor, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
+import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
 import type { Figure, Revision } from '../../snapshot/snapshot.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import {
   creditOfOne,
   defineOperation,
+  encoderOf,
   indicatorNotFound,
   type Planned,
   refused,
@@ -95,7 +96,7 @@ export const revisions = defineOperation({
     const after = positionOf(sent, editions);
     if (typeof after !== 'number') return after;
     const rows = await editions.history.revisions(id, { countries, from, to, after });
-    const encoder = encoderFor(format ?? DEFAULT_FORMAT);
+    const encoder = encoderOf(format);
     const record = { ...entry.record, id };
     const meta = {
       generated_at: snapshot.generatedAt,

@@ -2,18 +2,12 @@
 import { z } from 'zod';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
-import {
-  creditOf,
-  DEFAULT_FORMAT,
-  type Encoder,
-  encoderFor,
-  FORMATS,
-  type Table,
-} from '../../encoders/encoders.ts';
+import { creditOf, DEFAULT_FORMAT, type Encoder, FORMATS, type Table } from '../../encoders/encoders.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import {
   creditOfOne,
   defineOperation,
+  encoderOf,
   indicatorNotFound,
   type Planned,
   type Refused,
@@ -204,7 +198,7 @@ async function planRows(
   indicators: readonly IndicatorRecord[],
   query: DataQuery,
 ): Promise<Planned> {
-  const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+  const encoder = encoderOf(query.format);
   const { countries, from, to, latest, missing, layout } = query;
   const filter = { countries: countries?.toSorted(), from, to };
   const wide = layout === 'wide' ? new WideRows() : null;

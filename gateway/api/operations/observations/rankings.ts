@@ -5,7 +5,6 @@ import {
   columnsOf,
   DEFAULT_FORMAT,
   type Encoder,
-  encoderFor,
   FORMATS,
   recordTable,
   type Table,
@@ -15,6 +14,7 @@ import { count, credit, envelope } from '../envelope.ts';
 import {
   type Content,
   defineOperation,
+  encoderOf,
   indicatorNotFound,
   type Planned,
   refused,
@@ -84,7 +84,7 @@ export const rankings = defineOperation({
     const item = found instanceof Promise ? await found : found;
     if (!item) return indicatorNotFound(asked);
     if (item.record.no_rank) return refused('not_rankable');
-    const encoder = encoderFor(query.format ?? DEFAULT_FORMAT);
+    const encoder = encoderOf(query.format);
     // Shown, and not exported: as JSON only.
     if (item.record.access_tier === 'display' && encoder.name !== DEFAULT_FORMAT)
       return refused('export_restricted');
