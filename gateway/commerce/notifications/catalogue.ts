@@ -232,10 +232,9 @@ export const EVENTS = {
   'address.changed': row({ data: z.strictObject({ from: id, to: id, canUndo: z.boolean() }) }),
 } as const;
 
-export type EventType = keyof typeof EVENTS;
-export type EventData<Type extends EventType> = z.input<(typeof EVENTS)[Type]['data']>;
+type EventType = keyof typeof EVENTS;
 
-export const isEventType = (word: string): word is EventType => Object.hasOwn(EVENTS, word);
+const isEventType = (word: string): word is EventType => Object.hasOwn(EVENTS, word);
 
 /** The row of an event that a script of this version wrote. */
 export const rowOf = ({ type }: Pick<StoredEvent, 'type'>): EventRow | null =>

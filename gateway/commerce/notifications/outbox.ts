@@ -28,7 +28,7 @@ const outboxOf = (owner: string): string =>
   owner.startsWith('per_') ? redisKeys.personOutbox(owner) : redisKeys.accountOutbox(owner);
 
 /** Takes an event over, or leaves it in the outbox. */
-export type TakeEvent = (event: StoredEvent) => Promise<'taken' | 'left'>;
+type TakeEvent = (event: StoredEvent) => Promise<'taken' | 'left'>;
 
 /** Hands over the events that wait under a name, oldest first, and removes each after that. */
 export async function drainOutbox(redis: RedisClient, name: string, take: TakeEvent): Promise<void> {

@@ -16,7 +16,7 @@ import type { Mailer } from './mail/mailer.ts';
 import type { Outbox, StoredEvent } from './outbox.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
-export interface TellerDependencies {
+interface TellerDependencies {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
