@@ -110,11 +110,7 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   accountSuspended: [known(notices.accountSuspended(about), 'an operator suspends the account', OWNER)],
   accountRestored: [known(notices.accountRestored(about), 'the suspension ends', OWNER)],
   accountClosed: [
-    known(
-      notices.accountClosed(about, null),
-      'the account is closed; says what is forfeited',
-      OWNER,
-    ),
+    known(notices.accountClosed(about, null), 'the account is closed; says what is forfeited', OWNER),
   ],
   ownershipMoved: [
     known(

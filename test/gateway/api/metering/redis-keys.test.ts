@@ -26,6 +26,7 @@ describe('keys in Redis', () => {
       'accounts',
       expect.stringMatching(/^email:/),
       expect.stringMatching(/^key:/),
+      'outbox',
       '{global}:usage:2026-11-20',
       expect.stringMatching(/^\{p:per_\w+\}:accounts$/),
       expect.stringMatching(/^\{p:per_\w+\}:person$/),
@@ -46,6 +47,7 @@ describe('keys in Redis', () => {
       keys: 0,
       ledger: 0,
       members: 0,
+      outbox: 0, // until what it holds was told
       minute: 120,
       debits: 180,
       day: 172_800,
