@@ -82,7 +82,7 @@ export interface AdminArea extends AdminDependencies {
   runs: RunStore;
   /** Curated providers by id, enabled or not as operators decided. */
   providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
-  view<Context extends object>(template: string): PageView<Context>;
+  view(template: string): PageView<object>;
 }
 
 /** Makes a change in the name of the signed-in operator and writes its audit entry; see `AuditLog.attempt`. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { readUsage, type UsageReport } from '../../gateway/api/metering/metering.ts';
+import { readUsage } from '../../gateway/api/metering/metering.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
@@ -20,21 +20,11 @@ import {
   AccountError,
   type AccountRecord,
   type KeyRecord,
-  type LedgerEntry,
   MAX_CREDITS,
-  type OrderRecord,
 } from '../../gateway/commerce/store/store.ts';
 import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
-import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import {
-  type AdminArea,
-  actorOf,
-  auditedChange,
-  idOf,
-  type ShownChanges,
-  shownChanges,
-  userPath,
-} from '../context.ts';
+import { barChart } from '../../gateway/web/templates.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, shownChanges, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 
 const LEDGER_PAGE = 25;
@@ -55,24 +45,9 @@ const creditsForm = z.object({
   step: z.enum(['ask', '']).default(''),
 });
 
-interface AccountPage extends ShownChanges {
-  account: AccountRecord;
-  path: string;
-  keys: KeyRecord[];
-  ledger: LedgerEntry[];
-  /** Why entries older than these cannot be shown; null when they can. */
-  gap: string | null;
-  /** Link to older entries. */
-  older: string | null;
-  orders: OrderRecord[];
-  chart: Chart;
-  endpoints: UsageReport['endpoints'];
-  form: CreditsForm;
-}
-
 export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { accounts, redis, now } = area;
-  const view = area.view<AccountPage>('account.njk');
+  const view = area.view('account.njk');
   const confirm = confirmationView(area);
 
   async function page(

@@ -46,15 +46,6 @@ const query = z.object({
 });
 type Filters = Pick<z.output<typeof query>, 'person' | 'action' | 'from' | 'to'>;
 
-interface AuditPage extends Filters {
-  audit: AuditEntry[];
-  /** Why entries older than these cannot be shown; null when they can. */
-  gap: string | null;
-  /** Link to older entries. */
-  older: string | null;
-  csv: string;
-}
-
 /** Unix milliseconds; NaN when it is not a date. */
 const startOfDay = (day: string): number =>
   /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN;
@@ -76,7 +67,7 @@ export const auditRow = ({
 ];
 
 export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: viewOf }: AdminArea): void {
-  const view = viewOf<AuditPage>('audit.njk');
+  const view = viewOf('audit.njk');
 
   /** Customers appear in entries under ids, so an e-mail address also stands for its account and person. */
   async function peopleOf(person: string): Promise<string[]> {

@@ -3,14 +3,11 @@ import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import type { AttentionItem } from '../attention/item.ts';
+import { barChart } from '../../gateway/web/templates.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';
 import { type AdminArea, auditedChange } from '../context.ts';
-import type { ProviderFreshness } from '../provider-freshness.ts';
-import type { Reconciliation } from '../reconcile/reconciler.ts';
-import { type SnapshotSummary, summariseSnapshot } from '../snapshots.ts';
+import { summariseSnapshot } from '../snapshots.ts';
 import { type RunSummary, summariseRun } from './runs.ts';
 import { countPerDay, readTotalUsage } from './usage.ts';
 
@@ -20,25 +17,9 @@ const MAX_RECONCILIATION_AGE_MS = 600_000;
 const RECONCILE_WAIT_MS = 500;
 const MAX_RUNS = 50;
 
-interface DashboardPage {
-  /** Worst first. */
-  attention: AttentionItem[];
-  /** What was looked for, in the plural. */
-  checked: readonly string[];
-  reconciliation: Reconciliation | null;
-  openRequests: number;
-  /** Where alerts go; empty where they are off. */
-  alertTargets: string[];
-  snapshot: SnapshotSummary | null;
-  providers: ProviderFreshness[];
-  /** Running now. */
-  runs: RunSummary[];
-  charts: Chart[];
-}
-
 export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { redis, now, requests, snapshots, operatorAlerts } = area;
-  const view = area.view<DashboardPage>('dashboard.njk');
+  const view = area.view('dashboard.njk');
 
   async function runningRuns(): Promise<RunSummary[]> {
     const { runs } = await area.runs.list({ limit: MAX_RUNS });

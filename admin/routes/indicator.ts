@@ -18,7 +18,7 @@ import {
 } from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
 import { type IndicatorValues, readIndicatorValues } from '../indicator-values.ts';
 import {
@@ -59,19 +59,6 @@ interface Preview {
   record: string | null;
 }
 
-interface IndicatorPage extends ShownChanges {
-  indicator: AdminIndicator;
-  path: string;
-  form: EditForm & { problem: string };
-  choices: typeof CHOICES;
-  conflict: Conflict | null;
-  preview: Preview | null;
-  /** The operators' edits. */
-  edits: FieldChange[];
-  values: IndicatorValues | null;
-  coverage: Chart | null;
-}
-
 /** What the page shows beyond what is stored. */
 interface PageState {
   form?: EditForm;
@@ -92,7 +79,7 @@ const auditFactsOf = (facts: EditableFacts): AuditFacts =>
 
 export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { indicators, snapshots } = area;
-  const view = area.view<IndicatorPage>('indicator.njk');
+  const view = area.view('indicator.njk');
   type IdParams = { Params: { id: string } };
 
   async function page(reply: FastifyReply, id: string, state: PageState = {}): Promise<FastifyReply> {

@@ -6,7 +6,7 @@ import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/job
 import { type Cell, parseFields, sendCsv, TableSort, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
-import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
+import { LIST_FIELDS, listLinks } from '../list.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';
 import { licencePath } from './licences.ts';
 
@@ -47,13 +47,6 @@ type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'top
   detail: string;
 };
 
-interface ListPage extends Filters, ListLinks {
-  topics: readonly string[];
-  providers: string[];
-  states: readonly string[];
-  indicators: Listed[];
-}
-
 const listed = (one: AdminIndicator): Listed => ({
   ...one,
   path: indicatorPath(one.id),
@@ -89,7 +82,7 @@ const statesOf = ({ enabled, edited, published, featured, displayOnly }: AdminIn
 
 export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { indicators } = area;
-  const listView = area.view<ListPage>('indicators.njk');
+  const listView = area.view('indicators.njk');
 
   scope.get('/indicators', async (request, reply) => {
     const { limit, offset, format, sort, ...filters } = parseFields(query, request.query);

@@ -30,24 +30,10 @@ const COLUMNS = [
   ...['vat', 'vat_percent', 'net_minor', 'vat_minor', 'gross_minor', 'currency', 'payment'],
 ];
 
-interface InvoicesPage {
-  year: number;
-  total: number;
-  documents: {
-    document: InvoiceDocument;
-    date: string;
-    due: string | null;
-    rate: string;
-    user: string;
-    pdf: string;
-  }[];
-  csv: string;
-}
-
 export const invoicePdfPath = (number: string): string => `${PATH}/${encodeURIComponent(number)}/pdf`;
 
 export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<InvoicesPage>('invoices.njk');
+  const view = area.view('invoices.njk');
   const { invoices } = area.accounts.orders;
   const print = createInvoicePrinter();
 

@@ -4,15 +4,10 @@ import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { type Cell, PageError, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
-import {
-  LICENCE_STATES,
-  type LicenceState,
-  type LicensedSeries,
-  listLicensedSeries,
-} from '../licence-queue.ts';
-import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
+import { LICENCE_STATES, type LicensedSeries, listLicensedSeries } from '../licence-queue.ts';
+import { LIST_FIELDS, listLinks } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
@@ -38,26 +33,9 @@ const decisionForm = z.object({
 });
 type DecisionForm = z.output<typeof decisionForm>;
 
-interface LicencesPage extends ListLinks {
-  q: string;
-  provider: string;
-  state: typeof ANY | LicenceState;
-  providers: string[];
-  states: readonly string[];
-  series: (LicensedSeries & { path: string })[];
-}
-
-interface LicencePage extends ShownChanges {
-  series: LicensedSeries;
-  path: string;
-  /** What the form offers. */
-  choices: readonly LicenceDecision['publish'][];
-  form: DecisionForm & { problem: string };
-}
-
 export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const listView = area.view<LicencesPage>('licences.njk');
-  const licenceView = area.view<LicencePage>('licence.njk');
+  const listView = area.view('licences.njk');
+  const licenceView = area.view('licence.njk');
 
   scope.get('/licences', async (request, reply) => {
     const { format, limit, offset, ...filters } = parseFields(listQuery, request.query);
@@ -80,7 +58,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     return series;
   }
 
-  async function show(reply: FastifyReply, series: LicensedSeries, form: LicencePage['form']) {
+  async function show(reply: FastifyReply, series: LicensedSeries, form: DecisionForm & { problem: string }) {
     const { id, name } = series;
     return licenceView(reply, name, {
       series,
@@ -120,7 +98,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 }
 
-type Filters = Pick<LicencesPage, 'q' | 'provider' | 'state'>;
+type Filters = Pick<z.output<typeof listQuery>, 'q' | 'provider' | 'state'>;
 
 function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean {
   if ((provider !== '' && one.provider.id !== provider) || (state !== ANY && one.state !== state))
@@ -133,7 +111,7 @@ function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean 
 }
 
 /** No series is published wider than its provider allows. */
-const choicesOf = ({ widest }: LicensedSeries): LicencePage['choices'] =>
+const choicesOf = ({ widest }: LicensedSeries): LicenceDecision['publish'][] =>
   LICENCE_WORDS.filter((word) => {
     if (word === 'withhold') return true;
     return widest !== null && (word === 'display' || widest === 'open');

@@ -26,18 +26,8 @@ const ANONYMOUS = { config: { allowsAnonymous: true } };
 const PATH = '/password/:token';
 const passwordForm = z.object({ password: untrimmedField(1_000) });
 
-interface PasswordPage {
-  /** `choose` shows the form. */
-  step: 'choose' | 'done' | 'invalid';
-  token: string;
-  email: string;
-  /** Shortest password. */
-  least: number;
-  problem: string;
-}
-
 export function operatorPasswordRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<PasswordPage>('operator-password.njk');
+  const view = area.view('operator-password.njk');
   const empty = { token: '', email: '', least: PASSWORD_LENGTH.least, problem: '' };
   const title = 'Choose a password';
 

@@ -16,7 +16,7 @@ import {
   sendCsv,
   textField,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 
 const PATH = '/admin/operators';
@@ -43,26 +43,6 @@ interface ShownOperator extends ListedOperator {
   hasSecondFactor: boolean;
 }
 
-interface OperatorsPage {
-  operators: ShownOperator[];
-  isOwner: boolean;
-  roles: readonly Role[];
-  form: { email: string; role: Role; problem: string };
-  csv: string;
-}
-
-interface OperatorPage extends ShownChanges {
-  operator: ShownOperator;
-  isOwner: boolean;
-  roles: readonly Role[];
-}
-
-interface LinkPage {
-  email: string;
-  link: string;
-  back: string;
-}
-
 export const operatorSubject = (email: string): string => `operator ${email}`;
 
 const listed = (operator: OperatorRecord): ListedOperator => ({
@@ -75,9 +55,9 @@ const isOwner = ({ user }: FastifyRequest): boolean => user?.role === 'owner';
 
 export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { operators, operatorLinks, secondFactor } = area;
-  const listView = area.view<OperatorsPage>('operators.njk');
-  const operatorView = area.view<OperatorPage>('operator.njk');
-  const linkView = area.view<LinkPage>('operator-link.njk');
+  const listView = area.view('operators.njk');
+  const operatorView = area.view('operator.njk');
+  const linkView = area.view('operator-link.njk');
 
   async function find(request: FastifyRequest): Promise<OperatorRecord> {
     const operator = (await operators.list()).find(({ id }) => id === idOf(request));
@@ -90,7 +70,10 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     hasSecondFactor: await secondFactor.isOn(operator.email),
   });
 
-  async function showList(reply: FastifyReply, form: OperatorsPage['form']): Promise<FastifyReply> {
+  async function showList(
+    reply: FastifyReply,
+    form: { email: string; role: Role; problem: string },
+  ): Promise<FastifyReply> {
     return listView(reply, 'Operators', {
       operators: await Promise.all((await operators.list()).map(shown)),
       isOwner: isOwner(reply.request),

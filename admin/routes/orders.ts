@@ -23,7 +23,7 @@ import {
 } from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
-import { type ListLinks, listLinks } from '../list.ts';
+import { listLinks } from '../list.ts';
 import { invoicePdfPath } from './invoices.ts';
 
 /** Customers whose orders one search reads, the newest ones. */
@@ -70,21 +70,6 @@ const query = z.object({
   format: formatField,
 });
 
-interface OrdersPage extends ListLinks {
-  q: string;
-  status: string;
-  states: readonly string[];
-  limit: number;
-  orders: (OrderRecord & {
-    user: string;
-    invoices: { number: string; pdf: string }[];
-    /** The day on which the open invoice is due; null without one. */
-    due: string | null;
-    isOverdue: boolean;
-    moves: { to: Target; label: string }[];
-  })[];
-}
-
 export const ORDER_COLUMNS = [
   ...['order_id', 'account_id', 'status', 'pack', 'credits', 'price_minor', 'currency'],
   ...['created_at', 'moved_at', 'shortfall'],
@@ -100,7 +85,7 @@ export const orderRow = (order: OrderRecord): Cell[] => [
 const isState = (word: string): word is OrderState => STATES.some((state) => state === word);
 
 export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<OrdersPage>('orders.njk');
+  const view = area.view('orders.njk');
 
   scope.get('/orders', async (request, reply) => {
     const { q, status, sort, limit, format } = parseFields(query, request.query);

@@ -26,7 +26,7 @@ import {
   textField,
 } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
-import { type ListLinks, listLinks } from '../list.ts';
+import { listLinks } from '../list.ts';
 
 const PATH = '/admin/gdpr';
 const SORT = new TableSort<QueuedRequest>({
@@ -44,14 +44,10 @@ interface QueuedRequest extends PrivacyRequest {
   user: string;
 }
 
-interface QueuePage extends ListLinks {
-  requests: QueuedRequest[];
-}
-
 const COLUMNS = ['request_id', 'account_id', 'kind', 'status', 'created_at', 'ready_at', 'age_days'];
 
 export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<QueuePage>('privacy-requests.njk');
+  const view = area.view('privacy-requests.njk');
 
   async function queue(): Promise<QueuedRequest[]> {
     const open = await area.requests.listOpen();

@@ -1,7 +1,6 @@
 /** Lists providers and shows one: freshness, licence, runs, and whether it is switched on. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ProviderDecision } from '../../data/schema/operator-changes.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -19,13 +18,13 @@ import {
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, type ShownChanges, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
-import { type ListLinks, listLinks } from '../list.ts';
+import { listLinks } from '../list.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';
 import { queueRebuild } from './indicator.ts';
-import { type RunChoice, runChoice } from './run-comparison.ts';
-import { type RunSummary, summariseRun } from './runs.ts';
+import { runChoice } from './run-comparison.ts';
+import { summariseRun } from './runs.ts';
 
 const PATH = '/admin/providers';
 const SHOWN_RUNS = 20;
@@ -45,27 +44,12 @@ const switchFields = z.object({
 });
 type Switch = z.output<typeof switchFields>;
 
-interface ProvidersPage extends ListLinks {
-  providers: (AdminProvider & { path: string })[];
-}
-
-interface ProviderPage extends ShownChanges {
-  provider: AdminProvider;
-  path: string;
-  decision: ProviderDecision | null;
-  /** Where it is switched. */
-  switchPath: string;
-  runs: RunSummary[];
-  /** Null with fewer than two runs. */
-  choice: RunChoice | null;
-}
-
 const providerPath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 const providerSubject = (id: string): string => `provider ${id}`;
 
 export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const listView = area.view<ProvidersPage>('providers.njk');
-  const providerView = area.view<ProviderPage>('provider.njk');
+  const listView = area.view('providers.njk');
+  const providerView = area.view('provider.njk');
 
   async function find(request: FastifyRequest): Promise<AdminProvider> {
     const id = idOf(request);

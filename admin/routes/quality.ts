@@ -5,7 +5,7 @@ import { type QualityFinding, qualityDecisionWord } from '../../data/schema/qual
 import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
 import { type Cell, csvLine, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
-import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
+import { LIST_FIELDS, listLinks } from '../list.ts';
 import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';
 
@@ -32,17 +32,6 @@ interface Listed extends QualityFinding {
   series: { id: string; path: string | null }[];
   /** The row of `data/quality-decisions.csv` that decides it, but for decision and reason. */
   row: string;
-}
-
-interface QualityPage extends Filters, ListLinks {
-  night: string | null;
-  severities: readonly string[];
-  kinds: string[];
-  providers: string[];
-  states: readonly string[];
-  findings: Listed[];
-  open: Record<string, number>;
-  unused: { kind: string; subject: string; other: string | null }[];
 }
 
 function statesOf({ decision, lapsed, change }: QualityFinding): string[] {
@@ -91,7 +80,7 @@ function listed(finding: QualityFinding, { by, today, isPublished }: Reader): Li
 }
 
 export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<QualityPage>('quality.njk');
+  const view = area.view('quality.njk');
 
   scope.get('/quality', async (request, reply) => {
     const { limit, offset, format, ...filters } = parseFields(query, request.query);

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { type Cell, formatField, parseFields, sendCsv } from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
 import type { Discrepancy } from '../reconcile/compare.ts';
-import type { ReconcileProgress, Reconciliation } from '../reconcile/reconciler.ts';
 
 /** How long the page waits for a result before it shows progress and the previous result. */
 const WAIT_MS = 3_000;
@@ -12,16 +11,10 @@ const SHOWN = 500;
 
 const query = z.object({ format: formatField });
 
-interface ReconcilePage {
-  last: Reconciliation | null;
-  progress: ReconcileProgress | null;
-  discrepancies: (Discrepancy & { user: string; off: number })[];
-}
-
 const COLUMNS = ['account_id', 'email', 'check', 'what', 'stands', 'should_be', 'off_by', 'since'];
 
 export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<ReconcilePage>('reconcile.njk');
+  const view = area.view('reconcile.njk');
 
   scope.get('/reconcile', async (request, reply) => {
     const { format } = parseFields(query, request.query);

@@ -10,7 +10,7 @@ import type { RunRecord } from '../../data/schema/lake.ts';
 import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import { RUNS_PATH } from './run-path.ts';
-import { findRun, type RunSummary, summariseRun } from './runs.ts';
+import { findRun, summariseRun } from './runs.ts';
 
 const PATH = `${RUNS_PATH}/compare`;
 /** Runs that can be chosen. */
@@ -25,19 +25,6 @@ export interface RunChoice {
   runs: { run_id: string; label: string }[];
   before: string;
   after: string;
-}
-
-interface ComparisonPage {
-  choice: RunChoice;
-  before: RunSummary;
-  after: RunSummary;
-  vintages: { before: string; after: string };
-  figures: FigurePair[];
-  /** Null where the lake of a run is not on this machine, or removed. */
-  series: SeriesComparison | null;
-  failures: { mended: string[]; failed: string[] };
-  rejects: RejectComparison[];
-  log: LogDifference[];
 }
 
 /**
@@ -65,7 +52,7 @@ export function runChoice(
 }
 
 export function runComparisonRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<ComparisonPage>('run-comparison.njk');
+  const view = area.view('run-comparison.njk');
 
   /** A run that found upstream unchanged wrote nothing: its series are those of the good run before it. */
   async function seriesOf(run: StoredRun, all: readonly StoredRun[]): Promise<RunSeries | null> {

@@ -1,7 +1,7 @@
 /** Lists ingestion runs, builds and snapshots. `run-actions.ts` starts, cancels, accepts and rolls back. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { RunLogLine, RunStore } from '../../data/runtime/run-store.ts';
+import type { RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import {
   type Cell,
@@ -9,9 +9,7 @@ import {
   formatField,
   integerField,
   PageError,
-  type Pager,
   parseFields,
-  type SortLink,
   sendCsv,
   TableSort,
   textField,
@@ -20,7 +18,7 @@ import {
 import type { AdminArea } from '../context.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
-import { type ListedJob, listGivenUpJobs } from './given-up-jobs.ts';
+import { listGivenUpJobs } from './given-up-jobs.ts';
 import { indicatorPath } from './indicator.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
 
@@ -90,21 +88,6 @@ interface AutoRefresh {
   stop: string;
 }
 
-interface RunsPage {
-  subject: string;
-  providers: ProviderFreshness[];
-  sorts: { providers: Record<string, SortLink>; snapshots: Record<string, SortLink> };
-  runs: RunSummary[];
-  refresh: AutoRefresh;
-  snapshots: ShownSnapshot[];
-  /** Older ones that are not shown. */
-  hiddenSnapshots: number;
-  allSnapshotsPath: string;
-  givenUp: ListedJob[];
-  pager: Pager;
-  csv: string;
-}
-
 /** A series that failed in a run. */
 interface FailedSeries {
   slug: string;
@@ -115,16 +98,6 @@ interface FailedSeries {
   isCarried: boolean;
   /** Its page; null when it is not published. */
   path: string | null;
-}
-
-interface RunPage {
-  summary: RunSummary;
-  run: StoredRun;
-  refresh: AutoRefresh;
-  failed: FailedSeries[];
-  rejects: { reason: string; rows: number; distinct: number; samples: string[] }[];
-  sources: ShownSources | null;
-  log: RunLogLine[];
 }
 
 interface ShownSources {
@@ -139,8 +112,8 @@ type RunParams = { Params: { subject: string; run: string } };
 
 export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { runs, now } = area;
-  const listView = area.view<RunsPage>('runs.njk');
-  const runView = area.view<RunPage>('run.njk');
+  const listView = area.view('runs.njk');
+  const runView = area.view('run.njk');
 
   scope.get('/runs', async (request, reply) => {
     const sent = parseFields(listQuery, request.query);

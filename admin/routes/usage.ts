@@ -9,12 +9,11 @@ import {
   formatField,
   integerField,
   parseFields,
-  type SortLink,
   sendCsv,
   TableSort,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { barChart, type Chart, type Point } from '../../gateway/web/templates.ts';
+import { barChart, type Point } from '../../gateway/web/templates.ts';
 import type { AdminArea } from '../context.ts';
 
 type RouteUsage = { route: string } & UsageCounts;
@@ -35,18 +34,8 @@ const SERIES = [
   ['credits', 'Credits'],
 ] as const satisfies [keyof UsageCounts, string][];
 
-interface UsagePage {
-  days: number;
-  sort: string;
-  sorts: Record<string, SortLink>;
-  charts: Chart[];
-  endpoints: RouteUsage[];
-  totals: UsageCounts;
-  csv: string;
-}
-
 export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }: AdminArea): void {
-  const view = viewOf<UsagePage>('usage.njk');
+  const view = viewOf('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
     const { days, sort, format } = parseFields(query, request.query);

@@ -6,7 +6,7 @@ import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/
 import { integerField, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
-import { LIST_FIELDS, type ListLinks, listLinks } from '../list.ts';
+import { LIST_FIELDS, listLinks } from '../list.ts';
 
 const PATH = '/admin/users';
 const EXPORT_BATCH = 500;
@@ -19,15 +19,8 @@ const query = z.object({
   offset: integerField(0, 100_000_000, 0),
 });
 
-interface UsersPage extends ListLinks {
-  q: string;
-  status: string;
-  limit: number;
-  accounts: AccountRecord[];
-}
-
 export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<UsersPage>('users.njk');
+  const view = area.view('users.njk');
 
   scope.get('/users', async (request, reply) => {
     const { q, status, sort, limit, offset, format } = parseFields(query, request.query);
@@ -85,7 +78,7 @@ interface ShownGroup {
 }
 
 export function signUpGroupsRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const view = area.view<{ groups: ShownGroup[]; most: number }>('sign-up-groups.njk');
+  const view = area.view('sign-up-groups.njk');
 
   scope.get('/users/groups', async (_request, reply) => {
     const groups = await signUpGroups(area, MOST_GROUPS);
