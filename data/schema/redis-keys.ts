@@ -25,23 +25,22 @@
  *   {a:ID}:members            hash    <person id>:role | added_at_ms | by
  *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
  *   {a:ID}:billing            hash    name, address (lines), country, country_name, vat_id: of the next invoices
- *   {a:ID}:alert              hash    low_at (credits), seen, crossings, told: notifications of a low balance
+ *   {a:ID}:alert              hash    low_at (credits), seen (id of the last ledger entry read): the low-balance alert
  *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |
- *                                     failing_since_ms | disabled_because | disabled_at_ms | untold (the owner, of that);
- *                                     event:<type>:<id> -> JSON: an event that no endpoint was told yet
+ *                                     failing_since_ms | disabled_because | disabled_at_ms
+ *   {a:ID}:outbox             hash    <type>:<id> -> JSON: an event that is not handed over yet; see notifications/outbox.ts
  *   {a:ID}:deliveries         zset    <endpoint id>:<message id> by the time of the event: 200 of an endpoint, of 30 days; both
  *                                     expire 30 days after the last
  *   {a:ID}:delivery-log       hash    that name -> JSON: type, at_ms, body; name:state, name:attempts (JSON)
  *   {a:ID}:spending           hash    above (credits), per_ms, seen, told, <window>:spent: alert about spending; see count-spending.lua
  *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: what the holder is not told of
  *   {a:ID}:used               zset    indicator ids by the number of the last UTC day of their use; kept for 30 days
- *   {a:ID}:told:EDITION       string  set when the holder was told what that edition changed; expires after 60 days
  *
  * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
  *
  *   {p:PID}:person            hash    email, name, password (hashed), epoch (raised to end every session), created_at_ms; or
  *                                     erased_at_ms alone
- *   {p:PID}:outbox            hash    address-changed:<epoch> -> JSON: from, to, canUndo: an event whose mails are not queued yet
+ *   {p:PID}:outbox            hash    as {a:ID}:outbox, of events about the person
  *   {p:PID}:accounts          set     ids of the accounts of which the person may be a member; their members decide
  *
  * Without that tag: immutable facts and indexes, whose writes are idempotent:
@@ -69,20 +68,19 @@
  *   {audit}:begun             hash    note -> JSON: changes in progress, or interrupted by a crash
  *   {audit}:carried           hash    through, entries: how far the log is archived
  *   {audit}:once:WORD         string  set when the entry of that name is written
- *   {audit}:told              string  id of the entry up to which mails about changes were queued; see audit-follower.ts
  *   {requests}:all, :open     zset    privacy request ids by creation
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an export: progress (JSON); of an
  *                                     erasure: found and removed (JSON)
  *   {requests}:of:ID          zset    request ids of an account by creation
  *   {requests}:now:KIND:ID    string  the open request of that kind of an account
- *   alerts                    zset    account ids with a notification of a low balance
+ *   alerts                    zset    account ids with a low-balance alert
  *   alerts:spending           zset    account ids with an alert about spending
- *   alerts:edition            string  when the newest edition was published of which holders were told, in Unix milliseconds
+ *   alerts:edition            string  when the newest edition was published that change alerts have covered, in Unix milliseconds
  *   {alerts}:conditions       hash    condition -> JSON: what operators were told that it began; see admin/alerts/condition-store.ts
- *   {alerts}:deliveries       hash    <alert id>.<mail or webhook> -> JSON: alerts to operators that are to be delivered
+ *   {alerts}:outbox           hash    operator.alert:<alert id> -> JSON: an alert to operators that is not handed over yet
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
- *   outbox                    zset    person ids by when an event may last have been written for them
+ *   outbox                    zset    ids of accounts and persons by when an event may last have been written for them
  *   webhooks                  zset    account ids that have, or had, webhooks
  *   link:SHA256               string  JSON: purpose and encrypted facts of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
@@ -95,8 +93,8 @@
  *   {runs}:r:SUBJECT:RUN              hash    said (JSON: the run record), progress (JSON), heard_at_ms
  *   {runs}:log:SUBJECT:RUN            list    log lines (JSON), oldest first
  *   {runs}:cancel:SUBJECT:RUN         string  who cancelled the run
- *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see overrides.ts
- *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-decisions.ts
+ *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see operator-changes.ts
+ *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-changes.ts
  *   decisions:licences                hash    indicator id -> JSON: published under a licence, or withheld, by an operator
  *   {invoices}:last                   hash    year -> last number of an invoice or credit note
  *   {invoices}:y:YYYY                 hash    number -> JSON: what was issued under it; see document.ts
