@@ -1,6 +1,7 @@
 /**
- * The events that somebody is told of: what each is about, whether webhooks tell it, and who gets which mail. To add one,
- * add a row here, its words in `mail/`, and the line of the script that writes it to the outbox with the change.
+ * The catalogue of events: what each is about, whether webhooks tell it, and who gets which mail. To add one, add a row here,
+ * its words in `mail/`, and have the script of the change write it to the outbox; the store that runs the script calls
+ * `expectEvents` before it.
  *
  * docs/webhooks.md has an example of each event that webhooks tell, which a test holds against these. Scripts write some
  * numbers as text, so numbers are coerced.
@@ -240,7 +241,7 @@ const isEventType = (word: string): word is EventType => Object.hasOwn(EVENTS, w
 export const rowOf = ({ type }: Pick<StoredEvent, 'type'>): EventRow | null =>
   isEventType(type) ? EVENTS[type] : null;
 
-/** The events that webhooks tell, and what each means. */
+/** The types of events that endpoints receive, and what each means. */
 export const WEBHOOK_EVENTS: readonly { type: string; help: string; fields: readonly string[] }[] =
   Object.entries<EventRow>(EVENTS).flatMap(([type, { webhook, data }]) =>
     webhook !== undefined && isEventType(type)
