@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createRequestIds } from '../../gateway/api/http/http.ts';
 import { metricsServer } from '../../gateway/api/http/server/metrics.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, Service, type TestKey } from './service.ts';
@@ -124,6 +125,13 @@ test("a client's id comes back in X-Request-Id, and ours in X-Server-Request-Id"
     expect(headers['x-request-id']).toBe(id);
     expect(headers['x-server-request-id']).toMatch(OWN);
   }
+});
+
+test('ours are unique across processes, and safe to repeat', () => {
+  const [one, other] = [createRequestIds(), createRequestIds()];
+  const ids = Array.from({ length: 5_000 }, () => [one(), other()]).flat();
+  expect(new Set(ids).size).toBe(10_000);
+  for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
 });
 
 test('without one, or with one that is not safe to repeat, X-Request-Id is ours', async () => {

@@ -100,6 +100,14 @@ test('a key restored within the second works at once, and after a flood when the
   expect(await ping()).toBe(200);
 });
 
+test('a flood of one dead key leaves the other keys of its account alone', async () => {
+  const made = await service.account();
+  const other = await service.accounts.keys.mint(made.account_id);
+  await service.accounts.keys.revoke(made.key_id);
+  await flood(made.key, FLOOD);
+  expect((await service.get(DATA, { key: other.key })).status).toBe(200);
+});
+
 test('a key that works is confirmed once, then asks Redis once a call', async () => {
   const made = await service.account();
   const ask = () => service.get('/v1/countries/KEN', { key: made.key });

@@ -81,9 +81,14 @@ describe.each(PUBLIC_ROUTES)('GET $template', ({ template, path, key, isFile }) 
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  test('6. the X-RateLimit and X-Credits headers are on authenticated answers', async () => {
+  test('6. the X-RateLimit and X-Credits headers are on authenticated answers, readable by other origins', async () => {
     const answer = await service.get(path, { key: owner.key });
     for (const name of KEYED_HEADERS) expect(answer.headers[name]).toMatch(/^\d+$/);
+    const exposed = String(answer.headers['access-control-expose-headers']).toLowerCase().split(', ');
+    expect(exposed).toEqual(expect.arrayContaining(KEYED_HEADERS));
+    if (key === 'required') return;
+    const { headers } = await good(path, key);
+    expect(String(headers['access-control-expose-headers'])).not.toMatch(/x-credits/i);
   });
 
   test('7. X-Request-Id is on every answer', async () => {

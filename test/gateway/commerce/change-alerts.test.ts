@@ -210,6 +210,32 @@ it('name exactly what was used and changed, once to each account and edition', a
   );
 });
 
+it('wait for a gateway that serves the edition, and come once however far another one is behind', async () => {
+  await flushRedis(world.redis);
+  const [ahead, behind] = [new Served(), new Served()];
+  const nothing = { added: [], withdrawn: [], renamed: [], revised: {} };
+  const written = new Written({ redis: world.redis, now: () => world.clock.ms });
+  const gateways = [ahead, behind].map((served) => new ChangeAlerts(world.redis, served, written));
+  const look = async (): Promise<void> => {
+    for (const gateway of gateways.toReversed()) await gateway.findConcerned();
+  };
+  const account_id = await open({ usage: [{ ids: ['a.one'], daysBefore: 0 }], off: [] });
+  for (const served of [ahead, behind]) served.publish(FIRST_MS, nothing);
+  await look();
+  await gateways[1]?.findConcerned();
+  expect(written.told.size).toBe(0);
+  ahead.publish(FIRST_MS + DAY_MS, { ...nothing, withdrawn: ['a.one'] });
+  await look();
+  const told = new Map([
+    [`${account_id} ${editionName(FIRST_MS + DAY_MS)}`, [{ indicator: 'a.one', change: 'withdrawn' }]],
+  ]);
+  expect(written.told).toEqual(told);
+  written.stopsAfter = 0;
+  behind.publish(FIRST_MS + DAY_MS, { ...nothing, withdrawn: ['a.one'] });
+  await look();
+  expect(written.told).toEqual(told);
+});
+
 it('follow what calls used: admitted and answered ones alone', async () => {
   world.clock.ms = NOON_MS;
   const { account_id, call } = await world.customer();

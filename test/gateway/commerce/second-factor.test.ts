@@ -28,6 +28,10 @@ const kindOf = async (code: string, subject = ANN): Promise<string> =>
   (await factors.check(subject, code)).kind;
 
 describe('setting up', () => {
+  it('proposes another secret each time', () => {
+    expect(factors.propose(NAMES).secret).not.toBe(factors.propose(NAMES).secret);
+  });
+
   it('needs a code that proves the secret, and happens once', async () => {
     const { secret } = factors.propose(NAMES);
     const wrong = wrongCodeAt(secret, clock.ms);

@@ -1,6 +1,7 @@
 /** Pictures as PNG: sizes, fonts, cards, and a flood of them. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { QueueFull } from '../../../gateway/api/core/errors.ts';
 import { PngRenderer } from '../../../gateway/site/png.ts';
 import { testService } from './test-service.ts';
@@ -128,6 +129,16 @@ describe('the renderer', () => {
     await Promise.all(others);
     await nextTurn();
     expect([rests, begun]).toEqual([[21, 120, 500], 3]);
+  });
+
+  test('lets its thread end when nothing is wanted, and starts another', async () => {
+    const end = vi.spyOn(Worker.prototype, 'terminate');
+    onTestFinished(() => end.mockRestore());
+    const renderer = new PngRenderer({ idleMs: 0 });
+    for (const ended of [1, 2]) {
+      expect(sizeOf(await drawn(renderer))).toEqual([60, 20]);
+      await expect.poll(() => end.mock.calls.length).toBe(ended);
+    }
   });
 
   test('goes on after a document that cannot be drawn', async () => {

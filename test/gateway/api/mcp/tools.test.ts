@@ -257,6 +257,32 @@ describe('refusals', () => {
   });
 });
 
+/** Calls of a tool with half a character as each of its arguments, alone and in a list, and within each claim. */
+function halves({ name, inputSchema }: (typeof TOOLS)[number]): Record<string, unknown>[] {
+  const half = '\ud800';
+  const [claim] = [CALLS[name]?.claims ?? []].flat();
+  const claims = Object.keys(claim ?? {}).map((member) => ({
+    claims: [{ ...(claim as object), [member]: half }],
+  }));
+  return [
+    ...Object.keys(inputSchema.properties as object).flatMap((argument) => [
+      { ...CALLS[name], [argument]: half },
+      { ...CALLS[name], [argument]: [half] },
+    ]),
+    ...claims,
+  ];
+}
+
+test.each(TOOLS.map((tool) => [tool.name, tool] as const))(
+  'half a character in an argument of %s is no internal error',
+  async (name, tool) => {
+    for (const args of halves(tool)) {
+      const { structured } = await ask(name, args);
+      expect([args, structured.error?.code]).not.toEqual([args, 'internal_error']);
+    }
+  },
+);
+
 describe('resources and prompts', () => {
   const read = async (uri: string) => (await send(service, 'resources/read', { uri }, { key })).body;
 

@@ -105,6 +105,22 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await harness.visitor().get(late)).status).toBe(410);
     });
 
+    it('of two for one address, the first that is confirmed sets the password and ends the other; credits come once', async () => {
+      const email = 'twice@example.org';
+      const [older, newer] = [
+        await harness.signUp(harness.visitor(), email, 'Mallory'),
+        await harness.signUp(harness.visitor(), email, 'Ann'),
+      ];
+      expect((await harness.confirm(harness.visitor(), newer)).status).toBe(200);
+      expect((await harness.visitor().get(older)).status).toBe(410);
+      const late = { password: 'another long password' };
+      expect((await harness.visitor().submit('/account/forgot', older, late)).status).toBe(410);
+      expect((await harness.signIn(harness.visitor(), email, late.password)).status).toBe(401);
+      expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
+      const { account_id } = await harness.accounts.findByEmail(email);
+      expect(await harness.balance(account_id)).toBe(1234);
+    });
+
     it('is rejected after any change', async () => {
       const link = await harness.signUp(harness.visitor(), 'forged@example.org');
       const at = link.lastIndexOf('/') + 1;
