@@ -12,41 +12,12 @@ import { type ListedSnapshot, listSnapshots } from './snapshots.ts';
 
 const QUERY_TIMEOUT_MS = 10_000;
 
-interface LatestValue {
-  iso3: string;
-  country: string;
-  year: number;
-  value: number;
-  projected: boolean;
-  /** Null without a rank. */
-  rank: number | null;
-  /** First and last year with a value, and how many years have one. */
-  from: number;
-  to: number;
-  years: number;
-}
-
-export interface IndicatorValues {
-  /** The snapshot that they are from. */
-  snapshot: string;
-  /** Whether that snapshot is the served one; an unpublished indicator is only in older ones. */
-  isServed: boolean;
-  /** Largest value first. */
-  latest: LatestValue[];
-  /** Countries with a value, by year, without gaps. */
-  byYear: { year: number; countries: number }[];
-}
-
 /**
  * Reads the newest snapshot that has the indicator.
  * @param nameOf the name of a country by its ISO3 code.
- * @returns null when no snapshot has it.
+ * @returns null when no snapshot has it; `isServed` is false for an unpublished one, which is only in older snapshots.
  */
-export async function readIndicatorValues(
-  snapshotDir: string,
-  id: string,
-  nameOf: (iso3: string) => string,
-): Promise<IndicatorValues | null> {
+export async function readIndicatorValues(snapshotDir: string, id: string, nameOf: (iso3: string) => string) {
   const snapshots = await listSnapshots(snapshotDir);
   const inOrder = snapshots.toSorted((a, b) => Number(b.current) - Number(a.current));
   const found = await findFile(snapshotDir, inOrder, id);
@@ -82,13 +53,10 @@ async function findFile(
 
 const NO_RANK = 0;
 
-function summarise(
-  { countries, starts, columns }: IndicatorColumns,
-  nameOf: (iso3: string) => string,
-): Pick<IndicatorValues, 'latest' | 'byYear'> {
+/** The latest value of each country, largest first, and the countries with a value by year, without gaps. */
+function summarise({ countries, starts, columns }: IndicatorColumns, nameOf: (iso3: string) => string) {
   const perYear = new Map<number, number>();
-  const latest: LatestValue[] = [];
-  for (const [position, iso3] of countries.entries()) {
+  const latest = [...countries.entries()].flatMap(([position, iso3]) => {
     const rows = Array.from(
       { length: (starts[position + 1] ?? 0) - (starts[position] ?? 0) },
       (_, offset) => (starts[position] ?? 0) + offset,
@@ -96,20 +64,22 @@ function summarise(
     const years = rows.map((row) => columns.year[row] ?? 0);
     for (const year of years) perYear.set(year, (perYear.get(year) ?? 0) + 1);
     const last = rows.findLast((row) => columns.projected[row] === 0) ?? rows.at(-1);
-    if (last === undefined) continue;
+    if (last === undefined) return [];
     const rank = columns.rank[last] ?? NO_RANK;
-    latest.push({
-      iso3,
-      country: nameOf(iso3),
-      year: columns.year[last] ?? 0,
-      value: columns.value[last] ?? 0,
-      projected: columns.projected[last] === 1,
-      rank: rank === NO_RANK ? null : rank,
-      from: years[0] ?? 0,
-      to: years.at(-1) ?? 0,
-      years: years.length,
-    });
-  }
+    return [
+      {
+        iso3,
+        country: nameOf(iso3),
+        year: columns.year[last] ?? 0,
+        value: columns.value[last] ?? 0,
+        projected: columns.projected[last] === 1,
+        rank: rank === NO_RANK ? null : rank,
+        from: years[0] ?? 0,
+        to: years.at(-1) ?? 0,
+        years: years.length,
+      },
+    ];
+  });
   const [first, last] = [Math.min(...perYear.keys()), Math.max(...perYear.keys())];
   return {
     latest: latest.sort((a, b) => b.value - a.value || (a.iso3 < b.iso3 ? -1 : 1)),

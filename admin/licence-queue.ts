@@ -7,9 +7,7 @@ import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../data/schema/jobs.ts';
 import type { LicenceDecision } from '../data/schema/operator-changes.ts';
 import type { IndicatorRecord } from '../data/schema/records.ts';
-import type { DecisionStore } from './decision-store.ts';
-import type { IndicatorAdmin } from './indicator-admin.ts';
-import type { ServedSnapshot } from './snapshots.ts';
+import type { AdminArea } from './context.ts';
 
 export const LICENCE_STATES = ['undecided', 'open', 'display', 'withhold'] as const;
 export type LicenceState = (typeof LICENCE_STATES)[number];
@@ -29,16 +27,10 @@ export interface LicensedSeries {
   widest: 'open' | 'display' | null;
 }
 
-interface Dependencies {
-  decisions: DecisionStore;
-  indicators: IndicatorAdmin;
-  snapshots: { current(): ServedSnapshot | null };
-  /** Curated providers by id, with decisions. */
-  providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
-}
-
 /** In the order of ids. */
-export async function listLicensedSeries(area: Dependencies): Promise<LicensedSeries[]> {
+export async function listLicensedSeries(
+  area: Pick<AdminArea, 'decisions' | 'indicators' | 'snapshots' | 'providers'>,
+): Promise<LicensedSeries[]> {
   const [excluded, decided, providers] = await Promise.all([
     area.indicators.excluded(),
     area.decisions.licences.all(),

@@ -1,10 +1,11 @@
-/** What the lists of the area share: the fields of their addresses beside filters, and links to themselves in another state. */
+/** What the lists of the area share: fields of their addresses, links to themselves in another state, searching and CSV. */
+import type { FastifyReply } from 'fastify';
 import {
+  type Cell,
   createPager,
   formatField,
   integerField,
-  type Pager,
-  type SortLink,
+  sendCsv,
   type TableSort,
   withQuery,
 } from '../gateway/web/forms.ts';
@@ -16,15 +17,10 @@ export const LIST_FIELDS = {
   format: formatField,
 };
 
-export interface ListLinks {
-  sort: string;
-  sorts: Record<string, SortLink>;
-  pager: Pager;
-  /** All rows that match. */
-  csv: string;
-}
-
-/** @param list without `limit` and `offset` where it has no pages, without `order` where its columns do not sort */
+/**
+ * Links of the columns, to other pages, and to a CSV of all rows that match.
+ * @param list without `limit` and `offset` where it has no pages, without `order` where its columns do not sort
+ */
 export const listLinks = (
   path: string,
   filters: Record<string, string>,
@@ -35,7 +31,7 @@ export const listLinks = (
     limit?: number;
     offset?: number;
   },
-): ListLinks => {
+) => {
   const { order, sort = '', total = 0, limit = 0, offset = 0 } = list;
   return {
     sort,
@@ -44,3 +40,31 @@ export const listLinks = (
     csv: withQuery(path, { ...filters, sort, format: 'csv' }),
   };
 };
+
+/** Whether a text contains every word of a search, in any case. */
+export function containsWords(text: string, search: string): boolean {
+  const searched = text.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => searched.includes(word));
+}
+
+export type Records = Iterable<object> | AsyncIterable<object>;
+
+/** Sends records as `<name>.csv`. A column is the field of its name, or `<column>_ms` in ISO 8601; otherwise it is blank. */
+export const sendRecords = (
+  reply: FastifyReply,
+  name: string,
+  columns: readonly string[],
+  records: Records,
+): FastifyReply => sendCsv(reply, name, columns, rowsOf(columns, records));
+
+async function* rowsOf(columns: readonly string[], records: Records): AsyncGenerator<Cell[]> {
+  for await (const record of records) {
+    const fields = new Map<string, Cell | undefined>(Object.entries(record));
+    yield columns.map((column) => fields.get(column) ?? isoTime(fields.get(`${column}_ms`)));
+  }
+}
+
+const isoTime = (ms: Cell | undefined): string => (typeof ms === 'number' ? new Date(ms).toISOString() : '');

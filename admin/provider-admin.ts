@@ -1,44 +1,19 @@
 /** Providers with what operators decided about them, and whether the served snapshot shows it. */
 import type { RunStore } from '../data/runtime/run-store.ts';
-import type { ProviderDefinition } from '../data/schema/curated.ts';
-import { SNAPSHOT_SUBJECT, type StoredRun } from '../data/schema/jobs.ts';
+import { SNAPSHOT_SUBJECT } from '../data/schema/jobs.ts';
 import type { ProviderDecision } from '../data/schema/operator-changes.ts';
-import type { DecisionStore } from './decision-store.ts';
-import { type FreshnessState, providerRunsOf } from './provider-freshness.ts';
+import type { AdminArea } from './context.ts';
+import { providerRunsOf } from './provider-freshness.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
 const RECENT_BUILDS = 20;
 
-export interface AdminProvider {
-  id: string;
-  name: string;
-  definition: ProviderDefinition;
-  /** By decision, else by definition. */
-  enabled: boolean;
-  decision: ProviderDecision | null;
-  /** Whether the served snapshot does not show the decision yet. */
-  isPending: boolean;
-  /** Of the served snapshot. */
-  indicators: number;
-  freshness: FreshnessState;
-  last_ok_ms: number | null;
-  rows: number | null;
-  newest_year: number | null;
-  /** Newest first. */
-  runs: StoredRun[];
-}
-
-interface Dependencies {
-  decisions: DecisionStore;
-  runs: RunStore;
-  snapshots: { current(): ServedSnapshot | null };
-  now: () => number;
-  /** Curated providers by id, with decisions. */
-  providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
-}
+export type AdminProvider = Awaited<ReturnType<typeof listProviders>>[number];
 
 /** All providers, switched off ones included, in the order of ids. */
-export async function listProviders(area: Dependencies): Promise<AdminProvider[]> {
+export async function listProviders(
+  area: Pick<AdminArea, 'decisions' | 'runs' | 'snapshots' | 'now' | 'providers'>,
+) {
   const [definitions, decided, built_ms] = await Promise.all([
     area.providers(),
     area.decisions.providers.all(),
@@ -51,7 +26,10 @@ export async function listProviders(area: Dependencies): Promise<AdminProvider[]
     const decision = decided.get(id) ?? null;
     const indicators = served.get(id) ?? 0;
     return {
-      ...{ id, name, definition, enabled, decision, indicators, runs, freshness: freshness.state },
+      ...{ id, name, definition, enabled, decision, runs, freshness: freshness.state },
+      /** Of the served snapshot. */
+      indicators,
+      /** Whether the served snapshot does not show the decision yet. */
       isPending: decision !== null && isPending(decision, indicators, built_ms),
       last_ok_ms: freshness.last_ok_ms,
       rows: freshness.rows,

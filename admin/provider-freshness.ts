@@ -23,19 +23,9 @@ const DEFAULT_DAYS = 380;
 const FIXED_EDITION = /fixed|once/i;
 
 /** `late`: no good run for too long. `outdated`: the runs are good, but the newest figure is too old. */
-export type FreshnessState = 'fresh' | 'late' | 'outdated' | 'never';
+type FreshnessState = 'fresh' | 'late' | 'outdated' | 'never';
 
-export interface ProviderFreshness {
-  id: string;
-  name: string;
-  cadence: string | null;
-  state: FreshnessState;
-  last_ok_ms: number | null;
-  age_ms: number | null;
-  rows: number | null;
-  newest_year: number | null;
-  running: StoredRun | null;
-}
+export type ProviderFreshness = ReturnType<typeof freshnessOf>;
 
 /** A provider with its newest runs. */
 export interface ProviderRuns {
@@ -103,11 +93,7 @@ function stateOf(
 const isLoad = ({ status, record }: StoredRun): boolean =>
   (status === 'succeeded' || status === 'unchanged') && !record?.starter;
 
-function freshnessOf(
-  { id, name, cadence }: ProviderDefinition,
-  runs: readonly StoredRun[],
-  now_ms: number,
-): ProviderFreshness {
+function freshnessOf({ id, name, cadence }: ProviderDefinition, runs: readonly StoredRun[], now_ms: number) {
   const good = runs.find(isLoad) ?? null;
   const last_ok_ms = good?.finished_at ? Date.parse(good.finished_at) : null;
   const age_ms = last_ok_ms === null ? null : now_ms - last_ok_ms;

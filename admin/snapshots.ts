@@ -26,19 +26,7 @@ export interface ServedSnapshot {
   };
 }
 
-export interface SnapshotSummary {
-  id: string;
-  generated_at_ms: number;
-  age_ms: number;
-  bytes: number;
-  files: number;
-  indicators: number;
-  countries: number;
-  observations: number;
-  providers: number;
-}
-
-export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: number): SnapshotSummary | null {
+export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: number) {
   if (snapshot === null) return null;
   const { counts, generated_at } = snapshot.manifest;
   const generated_at_ms = Date.parse(generated_at);
@@ -51,23 +39,10 @@ export function summariseSnapshot(snapshot: ServedSnapshot | null, now_ms: numbe
   };
 }
 
-export interface ListedSnapshot {
-  id: string;
-  current: boolean;
-  /** Null for the served one and those that led to it. */
-  mark: 'rolled back' | 'backfilled' | null;
-  generated_at_ms: number;
-  observations: number;
-  indicators: number;
-  /** Indicators that changed since the snapshot that was served before. */
-  added: number;
-  withdrawn: number;
-  renamed: number;
-  revised: number;
-}
+export type ListedSnapshot = Awaited<ReturnType<typeof listSnapshots>>[number];
 
 /** Published snapshots, newest first; none while the log cannot be read. */
-export async function listSnapshots(directory: string): Promise<ListedSnapshot[]> {
+export async function listSnapshots(directory: string) {
   const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
   const current = (await read(CURRENT_POINTER)).trim();
   const editions = editionsOf(await read(PUBLICATION_LOG));
@@ -93,11 +68,13 @@ function editionsOf(log: string): LogEntry[] {
   }
 }
 
-function markOf(entry: LogEntry, served: ReadonlySet<LogEntry>): ListedSnapshot['mark'] {
+/** Null for the served one and those that led to it. */
+function markOf(entry: LogEntry, served: ReadonlySet<LogEntry>) {
   if (entry.backfilled) return 'backfilled';
   return served.has(entry) ? null : 'rolled back';
 }
 
+/** How many indicators changed since the snapshot that was served before. */
 function changesOf({ changed }: LogEntry) {
   const sum = (name: 'added' | 'withdrawn' | 'renamed' | 'revised'): number =>
     Object.values(changed).reduce((total, counts) => total + counts[name], 0);

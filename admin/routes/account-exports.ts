@@ -3,107 +3,67 @@
 import type { FastifyReply } from 'fastify';
 import { readUsage } from '../../gateway/api/metering/metering.ts';
 import { accountSubject, isGap, readWholeLedger } from '../../gateway/commerce/history/history.ts';
-import type { AccountRecord, LedgerEntry } from '../../gateway/commerce/store/store.ts';
-import { type Cell, PageError, type Rows, sendCsv } from '../../gateway/web/forms.ts';
+import { PageError } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
-import { AUDIT_COLUMNS, auditRows } from './audit.ts';
-import { ORDER_COLUMNS, orderRow } from './orders.ts';
-import { USAGE_COLUMNS, usageRow } from './usage.ts';
+import { type Records, sendRecords } from '../list.ts';
+import { AUDIT_COLUMNS, auditRecords } from './audit.ts';
+import { ORDER_COLUMNS, orderRecord } from './orders.ts';
+import { USAGE_COLUMNS } from './usage.ts';
 
 const USAGE_DAYS = 90;
 
-const iso = (ms: number | null): string => (ms === null ? '' : new Date(ms).toISOString());
-
 const KEY_COLUMNS = [
-  'key_id',
-  'label',
-  'last4',
-  'state',
-  'created_at',
-  'expires_at',
-  'revoked_at',
-  'last_used_at',
+  ...['key_id', 'label', 'last4', 'state'],
+  ...['created_at', 'expires_at', 'revoked_at', 'last_used_at'],
 ];
 const LEDGER_COLUMNS = [
-  'id',
-  'at',
-  'kind',
-  'delta',
-  'balance',
-  'by',
-  'order_id',
-  'request_id',
-  'route',
-  'key_id',
-  'rows',
-  'indicators',
-  'more_indicators',
-  'reason',
+  ...['id', 'at', 'kind', 'delta', 'balance', 'by', 'order_id', 'request_id', 'route', 'key_id'],
+  ...['rows', 'indicators', 'more_indicators', 'reason'],
 ];
 
-/** Cells between kind and reason. */
-const EMPTY_CELLS: Cell[] = Array.from({ length: LEDGER_COLUMNS.length - 4 }, () => '');
+type Read = (area: AdminArea, account_id: string) => Promise<Records> | Records;
+
+const LISTS = new Map<string, [name: string, columns: readonly string[], read: Read]>([
+  ['ledger.csv', ['ledger', LEDGER_COLUMNS, ledgerRecords]],
+  ['keys.csv', ['keys', KEY_COLUMNS, ({ accounts }, id) => accounts.keys.list(id)]],
+  [
+    'orders.csv',
+    ['orders', ORDER_COLUMNS, async ({ accounts }, id) => (await accounts.orders.list(id)).map(orderRecord)],
+  ],
+  [
+    'audit.csv',
+    ['audit', AUDIT_COLUMNS, ({ audit }, id) => auditRecords(audit, { subject: accountSubject(id) })],
+  ],
+  [
+    'usage.csv',
+    [
+      'usage',
+      USAGE_COLUMNS,
+      async ({ redis, now }, id) => (await readUsage(redis, id, USAGE_DAYS, now())).daily,
+    ],
+  ],
+]);
 
 /** @param format `keys.csv`, `ledger.csv`, `orders.csv`, `audit.csv` or `usage.csv` */
 export async function accountExports(
   area: AdminArea,
   reply: FastifyReply,
-  { account_id }: AccountRecord,
+  account_id: string,
   format: string,
 ): Promise<FastifyReply> {
-  const send = (list: string, columns: readonly string[], rows: Rows): FastifyReply =>
-    sendCsv(reply, `${account_id}-${list}`, columns, rows);
-  if (format === 'ledger.csv') return send('ledger', LEDGER_COLUMNS, ledgerRows(area, account_id));
-  if (format === 'keys.csv') {
-    const keys = await area.accounts.keys.list(account_id);
-    const rows = keys.map((key): Cell[] => [
-      ...[key.key_id, key.label, key.last4, key.state],
-      ...[key.created_at_ms, key.expires_at_ms, key.revoked_at_ms, key.last_used_at_ms].map(iso),
-    ]);
-    return send('keys', KEY_COLUMNS, rows);
-  }
-  if (format === 'orders.csv')
-    return send('orders', ORDER_COLUMNS, (await area.accounts.orders.list(account_id)).map(orderRow));
-  if (format === 'audit.csv')
-    return send('audit', AUDIT_COLUMNS, auditRows(area.audit, { subject: accountSubject(account_id) }));
-  if (format === 'usage.csv') {
-    const { daily } = await readUsage(area.redis, account_id, USAGE_DAYS, area.now());
-    return send('usage', USAGE_COLUMNS, daily.map(usageRow));
-  }
-  throw new PageError(422, `format: there is no list "${format}"`);
+  const list = LISTS.get(format);
+  if (!list) throw new PageError(422, `format: there is no list "${format}"`);
+  const [name, columns, read] = list;
+  return sendRecords(reply, `${account_id}-${name}`, columns, await read(area, account_id));
 }
 
 /** The whole ledger, newest first, read in pages; a row with kind `missing` stands for entries that cannot be read. */
-async function* ledgerRows(area: AdminArea, account_id: string): AsyncGenerator<Cell[]> {
-  for await (const item of readWholeLedger(area.accounts, account_id))
-    yield isGap(item) ? ['', '', 'missing', ...EMPTY_CELLS, item.message] : ledgerRow(item);
-}
-
-function ledgerRow({ id, at_ms, kind, delta, balance, cause, reason }: LedgerEntry): Cell[] {
-  const {
-    by = '',
-    order_id = '',
-    request_id = '',
-    route = '',
-    key_id = '',
-    rows = '',
-    more_indicators = '',
-  } = { ...cause, indicators: undefined } as Partial<Record<string, string | number>>;
-  const indicators = 'indicators' in cause ? (cause.indicators?.join(' ') ?? '') : '';
-  return [
-    id,
-    iso(at_ms),
-    kind,
-    delta,
-    balance,
-    by,
-    order_id,
-    request_id,
-    route,
-    key_id,
-    rows,
-    indicators,
-    more_indicators,
-    reason,
-  ];
+async function* ledgerRecords({ accounts }: AdminArea, account_id: string): AsyncGenerator<object> {
+  for await (const item of readWholeLedger(accounts, account_id)) {
+    if (isGap(item)) yield { kind: 'missing', reason: item.message };
+    else {
+      const indicators = 'indicators' in item.cause ? item.cause.indicators?.join(' ') : '';
+      yield { ...item.cause, ...item, indicators };
+    }
+  }
 }

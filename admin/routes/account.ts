@@ -90,7 +90,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.get<{ Params: { id: string } }>('/users/:id', async (request, reply) => {
     const { id } = request.params;
     const { before, format } = parseFields(query, request.query);
-    if (format !== '') return accountExports(area, reply, await accounts.get(id), format);
+    if (format !== '') return accountExports(area, reply, (await accounts.get(id)).account_id, format);
     return page(reply, id, freshForm(), before);
   });
 

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import { founderOf } from '../../gateway/commerce/accounts/accounts.ts';
 import {
-  type AuditEntry,
   type AuditFilter,
   type AuditLog,
   accountSubject,
@@ -13,16 +12,9 @@ import {
   personSubject,
   searchAudit,
 } from '../../gateway/commerce/history/history.ts';
-import {
-  type Cell,
-  formatField,
-  integerField,
-  parseFields,
-  sendCsv,
-  textField,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { formatField, integerField, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
+import { sendRecords } from '../list.ts';
 
 const PATH = '/admin/audit';
 
@@ -52,20 +44,6 @@ const startOfDay = (day: string): number =>
 
 export const AUDIT_COLUMNS = ['at', 'by', 'action', 'subject', 'before', 'after', 'reason', 'request_id'];
 
-export const auditRow = ({
-  at_ms,
-  by,
-  action,
-  subject,
-  before,
-  after,
-  reason,
-  request_id,
-}: AuditEntry): Cell[] => [
-  ...[new Date(at_ms).toISOString(), by, action, subject],
-  ...[JSON.stringify(before), JSON.stringify(after), reason, request_id],
-];
-
 export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: viewOf }: AdminArea): void {
   const view = viewOf('audit.njk');
 
@@ -88,7 +66,7 @@ export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: vie
   scope.get('/audit', async (request, reply) => {
     const { before, limit, format, ...filters } = parseFields(query, request.query);
     const filter = await filterOf(filters);
-    if (format === 'csv') return sendCsv(reply, 'audit', AUDIT_COLUMNS, auditRows(audit, { filter }));
+    if (format === 'csv') return sendRecords(reply, 'audit', AUDIT_COLUMNS, auditRecords(audit, { filter }));
     await audit.recoverPending();
     const page = await searchAudit(audit, filter, { before: before || undefined, limit });
     return view(reply, 'Audit log', {
@@ -102,11 +80,12 @@ export function auditRoutes(scope: FastifyInstance, { audit, accounts, view: vie
 }
 
 /** Entries, archived ones included; a row `missing` stands for entries that cannot be read. */
-export async function* auditRows(
+export async function* auditRecords(
   audit: AuditLog,
   { subject, filter }: { subject?: string; filter?: AuditFilter },
-): AsyncGenerator<Cell[]> {
+): AsyncGenerator<object> {
   for await (const item of audit.readAll(subject))
-    if (isGap(item)) yield ['', '', 'missing', '', '', '', item.message, ''];
-    else if (!filter || matchesFilter(item, filter)) yield auditRow(item);
+    if (isGap(item)) yield { action: 'missing', reason: item.message };
+    else if (!filter || matchesFilter(item, filter))
+      yield { ...item, before: JSON.stringify(item.before), after: JSON.stringify(item.after) };
 }

@@ -8,7 +8,7 @@ import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import { readAttentionContext } from '../attention/read-context.ts';
 import { type AdminArea, auditedChange } from '../context.ts';
 import { summariseSnapshot } from '../snapshots.ts';
-import { type RunSummary, summariseRun } from './runs.ts';
+import { summariseRun } from './runs.ts';
 import { countPerDay, readTotalUsage } from './usage.ts';
 
 const DAYS = 30;
@@ -21,18 +21,14 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { redis, now, requests, snapshots, operatorAlerts } = area;
   const view = area.view('dashboard.njk');
 
-  async function runningRuns(): Promise<RunSummary[]> {
-    const { runs } = await area.runs.list({ limit: MAX_RUNS });
-    return runs.filter(({ status }) => status === 'running').map((run) => summariseRun(run, now()));
-  }
-
   scope.get('/', async (_request, reply) => {
-    const [usage, accounts, orders, context, open] = await Promise.all([
+    const [usage, accounts, orders, context, open, { runs }] = await Promise.all([
       readTotalUsage(redis, now(), DAYS),
       countPerDay(redis, redisKeys.accounts, now(), DAYS),
       countPerDay(redis, redisKeys.orders, now(), DAYS),
       readAttentionContext(area, MAX_RECONCILIATION_AGE_MS, RECONCILE_WAIT_MS),
       requests.listOpen(),
+      area.runs.list({ limit: MAX_RUNS }),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
@@ -44,7 +40,7 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
       alertTargets: operatorAlerts.targets,
       snapshot: summariseSnapshot(snapshots.current(), now()),
       providers: context.providers.map(({ freshness }) => freshness),
-      runs: await runningRuns(),
+      runs: runs.filter(({ status }) => status === 'running').map((run) => summariseRun(run, now())),
       charts: [
         barChart('requests', 'Requests', daily('requests')),
         barChart('credits', 'Credits', daily('credits')),

@@ -20,7 +20,7 @@ import { parseFields } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
-import { type IndicatorValues, readIndicatorValues } from '../indicator-values.ts';
+import { readIndicatorValues } from '../indicator-values.ts';
 import {
   CHOICES,
   type EditForm,
@@ -35,30 +35,6 @@ export const INDICATORS_PATH = '/admin/indicators';
 export const indicatorPath = (id: string): string => `${INDICATORS_PATH}/${encodeURIComponent(id)}`;
 export const indicatorSubject = (id: string): string => `indicator ${id}`;
 
-/** A field in two states. */
-interface FieldChange {
-  label: string;
-  before: string;
-  after: string;
-}
-
-/** Another operator's edit that a form did not know. */
-interface Conflict {
-  by: string;
-  at_ms: number | null;
-  fields: {
-    label: string;
-    current: string /** Null when the form did not change it. */;
-    sent: string | null;
-  }[];
-}
-
-interface Preview {
-  changes: FieldChange[];
-  /** The public record as JSON; null while no served snapshot has the indicator. */
-  record: string | null;
-}
-
 /** What the page shows beyond what is stored. */
 interface PageState {
   form?: EditForm;
@@ -67,7 +43,8 @@ interface PageState {
   preview?: EditableFacts;
 }
 
-const changesBetween = (before: EditableFacts, after: EditableFacts): FieldChange[] =>
+/** Fields in two states. */
+const changesBetween = (before: EditableFacts, after: EditableFacts) =>
   EDITABLE.filter((field) => before[field] !== after[field]).map((field) => ({
     label: FIELD_LABELS[field],
     before: factText(before, field),
@@ -98,7 +75,7 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       preview: state.preview ? previewOf(indicator, state.preview) : null,
       edits: changesBetween(indicator.original, indicator),
       values,
-      coverage: values && coverageChart(values),
+      coverage: values && coverageChart(values.byYear),
       ...changes,
     });
   }
@@ -147,21 +124,19 @@ export async function queueRebuild(area: AdminArea, request: FastifyRequest, don
 }
 
 /** The changed fields for the audit log. */
-function changedFacts(
-  before: EditableFacts,
-  after: EditableFacts,
-): { before: AuditFacts; after: AuditFacts } {
+function changedFacts(before: EditableFacts, after: EditableFacts) {
   const changed = EDITABLE.filter((field) => before[field] !== after[field]);
   const pick = (facts: AuditFacts): AuditFacts =>
     Object.fromEntries(changed.map((field) => [field, facts[field] ?? null]));
   return { before: pick(auditFactsOf(before)), after: pick(auditFactsOf(after)) };
 }
 
+/** Another operator's edit that a form did not know; `sent` is null for a field that the form did not change. */
 function conflictOf(
   { merged, changedMeanwhile, changedByForm }: Merge,
   current: AdminIndicator,
   entries: readonly AuditEntry[],
-): Conflict {
+) {
   const last = entries.find(({ action }) => action === 'indicator.edit' || action === 'indicator.reset');
   return {
     by: last?.by ?? '',
@@ -174,16 +149,16 @@ function conflictOf(
   };
 }
 
-function previewOf(indicator: AdminIndicator, edited: EditableFacts): Preview {
-  const facts = Object.fromEntries(EDITABLE.map((field) => [field, edited[field]]));
-  const record = indicator.served && { ...indicator.served, ...facts };
+/** `record` is the public record as JSON; null while no served snapshot has the indicator. */
+function previewOf(indicator: AdminIndicator, edited: EditableFacts) {
+  const record = indicator.served && { ...indicator.served, ...auditFactsOf(edited) };
   return {
     changes: changesBetween(indicator.served ?? indicator, edited),
     record: record && JSON.stringify(record, null, 2),
   };
 }
 
-const coverageChart = ({ byYear }: IndicatorValues): Chart =>
+const coverageChart = (byYear: readonly { year: number; countries: number }[]): Chart =>
   barChart(
     'coverage',
     'Countries with a value',

@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EXCLUSION_REASONS, type ExcludedIndicator } from '../../data/schema/jobs.ts';
-import { type Cell, parseFields, sendCsv, TableSort, textField } from '../../gateway/web/forms.ts';
+import { parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
 import type { AdminIndicator } from '../indicator-admin.ts';
-import { LIST_FIELDS, listLinks } from '../list.ts';
+import { containsWords, LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { indicatorPath, INDICATORS_PATH as PATH } from './indicator.ts';
 import { licencePath } from './licences.ts';
 
@@ -65,11 +65,7 @@ const listedExcluded = (one: ExcludedIndicator): Listed => ({
 function matches(one: Listed, { q, topic, provider, state }: Filters): boolean {
   if ((topic !== '' && one.topic !== topic) || (provider !== '' && one.provider !== provider)) return false;
   if (state !== '' && !one.states.includes(state)) return false;
-  const searched = `${one.name}\n${one.id}\n${one.description ?? ''}`.toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((token) => searched.includes(token));
+  return containsWords(`${one.name}\n${one.id}\n${one.description ?? ''}`, q);
 }
 
 const statesOf = ({ enabled, edited, published, featured, displayOnly }: AdminIndicator): string[] => [
@@ -95,7 +91,10 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
       all.filter((one) => matches(one, filters)),
       sort,
     );
-    if (format === 'csv') return sendCsv(reply, 'indicators', COLUMNS, found.map(row));
+    if (format === 'csv') {
+      const records = found.map((one) => ({ ...one, states: one.states.join('; ') }));
+      return sendRecords(reply, 'indicators', COLUMNS, records);
+    }
     return listView(reply, 'Indicators', {
       ...filters,
       ...listLinks(PATH, filters, { order: SORT, sort, total: found.length, limit, offset }),
@@ -108,9 +107,3 @@ export function indicatorsRoutes(scope: FastifyInstance, area: AdminArea): void 
 }
 
 const COLUMNS = ['id', 'name', 'description', 'unit', 'topic', 'provider', 'states', 'detail'];
-
-const row = (one: Listed): Cell[] => [
-  ...[one.id, one.name, one.description, one.unit, one.topic, one.provider],
-  one.states.join('; '),
-  one.detail,
-];

@@ -8,16 +8,9 @@ import {
   rateText,
 } from '../../gateway/commerce/orders/orders.ts';
 
-import {
-  type Cell,
-  formatField,
-  integerField,
-  parseFields,
-  sendCsv,
-  sendPdf,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { formatField, integerField, parseFields, sendPdf, withQuery } from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
+import { sendRecords } from '../list.ts';
 
 const PATH = '/admin/invoices';
 const FIRST_YEAR = 2000;
@@ -42,7 +35,7 @@ export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
     const query = z.object({ year: integerField(FIRST_YEAR, LAST_YEAR, thisYear), format: formatField });
     const { year, format } = parseFields(query, request.query);
     const documents = await invoices.ofYear(String(year));
-    if (format === 'csv') return sendCsv(reply, `invoices-${year}`, COLUMNS, documents.map(rowOf));
+    if (format === 'csv') return sendRecords(reply, `invoices-${year}`, COLUMNS, documents.map(record));
     return view(reply, 'Invoices', {
       year,
       total: documents.length,
@@ -50,9 +43,8 @@ export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
         .slice(-MAX_SHOWN)
         .reverse()
         .map((document) => ({
+          ...record(document),
           document,
-          date: dateText(document.issued_at_ms),
-          due: document.due_at_ms === null ? null : dateText(document.due_at_ms),
           rate: rateText(document.vat_rate_bp),
           user: userPath(document.account_id),
           pdf: invoicePdfPath(document.number),
@@ -67,11 +59,12 @@ export function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 }
 
-const rowOf = (document: InvoiceDocument): Cell[] => [
-  ...[document.number, document.kind, dateText(document.issued_at_ms)],
-  document.due_at_ms === null ? null : dateText(document.due_at_ms),
-  ...[document.corrects, document.order_id, document.account_id],
-  ...[document.buyer.lines[0] ?? document.buyer.email, document.buyer.country, document.buyer.vat_id],
-  ...[document.vat, document.vat_rate_bp / 100],
-  ...[document.net_minor, document.vat_minor, document.gross_minor, document.currency, document.payment],
-];
+const record = (document: InvoiceDocument) => ({
+  ...document,
+  date: dateText(document.issued_at_ms),
+  due: document.due_at_ms === null ? null : dateText(document.due_at_ms),
+  customer: document.buyer.lines[0] ?? document.buyer.email,
+  country: document.buyer.country,
+  vat_id: document.buyer.vat_id,
+  vat_percent: document.vat_rate_bp / 100,
+});

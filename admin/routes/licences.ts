@@ -3,11 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
-import { type Cell, PageError, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
+import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { LICENCE_STATES, type LicensedSeries, listLicensedSeries } from '../licence-queue.ts';
-import { LIST_FIELDS, listLinks } from '../list.ts';
+import { containsWords, LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
@@ -41,7 +41,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     const { format, limit, offset, ...filters } = parseFields(listQuery, request.query);
     const all = await listLicensedSeries(area);
     const found = all.filter((one) => matches(one, filters));
-    if (format === 'csv') return sendCsv(reply, 'licences', COLUMNS, found.map(row));
+    if (format === 'csv') return sendRecords(reply, 'licences', COLUMNS, found.map(record));
     return listView(reply, 'Licences', {
       ...filters,
       providers: [...new Set(all.map(({ provider }) => provider.id))],
@@ -103,11 +103,7 @@ type Filters = Pick<z.output<typeof listQuery>, 'q' | 'provider' | 'state'>;
 function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean {
   if ((provider !== '' && one.provider.id !== provider) || (state !== ANY && one.state !== state))
     return false;
-  const searched = `${one.name}\n${one.id}\n${one.withheldBy}`.toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => searched.includes(word));
+  return containsWords(`${one.name}\n${one.id}\n${one.withheldBy}`, q);
 }
 
 /** No series is published wider than its provider allows. */
@@ -153,11 +149,11 @@ const COLUMNS = [
   ...['licence', 'reason', 'decided_by', 'decided_at'],
 ];
 
-function row({ id, name, unit, provider, withheldBy, state, isPending, decision }: LicensedSeries): Cell[] {
-  const licence = decision && decision.publish !== 'withhold' ? decision.licence : '';
-  const decided_at = decision && new Date(decision.decided_at_ms).toISOString();
-  return [
-    ...[id, name, unit, provider.id, withheldBy, state, isPending],
-    ...[licence, decision?.reason ?? '', decision?.by ?? '', decided_at],
-  ];
-}
+const record = (series: LicensedSeries) => ({
+  ...series.decision,
+  ...series,
+  provider: series.provider.id,
+  withheld_by: series.withheldBy,
+  pending: series.isPending,
+  decided_by: series.decision?.by,
+});

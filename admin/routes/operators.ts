@@ -8,15 +8,9 @@ import {
   redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import { AccountError } from '../../gateway/commerce/store/store.ts';
-import {
-  type Cell,
-  formatField,
-  PageError,
-  parseFields,
-  sendCsv,
-  textField,
-} from '../../gateway/web/forms.ts';
+import { formatField, PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
+import { sendRecords } from '../list.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 
 const PATH = '/admin/operators';
@@ -85,7 +79,8 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/operators', async (request, reply) => {
     const { format } = parseFields(listQuery, request.query);
-    if (format === 'csv') return sendCsv(reply, 'operators', COLUMNS, (await operators.list()).map(row));
+    if (format === 'csv')
+      return sendRecords(reply, 'operators', COLUMNS, (await operators.list()).map(listed));
     return showList(reply, { email: '', role: 'operator', problem: '' });
   });
 
@@ -264,8 +259,3 @@ const removal = (operator: OperatorRecord): Confirmation => ({
 });
 
 const COLUMNS = ['email', 'role', 'state', 'created_at'];
-
-const row = (operator: OperatorRecord): Cell[] => [
-  ...[operator.email, operator.role, listed(operator).state],
-  new Date(operator.created_at_ms).toISOString(),
-];

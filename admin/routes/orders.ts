@@ -12,18 +12,10 @@ import {
   REASON,
 } from '../../gateway/commerce/people/people.ts';
 import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/store/store.ts';
-import {
-  type Cell,
-  formatField,
-  integerField,
-  parseFields,
-  sendCsv,
-  TableSort,
-  textField,
-} from '../../gateway/web/forms.ts';
+import { formatField, integerField, parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
-import { listLinks } from '../list.ts';
+import { listLinks, sendRecords } from '../list.ts';
 import { invoicePdfPath } from './invoices.ts';
 
 /** Customers whose orders one search reads, the newest ones. */
@@ -75,12 +67,11 @@ export const ORDER_COLUMNS = [
   ...['created_at', 'moved_at', 'shortfall'],
 ];
 
-export const orderRow = (order: OrderRecord): Cell[] => [
-  ...[order.order_id, order.account_id, order.state, order.pack_id],
-  ...[order.credits, order.price_minor, order.currency],
-  ...[order.created_at_ms, order.moved_at_ms].map((ms) => new Date(ms).toISOString()),
-  order.shortfall,
-];
+export const orderRecord = (order: OrderRecord) => ({
+  ...order,
+  status: order.state,
+  pack: order.pack_id,
+});
 
 const isState = (word: string): word is OrderState => STATES.some((state) => state === word);
 
@@ -95,7 +86,12 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
       return isState(status) ? findOrders(area, { q, state: status, sort, limit: most }) : [];
     };
     if (format === 'csv')
-      return sendCsv(reply, 'orders', ORDER_COLUMNS, (await find(Number.MAX_SAFE_INTEGER)).map(orderRow));
+      return sendRecords(
+        reply,
+        'orders',
+        ORDER_COLUMNS,
+        (await find(Number.MAX_SAFE_INTEGER)).map(orderRecord),
+      );
     const orders = await find(limit);
     const filters = { q, status };
     return view(reply, 'Orders', {

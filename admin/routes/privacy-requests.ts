@@ -17,16 +17,9 @@ import {
   type PrivacyRequest,
 } from '../../gateway/commerce/privacy/privacy.ts';
 import type { AccountRecord } from '../../gateway/commerce/store/store.ts';
-import {
-  type Cell,
-  formatField,
-  parseFields,
-  sendCsv,
-  TableSort,
-  textField,
-} from '../../gateway/web/forms.ts';
+import { formatField, parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
-import { listLinks } from '../list.ts';
+import { listLinks, sendRecords } from '../list.ts';
 
 const PATH = '/admin/gdpr';
 const SORT = new TableSort<QueuedRequest>({
@@ -61,7 +54,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
   scope.get('/gdpr', async (request, reply) => {
     const { sort, format } = parseFields(query, request.query);
     const requests = SORT.sort(await queue(), sort);
-    if (format === 'csv') return sendCsv(reply, 'subject-requests', COLUMNS, requests.map(row));
+    if (format === 'csv') return sendRecords(reply, 'subject-requests', COLUMNS, requests);
     return view(reply, 'Privacy requests', { requests, ...listLinks(PATH, {}, { order: SORT, sort }) });
   });
 
@@ -170,10 +163,3 @@ async function closeAs(
   const result = `Removed: ${describeRemoved(removed)}. ${erased_as} replaces the person.`;
   return { changed: before !== 'done', notice: `${notice} ${result}` };
 }
-
-const row = (request: QueuedRequest): Cell[] => [
-  ...[request.request_id, request.account_id, request.kind, request.status],
-  new Date(request.created_at_ms).toISOString(),
-  request.ready_at_ms === null ? '' : new Date(request.ready_at_ms).toISOString(),
-  request.age_days,
-];

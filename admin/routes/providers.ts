@@ -9,18 +9,16 @@ import {
   REASON,
 } from '../../gateway/commerce/people/people.ts';
 import {
-  type Cell,
   formatField,
   PageError,
   parseFields,
-  sendCsv,
   TableSort,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
-import { listLinks } from '../list.ts';
+import { listLinks, sendRecords } from '../list.ts';
 import { type AdminProvider, listProviders } from '../provider-admin.ts';
 import { queueRebuild } from './indicator.ts';
 import { runChoice } from './run-comparison.ts';
@@ -61,7 +59,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.get('/providers', async (request, reply) => {
     const { sort, format } = parseFields(listQuery, request.query);
     const providers = SORT.sort(await listProviders(area), sort);
-    if (format === 'csv') return sendCsv(reply, 'providers', COLUMNS, providers.map(row));
+    if (format === 'csv') return sendRecords(reply, 'providers', COLUMNS, providers.map(record));
     return listView(reply, 'Providers', {
       providers: providers.map((provider) => ({ ...provider, path: providerPath(provider.id) })),
       ...listLinks(PATH, {}, { order: SORT, sort }),
@@ -133,27 +131,17 @@ function question({ id, name, definition, indicators, rows }: AdminProvider, fie
 }
 
 const COLUMNS = [
-  ...[
-    'id',
-    'name',
-    'enabled',
-    'pending',
-    'decided_by',
-    'reason',
-    'licence',
-    'redistributable',
-    'access_tier',
-  ],
-  ...['cadence', 'freshness', 'last_successful_run', 'rows', 'newest_year', 'public_indicators'],
+  ...['id', 'name', 'enabled', 'pending', 'decided_by', 'reason', 'licence', 'redistributable'],
+  ...['access_tier', 'cadence', 'freshness', 'last_successful_run', 'rows', 'newest_year'],
+  'public_indicators',
 ];
 
-function row(provider: AdminProvider): Cell[] {
-  const { definition, decision, last_ok_ms } = provider;
-  return [
-    ...[provider.id, provider.name, provider.enabled, provider.isPending],
-    ...[decision?.by ?? '', decision?.reason ?? ''],
-    ...[definition.licence, definition.redistributable, definition.access_tier, definition.cadence],
-    ...[provider.freshness, last_ok_ms === null ? null : new Date(last_ok_ms).toISOString()],
-    ...[provider.rows, provider.newest_year, provider.indicators],
-  ];
-}
+const record = (provider: AdminProvider) => ({
+  ...provider.definition,
+  ...provider,
+  pending: provider.isPending,
+  decided_by: provider.decision?.by,
+  reason: provider.decision?.reason,
+  last_successful_run_ms: provider.last_ok_ms,
+  public_indicators: provider.indicators,
+});

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type QualityFinding, qualityDecisionWord } from '../../data/schema/quality.ts';
 import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
-import { type Cell, csvLine, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
+import { csvLine, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
-import { LIST_FIELDS, listLinks } from '../list.ts';
+import { LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';
 
@@ -87,7 +87,7 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
     const report = await readQuality(area.redis);
     const all = report?.findings ?? [];
     const found = all.filter((one) => matches(one, filters)).sort(compare);
-    if (format === 'csv') return sendCsv(reply, 'quality', COLUMNS, found.map(row));
+    if (format === 'csv') return sendRecords(reply, 'quality', COLUMNS, found.map(record));
     const published = area.snapshots.current()?.catalogue.indicators;
     const reader: Reader = {
       by: actorOf(request),
@@ -112,23 +112,16 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
 }
 
 const COLUMNS = [
-  ...[
-    'id',
-    'kind',
-    'severity',
-    'provider',
-    'indicator',
-    'other',
-    'countries',
-    'first_year',
-    'last_year',
-    'extent',
-  ],
-  ...['message', 'first_seen', 'change', 'decision', 'reason', 'lapsed_decision', 'lapsed_reason'],
+  ...['id', 'kind', 'severity', 'provider', 'indicator', 'other', 'countries', 'first_year', 'last_year'],
+  ...['extent', 'message', 'first_seen', 'change', 'decision', 'reason'],
+  ...['lapsed_decision', 'lapsed_reason'],
 ];
 
-const row = (one: QualityFinding): Cell[] => [
-  ...[one.id, one.kind, one.severity, one.provider, one.indicator, one.other, one.countries.join(' ')],
-  ...[one.years?.[0] ?? null, one.years?.[1] ?? null, one.extent, one.message, one.first_seen, one.change],
-  ...[one.decision, one.reason, one.lapsed?.decision ?? null, one.lapsed?.reason ?? null],
-];
+const record = (one: QualityFinding) => ({
+  ...one,
+  countries: one.countries.join(' '),
+  first_year: one.years?.[0],
+  last_year: one.years?.[1],
+  lapsed_decision: one.lapsed?.decision,
+  lapsed_reason: one.lapsed?.reason,
+});

@@ -1,9 +1,9 @@
 /** Starts a reconciliation and shows its progress and the result of the last one. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Cell, formatField, parseFields, sendCsv } from '../../gateway/web/forms.ts';
+import { formatField, parseFields } from '../../gateway/web/forms.ts';
 import { type AdminArea, userPath } from '../context.ts';
-import type { Discrepancy } from '../reconcile/compare.ts';
+import { sendRecords } from '../list.ts';
 
 /** How long the page waits for a result before it shows progress and the previous result. */
 const WAIT_MS = 3_000;
@@ -21,22 +21,17 @@ export function reconcileRoutes(scope: FastifyInstance, area: AdminArea): void {
     await area.reconciler.refresh(WAIT_MS);
     const { last, progress } = area.reconciler;
     const found = last?.discrepancies ?? [];
-    if (format === 'csv')
-      return sendCsv(reply, 'reconcile', COLUMNS, [
-        ...found.map(row),
-        ...(last?.problems ?? []).map(problemRow),
-      ]);
+    if (format === 'csv') {
+      const records = found.map((one) => ({
+        ...one,
+        ...{ stands: one.actual, should_be: one.expected, off_by: one.actual - one.expected },
+      }));
+      const problems = (last?.problems ?? []).map((what) => ({ check: 'archive', what }));
+      return sendRecords(reply, 'reconcile', COLUMNS, [...records, ...problems]);
+    }
     const discrepancies = found
       .slice(0, SHOWN)
       .map((one) => ({ ...one, user: userPath(one.account_id), off: one.actual - one.expected }));
     return view(reply, 'Reconciliation', { last, progress, discrepancies });
   });
 }
-
-const row = ({ account_id, email, check, what, actual, expected, since_ms }: Discrepancy): Cell[] => [
-  ...[account_id, email, check, what],
-  ...[actual, expected, actual - expected],
-  since_ms === null ? '' : new Date(since_ms).toISOString(),
-];
-
-const problemRow = (problem: string): Cell[] => ['', '', 'archive', problem, '', '', '', ''];

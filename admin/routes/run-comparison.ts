@@ -18,24 +18,12 @@ const CHOICES = 100;
 
 const query = z.object({ subject: textField(100), before: textField(50), after: textField(50) });
 
-/** Runs of a provider, newest first, and two that are chosen. */
-export interface RunChoice {
-  action: string;
-  subject: string;
-  runs: { run_id: string; label: string }[];
-  before: string;
-  after: string;
-}
-
 /**
- * Which runs are chosen: by default the newest, and the one before the later. @param runs newest first
+ * Runs of a provider, and which two are chosen: by default the newest, and the one before the later.
+ * @param runs newest first
  * @returns null with fewer than two runs
  */
-export function runChoice(
-  subject: string,
-  runs: readonly StoredRun[],
-  chosen = { before: '', after: '' },
-): RunChoice | null {
+export function runChoice(subject: string, runs: readonly StoredRun[], chosen = { before: '', after: '' }) {
   const ids = runs.map(({ run_id }) => run_id);
   const [newest = ''] = ids;
   const after = chosen.after || newest;
@@ -114,14 +102,6 @@ async function readRunSeries(
   return text === null ? null : (seriesFile.safeParse(JSON.parse(text)).data ?? null);
 }
 
-/** A number of both runs; null where a run does not have it. */
-interface FigurePair {
-  label: string;
-  kind: 'count' | 'bytes' | 'span' | 'year';
-  before: number | null;
-  after: number | null;
-}
-
 const durationOf = ({ started_at, finished_at }: StoredRun): number | null =>
   finished_at === null ? null : Date.parse(finished_at) - Date.parse(started_at);
 
@@ -130,7 +110,7 @@ const rejectedRows = (record: RunRecord): number =>
 
 const FIGURES: readonly [
   label: string,
-  kind: FigurePair['kind'],
+  kind: 'count' | 'bytes' | 'span' | 'year',
   read: (record: RunRecord, run: StoredRun) => number | null | undefined,
 ][] = [
   ['Duration', 'span', (_, run) => durationOf(run)],
@@ -147,96 +127,70 @@ const FIGURES: readonly [
   ['Downloaded', 'bytes', ({ bytes }) => bytes],
 ];
 
-const compareFigures = (before: StoredRun, after: StoredRun): FigurePair[] =>
+/** Numbers of both runs; null where a run does not have one. */
+const compareFigures = (before: StoredRun, after: StoredRun) =>
   FIGURES.map(([label, kind, read]) => {
     const of = (run: StoredRun): number | null => (run.record && read(run.record, run)) ?? null;
     return { label, kind, before: of(before), after: of(after) };
   });
 
-interface SeriesChange {
-  slug: string;
-  rowsBefore: number;
-  rowsAfter: number;
-}
-
-/** By slug. */
-interface SeriesComparison {
-  added: SeriesChange[];
-  removed: SeriesChange[];
-  /** Whose rows differ. */
-  changed: SeriesChange[];
-  unchanged: number;
-}
-
-function compareSeries(before: RunSeries, after: RunSeries): SeriesComparison {
-  const slugs = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  const rows = slugs.map((slug) => ({
-    change: { slug, rowsBefore: before[slug]?.rows ?? 0, rowsAfter: after[slug]?.rows ?? 0 },
-    old: before[slug]?.digest,
-    new: after[slug]?.digest,
+/** What either run has, by key. @returns each key with both values; undefined where a run does not have it */
+const paired = <Value>(before: ReadonlyMap<string, Value>, after: ReadonlyMap<string, Value>) =>
+  [...new Set([...before.keys(), ...after.keys()])].map((key) => ({
+    key,
+    old: before.get(key),
+    recent: after.get(key),
   }));
-  const select = (test: (row: (typeof rows)[number]) => boolean): SeriesChange[] =>
-    rows.filter(test).map(({ change }) => change);
+
+/** By slug; `changed` are those whose rows differ. */
+function compareSeries(before: RunSeries, after: RunSeries) {
+  const pairs = paired(new Map(Object.entries(before)), new Map(Object.entries(after)));
+  const rows = pairs.sort(byKey).map(({ key: slug, old, recent }) => ({
+    change: { slug, rowsBefore: old?.rows ?? 0, rowsAfter: recent?.rows ?? 0 },
+    state: !old ? 'added' : !recent ? 'removed' : old.digest === recent.digest ? 'unchanged' : 'changed',
+  }));
+  const select = (wanted: string) => rows.filter(({ state }) => state === wanted).map(({ change }) => change);
   return {
-    added: select((row) => row.old === undefined),
-    removed: select((row) => row.new === undefined),
-    changed: select((row) => row.old !== undefined && row.new !== undefined && row.old !== row.new),
-    unchanged: rows.filter((row) => row.old === row.new).length,
+    added: select('added'),
+    removed: select('removed'),
+    changed: select('changed'),
+    unchanged: select('unchanged').length,
   };
 }
 
-interface RejectComparison {
-  reason: string;
-  rowsBefore: number;
-  rowsAfter: number;
-  /** Of the samples that a run keeps: those that only this run has. */
-  onlyBefore: string[];
-  onlyAfter: string[];
-}
-
-function compareRejects(before: StoredRun, after: StoredRun): RejectComparison[] {
-  const [old, recent] = [rejectsOf(before), rejectsOf(after)];
-  const reasons = [...new Set([...old.keys(), ...recent.keys()])].sort();
-  return reasons.map((reason) => {
-    const [samplesBefore, samplesAfter] = [old.get(reason)?.samples ?? [], recent.get(reason)?.samples ?? []];
-    return {
+/** By reason; of the samples that a run keeps, those that only this run has. */
+const compareRejects = (before: StoredRun, after: StoredRun) =>
+  paired(rejectsOf(before), rejectsOf(after))
+    .sort(byKey)
+    .map(({ key: reason, old, recent }) => ({
       reason,
-      rowsBefore: old.get(reason)?.rows ?? 0,
-      rowsAfter: recent.get(reason)?.rows ?? 0,
-      onlyBefore: without(samplesBefore, samplesAfter),
-      onlyAfter: without(samplesAfter, samplesBefore),
-    };
-  });
-}
+      rowsBefore: old?.rows ?? 0,
+      rowsAfter: recent?.rows ?? 0,
+      onlyBefore: without(old?.samples ?? [], recent?.samples ?? []),
+      onlyAfter: without(recent?.samples ?? [], old?.samples ?? []),
+    }));
 
+const byKey = (a: { key: string }, b: { key: string }): number => (a.key < b.key ? -1 : 1);
 const rejectsOf = ({ record }: StoredRun) => new Map(Object.entries(record?.rejects ?? {}));
 const without = (from: readonly string[], other: readonly string[]): string[] =>
   from.filter((one) => !other.includes(one));
 
 /** Slugs of series that failed in one of the runs only. */
-function compareFailures(before: StoredRun, after: StoredRun): { mended: string[]; failed: string[] } {
+function compareFailures(before: StoredRun, after: StoredRun) {
   const slugsOf = ({ record }: StoredRun): string[] =>
     (record?.failed_indicators ?? []).map(({ slug }) => slug).sort();
   const [old, recent] = [slugsOf(before), slugsOf(after)];
   return { mended: without(old, recent), failed: without(recent, old) };
 }
 
-/** A message that one run logged more often than the other. */
-interface LogDifference {
-  message: string;
-  before: number;
-  after: number;
-}
-
-/** In the order in which the messages first appear. */
-export function compareLogs(before: readonly RunLogLine[], after: readonly RunLogLine[]): LogDifference[] {
+/** Messages that one run logged more often than the other, in the order in which they first appear. */
+export function compareLogs(before: readonly RunLogLine[], after: readonly RunLogLine[]) {
   const count = (lines: readonly RunLogLine[]): Map<string, number> => {
     const counts = new Map<string, number>();
     for (const { msg = '' } of lines) counts.set(msg, (counts.get(msg) ?? 0) + 1);
     return counts;
   };
-  const [old, recent] = [count(before), count(after)];
-  return [...new Set([...old.keys(), ...recent.keys()])]
-    .map((message) => ({ message, before: old.get(message) ?? 0, after: recent.get(message) ?? 0 }))
+  return paired(count(before), count(after))
+    .map(({ key, old = 0, recent = 0 }) => ({ message: key, before: old, after: recent }))
     .filter((line) => line.before !== line.after);
 }

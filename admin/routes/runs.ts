@@ -4,18 +4,17 @@ import { z } from 'zod';
 import type { RunStore } from '../../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import {
-  type Cell,
   createPager,
   formatField,
   integerField,
   PageError,
   parseFields,
-  sendCsv,
   TableSort,
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
+import { sendRecords } from '../list.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { listGivenUpJobs } from './given-up-jobs.ts';
@@ -35,10 +34,7 @@ const PROVIDER_SORT = new TableSort<ProviderFreshness>({
   rows: ({ rows }) => rows,
   year: ({ newest_year }) => newest_year,
 });
-interface ShownSnapshot extends ListedSnapshot {
-  isServable: boolean;
-}
-const SNAPSHOT_SORT = new TableSort<ShownSnapshot>({
+const SNAPSHOT_SORT = new TableSort<ListedSnapshot>({
   id: ({ id }) => id,
   published: ({ generated_at_ms }) => generated_at_ms,
   observations: ({ observations }) => observations,
@@ -57,57 +53,6 @@ const listQuery = z.object({
   format: formatField,
 });
 
-/** A run as a row of the list shows it. */
-export interface RunSummary {
-  path: string;
-  subject: string;
-  isBuild: boolean;
-  run_id: string;
-  status: StoredRun['status'];
-  /** The status as pages show it: `succeeded with 12 failed series`. */
-  label: string;
-  /** Number of series that failed although the run went on. */
-  failedSeries: number;
-  started_at_ms: number;
-  duration_ms: number | null;
-  rows: number | null;
-  rejected: number | null;
-  /** Rows of failed series, which are not written. */
-  failedRows: number;
-  reason: string;
-  /** Of a running one; `share` is null while the total is unknown. */
-  progress: { text: string; share: number | null } | null;
-}
-
-/** Reloads a page by a `Refresh` header instead of a script; opt-in, because moving pages hinder slow readers. */
-interface AutoRefresh {
-  isOn: boolean;
-  every_s: number;
-  /** Link that turns it on; empty when nothing runs. */
-  start: string;
-  stop: string;
-}
-
-/** A series that failed in a run. */
-interface FailedSeries {
-  slug: string;
-  reason: string;
-  /** Its rows that were read and not published. */
-  rows: number;
-  /** Whether the values of the last good run are still published. */
-  isCarried: boolean;
-  /** Its page; null when it is not published. */
-  path: string | null;
-}
-
-interface ShownSources {
-  files: number;
-  bytes: number;
-  first: { url: string; sha256: string; bytes: number; fetched_at_ms: number }[];
-  /** The run that read the files, when this one only confirmed them. */
-  readBy: { run_id: string; path: string } | null;
-}
-
 type RunParams = { Params: { subject: string; run: string } };
 
 export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -122,8 +67,8 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     const filter = subject === '' ? {} : { subject };
     if (format === 'csv') {
       const { runs: all } = await runs.list({ ...filter, limit: MAX_EXPORTED });
-      const rows = all.map((run) => row(summariseRun(run, now())));
-      return sendCsv(reply, 'runs', COLUMNS, rows);
+      const records = all.map((run) => record(summariseRun(run, now())));
+      return sendRecords(reply, 'runs', COLUMNS, records);
     }
     const { total, runs: page } = await runs.list({ ...filter, limit, offset });
     const shown = page.map((run) => summariseRun(run, now()));
@@ -142,7 +87,12 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
       },
       runs: shown,
       refresh: autoRefresh(reply, withQuery(RUNS_PATH, { subject }), follow, isRunning),
-      snapshots: SNAPSHOT_SORT.sort(await withServability(newest), orders.snapshots),
+      snapshots: await Promise.all(
+        SNAPSHOT_SORT.sort(newest, orders.snapshots).map(async (one) => ({
+          ...one,
+          isServable: await isServable(area.settings.SNAPSHOT_DIR, one.id),
+        })),
+      ),
       hiddenSnapshots: published.length - newest.length,
       allSnapshotsPath: withQuery(RUNS_PATH, { subject, ...orders, all: 'snapshots' }),
       givenUp: await listGivenUpJobs(area),
@@ -151,15 +101,8 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     });
   });
 
-  const withServability = (listed: readonly ListedSnapshot[]): Promise<ShownSnapshot[]> =>
-    Promise.all(
-      listed.map(async (one) => ({
-        ...one,
-        isServable: await isServable(area.settings.SNAPSHOT_DIR, one.id),
-      })),
-    );
-
-  function failedSeriesOf({ subject, record }: StoredRun): FailedSeries[] {
+  /** Each with its page, null when it is not published; `isCarried`: the values of the last good run still are. */
+  function failedSeriesOf({ subject, record }: StoredRun) {
     const carried = new Set(record?.carried_indicators);
     const published = area.snapshots.current()?.catalogue.indicators;
     return (record?.failed_indicators ?? []).map(({ slug, reason, rows = 0 }) => {
@@ -192,7 +135,10 @@ export async function findRun(runs: RunStore, subject: string, id: string): Prom
   return run;
 }
 
-export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
+export type RunSummary = ReturnType<typeof summariseRun>;
+
+/** A run as a row of the list shows it. */
+export function summariseRun(run: StoredRun, now_ms: number) {
   const { subject, run_id, status, record } = run;
   const failedSeries = record?.failed_indicators.length ?? 0;
   const started_at_ms = Date.parse(run.started_at);
@@ -203,14 +149,17 @@ export function summariseRun(run: StoredRun, now_ms: number): RunSummary {
     isBuild: subject === SNAPSHOT_SUBJECT,
     run_id,
     status,
+    /** The status as pages show it: `succeeded with 12 failed series`. */
     label: labelOf(status, failedSeries),
     failedSeries,
     started_at_ms,
     duration_ms: ended_ms === null ? null : ended_ms - started_at_ms,
     rows: record?.rows_written ?? run.build?.counts?.observations ?? null,
     rejected: record ? Object.values(record.rejects).reduce((sum, { rows }) => sum + rows, 0) : null,
+    /** Rows of failed series, which are not written. */
     failedRows: record?.failed_indicators.reduce((sum, { rows = 0 }) => sum + rows, 0) ?? 0,
     reason: run.reason ?? '',
+    /** Of a running one. */
     progress: progressOf(run),
   };
 }
@@ -221,7 +170,8 @@ function labelOf(status: StoredRun['status'], failedSeries: number): string {
   return `${word} with ${numbers.format(failedSeries)} failed series`;
 }
 
-function shownSources({ subject, run_id: id, record }: StoredRun): ShownSources | null {
+/** `readBy`: the run that read the files, when this one only confirmed them. */
+function shownSources({ subject, run_id: id, record }: StoredRun) {
   if (!record?.sources) return null;
   const { run_id: reader, files, bytes, first } = record.sources;
   return {
@@ -234,7 +184,8 @@ function shownSources({ subject, run_id: id, record }: StoredRun): ShownSources 
 
 const numbers = new Intl.NumberFormat('en');
 
-function progressOf({ status, progress }: StoredRun): RunSummary['progress'] {
+/** `share` is null while the total is unknown. */
+function progressOf({ status, progress }: StoredRun) {
   if (status !== 'running' || !progress) return null;
   const { step, done, total, unit } = progress;
   const ofTotal = total === null ? '' : ` of ${numbers.format(total)}`;
@@ -242,8 +193,12 @@ function progressOf({ status, progress }: StoredRun): RunSummary['progress'] {
   return { text: `${step}: ${numbers.format(done)}${ofTotal} ${unit}`, share };
 }
 
-/** @param path the page without auto-refresh */
-function autoRefresh(reply: FastifyReply, path: string, follow: '' | 'yes', isRunning: boolean): AutoRefresh {
+/**
+ * Reloads a page by a `Refresh` header instead of a script; opt-in, because moving pages hinder slow readers.
+ * @param path the page without auto-refresh
+ * @returns `start`, the link that turns it on, is empty when nothing runs
+ */
+function autoRefresh(reply: FastifyReply, path: string, follow: '' | 'yes', isRunning: boolean) {
   const isOn = follow === 'yes' && isRunning;
   if (isOn) reply.header('Refresh', REFRESH_S);
   const start = isRunning ? `${path}${path.includes('?') ? '&' : '?'}follow=yes` : '';
@@ -251,19 +206,12 @@ function autoRefresh(reply: FastifyReply, path: string, follow: '' | 'yes', isRu
 }
 
 const COLUMNS = [
-  'subject',
-  'run_id',
-  'status',
-  'started_at',
-  'duration_s',
-  'rows',
-  'rejected',
-  'reason',
+  ...['subject', 'run_id', 'status', 'started_at', 'duration_s', 'rows', 'rejected', 'reason'],
   'failed_series',
 ];
 
-const row = (run: RunSummary): Cell[] => [
-  ...[run.subject, run.run_id, run.status, new Date(run.started_at_ms).toISOString()],
-  run.duration_ms === null ? null : run.duration_ms / 1000,
-  ...[run.rows, run.rejected, run.reason, run.failedSeries],
-];
+const record = (run: RunSummary) => ({
+  ...run,
+  duration_s: run.duration_ms === null ? null : run.duration_ms / 1000,
+  failed_series: run.failedSeries,
+});

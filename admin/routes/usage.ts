@@ -4,17 +4,10 @@ import { z } from 'zod';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { DAY_MS, dateOfDay, dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { foldUsage, type UsageCounts, type UsageReport } from '../../gateway/api/metering/metering.ts';
-import {
-  type Cell,
-  formatField,
-  integerField,
-  parseFields,
-  sendCsv,
-  TableSort,
-  withQuery,
-} from '../../gateway/web/forms.ts';
+import { formatField, integerField, parseFields, TableSort, withQuery } from '../../gateway/web/forms.ts';
 import { barChart, type Point } from '../../gateway/web/templates.ts';
 import type { AdminArea } from '../context.ts';
+import { sendRecords } from '../list.ts';
 
 type RouteUsage = { route: string } & UsageCounts;
 const ROUTE_SORT = new TableSort<RouteUsage>({
@@ -40,7 +33,7 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
   scope.get('/usage', async (request, reply) => {
     const { days, sort, format } = parseFields(query, request.query);
     const { daily, endpoints, totals } = await readTotalUsage(redis, now(), days);
-    if (format === 'csv') return sendCsv(reply, 'usage', USAGE_COLUMNS, daily.map(usageRow));
+    if (format === 'csv') return sendRecords(reply, 'usage', USAGE_COLUMNS, daily);
     const charts = SERIES.map(([name, title]) =>
       barChart(
         name,
@@ -61,14 +54,6 @@ export function usageRoutes(scope: FastifyInstance, { redis, now, view: viewOf }
 }
 
 export const USAGE_COLUMNS = ['date', 'requests', 'errors', 'rows', 'credits'];
-
-export const usageRow = ({ date, requests, errors, rows, credits }: UsageReport['daily'][number]): Cell[] => [
-  date,
-  requests,
-  errors,
-  rows,
-  credits,
-];
 
 const lastDays = (now_ms: number, days: number): number[] =>
   Array.from({ length: days }, (_, index) => dayOf(now_ms) - days + 1 + index);

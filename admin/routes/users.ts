@@ -3,10 +3,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/commerce/accounts/accounts.ts';
 import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/store.ts';
-import { integerField, parseFields, sendCsv, textField } from '../../gateway/web/forms.ts';
+import { integerField, parseFields, textField } from '../../gateway/web/forms.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
-import { LIST_FIELDS, listLinks } from '../list.ts';
+import { LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 
 const PATH = '/admin/users';
 const EXPORT_BATCH = 500;
@@ -25,7 +25,7 @@ export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.get('/users', async (request, reply) => {
     const { q, status, sort, limit, offset, format } = parseFields(query, request.query);
     if (format === 'csv')
-      return sendCsv(reply, 'accounts', COLUMNS, exportRows(area, { q, state: status, sort }));
+      return sendRecords(reply, 'accounts', COLUMNS, exportRecords(area, { q, state: status, sort }));
     const { total, ids } = await area.index.search({ q, state: status, sort, limit, offset });
     const accounts = await Promise.all(ids.map((id) => area.accounts.get(id)));
     const filters = { q, status };
@@ -44,19 +44,12 @@ const COLUMNS = [
 ];
 
 /** All matches, read in batches while they are sent. */
-async function* exportRows(area: AdminArea, filters: { q: string; state: string; sort: string }) {
+async function* exportRecords(area: AdminArea, filters: { q: string; state: string; sort: string }) {
   const { ids } = await area.index.search({ ...filters, limit: Number.MAX_SAFE_INTEGER, offset: 0 });
   for (let from = 0; from < ids.length; from += EXPORT_BATCH) {
     const batch = ids.slice(from, from + EXPORT_BATCH);
-    for (const account of await Promise.all(batch.map((id) => area.accounts.get(id)))) {
-      const { account_id, email, name, state, tier, verified, credits, created_at_ms } = account;
-      const { balance, lifetime_granted, lifetime_spent } = credits;
-      const created = new Date(created_at_ms).toISOString();
-      yield [
-        ...[account_id, email, name, state, tier, verified],
-        ...[balance, lifetime_granted, lifetime_spent, created],
-      ];
-    }
+    for (const account of await Promise.all(batch.map((id) => area.accounts.get(id))))
+      yield { ...account.credits, ...account, status: account.state };
   }
 }
 
