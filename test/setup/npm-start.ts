@@ -1,6 +1,7 @@
 /** `npm start` and other commands as a person runs them, in a data directory of their own, and all processes of them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -93,15 +94,16 @@ export class StartDirectory implements AsyncDisposable {
     return hasServed;
   }
 
-  /** Sends a signal to a command whose Redis takes a second to start. Nothing may be left, nor complain. */
+  /** Sends a signal to a command whose Redis starts and never answers. Nothing may be left, nor complain. */
   async interruptCommand(npm: string, signal: StopSignal): Promise<void> {
     const bin = join(this.path, 'bin');
-    const slow = `#!/bin/sh\nsleep 1\nPATH=$(echo "$PATH" | sed 's#${bin}:##')\nexec redis-server "$@"\n`;
+    const begun = join(this.path, 'redis-begun');
     await mkdir(bin, { recursive: true });
-    await writeFile(join(bin, 'redis-server'), slow, { mode: 0o755 });
+    const silent = `#!/bin/sh\ntouch '${begun}'\nexec sleep 600\n`;
+    await writeFile(join(bin, 'redis-server'), silent, { mode: 0o755 });
+    await rm(begun, { force: true });
     const started = this.start({}, ['sh', '-c', `PATH="${bin}:$PATH" exec ${npm}`]);
-    const commands = async (): Promise<string> => (await this.processes()).map((one) => one.command).join();
-    await expect.poll(commands).toContain('redis-server');
+    await expect.poll(() => existsSync(begun)).toBe(true);
     await this.#end(started, signal, 'the start of Redis');
   }
 
