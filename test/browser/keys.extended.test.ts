@@ -88,7 +88,7 @@ it('a key for browsers is made with origins and a limit, used up to it, rotated,
   await page.getByLabel('Label').fill('Maps');
   await button('Rename').click();
   await page.getByText('The label is changed.').waitFor();
-  await page.getByLabel('This key lives on').selectOption('for an hour');
+  await page.getByLabel('This key stays valid').selectOption('for an hour');
   await button('Rotate key').click();
   await page.getByText('It replaces').waitFor();
   await inspect(page, 'account-key-rotated');

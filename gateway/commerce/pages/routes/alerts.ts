@@ -1,4 +1,4 @@
-/** What the holder is told by mail: a low balance, spending, changes of used indicators. */
+/** Settings of alerts: low balance, spending, changes of used indicators. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';

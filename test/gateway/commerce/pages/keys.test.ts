@@ -90,7 +90,7 @@ describe('pages of keys', () => {
     expect((await harness.call(old)).status).toBe(200);
     const page = await submit(old, 'rotate', { grace: '1' });
     const [key = ''] = ROTATED.exec(page.html) ?? [];
-    expect(wordsOf(page)).toContain(`It replaces ${keyIdOf(old)} , which lives on until`);
+    expect(wordsOf(page)).toContain(`It replaces ${keyIdOf(old)} , which stays valid until`);
     expect(await listed(key)).toMatchObject({
       ...{ label: 'robot', monthly_limit: 3, month_credits: 1, replaces: keyIdOf(old), by: ann.person_id },
     });
