@@ -56,7 +56,7 @@ export interface AdminDependencies {
   erasures: Erasures;
   mailer: Mailer;
   operatorAlerts: OperatorAlerts;
-  /** How often to look for what operators are told of; default every minute. */
+  /** How often to look for conditions that cause alerts; default every minute. */
   watchEvery_ms?: number;
   /** Public URL of the area, without a trailing slash. */
   areaUrl: () => string;

@@ -18,7 +18,7 @@ import {
 export interface ServedSnapshot {
   id: string;
   manifest: Manifest;
-  /** Of its files, kept and prerendered. */
+  /** Number and bytes of its files, kept and prerendered. */
   size: { files: number; bytes: number };
   catalogue: {
     indicators: ReadonlyMap<string, { record: IndicatorRecord; original: EditableFacts | null }>;

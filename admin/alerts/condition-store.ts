@@ -1,5 +1,5 @@
 /**
- * Which conditions operators were told of. A condition is told once when it begins and once when it ends, whichever
+ * The conditions that operators have an alert about. An alert is sent once when one begins and once when it ends, whichever
  * gateway sees it, also over restarts.
  */
 import type { RedisClient } from '../../data/runtime/redis.ts';

@@ -3,7 +3,7 @@ import type { GivenUpJob } from '../../gateway/commerce/notifications/notificati
 import { whatOf } from '../routes/given-up-jobs.ts';
 import { type AttentionItem, type AttentionSource, capped, counted, sentence } from './item.ts';
 
-/** Of each kind of job, so that none hides another. */
+/** For each kind of job, so that none hides another. */
 const MAX_SHOWN = 10;
 
 export const givenUpJobs: AttentionSource = {

@@ -18,7 +18,7 @@ export interface AttentionItem {
   path: string;
   /** What the operator does there; the text of the link. */
   action: string;
-  /** Names it among those of its source as long as it lasts, so that operators are told of it once; absent for none. */
+  /** Names it among those of its source as long as it lasts, so that it causes one alert; absent for none. */
   condition?: string;
 }
 
@@ -36,7 +36,7 @@ export interface AttentionContext {
 export interface AttentionSource {
   /** What it looks for, in the plural: `failed series`. */
   finds: string;
-  /** What its conditions are called, where operators are told of them: `held-run`. */
+  /** What its conditions are called in alerts: `held-run`. */
   conditions?: string;
   /** False while it may miss a condition; default true. */
   isComplete?(context: AttentionContext): boolean;

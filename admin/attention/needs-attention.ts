@@ -42,7 +42,7 @@ export async function needsAttention(context: AttentionContext): Promise<Attenti
   return found.flat().sort(compare);
 }
 
-/** What operators are told of. A source that cannot be read ends no condition. */
+/** Conditions that cause operator alerts. A source that cannot be read ends no condition. */
 export async function observeConditions(context: AttentionContext): Promise<Observation> {
   const found: Condition[] = [];
   const complete: string[] = [];

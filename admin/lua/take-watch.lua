@@ -1,4 +1,4 @@
--- Lets one process at a time watch for conditions that operators are told of.
+-- Lets one process at a time watch for conditions that cause operator alerts.
 --
 -- KEYS
 --   1 watcher  string: id of the process that watches; expires

@@ -38,7 +38,7 @@ const query = z.object({
 });
 type Filters = Pick<z.output<typeof query>, 'q' | 'topic' | 'provider' | 'state'>;
 
-/** A row of the list. Of indicators that the build left out, those withheld for their licence have a page. */
+/** A row of the list. An excluded indicator has a page only if it is withheld for its licence. */
 type Listed = Pick<AdminIndicator, 'id' | 'name' | 'description' | 'unit' | 'topic' | 'provider'> & {
   path: string | null;
   enabled: boolean;

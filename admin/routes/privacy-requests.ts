@@ -1,4 +1,4 @@
-/** Lists and closes privacy requests (exports and erasures). An erasure is closed as done only by carrying it out. */
+/** Lists and closes privacy requests (exports and erasures). Closing an erasure as done runs it. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';

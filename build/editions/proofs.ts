@@ -144,7 +144,7 @@ async function hashIndicator(
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** The trees of the base edition; none of what cannot be read, which is then computed anew. */
+/** The trees of the base edition; without those that cannot be read, which are computed again. */
 class EarlierTrees {
   readonly #directory: string | null;
   readonly #proofs = new Map<string, Promise<ProviderProofs | null>>();

@@ -1,7 +1,7 @@
 /**
  * What a definition misses: settings that fit no series, and countries whose rows were rejected because upstream writes
  * them in a way that the definition does not know. A country counts as lost when the run has no row of it, and an unknown
- * place is its code in another scheme, or much like its name. The place is told to a person and never mapped by itself.
+ * place is its code in another scheme, or much like its name. It is reported to a person and never mapped automatically.
  */
 import { closest, distance } from 'fastest-levenshtein';
 import type { Curated } from '../../data/curated/curated.ts';

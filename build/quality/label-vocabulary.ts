@@ -210,7 +210,7 @@ export function otherMagnitude(name: string, unit: string): { a: string; b: stri
   return ours === theirs ? null : { a: stated, b: unit };
 }
 
-/** Words of a slug. Of a provider's code, such as `NY.GDP.PCAP.CD`, they are its parts. */
+/** Words of a slug, or parts of a provider's code such as `NY.GDP.PCAP.CD`. */
 export const slugText = (slug: string): string => slug.replaceAll(/[_.-]+/g, ' ');
 
 /** Words are compared by their first letters, so that inflected forms are equal. */

@@ -1,4 +1,4 @@
-/** Errors that are told to the person who runs the build. */
+/** Errors shown to the person who runs the build. */
 
 /**
  * Faults of this machine (such as a full disk), as opposed to faults of a provider or its files. They fail the whole run

@@ -42,7 +42,7 @@ export class ReplicatedWrites {
 
   /**
    * Sends a command to the master of its keys, and retries while they move.
-   * @param make makes the command anew for each try.
+   * @param make makes the command again for each try.
    * @throws {NotReplicated}, and the errors of ioredis.
    */
   async run(make: () => Command): Promise<unknown> {

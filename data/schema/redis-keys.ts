@@ -33,7 +33,7 @@
  *                                     expire 30 days after the last
  *   {a:ID}:delivery-log       hash    that name -> JSON: type, at_ms, body; name:state, name:attempts (JSON)
  *   {a:ID}:spending           hash    above (credits), per_ms, seen, told, <window>:spent: alert about spending; see count-spending.lua
- *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: what the holder is not told of
+ *   {a:ID}:change-alerts      hash    kind of change of an indicator -> off: causes no alert
  *   {a:ID}:used               zset    indicator ids by the number of the last UTC day of their use; kept for 30 days
  *
  * Keys of one person carry the hash tag `{p:<person id>}`. Person `per_X` signed up for account `acc_X`, or never had one:
@@ -76,7 +76,7 @@
  *   alerts                    zset    account ids with a low-balance alert
  *   alerts:spending           zset    account ids with an alert about spending
  *   alerts:edition            string  when the newest edition was published that change alerts have covered, in Unix milliseconds
- *   {alerts}:conditions       hash    condition -> JSON: what operators were told that it began; see admin/alerts/condition-store.ts
+ *   {alerts}:conditions       hash    condition -> JSON: what operators were alerted to; see admin/alerts/condition-store.ts
  *   {alerts}:outbox           hash    operator.alert:<alert id> -> JSON: an alert to operators that is not handed over yet
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted

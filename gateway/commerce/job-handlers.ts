@@ -19,7 +19,7 @@ import {
 import type { EmailChanges, Invitations, Onboarding } from './people/people.ts';
 import type { PrivacyRequestStore, PrivacyService } from './privacy/privacy.ts';
 
-/** Of the job and of the mail. */
+/** Id of both the job and the mail. */
 const exportReadyId = (request_id: string): string => `export-ready-${request_id}`;
 
 /** What the jobs do their work with. */

@@ -50,7 +50,7 @@ interface AccountServiceDependencies {
   log: Logger;
   /** Public base URL, without a trailing slash. */
   publicUrl: () => string;
-  /** Whose changes holders are told of. Default: none. */
+  /** The editions whose changes cause alerts. Default: none. */
   served?: ServedEditions;
   /** Default: from the settings. */
   mailer?: Mailer;

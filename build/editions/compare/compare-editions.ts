@@ -204,7 +204,7 @@ export async function compareEditions(
   };
 }
 
-/** The series that continue under a new id, by the new id. Of several old ids, the first listed continues. */
+/** The series that continue under a new id, by the new id. If several old ids have one, the first listed continues. */
 function findRenamed(
   base: ComparedEditions['base'],
   next: ComparedEditions['next'],

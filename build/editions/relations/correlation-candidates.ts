@@ -51,7 +51,7 @@ function drawPairs(values: readonly Float64Array[], countries: number): Uint16Ar
 }
 
 /**
- * Sketches all indicators: `2 * WORDS` words each. Of two neighbouring words, the first has a bit per pair whose first
+ * Sketches all indicators: `2 * WORDS` words each. The first of two neighbouring words has a bit per pair whose first
  * country has the larger value, the second a bit per pair that has two different values.
  */
 function sketchAll(values: readonly Float64Array[], pairs: Uint16Array): Int32Array {

@@ -80,7 +80,7 @@ export const histories: QualityCheck = {
 
 /** A comparison needs three countries. */
 const FEWEST_COUNTRIES = 3;
-/** A series on the front of a topic should tell of the last years. Censuses and surveys come in at most five. */
+/** A featured series should have recent years. Censuses and surveys come in at most five. */
 const MOST_YEARS_OLD = 5;
 
 /** Share of rows without a value, above which most of what is read and paid for is empty or nearly so. */

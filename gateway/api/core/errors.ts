@@ -38,7 +38,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A refusal or a fault, as a caller is told of it. */
+/** A refusal or a fault, as callers see it. */
 export interface ApiError {
   code: ErrorCode;
   /** Replaces the default message where something more specific is known. */

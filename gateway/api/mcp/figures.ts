@@ -224,7 +224,7 @@ interface FiguresAbout {
   publicUrl: string;
   as_of?: string | undefined;
   groups?: AskedPlaces['groups'] | undefined;
-  /** Of the figures. */
+  /** The indicators of the figures. */
   records: readonly IndicatorRecord[];
   figures: readonly Figure[];
   refusals: readonly Refusal[];

@@ -41,7 +41,7 @@ const FAINT = 0.25;
 const GOOD = 0.62;
 /** A hit of a lower rank has nothing to do with the phrase. */
 const WEAK = 0.25;
-/** Of the rank, the part that is coverage. A long phrase is near no single wording, but its words are among those of several. */
+/** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
 const COVERAGE_PART = 1 / 3;
 /** A name says less about a concept than the words that were curated for it. */
 const NAME_WEIGHT = 0.9;
@@ -65,7 +65,7 @@ function stemsOf(text: string): string[] {
 
 interface Phrase {
   stems: readonly string[];
-  /** Of the phrase as a whole: how much its words say about what is asked for. */
+  /** How much the words of the phrase say about what is asked for. */
   weight: number;
 }
 
@@ -84,7 +84,7 @@ class IndicatorSearch {
   /** Entries by stem. */
   readonly #byStem = new Map<string, Entry[]>();
   readonly #weights = new Map<string, number>();
-  /** Of all stems of a phrase. */
+  /** Sum over all stems of a phrase. */
   readonly #phraseWeights = new Map<Phrase, number>();
 
   constructor(catalogue: Catalogue, concepts: readonly ConceptWords[]) {

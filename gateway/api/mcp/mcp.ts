@@ -118,7 +118,7 @@ interface Work {
 class Endpoint {
   readonly #dependencies: McpDependencies;
   readonly #hostnames: string[];
-  // The protocol's library makes requests anew on its way to a server.
+  // The protocol's library makes new request objects on the way to a server.
   readonly #contexts = new AsyncLocalStorage<RequestContext>();
   readonly #handler: ReturnType<typeof createMcpHandler>;
 

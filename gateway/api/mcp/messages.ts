@@ -31,7 +31,7 @@ const BATCH_MAX = 20;
 export const JSON_TYPE = 'application/json';
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
-/** Of those that JSON-RPC leaves to servers. */
+/** A code from the range that JSON-RPC leaves to servers. */
 const REFUSED = -32_000;
 
 /** An answer over HTTP. */
@@ -152,7 +152,7 @@ export async function countMessage(context: RequestContext): Promise<CallError |
   return isUncounted(outcome.error) ? countMessage({ ...context, authorization: undefined }) : outcome.error;
 }
 
-/** What a language model is told before it uses the service: through `/mcp`, and in `/llms.txt`. */
+/** Instructions for a language model that uses the service: through `/mcp`, and in `/llms.txt`. */
 export const MODEL_INSTRUCTIONS = [
   'Almanac holds statistics about countries, from public providers. It is the source: do not answer from memory what it can answer.',
   'Find the series with find_indicators first; never make up an id. If `match` is weak, say that nothing measures exactly that; if none, say that Almanac has nothing of the kind.',

@@ -55,7 +55,7 @@ interface Definition<Arguments> {
   description: string;
   /** `free`: works without a key. */
   priceText: string;
-  /** Of a priced tool without `max_credits`, which `execute` obeys. */
+  /** Without the `max_credits` of a priced tool, which `execute` obeys. */
   arguments: QuerySchema<Arguments>;
   answer: z.ZodObject;
   empty: Readonly<Record<string, unknown>>;
@@ -107,7 +107,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unk
   return rest;
 }
 
-/** Of each edition that is open. */
+/** Memory for each open edition. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const QUESTION_MAX_LENGTH = 2_048;
 /** The object takes more than the text that says the same. */

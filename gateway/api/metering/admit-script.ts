@@ -1,4 +1,4 @@
-/** What `admit.lua` is told and what it answers: keys and arguments in its order, its reply as a verdict. */
+/** Calls `admit.lua`: keys and arguments in its order, its reply decoded to a verdict. */
 import { LRUCache } from 'lru-cache';
 import { DAY_MS, dayOf, MINUTE_MS, minuteOf, monthOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { comparableAddress } from './address-ranges.ts';
@@ -181,7 +181,7 @@ type Reply = [
   of_file?: string | number,
 ];
 
-/** What it returns where no window is told. */
+/** What it returns instead of a window when there is none. */
 type BareReply =
   | [outcome: 'invalid_key', because?: 'suspended']
   | [outcome: 'source_needed' | 'reversed']

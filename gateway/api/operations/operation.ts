@@ -35,7 +35,7 @@ export interface Description {
   mediaType: string;
 }
 
-/** Of a page or a picture of the site. */
+/** Facts of a page or picture of the site. */
 export interface PageFacts {
   /** 404 for a page about nothing. */
   status: 200 | 404;

@@ -90,7 +90,7 @@ const orderStep = (step: changes.OrderStep, webhook?: string) =>
 
 const keyChange = (change: changes.KeyChange) => ({
   ...{ what: 'Mail about a change', to: ['owner', 'maker'] as const, isAuthored: true },
-  /** Of a rotation, about the key that was replaced. */
+  /** After a rotation, the mail is about the key that was replaced. */
   async words(told: Told, { key_id, replaces }: { key_id: string; replaces?: string }): Promise<Mail | null> {
     const found = await keyOf(told, replaces ?? key_id);
     return found && changes.keyMails[change]({ ...found, reason: told.event.reason }, told.about);

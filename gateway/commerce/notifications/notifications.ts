@@ -1,5 +1,5 @@
 /**
- * Who is told what: by mail, by the webhooks of customers, and operators by alerts.
+ * Notifications: mails, webhooks of customers, and alerts to operators.
  *
  * - `catalogue.ts` has a row for each event: its data, whether webhooks tell it, who gets which mail.
  * - The script that makes a change writes its event to the outbox in the same step, so no crash comes between a change and
@@ -8,7 +8,7 @@
  * - Mails are tried five times within two hours, webhooks ten times within three days. A mail or alert that was given up
  *   stays visible to operators, without addresses; a delivery stays in the log of its endpoint.
  * - Telling may repeat after a crash: each mail and delivery then has the id that it had.
- * - No job and no event holds a secret. Who is told is decided when the mail is sent.
+ * - No job and no event holds a secret. Recipients are determined when the mail is sent.
  */
 export { BalanceAlerts } from './alerts/balance-alerts.ts';
 export { ChangeAlerts, type ServedEditions } from './alerts/change-alerts.ts';

@@ -132,7 +132,7 @@ export class Teller {
   }
 }
 
-/** Of the job and of the mail: the same however often it is sent. */
+/** Id of both the job and the mail: the same however often it is sent. */
 function idOf(owner: string, { id }: StoredEvent, person_id: string): string {
   const digest = createHash('sha256').update(`${owner} ${id} ${person_id}`).digest('hex');
   return `notice-${digest.slice(0, ID_LENGTH)}`;

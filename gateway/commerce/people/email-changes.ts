@@ -63,7 +63,7 @@ export class EmailChanges {
     const { person_id, from, to } = change;
     const canUndo = purpose === 'email-change';
     if (!(await persons.changeEmail(person_id, { from, to, canUndo }))) return null;
-    // What is not told now is told by the sweep.
+    // The sweep sends what fails here.
     await tell(person_id).catch(() => {});
     return change;
   }

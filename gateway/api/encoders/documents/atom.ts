@@ -10,7 +10,7 @@ export interface Feed {
   title: string;
   /** Timestamps are of RFC 3339. */
   updated: string;
-  /** Of the feed itself. */
+  /** URL of the feed itself. */
   self: string;
   entries: FeedEntry[];
 }

@@ -5,7 +5,7 @@
 
 /** A value that is repeated so often is written as a run; others are packed in groups of as many. */
 const GROUP = 8;
-/** Of the header of a run or of groups. */
+/** The longest header of a run or of packed groups. */
 const HEADER_BYTES = 5;
 
 type Small = Uint8Array | Int32Array;
@@ -94,7 +94,7 @@ export class Scratch<Some extends Kind> {
     this.#memory = new make(0);
   }
 
-  /** Of so many elements, with any content. */
+  /** An array of so many elements, with any content. */
   of(length: number): Some {
     if (this.#memory.length < length) this.#memory = new this.#make(length);
     return this.#memory.subarray(0, length) as Some;

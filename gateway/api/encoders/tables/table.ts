@@ -58,7 +58,7 @@ export const BATCH_ROWS = 16_384;
 
 export interface Table {
   columns: readonly Column[];
-  /** Of all batches together. */
+  /** Sum over all batches. */
   rows: number;
   /** In order, none empty; an encoder only reads a vector, and only until it asks for the next batch. May be called again. */
   batches(): AsyncIterable<Batch>;

@@ -203,7 +203,7 @@ export function effectiveUrl(url: string, known: ParameterReader<unknown>['known
 /** `Prefer: handling=strict` (RFC 7240). */
 const HANDLING = /^handling\s*=\s*"?([a-z]+)"?$/i;
 
-/** Whether a `Prefer` header asks that nothing be ignored. Of a preference that is stated twice the first counts. */
+/** Whether a `Prefer` header asks that nothing be ignored. If a preference is stated twice, the first counts. */
 function prefersStrict(prefer: string | string[] | undefined): boolean {
   if (prefer === undefined) return false;
   for (const preference of String(prefer).split(',')) {

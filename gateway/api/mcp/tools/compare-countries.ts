@@ -101,7 +101,7 @@ async function compare(
   return { record, year, price, figures, missing };
 }
 
-/** Of those countries that have any measured year. */
+/** Ignores countries without any measured year. */
 async function newestCommonYear(
   { id }: IndicatorRecord,
   countries: readonly string[],

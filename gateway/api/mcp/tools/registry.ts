@@ -1,4 +1,4 @@
-/** Every tool, in the order in which a host is told of them: from finding to checking. */
+/** Every tool, in the order in which they are listed: from finding to checking. */
 import type { Tool } from '../tool.ts';
 import { compareCountriesTool } from './compare-countries.ts';
 import { countryProfileTool } from './country-profile.ts';

@@ -1,5 +1,5 @@
 /**
- * Indicators, providers and editions as data sets: what documents in several vocabularies tell of them, and what can be
+ * Indicators, providers and editions as data sets: what documents in several vocabularies say about them, and what can be
  * downloaded. Addresses name the edition.
  */
 import type { IndicatorRecord, IndicatorSource, ProviderCredit } from '../../../../data/schema/records.ts';
@@ -95,7 +95,7 @@ const PARQUET_COLUMNS = [
   ...(['rank_delta_1y', 'projected', 'status', 'rank_lo', 'rank_hi'] as const),
 ] as const;
 
-/** Of one indicator; none where it is for display only. @param base before paths. */
+/** Downloads of one indicator; none if it is display-only. @param base before paths. */
 export async function indicatorFiles(
   edition: Edition,
   record: IndicatorRecord,

@@ -166,7 +166,7 @@ async function findOpen(snapshot: Edition, asked: string): Promise<Found | Refus
   return { record: item.record, alias };
 }
 
-/** Each once, also where a former id and that of today were sent. The first former id is told of. */
+/** Each once, even if both its former and its current id were sent. Headers name the first former id. */
 async function findAll(
   snapshot: Edition,
   { indicator: one = '', indicators }: DataQuery,

@@ -51,7 +51,7 @@ export interface SelectedSeries {
 
 interface SeriesSelection {
   series: readonly SelectedSeries[];
-  /** Of all series; beyond `ROWS_MAX` the count stops. */
+  /** Sum over all series; the count stops beyond `ROWS_MAX`. */
   rows: number;
 }
 

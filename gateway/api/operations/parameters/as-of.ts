@@ -1,4 +1,4 @@
-/** The parameters `as_of`, the edition that an answer comes from, and `since`, the one after which changes are told. */
+/** The parameters `as_of`, the edition that an answer comes from, and `since`, the one after which changes are listed. */
 import { z } from 'zod';
 import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';

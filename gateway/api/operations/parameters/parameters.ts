@@ -188,7 +188,7 @@ export type ParameterReading<Values> =
   | {
       ok: true;
       values: Values;
-      /** Of a priced operation. */
+      /** Only set for a priced operation. */
       controls: Controls;
       /** Names of parameters that were ignored: unknown ones, and repeated ones of which the last counted. */
       ignored: readonly string[];

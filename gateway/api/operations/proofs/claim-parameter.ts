@@ -12,7 +12,7 @@ const YEAR = /^-?\d{1,5}$/;
 const PATTERN = `^[^,\\s]+,[A-Za-z]{3},-?[0-9]{1,5},${NUMBER_PATTERN}$`;
 const PARTS = ['indicator', 'iso3', 'year', 'value'] as const;
 
-/** The claims in the order sent. What is wrong with any of them is told by its index and the name of the part. */
+/** The claims in the order sent. Errors name the index of the claim and the part. */
 export const claimList = () =>
   z
     .array(z.string())

@@ -127,7 +127,7 @@ function toRow(
   if (checked.verdict === 'unknown')
     return { ...claim, verdict: 'unknown', unknown: checked.unknown, ...NO_FIGURE, edition };
   const { verdict, record, value, projected, earlier, reasons } = checked;
-  /** Of display-only indicators no figure is shown. */
+  /** Figures of display-only indicators are not shown. */
   const shown = (id: string, figure: number | null): number | null =>
     named.get(id)?.access_tier === 'open' ? figure : null;
   return {

@@ -20,7 +20,7 @@ export interface ExampleSeries {
 export interface ExampleFigures extends ExampleSeries {
   /** One to three countries with a value in the latest year. */
   countries: CountryRecord[];
-  /** Of the first country in the latest year. */
+  /** The value of the first country in the latest year. */
   value: number;
 }
 

@@ -100,7 +100,7 @@ export class Snapshot implements ServedEdition {
     return this.catalogue.countriesByCode;
   }
 
-  /** Of its files, kept and prerendered. */
+  /** Number and bytes of its files, kept and prerendered. */
   get size(): { files: number; bytes: number } {
     return this.files.size;
   }

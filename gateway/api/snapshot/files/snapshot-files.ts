@@ -143,7 +143,7 @@ async function digestOf(file: FileHandle, pace: (bytes: number) => Promise<void>
 }
 
 export interface ObjectSource {
-  /** Of the snapshots. */
+  /** SNAPSHOT_DIR. */
   directory: string;
   objects: Objects;
   parsed: ParsedObjects;

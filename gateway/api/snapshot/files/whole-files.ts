@@ -9,7 +9,7 @@ import { type SnapshotFiles, SnapshotUnreadable } from './snapshot-files.ts';
 
 type RowCounts = ReadonlyMap<string, number>;
 
-/** Of all indicators. @throws {SnapshotUnreadable} */
+/** Rows of each indicator. @throws {SnapshotUnreadable} */
 export async function rowCounts(files: SnapshotFiles): Promise<RowCounts> {
   const counts = new Map<string, number>();
   for (const provider of Object.keys(files.manifest.providers))

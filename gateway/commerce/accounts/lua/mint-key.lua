@@ -1,5 +1,5 @@
--- Adds an active key to an account, up to a limit. Expired keys do not count. Of the inactive keys only the newest are
--- kept, so that the hash is bounded.
+-- Adds an active key to an account, up to a limit. Expired keys do not count. Only the newest inactive keys are kept,
+-- so that the hash is bounded.
 --
 -- A key that replaces another takes over its label, rules, expiry and month. The other one ends at the given time, at once
 -- where that is not ahead; until then both count for the limit of the new key, and so does every key that the other replaced.

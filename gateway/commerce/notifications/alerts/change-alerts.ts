@@ -2,8 +2,8 @@
  * Alerts about indicators that an account used in the 30 days before a new edition, and that it revised, renamed or
  * withdrew: one for each account and edition.
  *
- * Every gateway looks for new editions. The first edition that is seen is told to nobody, nor is one that was served
- * before. A look that ends halfway is repeated; an event that was handed over by then is not told again.
+ * Every gateway looks for new editions. No alert is sent about the first edition that is seen, nor about one that was
+ * served before. A look that ends halfway is repeated; an event that was handed over by then is not sent again.
  */
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { publishedMs } from '../../../../data/schema/editions.ts';

@@ -1,4 +1,4 @@
-/** Of which changes of indicators the holder of an account is told: of all, unless turned off. */
+/** Which changes of indicators an account gets alerts about: all kinds that are not turned off. */
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { throwUnavailable } from '../../store/store.ts';

@@ -8,8 +8,8 @@ const DAYS_BEFORE = [1, 7] as const;
 const ACCOUNTS_AT_ONCE = 200;
 
 /**
- * How many days before its end a key is told of now: 7, 1, or null. An end that was set so late that it came as no
- * surprise is not told: a key for two days, or the grace period after a rotation.
+ * Which warning is due for a key: 7 or 1 days before its end, or null. No warning is due if the end was set later than that:
+ * a key for two days, or the grace period after a rotation.
  * @param keys all of the account
  */
 export function daysToTell(key: KeyRecord, keys: readonly KeyRecord[], now_ms: number): number | null {

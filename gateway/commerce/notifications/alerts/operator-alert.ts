@@ -1,4 +1,4 @@
-/** What operators are told. */
+/** An alert to operators: its schema. */
 
 export type AlertChannel = 'mail' | 'webhook';
 

@@ -29,7 +29,7 @@ export interface JobData {
 }
 export type JobName = keyof JobData;
 
-/** Of one kind of job. */
+/** Names of the members of one kind of job. */
 type Members<Name extends JobName> = string extends keyof JobData[Name] ? never : keyof JobData[Name];
 
 /** Members of a job's data: `kept` while it is given up, or `personal` and removed by then. */

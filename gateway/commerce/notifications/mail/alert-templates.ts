@@ -1,4 +1,4 @@
-/** Mails that tell of something that happened: to operators and to holders of accounts. */
+/** Alerts by mail, to operators and account holders. */
 import type { EditionDigest } from '../alerts/change-alerts.ts';
 import type { ChangedIndicator } from '../alerts/changed-indicators.ts';
 import type { Condition, OperatorAlert } from '../alerts/operator-alert.ts';

@@ -51,7 +51,7 @@ export class SignedLinks {
     return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.get(keyOf(id)));
   }
 
-  /** Uses a token up. Of several concurrent uses, one gets the payload. */
+  /** Consumes a token. Only one of several concurrent uses gets the payload. */
   async redeem<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
     const id = await this.#verify(purpose, token);
     return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.getdel(keyOf(id)));

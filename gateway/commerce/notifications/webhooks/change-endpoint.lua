@@ -1,4 +1,4 @@
--- Changes where an endpoint is and what it is told. A disabled one is enabled again.
+-- Changes the URL and the event types of an endpoint. A disabled one is enabled again.
 --
 -- KEYS
 --   1 webhooks  hash, with the account's hash tag

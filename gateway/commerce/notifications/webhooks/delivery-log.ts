@@ -25,7 +25,7 @@ export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 /** Times are Unix milliseconds. */
 export interface Attempt {
   at_ms: number;
-  /** Of the response; null without one. */
+  /** HTTP status of the response; null without one. */
   status: number | null;
   /** The first bytes of the response, or why there was none. */
   answer: string;
@@ -36,7 +36,7 @@ export interface NewDelivery {
   /** The `webhook-id`. */
   message_id: string;
   type: string;
-  /** Of the event. */
+  /** When the event happened. */
   at_ms: number;
   /** The request body. */
   body: string;

@@ -1,6 +1,6 @@
 /**
  * Judges a claimed number against the figures that are held: the verdict, and what else the number agrees with.
- * Verdicts are in the order in which they are decided; reasons in the order in which they are told, as chance agrees
+ * Verdicts are in the order in which they are decided; reasons in the order in which they are listed, as chance agrees
  * with one scale or twin less often than with one of many years or countries.
  */
 import { type ClaimedNumber, type Fit, fitOf, timesPowerOfTen } from './claimed-number.ts';
@@ -73,9 +73,9 @@ export interface Candidates {
   /** The figure of today for the claim itself; null where there is none. */
   own: Figure | null;
   twins: readonly TwinFigure[];
-  /** Of the same country, nearest first. */
+  /** Figures of the same country, nearest year first. */
   otherYears: readonly Figure[];
-  /** Of the same year. */
+  /** Figures of the same year. */
   otherCountries: readonly Figure[];
 }
 
