@@ -1,7 +1,7 @@
 /** Looks at the list "Needs attention" every minute, in one process of all, and alerts operators to what changed. */
 import type { JobProducer, OperatorAlerts } from '../../gateway/commerce/notifications/notifications.ts';
+import { readAttentionContext } from '../attention/item.ts';
 import { observeConditions } from '../attention/needs-attention.ts';
-import { readAttentionContext } from '../attention/read-context.ts';
 import type { AdminArea } from '../context.ts';
 import { ConditionStore } from './condition-store.ts';
 

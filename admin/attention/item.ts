@@ -1,7 +1,7 @@
-/** What the dashboard's list "Needs attention" consists of. Each kind of finding has a file in this folder. */
-import type { StoredRun } from '../../data/schema/jobs.ts';
+/** What the dashboard's list "Needs attention" consists of, and what its sources look at. */
+import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import type { AdminArea } from '../context.ts';
-import type { ProviderRuns } from '../provider-freshness.ts';
+import { listProviderRuns, type ProviderRuns } from '../provider-freshness.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
 
 /** Worst first. */
@@ -58,16 +58,21 @@ export const counted = (count: number, one: string, many: string): string =>
 /** A reason as a sentence: reasons of errors end without a full stop. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/**
- * The oldest items, and one that stands for the rest.
- * @param items oldest first
- */
-export function capped(
-  items: readonly AttentionItem[],
-  limit: number,
-  rest: (count: number) => string,
-): AttentionItem[] {
-  const [next] = items.slice(limit);
-  const shown = items.slice(0, limit);
-  return next ? [...shown, { ...next, what: rest(items.length - limit) }] : shown;
+const MAX_BUILDS = 50;
+
+/** @param wait_ms for a reconciliation, which is repeated where the last one is `max_age_ms` old */
+export async function readAttentionContext(
+  area: AdminArea,
+  max_age_ms: number,
+  wait_ms: number,
+): Promise<AttentionContext> {
+  const { reconciler } = area;
+  const now_ms = area.now();
+  const age_ms = now_ms - (reconciler.last?.finished_at_ms ?? 0);
+  const [providers, { runs: builds }] = await Promise.all([
+    listProviderRuns(await area.providers(), area.runs, now_ms),
+    area.runs.list({ subject: SNAPSHOT_SUBJECT, limit: MAX_BUILDS }),
+    age_ms >= max_age_ms && reconciler.refresh(wait_ms),
+  ]);
+  return { area, now_ms, providers, builds, reconciliation: reconciler.last };
 }

@@ -1,20 +1,11 @@
-/** Collects what needs an operator's attention, worst first. A further kind of finding is a file and a line here. */
+/** Collects what needs an operator's attention, worst first. A further kind of finding is a source and a line here. */
 
 import { type Condition, withoutAddresses } from '../../gateway/commerce/notifications/notifications.ts';
 import type { Observation } from '../alerts/condition-store.ts';
-import { discrepancies } from './discrepancies.ts';
-import { failedJobs } from './failed-jobs.ts';
-import { failedRuns } from './failed-runs.ts';
-import { failedSeries } from './failed-series.ts';
-import { givenUpJobs } from './given-up-jobs.ts';
-import { heldRuns } from './held-runs.ts';
+import { discrepancies, givenUpJobs, openInvoices, privacyRequests } from './accounts.ts';
+import { openQualityErrors, staleProviders, staleSeries } from './figures.ts';
 import { type AttentionContext, type AttentionItem, type AttentionSource, SEVERITIES } from './item.ts';
-import { openInvoices } from './open-invoices.ts';
-import { privacyRequests } from './privacy-requests.ts';
-import { openQualityErrors } from './quality.ts';
-import { rejectedRows } from './rejected-rows.ts';
-import { staleProviders } from './stale-providers.ts';
-import { staleSeries } from './stale-series.ts';
+import { failedJobs, failedRuns, failedSeries, heldRuns, rejectedRows } from './runs.ts';
 
 const ADMIN_PATH = '/admin';
 

@@ -204,10 +204,16 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 }
 
-const factsOf = ({ email, role }: OperatorRecord) => [
-  { label: 'Operator', value: email },
-  { label: 'Role', value: role },
-];
+/** Takes something from an operator. */
+const ending = (operator: OperatorRecord, text: Pick<Confirmation, 'title' | 'effects' | 'button'>) => ({
+  ...text,
+  figures: [
+    { label: 'Operator', value: operator.email },
+    { label: 'Role', value: operator.role },
+  ],
+  isDestructive: true,
+  back: listed(operator).path,
+});
 
 const roleChange = (operator: OperatorRecord, role: Role): Confirmation => ({
   title: `Make ${operator.email} ${role}`,
@@ -222,40 +228,34 @@ const roleChange = (operator: OperatorRecord, role: Role): Confirmation => ({
   back: listed(operator).path,
 });
 
-const endOfSessions = (operator: OperatorRecord): Confirmation => ({
-  title: `End all sessions of ${operator.email}`,
-  effects: [
-    'Every browser that is signed in as this operator is signed out with its next request.',
-    'Links for choosing a password that were sent before no longer work.',
-  ],
-  figures: factsOf(operator),
-  button: 'End sessions',
-  isDestructive: true,
-  back: listed(operator).path,
-});
+const endOfSessions = (operator: OperatorRecord): Confirmation =>
+  ending(operator, {
+    title: `End all sessions of ${operator.email}`,
+    effects: [
+      'Every browser that is signed in as this operator is signed out with its next request.',
+      'Links for choosing a password that were sent before no longer work.',
+    ],
+    button: 'End sessions',
+  });
 
-const clearance = (operator: OperatorRecord): Confirmation => ({
-  title: `Clear the second factor of ${operator.email}`,
-  effects: [
-    'The next sign-in needs the password alone. Where a second factor is required, it is set up anew then.',
-    'Be sure that the request comes from this person: whoever knows the password gets in.',
-  ],
-  figures: factsOf(operator),
-  button: 'Clear second factor',
-  isDestructive: true,
-  back: listed(operator).path,
-});
+const clearance = (operator: OperatorRecord): Confirmation =>
+  ending(operator, {
+    title: `Clear the second factor of ${operator.email}`,
+    effects: [
+      'The next sign-in needs the password alone. Where a second factor is required, it is set up anew then.',
+      'Be sure that the request comes from this person: whoever knows the password gets in.',
+    ],
+    button: 'Clear second factor',
+  });
 
-const removal = (operator: OperatorRecord): Confirmation => ({
-  title: `Remove ${operator.email}`,
-  effects: [
-    'From the next request on, this operator can do nothing here. Open sessions and links end.',
-    'The audit log keeps what this operator did.',
-  ],
-  figures: factsOf(operator),
-  button: 'Remove operator',
-  isDestructive: true,
-  back: listed(operator).path,
-});
+const removal = (operator: OperatorRecord): Confirmation =>
+  ending(operator, {
+    title: `Remove ${operator.email}`,
+    effects: [
+      'From the next request on, this operator can do nothing here. Open sessions and links end.',
+      'The audit log keeps what this operator did.',
+    ],
+    button: 'Remove operator',
+  });
 
 const COLUMNS = ['email', 'role', 'state', 'created_at'];
