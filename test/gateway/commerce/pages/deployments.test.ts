@@ -1,4 +1,4 @@
-/** A customer's whole life, across a restart of Redis. */
+/** A customer's whole life, on a Redis Cluster and across a restart of Redis. */
 import { expect, it } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
 import { startRedis } from '../../../redis.ts';
@@ -66,6 +66,16 @@ async function payAndErase(
   const books = await booksOf({ redis: harness.redis, store: harness.accounts }, account_id);
   expect([books.balance, books.granted - books.spent]).toEqual([books.ledger, books.ledger]);
 }
+
+it('a customer signs up, pays, exports and is erased on a Redis Cluster', async () => {
+  const settings = { FREE_GRANT: '1' };
+  const harness = await startAccountPages({ cluster: true, fullHashing: true, settings });
+  try {
+    await payAndErase(harness, await signUpAndOrder(harness));
+  } finally {
+    await harness.stop();
+  }
+});
 
 it('a customer keeps account, key, order, alert and session across a restart of Redis', async () => {
   const redis = await startRedis({ persistent: true });
