@@ -34,13 +34,21 @@ describe('transient failures are retried', () => {
     expect(scripted.requests).toHaveLength(5);
   });
 
-  it('waits for Retry-After, and stops when it exceeds the limit', async () => {
+  it('waits for Retry-After in seconds or as a date, and stops when it exceeds the limit', async () => {
     scripted.handler = (_, response, count) => {
       if (count === 1) response.writeHead(429, { 'retry-after': '7' }).end();
       else response.end('yes');
     };
     expect(await read('a.csv')).toBe('yes');
     expect(scripted.waits).toEqual([7000]);
+    scripted.requests.length = 0;
+    const date = new Date(Date.now() + 20_000).toUTCString();
+    scripted.handler = (_, response, count) => {
+      if (count === 1) response.writeHead(429, { 'retry-after': date }).end();
+      else response.end('later');
+    };
+    expect(await read('c.csv')).toBe('later');
+    expect(scripted.waits[1]).toBeGreaterThan(15_000);
     scripted.handler = (_, response) => response.writeHead(503, { 'retry-after': '86400' }).end();
     scripted.requests.length = 0;
     await expect(read('b.csv')).rejects.toThrow('HTTP 503');
