@@ -28,9 +28,9 @@ const role = {
   help: `${ROLE_WORDS}; default operator, and owner for the first`,
 } as const;
 
-const emailOf = (values: OptionValues): string => requiredText(values, 'email').toLowerCase();
+const readEmail = (values: OptionValues): string => requiredText(values, 'email').toLowerCase();
 
-function roleOf({ role: word }: OptionValues, fallback: Role): Role {
+function readRole({ role: word }: OptionValues, fallback: Role): Role {
   if (word === undefined) return fallback;
   if (typeof word === 'string' && isRole(word)) return word;
   throw new UsageError(`--role takes ${ROLE_WORDS}, not "${String(word)}".`);
@@ -61,14 +61,14 @@ const create: OperatorCommand = {
   help: 'create an operator and show the generated password once',
   options: { email, role },
   async run({ redis }, values) {
-    const address = emailOf(values);
+    const address = readEmail(values);
     const { all, find } = await openOperators(redis);
     if (find(address))
       throw new AccountError(
         'account_exists',
         `There is already an operator ${address}; use operator-reset to set a new password.`,
       );
-    return setPassword(redis, address, roleOf(values, all.length === 0 ? 'owner' : 'operator'), null);
+    return setPassword(redis, address, readRole(values, all.length === 0 ? 'owner' : 'operator'), null);
   },
 };
 
@@ -76,10 +76,10 @@ const reset: OperatorCommand = {
   help: 'set a new password, and optionally another role; turns the second factor off and ends all sessions',
   options: { email, role: { ...role, help: `${ROLE_WORDS}; default unchanged` } },
   async run({ redis }, values) {
-    const address = emailOf(values);
+    const address = readEmail(values);
     const known = (await openOperators(redis)).find(address);
     if (!known) throw new AccountError('account_unknown', `There is no operator ${address}.`);
-    return setPassword(redis, address, roleOf(values, known.role), known.role);
+    return setPassword(redis, address, readRole(values, known.role), known.role);
   },
 };
 
@@ -88,8 +88,8 @@ const remove: OperatorCommand = {
   options: { email },
   async run({ redis }, values) {
     const { operators, find } = await openOperators(redis);
-    const known = find(emailOf(values));
-    if (!known) throw new AccountError('account_unknown', `There is no operator ${emailOf(values)}.`);
+    const known = find(readEmail(values));
+    if (!known) throw new AccountError('account_unknown', `There is no operator ${readEmail(values)}.`);
     const { email: address, role } = known;
     const change = { action: 'operator.remove', subject: `operator ${address}`, before: { role } };
     await auditedChange(redis, change, () => operators.remove(address));

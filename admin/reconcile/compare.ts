@@ -90,7 +90,8 @@ export function compareLedger(live: LiveAccount, archived: ArchivedLedger | null
   ];
 }
 
-const sumOf = (entries: readonly LedgerEntry[]): number => entries.reduce((sum, { delta }) => sum + delta, 0);
+const sumDeltas = (entries: readonly LedgerEntry[]): number =>
+  entries.reduce((sum, { delta }) => sum + delta, 0);
 
 /** A finding when the two numbers differ. */
 const differ = (
@@ -116,10 +117,10 @@ function compareArchive(
   ];
   if (found.length > 0 || last === through) return found;
   const what = `last archived entry is ${last || 'none'}, but Redis has archived through ${through || 'none'}`;
-  return [{ check: 'archive', what, actual: msOf(last), expected: msOf(through), since_ms }];
+  return [{ check: 'archive', what, actual: entryTime(last), expected: entryTime(through), since_ms }];
 }
 
-const msOf = (id: string): number => Number(id.split('-')[0]);
+const entryTime = (id: string): number => Number(id.split('-')[0]);
 
 function compareBalance({ balance, archived_through, ledger }: LiveAccount): Finding[] {
   let sum = archived_through?.balance ?? 0;
@@ -127,7 +128,7 @@ function compareBalance({ balance, archived_through, ledger }: LiveAccount): Fin
     sum += entry.delta;
     return entry.balance !== sum;
   });
-  const total = (archived_through?.balance ?? 0) + sumOf(ledger);
+  const total = (archived_through?.balance ?? 0) + sumDeltas(ledger);
   // An entry that does not add up dates the discrepancy; otherwise it began after the last entry.
   const since_ms = broken?.at_ms ?? ledger.at(-1)?.at_ms ?? archived_through?.at_ms ?? null;
   const found = differ('balance', 'balance against the sum of the ledger', balance, total, since_ms);
@@ -145,7 +146,7 @@ function compareLifetime(live: LiveAccount, archived: ArchivedLedger | null): Fi
   const last_ms = ledger.at(-1)?.at_ms ?? archived_through?.at_ms ?? null;
   const found = differ('lifetime', 'granted − spent against the balance', granted - spent, balance, last_ms);
   if (!archived) return found;
-  const debited = archived.spent - sumOf(ledger.filter(isSpending));
+  const debited = archived.spent - sumDeltas(ledger.filter(isSpending));
   return [...found, ...differ('lifetime', 'credits ever spent against the debits', spent, debited, last_ms)];
 }
 

@@ -71,8 +71,8 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       path: indicatorPath(id),
       form: { ...(state.form ?? formOf(indicator)), problem: state.problem ?? '' },
       choices: CHOICES,
-      conflict: state.conflict ? conflictOf(state.conflict, indicator, changes.audit) : null,
-      preview: state.preview ? previewOf(indicator, state.preview) : null,
+      conflict: state.conflict ? buildConflict(state.conflict, indicator, changes.audit) : null,
+      preview: state.preview ? buildPreview(indicator, state.preview) : null,
       edits: changesBetween(indicator.original, indicator),
       values,
       coverage: values && coverageChart(values.byYear),
@@ -132,7 +132,7 @@ function changedFacts(before: EditableFacts, after: EditableFacts) {
 }
 
 /** Another operator's edit that a form did not know; `sent` is null for a field that the form did not change. */
-function conflictOf(
+function buildConflict(
   { merged, changedMeanwhile, changedByForm }: Merge,
   current: AdminIndicator,
   entries: readonly AuditEntry[],
@@ -150,7 +150,7 @@ function conflictOf(
 }
 
 /** `record` is the public record as JSON; null while no served snapshot has the indicator. */
-function previewOf(indicator: AdminIndicator, edited: EditableFacts) {
+function buildPreview(indicator: AdminIndicator, edited: EditableFacts) {
   const record = indicator.served && { ...indicator.served, ...auditFactsOf(edited) };
   return {
     changes: changesBetween(indicator.served ?? indicator, edited),

@@ -77,10 +77,10 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post('/licences/:id', async (request, reply) => {
     const series = await find(request);
     const form = parseFields(decisionForm, request.body);
-    const problem = problemOf(form, series);
+    const problem = findProblem(form, series);
     if (problem !== null) return show(reply.code(422), series, { ...form, problem });
     const { id, name, state } = series;
-    const decision = decisionOf(form, actorOf(request), area.now());
+    const decision = buildDecision(form, actorOf(request), area.now());
     const change = {
       ...{ action: 'licence.decide', subject: indicatorSubject(id), reason: form.reason },
       before: { publish: state },
@@ -125,7 +125,7 @@ function formOf({ decision }: LicensedSeries): DecisionForm {
   };
 }
 
-function problemOf(form: DecisionForm, series: LicensedSeries): string | null {
+function findProblem(form: DecisionForm, series: LicensedSeries): string | null {
   const { publish, licence, licence_url, reason } = form;
   if (!choicesOf(series).includes(publish))
     return `${series.provider.name} allows no wider access than ${series.widest ?? 'none'}: see its definition.`;
@@ -137,7 +137,7 @@ function problemOf(form: DecisionForm, series: LicensedSeries): string | null {
   return null;
 }
 
-function decisionOf(form: DecisionForm, by: string, decided_at_ms: number): LicenceDecision {
+function buildDecision(form: DecisionForm, by: string, decided_at_ms: number): LicenceDecision {
   const { publish, licence, licence_url, attribution, reason } = form;
   const who = { reason, by, decided_at_ms };
   if (publish === 'withhold') return { publish, ...who };

@@ -36,13 +36,13 @@ export function operatorPasswordRoutes(scope: FastifyInstance, area: AdminArea):
 
   // GET does not use the link up: mail scanners open links too.
   scope.get(PATH, ANONYMOUS, async (request, reply) => {
-    const token = tokenOf(request);
+    const token = readToken(request);
     const email = await area.operatorLinks.peek(token);
     return email === null ? invalid(reply) : view(reply, title, { ...empty, step: 'choose', token, email });
   });
 
   scope.post(PATH, ANONYMOUS, async (request, reply) => {
-    const token = tokenOf(request);
+    const token = readToken(request);
     const { password } = parseFields(passwordForm, request.body);
     const email = await area.operatorLinks.peek(token);
     if (email === null) return invalid(reply);
@@ -63,7 +63,7 @@ export function operatorPasswordRoutes(scope: FastifyInstance, area: AdminArea):
   });
 }
 
-const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
+const readToken = (request: FastifyRequest): string => (request.params as { token: string }).token;
 
 const GUESSING: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
 const COUNTER = 'operator-password';

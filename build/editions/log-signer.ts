@@ -38,11 +38,11 @@ export const readSignedHead = (directory: string): Promise<string | null> =>
 export function contradiction(editions: readonly LogEntry[], signed: string): string | null {
   const head = readCheckpoint(signed, null);
   if (editions.length < head.size) return `fewer than the ${head.size} that were signed`;
-  const isSame = treeOf(editions.slice(0, head.size)).root.equals(head.root);
+  const isSame = buildTree(editions.slice(0, head.size)).root.equals(head.root);
   return isSame ? null : 'others than those that were signed';
 }
 
-const treeOf = (editions: readonly LogEntry[]): MerkleTree => MerkleTree.of(editions.map(editionLeaf));
+const buildTree = (editions: readonly LogEntry[]): MerkleTree => MerkleTree.of(editions.map(editionLeaf));
 
 export class LogSigner {
   readonly #settings: SigningSettings;
@@ -82,7 +82,7 @@ export class LogSigner {
     const key = await this.#key(published);
     await this.#publishKeys(published, key, editions.length);
     await this.#renewWithheld(key);
-    const checkpoint = signCheckpoint(key, treeOf(editions));
+    const checkpoint = signCheckpoint(key, buildTree(editions));
     await this.#storage.writeLog({ editions: [...editions], checkpoint });
     await replaceFile(this.#headFile, checkpoint);
   };

@@ -96,7 +96,7 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
   const sources = await listSources(reading, before, carried);
   await writeSources(directory, sources, join(lake.directory, SCRATCH));
-  const facts = factsOf(reading, sources, carried);
+  const facts = collectFacts(reading, sources, carried);
   // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
   if (before && !before.run.record.starter) return compare(reading, before, facts);
   const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
@@ -109,9 +109,9 @@ const judge = (reason: string | null): Pick<RunRecord, 'reason' | 'status'> => (
   status: reason === null ? 'succeeded' : 'suspicious',
 });
 
-type Facts = ReturnType<typeof factsOf>;
+type Facts = ReturnType<typeof collectFacts>;
 
-function factsOf(reading: CompletedRead, sources: readonly SourceFile[], carried: string[]) {
+function collectFacts(reading: CompletedRead, sources: readonly SourceFile[], carried: string[]) {
   const { runId, definition, curated, reader, bytes, fetches, isStarter } = reading;
   const lost = findLostPlaces(reader.rejects.samples('unknown_place'), reader.seenCountries, curated);
   const unused = isStarter

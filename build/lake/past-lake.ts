@@ -157,7 +157,7 @@ export async function restoreRun(from: Rebuilding, run: LakeRun, target: string)
 const isWhole = ({ directory }: LakeRun): boolean => existsSync(join(directory, 'catalogue.json'));
 
 /** The runs from the last one whose rows are kept up to this one. */
-function chainOf(history: readonly LakeRun[], run: LakeRun): LakeRun[] {
+function findChain(history: readonly LakeRun[], run: LakeRun): LakeRun[] {
   const chain = [run];
   for (let first = run; !existsSync(first.observations); ) {
     const { base_run: baseId, run_id: id } = first.record;
@@ -175,7 +175,7 @@ async function rebuild(
   run: LakeRun,
   directory: string,
 ): Promise<string[]> {
-  const [first = run, ...later] = chainOf(history, run);
+  const [first = run, ...later] = findChain(history, run);
   await duck.run(REBUILT_ROWS, { observations: first.observations });
   for (const one of later) {
     const revisions = join(one.directory, REVISIONS);

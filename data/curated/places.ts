@@ -163,13 +163,13 @@ export async function loadCountries(file: string, problems: Problems): Promise<S
 }
 
 function checkRow(country: SpineCountry, at: Position, problems: Problems): void {
-  const flag = country.iso2 === null ? null : flagOf(country.iso2);
+  const flag = country.iso2 === null ? null : flagEmoji(country.iso2);
   if (country.flag_emoji !== flag) problems.add(at, `flag_emoji: ${flag} is the flag of ${country.iso2}`);
   if (country.wb_code === country.iso3) problems.add(at, 'wb_code: given only where it differs from iso3');
 }
 
 /** The regional-indicator pair of a two-letter code: `SE` → 🇸🇪. */
-function flagOf(iso2: string): string {
+function flagEmoji(iso2: string): string {
   const first = 0x1f1e6 - 'A'.charCodeAt(0);
   return String.fromCodePoint(...Array.from(iso2, (letter) => first + letter.charCodeAt(0)));
 }

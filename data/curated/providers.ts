@@ -80,7 +80,7 @@ function checkReferences(
     if (given.length === 0)
       problems.add(at(['rules', i]), `rules.${i}: slug, name, tag or licence is needed`);
     for (const field of given) {
-      const fault = faultOf(rule[field] ?? '');
+      const fault = findFault(rule[field] ?? '');
       if (fault !== undefined) problems.add(at(['rules', i, field]), `rules.${i}.${field}: ${fault}`);
     }
   });
@@ -91,7 +91,7 @@ function checkReferences(
   }
 }
 
-function faultOf(expression: string): string | undefined {
+function findFault(expression: string): string | undefined {
   try {
     new RegExp(expression, 'iu');
     return undefined;
@@ -146,22 +146,22 @@ function readRows(provider: string, rows: TableRow<Column>[], problems: Problems
     } else if (overlay.has(slug)) {
       problems.add(at, `${slug} is listed twice`);
     } else {
-      const settings = check(indicatorOverlay, settingsOf(cells), at, problems);
+      const settings = check(indicatorOverlay, parseSettings(cells), at, problems);
       if (settings !== undefined) overlay.set(slug, { settings, at });
     }
   }
   return overlay;
 }
 
-function settingsOf(cells: Record<Column, string | null>): Record<string, unknown> {
+function parseSettings(cells: Record<Column, string | null>): Record<string, unknown> {
   const given = SETTINGS.flatMap((name) => {
     const cell = cells[name] ?? null;
-    return cell === null ? [] : [[name, settingOf(name, cell)] as const];
+    return cell === null ? [] : [[name, parseSetting(name, cell)] as const];
   });
   return Object.fromEntries(given);
 }
 
-function settingOf(name: Setting, cell: string): unknown {
+function parseSetting(name: Setting, cell: string): unknown {
   if (name === 'higher_is_better') return cell === NEITHER_BETTER ? null : asBoolean(cell);
   if (name === 'sources') return readSources(cell);
   if (BOOLEAN.includes(name)) return asBoolean(cell);

@@ -185,7 +185,7 @@ export async function readDocument<T>(
     problems.add({ file, line: error.linePos?.[0].line ?? 1 }, `not readable as YAML: ${reason}`);
   }
   if (document.errors.length > 0) return undefined;
-  const at = (path: Path): Position => ({ file, line: lineOf(document, path, counter) });
+  const at = (path: Path): Position => ({ file, line: findLine(document, path, counter) });
   const parsed = schema.safeParse(document.toJS());
   if (parsed.success) return { value: parsed.data, at };
   for (const issue of parsed.error.issues) addIssue(issue, at, problems);
@@ -201,16 +201,16 @@ function addIssue(issue: z.core.$ZodIssue, at: (path: Path) => Position, problem
   }
 }
 
-function lineOf(document: Document, path: Path, counter: LineCounter): number {
+function findLine(document: Document, path: Path, counter: LineCounter): number {
   for (let depth = path.length; depth >= 0; depth--) {
-    const offset = offsetOf(document, path.slice(0, depth));
+    const offset = findOffset(document, path.slice(0, depth));
     if (offset !== undefined) return counter.linePos(offset).line;
   }
   return 1;
 }
 
 /** The position of the key rather than of the value: a mapping starts on the line after its key. */
-function offsetOf(document: Document, path: Path): number | undefined {
+function findOffset(document: Document, path: Path): number | undefined {
   const parent: unknown = document.getIn(path.slice(0, -1), true);
   if (path.length > 0 && isMap(parent)) {
     const name = String(path.at(-1));

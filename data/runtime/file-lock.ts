@@ -46,9 +46,9 @@ interface Holder {
   refreshed_ms: number;
 }
 
-const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
+const errorCode = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
 
-function tokenOf(text: string): string {
+function parseToken(text: string): string {
   try {
     return String((JSON.parse(text) as { token?: unknown }).token ?? '');
   } catch {
@@ -60,9 +60,9 @@ function tokenOf(text: string): string {
 async function readHolder(file: string): Promise<Holder | null> {
   try {
     const { mtimeMs } = await stat(file);
-    return { token: tokenOf(await readFile(file, 'utf8')), refreshed_ms: mtimeMs };
+    return { token: parseToken(await readFile(file, 'utf8')), refreshed_ms: mtimeMs };
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -75,7 +75,7 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     await link(from, to);
     return true;
   } catch (error) {
-    if (['EEXIST', 'ENOENT'].includes(String(codeOf(error)))) return false;
+    if (['EEXIST', 'ENOENT'].includes(String(errorCode(error)))) return false;
     throw error;
   }
 }
@@ -114,7 +114,7 @@ class HeldLock implements FileLock {
 
   releaseOnExit(): void {
     try {
-      if (tokenOf(readFileSync(this.#file, 'utf8')) === this.#token) unlinkSync(this.#file);
+      if (parseToken(readFileSync(this.#file, 'utf8')) === this.#token) unlinkSync(this.#file);
     } catch {
       // The lock becomes stale.
     }

@@ -32,7 +32,7 @@ export function termsOf(
   overlay: IndicatorOverlay,
   collectors: Collectors,
 ): Terms {
-  const named = sourcesOf(definition, entry, overlay).map((source) => ({
+  const named = listSources(definition, entry, overlay).map((source) => ({
     source,
     collector: narrowest(collectors.match(source)),
   }));
@@ -88,7 +88,7 @@ const ownLicence = (definition: ProviderDefinition, overlay: IndicatorOverlay) =
  * Curated sources, else upstream's. Where neither names any, the figures may come from each of those that the provider
  * collects from, or are its own.
  */
-function sourcesOf(
+function listSources(
   { name, upstream }: ProviderDefinition,
   entry: CatalogueEntry,
   overlay: IndicatorOverlay,
@@ -113,11 +113,11 @@ const complete = (source: {
 
 /** A page of the provider is its own; any other has the name of its host. */
 function siteName({ name, origin }: ProviderDefinition, url: string | null): string {
-  const host = hostOf(url ?? origin);
-  return host === hostOf(origin) ? name : host;
+  const host = parseHost(url ?? origin);
+  return host === parseHost(origin) ? name : host;
 }
 
-const hostOf = (url: string): string => /^(?:[a-z]+:\/\/)?(?:www\.)?([^/]+)/i.exec(url)?.[1] ?? url;
+const parseHost = (url: string): string => /^(?:[a-z]+:\/\/)?(?:www\.)?([^/]+)/i.exec(url)?.[1] ?? url;
 
 /** The provider's line, with the sources where its definition asks for them and they are others than the provider. */
 function creditLine(definition: ProviderDefinition, sources: readonly IndicatorSource[]): string {

@@ -208,7 +208,7 @@ function planIndicator(
   if (!run || !facts || !isEnabled || !terms.redistributable) return null;
   if (isDecided(curated, id, 'withhold') || curated.withheld.has(id)) return null;
   const unranked = isDecided(curated, id, 'unrank') ? { no_rank: true } : {};
-  const original = recordOf(id, definition, entry, { ...overlay, ...unranked }, terms);
+  const original = buildRecord(id, definition, entry, { ...overlay, ...unranked }, terms);
   const record = applyOverride(original, { ...override, ...unranked });
   const rule = projectionRuleOf(definition, overlay);
   const projectedFrom = projectedFromOf(rule, facts, currentYear);
@@ -283,7 +283,7 @@ const findDecision = ({ decisions }: Curated, id: string, word: QualityDecisionW
   decisions.find(({ subject, decision }) => subject === id && decision === word);
 
 /** Curated texts override upstream's; operators' edits come on top. An empty text counts as none. */
-function recordOf(
+function buildRecord(
   id: string,
   definition: ProviderDefinition,
   entry: CatalogueEntry,

@@ -95,7 +95,7 @@ export async function push(
   const uploaded = { objects: 0, bytes: 0 };
   await inParallel(needed, UPLOADS, async ([sha256, what]) => {
     signal?.throwIfAborted();
-    if (held.get(objectPath(sha256)) === (await sizeOf(storage, sha256, what))) return;
+    if (held.get(objectPath(sha256)) === (await readSize(storage, sha256, what))) return;
     const content = await readVerified(storage, sha256, what);
     await target.write(objectPath(sha256), content, sha256);
     uploaded.objects += 1;
@@ -145,7 +145,7 @@ function refuseMissing(what: string): (error: unknown) => never {
   };
 }
 
-async function sizeOf(storage: SnapshotStorage, sha256: string, what: string): Promise<number> {
+async function readSize(storage: SnapshotStorage, sha256: string, what: string): Promise<number> {
   return (await stat(storage.pathOf({ sha256 })).catch(refuseMissing(what))).size;
 }
 

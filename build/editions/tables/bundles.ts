@@ -54,7 +54,7 @@ export async function writeBundles(
   for (const [provider, own] of Map.groupBy(open, ({ providerId }) => providerId)) {
     const name = bundleFile(provider);
     const ids = own.map(({ id }) => id).sort();
-    const hash = hashOf(ids.map(observationsFile), kept);
+    const hash = hashNames(ids.map(observationsFile), kept);
     inputs.set(name, hash);
     if (await linkUnchanged(base, directory, name, hash)) continue;
     const groups = inBatches(ids, GROUP_ROWS, (id) => coverage.get(id)?.rows ?? 0);
@@ -78,7 +78,7 @@ async function writeBundle(
   for (const part of parts) await rm(part);
 }
 
-function hashOf(names: readonly string[], kept: FileList): string {
+function hashNames(names: readonly string[], kept: FileList): string {
   const content = [BUNDLE_VERSION, ...names.map((name) => [name, kept[name]?.sha256])];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
@@ -106,7 +106,7 @@ async function joinParquet(files: readonly string[], target: string): Promise<vo
         length += to - from;
       }
     }
-    await output.writeFile(footerOf(schema, groups));
+    await output.writeFile(writeFooter(schema, groups));
   } finally {
     await output.close();
   }
@@ -140,7 +140,7 @@ function moved(group: RowGroup, by: bigint): RowGroup {
   return { columns, total_byte_size: group.total_byte_size, num_rows: group.num_rows };
 }
 
-function footerOf(schema: FileMetaData['schema'], row_groups: RowGroup[]): Uint8Array {
+function writeFooter(schema: FileMetaData['schema'], row_groups: RowGroup[]): Uint8Array {
   const writer = new ByteWriter();
   const num_rows = row_groups.reduce((sum, group) => sum + group.num_rows, 0n);
   writeMetadata(writer, {

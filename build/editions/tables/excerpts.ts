@@ -100,10 +100,10 @@ async function readExcerpts(
     well_known: listValue([...WELL_KNOWN]),
     countries: listValue([...countries]),
   });
-  return new Map((found as unknown as ExcerptRow[]).map((row) => [row.number, excerptOf(row)]));
+  return new Map((found as unknown as ExcerptRow[]).map((row) => [row.number, parseExcerpt(row)]));
 }
 
-function excerptOf({ year, countries, rows, columns, statuses }: ExcerptRow): StoredExcerpt {
+function parseExcerpt({ year, countries, rows, columns, statuses }: ExcerptRow): StoredExcerpt {
   const runs = [...Map.groupBy(rows, (iso3) => iso3)].map(([iso3, own]): [string, number] => [
     iso3,
     own.length,

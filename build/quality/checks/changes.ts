@@ -255,7 +255,7 @@ const reappeared = z.object({ old: z.string(), new: z.string(), equal: z.int() }
 const pairKey = ({ old, new: now }: Pair): string => `${old} ${now}`;
 
 /** A vanished series and those that may be it: equal figures, or a new one of its provider of about its size. */
-function candidatesOf(context: CheckContext, old: string, before: SeriesStatistics): string[] {
+function findCandidates(context: CheckContext, old: string, before: SeriesStatistics): string[] {
   const provider = providerOf(old);
   return [...context.series.values()].flatMap(({ record: { id }, statistics: now }) => {
     const isNew = !context.before.has(id);
@@ -284,7 +284,7 @@ function vanishedSeries({ before, series, withheld, curated }: CheckContext): [s
 async function renamed(context: CheckContext): Promise<FoundDoubt[]> {
   const vanished = new Map(vanishedSeries(context));
   const pairs = [...vanished].flatMap(([old, statistics]) =>
-    candidatesOf(context, old, statistics).map((now): Pair => ({ old, new: now })),
+    findCandidates(context, old, statistics).map((now): Pair => ({ old, new: now })),
   );
   if (pairs.length === 0) return [];
   const rows = await context.duck.select(reappeared, REAPPEARED, {
@@ -315,12 +315,12 @@ function standing({ known, series, withheld, curated }: CheckContext): FoundDoub
 /** Aliases whose old id is in use or was never published, or whose new id names no series. */
 function unfitAliases(context: CheckContext): FoundDoubt[] {
   return context.curated.aliases.flatMap((alias) => {
-    const message = faultOf(alias, context);
+    const message = findFault(alias, context);
     return message === null ? [] : [doubtAbout('alias_unfit', alias.new, message, 1, { other: alias.old })];
   });
 }
 
-function faultOf(alias: IndicatorAlias, context: CheckContext): string | null {
+function findFault(alias: IndicatorAlias, context: CheckContext): string | null {
   const { old, new: now } = alias;
   const { series, withheld } = context;
   if (series.has(old) || withheld.has(old))

@@ -44,7 +44,7 @@ function describe({ kind, year, until, value, previous, next, size }: Anomaly, c
   }
 }
 
-function doubtOf(
+function findDoubt(
   { curated }: CheckContext,
   { record }: CheckedSeries,
   kind: Kind,
@@ -68,7 +68,7 @@ export const histories: QualityCheck = {
   find: async (context) =>
     [...context.series.values()].flatMap((series) =>
       KINDS.flatMap((kind) =>
-        doubtOf(
+        findDoubt(
           context,
           series,
           kind,

@@ -145,7 +145,8 @@ const NAMES: Record<Conversion, string> = {
   international: 'international dollars',
 };
 
-const claimsOf = ({ record: { name, unit } }: CheckedSeries): Claims => readClaims(`${name}, ${unit ?? ''}`);
+const readLabelClaims = ({ record: { name, unit } }: CheckedSeries): Claims =>
+  readClaims(`${name}, ${unit ?? ''}`);
 
 /** The conversion that a label claims; null when it claims none or both. */
 function claimedConversion(claims: Claims): Conversion | null {
@@ -162,13 +163,13 @@ const isPerPerson = (series: CheckedSeries): boolean =>
   );
 const isGdpPerPerson = (series: CheckedSeries): boolean =>
   /\bgdp (?:per|\/) ?(?:capita|person)\b|\bgdp\/capita\b/i.test(series.record.name) &&
-  claimsOf(series).get('measure')?.has('money') === true &&
+  readLabelClaims(series).get('measure')?.has('money') === true &&
   !/growth|employ|worker|hour|index/i.test(series.record.name);
 
 /** GDP per person in current prices by a conversion: the series with the most countries. */
 function referenceFor(conversion: Conversion, all: readonly CheckedSeries[]): CheckedSeries | undefined {
   const fits = all.filter((series) => {
-    const claims = claimsOf(series);
+    const claims = readLabelClaims(series);
     return (
       isGdpPerPerson(series) &&
       claims.get('prices')?.has('current') === true &&
@@ -185,7 +186,7 @@ function toldConversion(us: number, international: number): Conversion | null {
 }
 
 function conversionDoubt(series: CheckedSeries, found: Basis): FoundDoubt[] {
-  const claimed = claimedConversion(claimsOf(series));
+  const claimed = claimedConversion(readLabelClaims(series));
   const [us, international] = isPerPerson(series)
     ? [found.us, found.international]
     : [found.total_us, found.total_international];
@@ -212,7 +213,7 @@ function toldBaseYear(distances: readonly Distance[]): number | null {
 
 function baseYearDoubt(series: CheckedSeries, { years }: Basis): FoundDoubt[] {
   const { id, unit } = series.record;
-  const claims = claimsOf(series);
+  const claims = readLabelClaims(series);
   const conversion = claimedConversion(claims);
   if (conversion === null || !isGdpPerPerson(series)) return [];
   const distances = (years ?? []).map((row) => ({
@@ -244,7 +245,7 @@ async function findMoneyDoubts({ duck, series, files }: CheckContext): Promise<F
   const incomes = all.filter(
     (one) =>
       isIncome(one.record.name) &&
-      claimsOf(one).get('measure')?.has('money') === true &&
+      readLabelClaims(one).get('measure')?.has('money') === true &&
       one.statistics.negative === 0,
   );
   if (!us || !international || !population || incomes.length === 0) return [];
@@ -282,8 +283,8 @@ const pair = z.object({ rate: z.string(), total: z.string(), common: z.int(), fa
 type Pair = z.infer<typeof pair>;
 
 /** The population of which the rate tells the cases: 1,000 or 100,000; null when its unit names none. */
-function denominatorOf(series: CheckedSeries): number | null {
-  const [words] = claimsOf(series).get('denominator')?.keys() ?? [];
+function findDenominator(series: CheckedSeries): number | null {
+  const [words] = readLabelClaims(series).get('denominator')?.keys() ?? [];
   const isOfPopulation = /\b(?:people|population|persons|residents)\b/i.test(
     `${series.record.name} ${series.record.unit}`,
   );
@@ -292,7 +293,7 @@ function denominatorOf(series: CheckedSeries): number | null {
 
 function pairDoubts({ common, factor }: Pair, rate: CheckedSeries, total: CheckedSeries): FoundDoubt[] {
   const [id, other] = [rate.record.id, total.record.id].sort();
-  const denominator = denominatorOf(rate);
+  const denominator = findDenominator(rate);
   if (id === undefined || other === undefined || denominator === null) return [];
   const names = `${quote(rate.record.name)} is ${quote(total.record.name)} by the population, in ${common} figures`;
   const off = Math.max(factor / denominator, denominator / factor);
@@ -301,7 +302,7 @@ function pairDoubts({ common, factor }: Pair, rate: CheckedSeries, total: Checke
     const extent = Math.round(Math.log10(off) * 10) / 10;
     return [doubtAbout('scale_contradicts_unit', id, message, extent, { other })];
   }
-  const words = contradictions(claimsOf(rate), claimsOf(total)).filter(
+  const words = contradictions(readLabelClaims(rate), readLabelClaims(total)).filter(
     ({ aspect }) => !OF_UNITS.includes(aspect),
   );
   if (words.length === 0) return [];
@@ -315,7 +316,7 @@ async function findRates({ duck, series, files }: CheckContext): Promise<FoundDo
   const population = populationSeries(series);
   const isTotal = ({ record: { name, unit } }: CheckedSeries): boolean =>
     quantityOf(name, unit ?? '') === 'total';
-  const [rates, totals] = [all.filter((one) => denominatorOf(one) !== null), all.filter(isTotal)].map(
+  const [rates, totals] = [all.filter((one) => findDenominator(one) !== null), all.filter(isTotal)].map(
     (list) => list.map(({ record }) => record.id),
   );
   if (!population || !rates?.length || !totals?.length) return [];

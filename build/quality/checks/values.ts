@@ -47,7 +47,7 @@ interface Suspect {
   high: number;
 }
 
-function suspectOf(series: CheckedSeries): Suspect | null {
+function findSuspect(series: CheckedSeries): Suspect | null {
   const range = valueRange(series.record);
   const { min, max, q3 } = series.statistics;
   const { low, high } = range;
@@ -61,7 +61,7 @@ function suspectOf(series: CheckedSeries): Suspect | null {
 }
 
 async function findImpossible(context: CheckContext): Promise<FoundDoubt[]> {
-  const suspects = [...context.series.values()].map(suspectOf).filter((suspect) => suspect !== null);
+  const suspects = [...context.series.values()].map(findSuspect).filter((suspect) => suspect !== null);
   const doubts: FoundDoubt[] = [];
   for (const { low, high, series, range } of suspects) {
     const files = context.files([series.record.id]);

@@ -148,7 +148,7 @@ export class Executor {
         price,
         rows,
         indicators,
-        status: statusOf(planned),
+        status: httpStatus(planned),
         peek: false,
         idempotency: idempotency(repeatable, edition.id),
         file: file && lease && { ...file, lease: { ...lease, ...terms } },
@@ -304,7 +304,7 @@ function cachedAnswer<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Cache
   return rendered === null ? null : { kind: 'cached', rendered };
 }
 
-function statusOf(planned: CallPlan | Unplanned | Cached<unknown>): number {
+function httpStatus(planned: CallPlan | Unplanned | Cached<unknown>): number {
   if (planned.kind === 'error') return ERRORS[planned.error.code].status;
   return planned.kind === 'invalid' ? 422 : 200;
 }

@@ -109,7 +109,7 @@ function controlled(
   if (planned.kind === 'invalid') return planned;
   if (planned.file !== undefined) return fileCall(planned, planned.file, call, controls, generatedAt);
   const { dry_run, max_credits } = controls;
-  if (dry_run) return dryRunOf(planned, generatedAt);
+  if (dry_run) return planDryRun(planned, generatedAt);
   return max_credits === undefined || planned.price <= max_credits
     ? planned
     : { kind: 'error', error: tooDear(planned.price, max_credits) };
@@ -129,7 +129,7 @@ function fileCall(
     return { kind: 'error', error: { code: 'range_not_satisfiable', message, bytes: file.bytes } };
   }
   const plan = bytes === 0 ? { ...planned, price: 0, rows: 0 } : planned;
-  const made = dry_run ? dryRunOf(plan, generatedAt) : plan;
+  const made = dry_run ? planDryRun(plan, generatedAt) : plan;
   if (bytes === 0 || !isPriced(call.operation)) return made;
   return { ...made, lease: leaseOf(file, bytes, { looks: dry_run === true, max_credits }) };
 }
@@ -139,7 +139,7 @@ export const tooDear = (price: number, max_credits: number): ApiError => ({
   message: `This answer costs ${price} credits, and max_credits is ${max_credits}.`,
 });
 
-function dryRunOf({ price, rows }: Plan, generated_at: string): Plan {
+function planDryRun({ price, rows }: Plan, generated_at: string): Plan {
   return {
     kind: 'plan',
     price: 0,

@@ -249,7 +249,7 @@ export function tokensAtMost(text: string): number {
 }
 
 /** Counts only where the length alone does not say that the answer fits. */
-function sizeOf(answer: Answer): number {
+function measure(answer: Answer): number {
   const [json, text] = [JSON.stringify(answer), answerText(answer)];
   const most = (json.length + text.length) * OUTSIDE_ASCII + FRAME_TOKENS;
   return most <= TOKENS_MAX ? most : tokensAtMost(json) + tokensAtMost(text) + FRAME_TOKENS;
@@ -265,7 +265,7 @@ const MARGIN = 0.95;
 export function fitted<Made extends Answer>(rows: number, make: (rows: number) => Made): Made {
   let answer = make(rows);
   for (let left = rows; left > 0; answer = make(left)) {
-    const size = sizeOf(answer);
+    const size = measure(answer);
     if (size <= TOKENS_MAX) return answer;
     left = Math.min(left - 1, Math.floor(((left * TOKENS_MAX) / size) * MARGIN));
   }

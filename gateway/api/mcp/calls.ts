@@ -76,7 +76,7 @@ export async function carryOut<Made>(
     render: async (content, snapshot) => render(content, snapshot),
   };
   const result = await executor.execute(call);
-  const outcome = outcomeOf(result);
+  const outcome = toOutcome(result);
   onCall({
     route,
     keyId: result.key_id,
@@ -96,7 +96,7 @@ const KEY_REFUSED: ReadonlySet<CallError['code']> = new Set([
 /** A key that is missing or refused has no rate window. */
 export const isUncounted = ({ code }: CallError): boolean => KEY_REFUSED.has(code);
 
-function outcomeOf<Made>(result: Result<Made>): Outcome<Made> {
+function toOutcome<Made>(result: Result<Made>): Outcome<Made> {
   const { quota } = result;
   if (result.kind === 'success') return { made: result.rendered, quota };
   if (result.kind === 'error') return { error: result.error, quota };

@@ -59,7 +59,7 @@ export async function askFigures(
   const figures: Figure[] = [];
   for (const record of records) {
     if (figures.length >= FIGURES_MAX) break;
-    const rows = await figuresOf(record, asked, edition, FIGURES_MAX - figures.length);
+    const rows = await readFigures(record, asked, edition, FIGURES_MAX - figures.length);
     figures.push(...rows);
   }
   const { price, rows, indicators = [] } = planned;
@@ -67,7 +67,7 @@ export async function askFigures(
 }
 
 /** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */
-async function figuresOf(
+async function readFigures(
   record: IndicatorRecord,
   { countries, from, to, latest }: FiguresAsked,
   { observations, countriesByCode }: Edition,
@@ -248,7 +248,7 @@ export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
     const ids = new Set(shown.map(({ indicator }) => indicator));
     return {
       outcome: shown.length === 0 ? 'refused' : 'answer',
-      message: messageOf(about, shown, total),
+      message: describe(about, shown, total),
       edition: edition.id,
       ...(as_of !== undefined && { as_of }),
       figures: shown,
@@ -266,7 +266,7 @@ const truncation = (
   publicUrl: string,
 ) => ({ rows_held, rows_given, url: addressOf(publicUrl, pathOf(dataCall(asked))), price });
 
-function messageOf(
+function describe(
   { note, groups = [], refusals }: FiguresAbout,
   shown: readonly Figure[],
   total: number,

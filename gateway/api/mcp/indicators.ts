@@ -51,7 +51,7 @@ const DESCRIPTION_WEIGHT = 0.45;
 const dataDirectory = fileURLToPath(new URL('../../../data', import.meta.url));
 
 /** The stems of the words of a text, each once. */
-function stemsOf(text: string): string[] {
+function readStems(text: string): string[] {
   const words = text
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -88,7 +88,7 @@ class IndicatorSearch {
   readonly #phraseWeights = new Map<Phrase, number>();
 
   constructor(catalogue: Catalogue, concepts: readonly ConceptWords[]) {
-    this.#entries = entriesOf(catalogue, concepts);
+    this.#entries = buildEntries(catalogue, concepts);
     for (const entry of this.#entries) {
       for (const stem of new Set([...entry.vocabulary, ...entry.description])) {
         const listed = this.#byStem.get(stem);
@@ -100,7 +100,7 @@ class IndicatorSearch {
 
   /** Best first. @param isWanted leaves out series. */
   find(text: string, limit: number, isWanted: (record: IndicatorRecord) => boolean): Hit[] {
-    const asked = stemsOf(text);
+    const asked = readStems(text);
     const found = new Set(asked.flatMap((stem) => this.#byStem.get(stem) ?? []));
     const hits: Hit[] = [];
     for (const entry of found) {
@@ -156,14 +156,14 @@ const compareHits = (a: Hit, b: Hit): number =>
   Number(b.concept !== null) - Number(a.concept !== null) ||
   (b.record.coverage?.n_countries ?? 0) - (a.record.coverage?.n_countries ?? 0);
 
-function entriesOf(catalogue: Catalogue, concepts: readonly ConceptWords[]): Entry[] {
+function buildEntries(catalogue: Catalogue, concepts: readonly ConceptWords[]): Entry[] {
   const entries: Entry[] = [];
   const seen = new Set<string>();
   for (const { id, name, phrases, series } of concepts) {
     const records = series.flatMap((one) => catalogue.indicators.get(one)?.record ?? []);
     if (records.length === 0) continue;
     for (const record of records) seen.add(record.id);
-    const curated = [name, ...phrases].map((text) => ({ stems: stemsOf(text), weight: 1 }));
+    const curated = [name, ...phrases].map((text) => ({ stems: readStems(text), weight: 1 }));
     entries.push({
       concept: id,
       records,
@@ -176,7 +176,7 @@ function entriesOf(catalogue: Catalogue, concepts: readonly ConceptWords[]): Ent
       entries.push({
         concept: null,
         records: [record],
-        ...worded([namePhrase(record), { stems: stemsOf(record.id), weight: 1 }]),
+        ...worded([namePhrase(record), { stems: readStems(record.id), weight: 1 }]),
         description: new Set(descriptionStems(record)),
       });
   return entries;
@@ -187,9 +187,9 @@ const worded = (phrases: readonly Phrase[]): Pick<Entry, 'phrases' | 'vocabulary
   vocabulary: new Set(phrases.flatMap(({ stems }) => stems)),
 });
 
-const namePhrase = ({ name }: IndicatorRecord): Phrase => ({ stems: stemsOf(name), weight: NAME_WEIGHT });
+const namePhrase = ({ name }: IndicatorRecord): Phrase => ({ stems: readStems(name), weight: NAME_WEIGHT });
 const descriptionStems = ({ name, description }: IndicatorRecord): string[] =>
-  stemsOf(`${name} ${description ?? ''}`);
+  readStems(`${name} ${description ?? ''}`);
 
 export function matchOf(hits: readonly Hit[]): Match {
   const [first] = hits;

@@ -74,8 +74,8 @@ export function defineTool<Arguments>(definition: Definition<Arguments>): Tool {
     title,
     description: `${description} ${isPriced ? `Costs ${priceText}; needs an API key.` : 'Free.'}`,
     priceText,
-    inputSchema: schemaOf(input, 'input'),
-    outputSchema: schemaOf(answer, 'output'),
+    inputSchema: toJsonSchema(input, 'input'),
+    outputSchema: toJsonSchema(answer, 'output'),
     input,
     empty,
     operation: defineOperation({
@@ -102,7 +102,7 @@ const questionOf = (tool: string, { publicUrl, query }: Input<unknown>): string 
   `${tool} ${publicUrl} ${JSON.stringify(query)}`;
 
 /** Without the dialect, which hosts assume, and which some of them refuse. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
   return rest;
 }
@@ -178,7 +178,7 @@ export async function callTool(
 ): Promise<CallToolResult> {
   const { operation } = tool;
   const asked = { operation, route: operation.path, reading: read(tool, sent) };
-  const outcome = await carryOut(asked, context, answerOf);
+  const outcome = await carryOut(asked, context, parseAnswer);
   const answer = 'error' in outcome ? failed(tool, outcome.error) : outcome.made;
   const added = outcome.quota ? { credits: creditsOf(outcome.quota) } : {};
   return {
@@ -189,7 +189,7 @@ export async function callTool(
 }
 
 /** Tools answer with objects. */
-function answerOf(content: Content): Answer {
+function parseAnswer(content: Content): Answer {
   if (content.kind !== 'object') throw new Error(`a ${content.kind} is no answer of a tool`);
   return content.value as Answer;
 }
@@ -210,13 +210,13 @@ const failed = ({ empty }: Tool, error: CallError): Answer => ({
 
 function read({ input }: Tool, sent: Readonly<Record<string, unknown>>): ParameterReading<unknown> {
   const parsed = input.safeParse(sent);
-  if (!parsed.success) return { ok: false, detail: parsed.error.issues.map(detailOf) };
+  if (!parsed.success) return { ok: false, detail: parsed.error.issues.map(toDetail) };
   const { max_credits, ...values } = parsed.data as { max_credits?: number };
   const controls: Controls = max_credits === undefined ? {} : { max_credits };
   return { ok: true, values, controls, ignored: [] };
 }
 
-function detailOf({ code, message, path, ...issue }: z.core.$ZodIssue): ValidationDetail {
+function toDetail({ code, message, path, ...issue }: z.core.$ZodIssue): ValidationDetail {
   const failure = 'params' in issue ? issue.params?.failure : undefined;
   const expected = (failure as { ctx?: { expected?: string } } | undefined)?.ctx?.expected;
   return {

@@ -14,7 +14,7 @@ const MAPPED_BITS = 96;
 export function comparableAddress(text: string): string {
   const [bare = ''] = text.split('%', 1);
   if (!isAddress(bare)) return 'unknown';
-  return hexOf(ipaddr.process(bare));
+  return toHex(ipaddr.process(bare));
 }
 
 /**
@@ -40,20 +40,20 @@ function rangeOf(address: Address, bits: number, text: string): string {
   const cidr = `${address.toString()}/${bits}`;
   const kind = address instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
   const [first, last] = [kind.networkAddressFromCIDR(cidr), kind.broadcastAddressFromCIDR(cidr)];
-  if (hexOf(first) !== hexOf(address)) {
+  if (toHex(first) !== toHex(address)) {
     const range = `${first.toString()}/${bits}`;
     throw new RangeError(
       `"${text.trim()}" is an address within a range: write ${range} for the range, or the address alone.`,
     );
   }
-  return `${cidr}=${hexOf(first)}-${hexOf(last)}`;
+  return `${cidr}=${toHex(first)}-${toHex(last)}`;
 }
 
 /** Only the usual four decimal numbers are IPv4: no octal ones, no zones. */
 const isAddress = (text: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && !text.includes('%'));
 
-const hexOf = (address: Address): string => Buffer.from(address.toByteArray()).toString('hex');
+const toHex = (address: Address): string => Buffer.from(address.toByteArray()).toString('hex');
 
 const expected = (text: string): string =>
   `"${text.trim()}" is neither an IP address nor a range in CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32.`;

@@ -24,11 +24,11 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
 export async function redisFault(redis: RedisClient): Promise<string | null> {
   if (!isReady(redis)) return 'Redis is unreachable.';
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  const faults = await Promise.all(masters.map((master) => master.eval(PROBE, 0).then(() => null, causeOf)));
+  const faults = await Promise.all(masters.map((master) => master.eval(PROBE, 0).then(() => null, explain)));
   return faults.find((fault) => fault !== null) ?? null;
 }
 
-function causeOf(error: unknown): string {
+function explain(error: unknown): string {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return 'Redis does not answer.';
   const [code = ''] = error.message.split(' ', 1);
   return CAUSES.get(code) ?? `Redis refuses writes (${code}).`;

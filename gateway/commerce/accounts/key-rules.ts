@@ -30,8 +30,8 @@ export function storedRules({ monthly_limit, ranges, origins }: KeyRules): Store
     );
   return {
     limit: monthly_limit === null ? '' : validateCredits(monthly_limit, 1),
-    ranges: listOf(ranges, { most: MAX_RANGES, what: 'address ranges' }, rangeOf),
-    origins: listOf(origins, { most: MAX_ORIGINS, what: 'origins' }, originOf),
+    ranges: parseList(ranges, { most: MAX_RANGES, what: 'address ranges' }, parseRange),
+    origins: parseList(origins, { most: MAX_ORIGINS, what: 'origins' }, parseOrigin),
   };
 }
 
@@ -40,8 +40,8 @@ function rulesFrom(field: (name: keyof StoredRules) => string | undefined): KeyR
   const limit = field('limit') ?? '';
   return {
     monthly_limit: limit === '' ? null : Number(limit),
-    ranges: itemsOf(field('ranges')).map(readableRange),
-    origins: itemsOf(field('origins')),
+    ranges: splitItems(field('ranges')).map(readableRange),
+    origins: splitItems(field('origins')),
   };
 }
 
@@ -52,10 +52,10 @@ export const auditedRules = ({ monthly_limit, ranges, origins }: KeyRules) => ({
   origins: origins.length,
 });
 
-const itemsOf = (text = ''): string[] => text.split(' ').filter(Boolean);
+const splitItems = (text = ''): string[] => text.split(' ').filter(Boolean);
 
 /** Separated by spaces, each once. */
-function listOf(
+function parseList(
   texts: readonly string[],
   { most, what }: { most: number; what: string },
   read: (text: string) => string,
@@ -65,7 +65,7 @@ function listOf(
   return items.join(' ');
 }
 
-function rangeOf(text: string): string {
+function parseRange(text: string): string {
   try {
     return storedRange(text);
   } catch (error) {
@@ -74,7 +74,7 @@ function rangeOf(text: string): string {
 }
 
 /** As browsers send it: scheme, host and port, without a path. */
-function originOf(text: string): string {
+function parseOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   if (url === null || !isWeb || text.toLowerCase().replace(/\/$/, '') !== url.origin)

@@ -41,16 +41,16 @@ function optionalTime(values: OptionValues, name: string): number | null {
   throw new UsageError(`--${name} takes a time like 2027-01-01T00:00:00Z, not "${text}".`);
 }
 
-const listOf = (values: OptionValues, name: string): string[] =>
+const parseList = (values: OptionValues, name: string): string[] =>
   (optionalText(values, name) ?? '')
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean);
 
-const rulesOf = (values: OptionValues): KeyRules => ({
+const parseRules = (values: OptionValues): KeyRules => ({
   monthly_limit: values.limit === undefined ? null : requiredCount(values, 'limit'),
-  ranges: listOf(values, 'ranges'),
-  origins: listOf(values, 'origins'),
+  ranges: parseList(values, 'ranges'),
+  origins: parseList(values, 'origins'),
 });
 
 const key: Command = {
@@ -65,7 +65,7 @@ const key: Command = {
     const { store, redis } = context;
     const label = optionalText(values, 'label') ?? '';
     const expires_at_ms = optionalTime(values, 'expires');
-    const rules = rulesOf(values);
+    const rules = parseRules(values);
     const account_id = await findAccountId(context, values);
     const after = { expires_at_ms, ...auditedRules(rules) };
     const { key, key_id } = await auditedChange(
@@ -106,7 +106,7 @@ const rules: Command = {
   help: 'set the rules of a key; rules that are not given are removed',
   options: { 'key-id': keyId, ...RULES },
   async run(context, values) {
-    const wanted = rulesOf(values);
+    const wanted = parseRules(values);
     return changeKey(context, values, 'key.rules', async (id) => {
       const { key_id, monthly_limit, ranges, origins } = await context.store.keys.setRules(id, wanted);
       return { key_id, monthly_limit, ranges, origins };

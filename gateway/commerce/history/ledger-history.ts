@@ -45,7 +45,7 @@ export async function readLedgerPage(
     archivedThrough: redisKeys.archivedThrough(account_id),
   };
   const stored = await readLive(redis, keys, { limit: wanted, before }).catch(throwUnavailable);
-  const live = stored.live.map(ledgerEntryOf);
+  const live = stored.live.map(parseLedgerEntry);
   if (!stored.archivedThrough || live.length === wanted) return { entries: live, gap: null };
   const archivedThrough = ledgerArchivedThrough.parse(stored.archivedThrough);
   const cursor = before === undefined ? LAST_STREAM_ID : parseStreamId(before);
@@ -55,7 +55,7 @@ export async function readLedgerPage(
   }
   const query = { archivedThrough, before: cursor, limit: wanted - live.length };
   const { entries, gap } = await archive.ledger.page(account_id, query);
-  return { entries: [...live, ...entries.map(ledgerEntryOf)], gap };
+  return { entries: [...live, ...entries.map(parseLedgerEntry)], gap };
 }
 
 const carryForward = ({ through, at_ms, balance, entries }: LedgerArchivedThrough): LedgerEntry => ({
@@ -77,11 +77,11 @@ export const readWholeLedger = (
 
 /** From a stream entry: its id, and names and values of its fields in turn. */
 export function ledgerEntryFrom([id, fields]: [id: string, fields: string[]]): LedgerEntry {
-  return ledgerEntryOf({ id, fields: fieldsToRecord(fields) });
+  return parseLedgerEntry({ id, fields: fieldsToRecord(fields) });
 }
 
 /** From an entry's fields, live or archived. */
-function ledgerEntryOf({ id, fields: hash }: { id: string; fields: Hash }): LedgerEntry {
+function parseLedgerEntry({ id, fields: hash }: { id: string; fields: Hash }): LedgerEntry {
   return {
     id,
     at_ms: numberOr(hash.at_ms, 0),

@@ -73,7 +73,7 @@ const order = z.strictObject({
 });
 const nothing = z.strictObject({});
 
-const keyOf = async ({ find }: Told, key_id: string): Promise<KeyRecord | null> =>
+const findKey = async ({ find }: Told, key_id: string): Promise<KeyRecord | null> =>
   (await find.keys()).find((one) => one.key_id === key_id) ?? null;
 
 const orderStep = (step: changes.OrderStep, webhook?: string) =>
@@ -92,7 +92,7 @@ const keyChange = (change: changes.KeyChange) => ({
   ...{ what: 'Mail about a change', to: ['owner', 'maker'] as const, isAuthored: true },
   /** After a rotation, the mail is about the key that was replaced. */
   async words(told: Told, { key_id, replaces }: { key_id: string; replaces?: string }): Promise<Mail | null> {
-    const found = await keyOf(told, replaces ?? key_id);
+    const found = await findKey(told, replaces ?? key_id);
     return found && changes.keyMails[change]({ ...found, reason: told.event.reason }, told.about);
   },
 });
@@ -179,7 +179,7 @@ export const EVENTS = {
     mail: {
       ...{ what: 'Mail about a key that expires', to: ['owner', 'maker'] },
       async words(told, { key_id, days }) {
-        const found = await keyOf(told, key_id);
+        const found = await findKey(told, key_id);
         if (!found || daysToTell(found, await told.find.keys(), told.now_ms) === null) return null;
         const made = found.by === '' ? [] : [`Made by: ${await told.nameOf(found.by)}`];
         const facts = [

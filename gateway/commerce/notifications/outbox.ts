@@ -24,7 +24,7 @@ export interface StoredEvent {
 /** Longer than any script may run after its owner was indexed. */
 const INDEX_KEPT_MS = 3_600_000;
 
-const outboxOf = (owner: string): string =>
+const outboxKey = (owner: string): string =>
   owner.startsWith('per_') ? redisKeys.personOutbox(owner) : redisKeys.accountOutbox(owner);
 
 /** Takes an event over, or leaves it in the outbox. */
@@ -54,12 +54,12 @@ export class Outbox {
   async emit(owner: string, type: string, id: string, data: unknown): Promise<void> {
     await expectEvents({ redis: this.#redis, now: this.#now }, owner);
     const event = JSON.stringify({ type, at_ms: this.#now(), data });
-    await this.#redis.hsetnx(outboxOf(owner), `${type}:${id}`, event).catch(throwUnavailable);
+    await this.#redis.hsetnx(outboxKey(owner), `${type}:${id}`, event).catch(throwUnavailable);
   }
 
   /** @param owner an account or a person */
   drain(owner: string, take: TakeEvent): Promise<void> {
-    return drainOutbox(this.#redis, outboxOf(owner), take);
+    return drainOutbox(this.#redis, outboxKey(owner), take);
   }
 
   /** The accounts and persons for whom events wait. */
@@ -67,7 +67,7 @@ export class Outbox {
     const from_ms = this.#now() - INDEX_KEPT_MS;
     const indexed = await this.#redis.zrange(redisKeys.outbox, '0', '-1').catch(throwUnavailable);
     const sizes = await Promise.all(
-      indexed.map((owner) => this.#redis.hlen(outboxOf(owner)).catch(throwUnavailable)),
+      indexed.map((owner) => this.#redis.hlen(outboxKey(owner)).catch(throwUnavailable)),
     );
     const waiting = indexed.filter((_, index) => sizes[index] !== 0);
     if (waiting.length > 0) {

@@ -69,7 +69,7 @@ export class Teller {
     const { label: _, ...data } = event.data as Record<string, unknown>;
     const kept = { ...event, data };
     for (const person_id of await this.#recipients(owner, event, row))
-      await jobs.addOnce('told', { account_id, person_id, event: kept }, idOf(owner, event, person_id));
+      await jobs.addOnce('told', { account_id, person_id, event: kept }, mailId(owner, event, person_id));
     return 'taken';
   }
 
@@ -87,7 +87,7 @@ export class Teller {
     const about = { to: reader.email, facts, publicUrl: publicUrl(), contact: contact() };
     const told = { event, account, about, now_ms: now(), find: this.#finder(owner), nameOf };
     const mail = await row.mail.words(told, row.data.partial().parse(event.data));
-    if (mail) await mailer.send({ ...mail, id: idOf(owner, event, person_id) });
+    if (mail) await mailer.send({ ...mail, id: mailId(owner, event, person_id) });
   }
 
   async #recipients(owner: string, { by, data }: StoredEvent, { mail }: EventRow): Promise<string[]> {
@@ -133,7 +133,7 @@ export class Teller {
 }
 
 /** Id of both the job and the mail: the same however often it is sent. */
-function idOf(owner: string, { id }: StoredEvent, person_id: string): string {
+function mailId(owner: string, { id }: StoredEvent, person_id: string): string {
   const digest = createHash('sha256').update(`${owner} ${id} ${person_id}`).digest('hex');
   return `notice-${digest.slice(0, ID_LENGTH)}`;
 }

@@ -74,7 +74,7 @@ export function invoiceOf(
     ...baseOf(order, account, terms),
     issued_at_ms,
     due_at_ms: order.payment === 'invoice' ? issued_at_ms + terms.due_days * DAY_MS : null,
-    buyer: buyerOf(account, billing),
+    buyer: buildBuyer(account, billing),
     ...vatAmounts(terms, billing, order.price_minor),
   };
 }
@@ -106,7 +106,7 @@ const baseOf = (order: OrderRecord, { account_id }: AccountRecord, terms: SalesT
   seller: { lines: [...terms.seller], vat_id: terms.vat_id, pay_to: [...terms.pay_to] },
 });
 
-function buyerOf({ name, email }: AccountRecord, billing: BillingDetails | null): IssuedDocument['buyer'] {
+function buildBuyer({ name, email }: AccountRecord, billing: BillingDetails | null): IssuedDocument['buyer'] {
   if (billing === null) return { lines: name === '' ? [] : [name], email, country: '', vat_id: '' };
   const { address, country, country_name, vat_id } = billing;
   return { lines: [billing.name, ...address, country_name], email, country, vat_id };

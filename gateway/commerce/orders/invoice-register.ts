@@ -140,7 +140,7 @@ export class InvoiceRegister extends Store {
     const stored = await this.redis.hgetall(redisKeys.invoices(year));
     return Object.entries(stored)
       .map(([number, json]) => ({ number, ...issuedDocument.parse(JSON.parse(json)) }))
-      .sort((a, b) => sequenceOf(a.number) - sequenceOf(b.number));
+      .sort((a, b) => parseSequence(a.number) - parseSequence(b.number));
   }
 
   /** @throws {AccountError} `invoice_unknown` */
@@ -153,7 +153,7 @@ export class InvoiceRegister extends Store {
   }
 }
 
-const sequenceOf = (number: string): number => Number(number.slice(YEAR_PREFIX));
+const parseSequence = (number: string): number => Number(number.slice(YEAR_PREFIX));
 
 const unknownInvoice = (number: string): AccountError =>
   new AccountError('invoice_unknown', `There is no invoice ${number}.`);

@@ -48,14 +48,14 @@ export function invoiceText(document: InvoiceDocument): InvoiceText {
     title: kind === 'invoice' ? 'Invoice' : 'Credit note',
     seller: [...seller.lines, ...(seller.vat_id === '' ? [] : [`VAT id ${seller.vat_id}`])],
     buyer: [...buyer.lines, buyer.email, ...(buyer.vat_id === '' ? [] : [`VAT id ${buyer.vat_id}`])],
-    facts: factsOf(document),
+    facts: listFacts(document),
     item: `${pack_name}: ${credits.toLocaleString('en')} credits`,
-    amounts: amountsOf(document),
-    notes: notesOf(document),
+    amounts: listAmounts(document),
+    notes: listNotes(document),
   };
 }
 
-function factsOf(document: InvoiceDocument): [string, string][] {
+function listFacts(document: InvoiceDocument): [string, string][] {
   const { number, issued_at_ms, corrects, due_at_ms, order_id, payment } = document;
   return [
     ['Number', number],
@@ -67,7 +67,7 @@ function factsOf(document: InvoiceDocument): [string, string][] {
   ];
 }
 
-function amountsOf({
+function listAmounts({
   vat,
   vat_rate_bp,
   net_minor,
@@ -93,7 +93,7 @@ const VAT_NOTES: Readonly<Record<InvoiceDocument['vat'], readonly string[]>> = {
   none: ['No VAT is charged.'],
 };
 
-function notesOf(document: InvoiceDocument): string[] {
+function listNotes(document: InvoiceDocument): string[] {
   const { vat, kind, gross_minor, currency, due_at_ms, number, seller } = document;
   const notes = [...VAT_NOTES[vat]];
   if (kind === 'credit_note' || due_at_ms === null) return notes;

@@ -133,7 +133,7 @@ export class StripePayment implements PaymentMethod {
   async handleWebhook(body: Buffer, signature: string, request_id: string): Promise<WebhookResult> {
     const event = this.#verified(body, signature);
     if (event === null) return { kind: 'bad_signature' };
-    const report = reportOf(event);
+    const report = readReport(event);
     if (report === null) return { kind: 'ignored', reason: `nothing to do for ${event.type}` };
     try {
       return await this.#apply(`event ${event.id}`, report, request_id);
@@ -164,7 +164,7 @@ export class StripePayment implements PaymentMethod {
     const { orders, audit } = this.#deps;
     const { order_id, report } = reported;
     const placed = await orders.get(order_id);
-    const mismatch = mismatchOf(placed, reported);
+    const mismatch = describeMismatch(placed, reported);
     if (mismatch !== null) return this.#ignore(source, reported, mismatch);
     const settled = await audit.attempt(
       {
@@ -225,7 +225,7 @@ function apiAddress(apiBase: string | undefined) {
 }
 
 /** Null for events that concern no order. */
-function reportOf(event: Stripe.Event): OrderReport | null {
+function readReport(event: Stripe.Event): OrderReport | null {
   switch (event.type) {
     case 'checkout.session.completed':
       // A payment that takes days is reported by a later event.
@@ -265,7 +265,7 @@ const idOf = (payment: Stripe.PaymentIntent | string | null | undefined): string
   typeof payment === 'string' ? payment : (payment?.id ?? '');
 
 /** Why a report does not match its order; null if it does. */
-function mismatchOf(order: OrderRecord, { amount, currency }: OrderReport): string | null {
+function describeMismatch(order: OrderRecord, { amount, currency }: OrderReport): string | null {
   if (order.payment !== 'stripe') return 'the order is not paid through Stripe';
   if (amount !== null && amount !== order.price_minor) return `${amount} is not the price of the order`;
   if (currency !== null && currency.toUpperCase() !== order.currency)

@@ -33,7 +33,7 @@ export interface Membership {
 /** The accounts of a person, the person's own first. */
 export async function membershipsOf(parts: Parts, person_id: string): Promise<Membership[]> {
   const ids = await parts.persons.accountsOf(person_id);
-  const all = await Promise.all(ids.map((account_id) => membershipOf(parts, person_id, account_id)));
+  const all = await Promise.all(ids.map((account_id) => findMembership(parts, person_id, account_id)));
   const own = ownAccountOf(person_id);
   return all
     .filter((membership) => membership !== null)
@@ -41,7 +41,7 @@ export async function membershipsOf(parts: Parts, person_id: string): Promise<Me
 }
 
 /** Null for somebody who is not a member, and for others than the owner once the account is closed. */
-async function membershipOf(
+async function findMembership(
   { accounts, members }: Parts,
   person_id: string,
   account_id: string,
@@ -87,7 +87,7 @@ async function currentMembership(
   session: Session,
   { person_id }: PersonRecord,
 ): Promise<Membership | null> {
-  if (session.account_id !== null) return membershipOf(parts, person_id, session.account_id);
+  if (session.account_id !== null) return findMembership(parts, person_id, session.account_id);
   const [first = null] = await membershipsOf(parts, person_id);
   if (first) await parts.sessions.setAccount(session, first.account_id);
   return first;
@@ -99,7 +99,7 @@ export async function expectMembership(
   person_id: string,
   account_id: string,
 ): Promise<Membership> {
-  const membership = await membershipOf(parts, person_id, account_id);
+  const membership = await findMembership(parts, person_id, account_id);
   if (membership) return membership;
   throw new AccountError('account_unknown', 'You are not a member of this account.');
 }

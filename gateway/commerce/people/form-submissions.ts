@@ -156,7 +156,7 @@ export function installFormSubmissions(scope: FastifyInstance, area: FormSubmiss
   scope.decorateRequest('formClaim', null);
 
   scope.addHook('preHandler', async (request, reply) => {
-    const claim = request.method === 'POST' ? claimOf(request) : null;
+    const claim = request.method === 'POST' ? readClaim(request) : null;
     if (claim === null) return undefined;
     const answer = await area.submissions.claim(claim);
     if (answer === null) {
@@ -177,7 +177,7 @@ export function installFormSubmissions(scope: FastifyInstance, area: FormSubmiss
   });
 }
 
-function claimOf({ body, url, webSession, session }: FastifyRequest): FormClaim | null {
+function readClaim({ body, url, webSession, session }: FastifyRequest): FormClaim | null {
   if (typeof body !== 'object' || body === null) return null;
   const { [IDEMPOTENCY_FIELD]: token, _csrf, ...fields } = body as Record<string, unknown>;
   const secret = webSession?.id ?? session._csrf;

@@ -105,7 +105,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
   });
   await scope.register(csrf, {
     sessionPlugin: '@fastify/session',
-    getToken: ({ body }) => csrfTokenOf(body),
+    getToken: ({ body }) => readCsrfToken(body),
   });
   await scope.register(view, {
     engine: { nunjucks },
@@ -159,7 +159,7 @@ function parseForm(text: string): Record<string, unknown> {
   return { ...parseQueryString(text) };
 }
 
-function csrfTokenOf(body: unknown): string | undefined {
+function readCsrfToken(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null || !('_csrf' in body)) return undefined;
   return typeof body._csrf === 'string' ? body._csrf : undefined;
 }

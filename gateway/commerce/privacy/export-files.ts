@@ -33,7 +33,7 @@ export class ExportFiles {
     await mkdir(this.#directory, { recursive: true, mode: OWNER_ONLY.directory });
     const part = join(this.#directory, `.${request_id}${SUFFIX}.${randomBytes(6).toString('hex')}`);
     try {
-      await pipeline(zipOf(lists, onRow), createWriteStream(part, { mode: OWNER_ONLY.file, flags: 'wx' }));
+      await pipeline(writeZip(lists, onRow), createWriteStream(part, { mode: OWNER_ONLY.file, flags: 'wx' }));
       const file = await open(part, 'r+');
       await file.sync().finally(() => file.close());
       await rename(part, this.#path(request_id));
@@ -55,13 +55,13 @@ export class ExportFiles {
 
   /** Deletes the file, and what interrupted attempts left. */
   async delete(request_id: string): Promise<void> {
-    const names = (await this.#names()).filter((name) => requestOf(name) === request_id);
+    const names = (await this.#names()).filter((name) => parseRequestId(name) === request_id);
     await Promise.all(names.map((name) => rm(join(this.#directory, name), { force: true })));
   }
 
   /** Ids of requests with a file, or with what an interrupted attempt left. */
   async list(): Promise<string[]> {
-    return [...new Set((await this.#names()).flatMap((name) => requestOf(name) ?? []))];
+    return [...new Set((await this.#names()).flatMap((name) => parseRequestId(name) ?? []))];
   }
 
   async #names(): Promise<string[]> {
@@ -70,12 +70,12 @@ export class ExportFiles {
 
   #path(request_id: string): string {
     const name = `${request_id}${SUFFIX}`;
-    if (requestOf(name) !== request_id) throw new RangeError(`${request_id} is not the id of a request`);
+    if (parseRequestId(name) !== request_id) throw new RangeError(`${request_id} is not the id of a request`);
     return join(this.#directory, name);
   }
 }
 
-const requestOf = (name: string): string | null => FILE.exec(name)?.[1] ?? null;
+const parseRequestId = (name: string): string | null => FILE.exec(name)?.[1] ?? null;
 
 function nullIfMissing(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
@@ -83,7 +83,7 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
 }
 
 /** A stream of the zip archive; fails with the error of a list. */
-function zipOf(
+function writeZip(
   lists: readonly ExportList[],
   onRow: (list: ExportList) => Promise<void> | void,
 ): NodeJS.ReadableStream {

@@ -73,7 +73,7 @@ const SURROUNDINGS_MIN = 150;
 /** Where the country lies. */
 function locator({ iso3 }: CountryRecord): string {
   const { x, y, width, height } = LOCATOR;
-  const bounds = boundsOf(iso3);
+  const bounds = findBounds(iso3);
   if (bounds === null) return '';
   const [left, top, right, bottom] = bounds;
   const size = Math.max(SURROUNDINGS_MIN, (right - left) * 1.2, ((bottom - top) * 1.2 * width) / height);
@@ -94,7 +94,7 @@ function locator({ iso3 }: CountryRecord): string {
 type Bounds = [left: number, top: number, right: number, bottom: number];
 
 /** Null for a country that the map does not know. */
-function boundsOf(iso3: string): Bounds | null {
+function findBounds(iso3: string): Bounds | null {
   const [dot, path] = [WORLD.dots[iso3], WORLD.shapes[iso3]];
   if (dot) return [...dot, ...dot];
   return path === undefined ? null : boundsOfPath(path);

@@ -31,7 +31,7 @@ interface PublicationDate {
   day: number;
 }
 
-function dateOf({ published_at }: Citation): PublicationDate {
+function publicationDate({ published_at }: Citation): PublicationDate {
   const date = new Date(published_at);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
@@ -39,7 +39,7 @@ function dateOf({ published_at }: Citation): PublicationDate {
 /** One entry. `@misc` is the type that every style knows, so the fields that it prints say all. */
 export function bibtex(citation: Citation): string {
   const { key, title, authors, version, url, note } = citation;
-  const { year, month } = dateOf(citation);
+  const { year, month } = publicationDate(citation);
   const fields = [
     // Braces keep an organisation from being read as given and family name, and a title in its own case.
     ['author', `{${authors.map((author) => `{${escapeTex(author)}}`).join(' and ')}}`],
@@ -79,7 +79,7 @@ const oneLine = (text: string): string => text.replaceAll(/[\s\u0000-\u001f\u007
 /** A record of RIS, which reference managers read. Lines end with CR LF, and the last one holds the tag alone. */
 export function ris(citation: Citation): string {
   const { key, title, authors, version, url, note } = citation;
-  const { year, month, day } = dateOf(citation);
+  const { year, month, day } = publicationDate(citation);
   const twoDigits = (part: number): string => String(part).padStart(2, '0');
   const fields = [
     ['TY', 'DATA'],
@@ -104,7 +104,7 @@ function apaParts(citation: Citation): { before: string; title: string; after: s
   const last = names.pop() ?? PUBLISHER;
   const joined = names.length === 0 ? last : `${names.join(', ')}, & ${last}`;
   return {
-    before: `${joined} (${dateOf(citation).year}). `,
+    before: `${joined} (${publicationDate(citation).year}). `,
     title: oneLine(title),
     after: ` (snapshot ${version}) [Data set]. ${PUBLISHER}. ${oneLine(note)}.`,
     url,
@@ -138,7 +138,7 @@ export interface CslItem {
 
 export function cslItem(citation: Citation): CslItem {
   const { key, title, authors, version, url, note } = citation;
-  const { year, month, day } = dateOf(citation);
+  const { year, month, day } = publicationDate(citation);
   return {
     id: key,
     type: 'dataset',

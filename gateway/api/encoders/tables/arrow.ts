@@ -74,11 +74,11 @@ const TYPES = {
 } as const satisfies Record<ColumnType, DataType>;
 
 function recordBatch(schema: Schema, { rows, vectors }: Batch): RecordBatch {
-  const children = vectors.map((vector) => dataOf(vector, rows));
+  const children = vectors.map((vector) => toArrowData(vector, rows));
   return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length: rows, children }));
 }
 
-function dataOf(vector: Vector, length: number): Data {
+function toArrowData(vector: Vector, length: number): Data {
   const validity = validityOf(vector, length);
   if (vector.type === 'text')
     return makeData({ type: TYPES.text, length, ...validity, ...utf8(vector, length) });

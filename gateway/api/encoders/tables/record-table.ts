@@ -53,13 +53,13 @@ export const recordTable = <Item>(
   async *batches() {
     for (let start = 0; start < items.length; start += BATCH_ROWS) {
       const records = items.slice(start, start + BATCH_ROWS).map(toRecord);
-      yield { rows: records.length, vectors: columns.map((column) => vectorOf(column, records)) };
+      yield { rows: records.length, vectors: columns.map((column) => toVector(column, records)) };
     }
   },
   ...about,
 });
 
-function vectorOf({ name, type }: Column, records: readonly object[]): Vector {
+function toVector({ name, type }: Column, records: readonly object[]): Vector {
   const path = name.split('.');
   const cells = records.map((record) => toCell(path.reduce<unknown>(member, record)));
   if (type === 'text') return textVector(cells.map((cell) => (cell === null ? null : String(cell))));

@@ -79,12 +79,12 @@ function faultFinder(): (request: IncomingMessage) => ApiError | null {
       validHost = host;
     }
     if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) return BAD_CODING;
-    return hasTooManyPairs(queryOf(url)) ? TOO_MANY_PARAMETERS : null;
+    return hasTooManyPairs(queryString(url)) ? TOO_MANY_PARAMETERS : null;
   };
 }
 
 /** The router takes what follows a `#` for a query, too. */
-const queryOf = (url: string): string => url.slice(url.search(/[?#]/) + 1);
+const queryString = (url: string): string => url.slice(url.search(/[?#]/) + 1);
 
 function isValidHost(host: string): boolean {
   const match = HOST.exec(host);

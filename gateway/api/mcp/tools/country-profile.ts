@@ -86,7 +86,7 @@ async function planProfile(
   const items = Object.values(data.topics)
     .flat()
     .filter(({ value }) => value !== null);
-  const shown = await figuresOf(items.slice(0, FIGURES_MAX), country, edition);
+  const shown = await readProfile(items.slice(0, FIGURES_MAX), country, edition);
   const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({ topic: slug, indicators }));
   const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
   const answer = fitted(shown.length, (rows) => ({
@@ -126,7 +126,7 @@ interface Shown {
   record: IndicatorRecord;
 }
 
-async function figuresOf(
+async function readProfile(
   items: readonly TopicItem[],
   { iso3, name }: CountryRecord,
   edition: Edition,

@@ -107,12 +107,12 @@ async function planRanking(asked: Asked): Promise<Planned> {
   const wanted = measured.filter(({ iso3 }) => chosen === undefined || chosen.has(iso3));
   const ordered = order === 'last' ? wanted.toReversed() : wanted;
   const limit = asked.limit ?? (places === undefined ? ROWS : ROWS_MAX);
-  const figures = await figuresOf(ordered.slice(0, limit), record, meta.year, edition);
+  const figures = await readRanking(ordered.slice(0, limit), record, meta.year, edition);
   const refusals = [...asked.refusals, ...(await notRanked(asked, measured, meta.year))];
   const url = addressOf(publicUrl, pathOf(call));
   const answer = fitted(figures.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
-    message: messageOf(rows, meta, record, refusals),
+    message: writeMessage(rows, meta, record, refusals),
     edition: edition.id,
     ...(asked.as_of && { as_of: asked.as_of.sent }),
     year: meta.year,
@@ -129,7 +129,7 @@ async function planRanking(asked: Asked): Promise<Planned> {
   return answerPlan(answer, planned);
 }
 
-function messageOf(
+function writeMessage(
   rows: number,
   { year, ranked }: Ranking['meta'],
   { name, higher_is_better }: IndicatorRecord,
@@ -141,7 +141,7 @@ function messageOf(
 }
 
 /** With the status that the source gives them. */
-async function figuresOf(
+async function readRanking(
   rows: readonly Row[],
   { id, unit }: IndicatorRecord,
   year: number,

@@ -75,7 +75,7 @@ async function catalogueTables(snapshot: Edition, url: string): Promise<Database
   const rowCounts = await snapshot.editions.servedRowCounts();
   const asOf = `as_of=${snapshot.id}`;
   return [
-    { name: 'edition', rows: [[snapshot.id, timestampOf(snapshot.generatedAt), url]] },
+    { name: 'edition', rows: [[snapshot.id, toTimestamp(snapshot.generatedAt), url]] },
     {
       name: 'indicators',
       rows: entries.map((entry) => {
@@ -94,8 +94,8 @@ async function catalogueTables(snapshot: Edition, url: string): Promise<Database
 const byId = (a: CatalogueEntry, b: CatalogueEntry): number => (a.record.id < b.record.id ? -1 : 1);
 
 const DAY_MS = 86_400_000;
-const timestampOf = (text: string) => new DuckDBTimestampValue(BigInt(Date.parse(text)) * 1000n);
-const dateOf = (text: string) => new DuckDBDateValue(Date.parse(text) / DAY_MS);
+const toTimestamp = (text: string) => new DuckDBTimestampValue(BigInt(Date.parse(text)) * 1000n);
+const toDate = (text: string) => new DuckDBDateValue(Date.parse(text) / DAY_MS);
 
 /** In the order of the columns in sql/catalogue-database.sql, as below. */
 function indicatorRow({ record }: CatalogueEntry, rows: number | null, url: string | null): DuckDBValue[] {
@@ -138,5 +138,5 @@ const countryRows = ({ countries }: Edition): Rows =>
 const groupRows = (snapshot: Edition): Rows =>
   [...GROUPS.values()].map((group) => [
     ...[group.id, group.name, listValue(servedMembers(group, snapshot)), group.source],
-    dateOf(group.as_of),
+    toDate(group.as_of),
   ]);

@@ -81,7 +81,7 @@ export function defineList<Shape extends z.ZodRawShape>({
       const described = (content: Content): Content => (isOfCatalogue ? ofCatalogue(content, asOf) : content);
       const planOf = (listed: Listed | Refused): Planned => {
         if ('kind' in listed) return listed;
-        if (format === undefined) return free(described(jsonOf(listed)));
+        if (format === undefined) return free(described(toJson(listed)));
         const formatted = { record, fileName, otherFormats };
         const inFormat = async () => described(await written(listed, format, input.snapshot, formatted));
         return { kind: 'plan', price: 0, rows: 0, produce: inFormat };
@@ -116,7 +116,7 @@ async function written(
   return { kind: 'table', table, encoder: encoderOf(format) };
 }
 
-const jsonOf = (listed: Listed): Content =>
+const toJson = (listed: Listed): Content =>
   'file' in listed ? { kind: 'file', path: listed.file } : { kind: 'document', json: bodyOf(listed) };
 
 const bodyOf = ({ records, meta }: Extract<Listed, { meta: unknown }>): Buffer =>

@@ -38,7 +38,7 @@ interface SubjectDocument {
   write(subject: Subject, input: Input<CitedQuery>, id: string): Promise<string | Refused>;
 }
 
-function documentOf(subject: Subject, document: SubjectDocument): Operation {
+function defineDocument(subject: Subject, document: SubjectDocument): Operation {
   const { name, resource, parameter, described, query, errors } = subject;
   const { file, mediaType, description, answer } = document;
   const [before, after] = document.summary;
@@ -107,7 +107,7 @@ const dataSet = (document: Written, write: (set: DataSet) => string): SubjectDoc
   },
 });
 
-export const citations: readonly Operation[] = operationsOf([
+export const citations: readonly Operation[] = defineOperations([
   citation(
     {
       ...DOCUMENT_FILES.bibtex,
@@ -122,7 +122,7 @@ export const citations: readonly Operation[] = operationsOf([
   ),
 ]);
 
-export const descriptions: readonly Operation[] = operationsOf([
+export const descriptions: readonly Operation[] = defineOperations([
   dataSet(
     {
       ...DOCUMENT_FILES.dataPackage,
@@ -162,6 +162,6 @@ export const descriptions: readonly Operation[] = operationsOf([
   ),
 ]);
 
-function operationsOf(documents: readonly SubjectDocument[]): Operation[] {
-  return SUBJECTS.flatMap((subject) => documents.map((document) => documentOf(subject, document)));
+function defineOperations(documents: readonly SubjectDocument[]): Operation[] {
+  return SUBJECTS.flatMap((subject) => documents.map((document) => defineDocument(subject, document)));
 }

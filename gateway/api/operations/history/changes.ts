@@ -104,13 +104,13 @@ const changesFeed = (entries: readonly ChangeEntry[], origin: string, updated: s
       id: urnOf(`${origin} changes ${entry.edition}`),
       title: `Snapshot ${entry.edition}`,
       updated: entry.published_at,
-      summary: summaryOf(entry),
+      summary: summarise(entry),
       link: `indicators?as_of=${entry.edition}`,
-      sections: sectionsOf(entry),
+      sections: feedSections(entry),
     })),
   });
 
-function summaryOf({ base, added, withdrawn, renamed, revised }: ChangeEntry): string {
+function summarise({ base, added, withdrawn, renamed, revised }: ChangeEntry): string {
   if (base === null) return 'The first snapshot.';
   const counts = { added, withdrawn, renamed, revised };
   const parts = Object.entries(counts).flatMap(([what, list]) =>
@@ -119,7 +119,7 @@ function summaryOf({ base, added, withdrawn, renamed, revised }: ChangeEntry): s
   return parts.length === 0 ? 'No indicator changed.' : `Indicators: ${parts.join(', ')}.`;
 }
 
-function sectionsOf({ added, withdrawn, renamed, revised }: ChangeEntry): FeedSection[] {
+function feedSections({ added, withdrawn, renamed, revised }: ChangeEntry): FeedSection[] {
   const lists: Record<string, string[]> = {
     Added: added,
     Withdrawn: withdrawn,

@@ -221,7 +221,7 @@ async function planRows(
     batches: () =>
       wide === null ? longBatches(snapshot, fields, series, filter) : wideBatches(series, wide),
     indicators,
-    meta: metaOf(snapshot, count, about, query),
+    meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
     ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
@@ -250,7 +250,7 @@ const usualFields = ({ indicators }: DataQuery, { namesIndicator }: Encoder): re
   indicators !== undefined || namesIndicator ? ['indicator', ...USUAL_FIELDS] : USUAL_FIELDS;
 
 /** What was not sent is undefined, and absent in JSON. */
-const metaOf = (
+const buildMeta = (
   { generatedAt }: Edition,
   count: number,
   about: Record<string, unknown>,

@@ -95,7 +95,7 @@ export const rankings = defineOperation({
     const echo = sentOnly({ format, as_of: as_of?.sent });
     const charge = { price: RANKING_PRICE, indicators: [id] };
     if (encoder.name !== DEFAULT_FORMAT)
-      return underAlias(tablePlan(tableOf(ranking, encoder, echo), encoder, charge), alias);
+      return underAlias(tablePlan(buildTable(ranking, encoder, echo), encoder, charge), alias);
     const produce = (): Content => {
       const json = ranking.json();
       return Object.keys(echo).length === 0 ? { kind: 'document', json } : withMeta(json, echo);
@@ -131,7 +131,7 @@ const COLUMNS = columnsOf(rankingRow);
 /** What is kept without `meta` says which indicator and year it is of. */
 const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId, year: z.int() })).concat(COLUMNS);
 
-function tableOf(
+function buildTable(
   { snapshot, record, json }: Ranking,
   { namesIndicator }: Encoder,
   echo: Record<string, unknown>,

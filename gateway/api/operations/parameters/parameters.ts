@@ -230,7 +230,7 @@ export function parameterReader<Values>(
   const read = (sent: RawParameters, isStrict = false): ParameterReading<Values> => {
     if (sent === NO_PARAMETERS) return withoutParameters;
     const reading = readKnown(sent);
-    const surplus = surplusOf(sent, known);
+    const surplus = findSurplus(sent, known);
     if (surplus.length === 0) return reading;
     if (isPriced || isStrict) {
       const own = reading.ok ? [] : reading.detail;
@@ -274,7 +274,7 @@ interface Surplus {
   type: 'extra_forbidden' | 'repeated';
 }
 
-function surplusOf(sent: RawParameters, known: ParameterReader<unknown>['known']): Surplus[] {
+function findSurplus(sent: RawParameters, known: ParameterReader<unknown>['known']): Surplus[] {
   const surplus: Surplus[] = [];
   const repeated = repeatedValues(sent);
   for (const name in sent) {
@@ -291,7 +291,7 @@ function surplusOf(sent: RawParameters, known: ParameterReader<unknown>['known']
 function surplusDetail({ name, value, type }: Surplus, known: readonly string[]): ValidationDetail {
   const loc = ['query', truncateInput(name)];
   if (type === 'repeated') return toDetail({ type }, loc, undefined);
-  const nearest = nearestOf(name, known);
+  const nearest = findNearest(name, known);
   const failure: Failure = nearest === undefined ? { type } : { type, ctx: { nearest } };
   return toDetail(failure, loc, typeof value === 'string' ? value : undefined);
 }
@@ -299,7 +299,7 @@ function surplusDetail({ name, value, type }: Surplus, known: readonly string[])
 /** Longer than every known name: what follows makes no name nearer. */
 const COMPARED_MAX = 40;
 
-function nearestOf(name: string, known: readonly string[]): string | undefined {
+function findNearest(name: string, known: readonly string[]): string | undefined {
   const compared = name.slice(0, COMPARED_MAX).toLowerCase();
   return known
     .map((candidate) => ({ candidate, steps: distance(compared, candidate) }))

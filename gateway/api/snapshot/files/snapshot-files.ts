@@ -117,7 +117,7 @@ export class Objects {
     const file = await open(this.path(ref)).catch(() => null);
     if (file === null) return false;
     try {
-      return (await digestOf(file, pace)) === ref.sha256;
+      return (await hashFile(file, pace)) === ref.sha256;
     } catch {
       return false;
     } finally {
@@ -131,7 +131,7 @@ export class Objects {
   }
 }
 
-async function digestOf(file: FileHandle, pace: (bytes: number) => Promise<void>): Promise<string> {
+async function hashFile(file: FileHandle, pace: (bytes: number) => Promise<void>): Promise<string> {
   const whole = createHash('sha256');
   const block = Buffer.allocUnsafe(BLOCK_BYTES);
   for (;;) {

@@ -84,7 +84,7 @@ export class OriginClient {
       return null;
     }
     try {
-      const refusal = refusalOf(statusCode, headers);
+      const refusal = describeRefusal(statusCode, headers);
       if (refusal !== null) throw new OriginError(`${path}: ${refusal}`, { status: statusCode });
       const { slowestBytesPerS, graceMs } = this.#timeouts;
       const started_ms = performance.now();
@@ -96,7 +96,7 @@ export class OriginClient {
         if (performance.now() - started_ms > granted_ms) throw new OriginError(`${path}: too slow`);
         await use(block);
       }
-      return validatorsOf(headers);
+      return readValidators(headers);
     } finally {
       body.destroy();
     }
@@ -112,7 +112,7 @@ export class OriginClient {
         signal: this.#closing.signal,
       });
     } catch (error) {
-      throw new OriginError(`${path}: ${reasonOf(error)}`, { cause: error });
+      throw new OriginError(`${path}: ${describeError(error)}`, { cause: error });
     }
   }
 
@@ -128,18 +128,18 @@ async function* failingAs(path: string, body: Dispatcher.ResponseData['body']): 
   try {
     yield* body;
   } catch (error) {
-    throw new OriginError(`${path}: ${reasonOf(error)}`, { cause: error });
+    throw new OriginError(`${path}: ${describeError(error)}`, { cause: error });
   }
 }
 
 /** Why an answer is not read; null when it is. */
-function refusalOf(status: number, headers: Dispatcher.ResponseData['headers']): string | null {
+function describeRefusal(status: number, headers: Dispatcher.ResponseData['headers']): string | null {
   if (status !== 200) return `HTTP ${status}`;
   const encoding = headers['content-encoding'] ?? 'identity';
   return encoding === 'identity' ? null : `encoded as ${encoding}`;
 }
 
-function validatorsOf(headers: Dispatcher.ResponseData['headers']): Validators {
+function readValidators(headers: Dispatcher.ResponseData['headers']): Validators {
   const { etag, 'last-modified': date } = headers;
   return {
     ...(typeof etag === 'string' && { 'if-none-match': etag }),
@@ -148,7 +148,7 @@ function validatorsOf(headers: Dispatcher.ResponseData['headers']): Validators {
 }
 
 /** Node reports several failed attempts to connect as one error without a message. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+function describeError(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describeError).join('; ');
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -186,7 +186,7 @@ const ORDER = [
 /** All rows of one indicator. @throws {QueryTimeout} */
 export async function readAllColumns(queries: QueryRunner, file: string): Promise<IndicatorColumns> {
   const chunks = await queries.run(WHOLE_SQL, { file });
-  const rows = countRowsOf(chunks);
+  const rows = sumRowCounts(chunks);
   const columns = emptyColumns(rows);
   for (const [at, [name]] of ORDER.entries()) gather(chunks, at + 1, columns[name]);
   return toIndicatorColumns(columns, gather(chunks, 0, new Int32Array(rows)), unpackCountry);
@@ -204,7 +204,7 @@ export async function readFilteredColumns(
     countries === undefined
       ? await queries.run(YEARS_SQL, years, YEAR_TYPES)
       : await queries.run(FILTERED_SQL, { ...years, countries: listValue(countries) }, FILTER_TYPES);
-  const columns = emptyColumns(countRowsOf(chunks));
+  const columns = emptyColumns(sumRowCounts(chunks));
   const valuesOf = (at: number): DuckDBValue[] => chunks.flatMap((chunk) => chunk.getColumnValues(at));
   for (const [at, [name, missing]] of ORDER.entries()) {
     const isRead = name !== 'rankDelta' || countries === undefined;
@@ -217,7 +217,7 @@ export async function readFilteredColumns(
 type NumericArray = Float64Array | Int32Array | Int16Array | Uint8Array;
 type WideColumns = ColumnArrays & { ciLo: Float64Array; ciHi: Float64Array };
 
-const countRowsOf = (chunks: readonly DuckDBDataChunk[]): number =>
+const sumRowCounts = (chunks: readonly DuckDBDataChunk[]): number =>
   chunks.reduce((total, chunk) => total + chunk.rowCount, 0);
 
 const emptyColumns = (rows: number): WideColumns => ({

@@ -23,7 +23,7 @@ export interface IndicatorQuery {
 }
 
 /** The distinct words of a phrase, case-folded. */
-function tokensOf(phrase: string): string[] {
+function tokenize(phrase: string): string[] {
   return [
     ...new Set(
       fold(phrase)
@@ -34,7 +34,7 @@ function tokensOf(phrase: string): string[] {
 }
 
 export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): readonly CatalogueItem[] {
-  const tokens = tokensOf(query.q ?? '');
+  const tokens = tokenize(query.q ?? '');
   const sort = query.sort ?? 'name';
   const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
   const listed = catalogue.listed(sort, direction, query);

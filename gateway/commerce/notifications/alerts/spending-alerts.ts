@@ -23,7 +23,7 @@ const BATCH = 200;
 export const PERIODS = { hour: 3_600_000, day: DAY_MS } as const;
 export type Period = keyof typeof PERIODS;
 
-const periodOf = (per_ms: string | null | undefined): Period =>
+const parsePeriod = (per_ms: string | null | undefined): Period =>
   Number(per_ms) === PERIODS.hour ? 'hour' : 'day';
 
 export interface SpendingLimit {
@@ -47,7 +47,7 @@ export class SpendingAlerts {
       .hmget(redisKeys.spending(account_id), 'above', 'per_ms')
       .catch(throwUnavailable);
     if (!above) return null;
-    return { above: Number(above), per: periodOf(per_ms) };
+    return { above: Number(above), per: parsePeriod(per_ms) };
   }
 
   /** @param limit null removes the alert. @throws {AccountError} `bad_input`, `account_state` */

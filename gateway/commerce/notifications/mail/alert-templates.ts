@@ -27,7 +27,7 @@ export function operatorAlert(to: string, alert: OperatorAlert): Mail {
   return {
     to,
     id: `alert-${alert.id}`,
-    subject: subjectOf(alert),
+    subject: writeSubject(alert),
     link: alert.begun[0]?.url ?? null,
     text: signed(
       ...section('Needs attention', alert.begun.map(began)),
@@ -37,7 +37,7 @@ export function operatorAlert(to: string, alert: OperatorAlert): Mail {
   };
 }
 
-function subjectOf({ begun, ended: over }: OperatorAlert): string {
+function writeSubject({ begun, ended: over }: OperatorAlert): string {
   const [first = over[0]] = begun;
   const lead = begun.length === 0 ? 'No longer the case: ' : '';
   const others = (begun.length === 0 ? over.length : begun.length) - 1;

@@ -113,7 +113,7 @@ type ToldKey = Pick<KeyRecord, 'key_id' | 'label' | 'last4' | 'state' | 'expires
 const KEY_UNEXPECTED =
   'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.';
 
-const nameOf = ({ key_id, label, last4 }: Omit<ToldKey, 'reason'>): string =>
+const describeKey = ({ key_id, label, last4 }: Omit<ToldKey, 'reason'>): string =>
   `The key ${key_id}, which ends with ${last4}${label === '' ? '' : ` (${label})`},`;
 
 const keyPath = ({ key_id }: Pick<KeyRecord, 'key_id'>): string => `/account/keys/${key_id}`;
@@ -123,7 +123,7 @@ export const keyMails = {
     changeMail(about, {
       subject: 'A key was created',
       says: [
-        `${nameOf(key)} can spend the credits of your account. Expires: ${momentOf(key.expires_at_ms)}.`,
+        `${describeKey(key)} can spend the credits of your account. Expires: ${momentOf(key.expires_at_ms)}.`,
       ],
       ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
     }),
@@ -132,8 +132,8 @@ export const keyMails = {
       subject: 'A key was replaced',
       says: [
         key.state === 'active'
-          ? `${nameOf(key)} was replaced by a new one. It works until ${momentOf(key.expires_at_ms)}; use the new one from then on.`
-          : `${nameOf(key)} was replaced by a new one, and is refused from now on.`,
+          ? `${describeKey(key)} was replaced by a new one. It works until ${momentOf(key.expires_at_ms)}; use the new one from then on.`
+          : `${describeKey(key)} was replaced by a new one, and is refused from now on.`,
       ],
       ...{ linkFor: 'The key that was replaced', path: keyPath(key), unexpected: KEY_UNEXPECTED },
     }),
@@ -141,7 +141,7 @@ export const keyMails = {
     changeMail(about, {
       subject: 'A key was revoked',
       says: [
-        `${nameOf(key)} is refused from now on. Other keys still work, and you can make a new one.`,
+        `${describeKey(key)} is refused from now on. Other keys still work, and you can make a new one.`,
         ...(key.reason === '' ? [] : [`The reason: ${key.reason}`]),
       ],
       ...{ linkFor: 'Your keys', path: '/account/keys' },
@@ -154,7 +154,7 @@ export const keyExpires = (key: Omit<ToldKey, 'reason'>, days: number, about: Ci
   changeMail(about, {
     subject: days === 1 ? 'A key expires within a day' : `A key expires within ${days} days`,
     says: [
-      `${nameOf(key)} expires at ${momentOf(key.expires_at_ms)} and is refused from then on.`,
+      `${describeKey(key)} expires at ${momentOf(key.expires_at_ms)} and is refused from then on.`,
       'Make a new key before, and use it instead.',
     ],
     ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },

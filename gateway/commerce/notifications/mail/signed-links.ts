@@ -40,21 +40,21 @@ export class SignedLinks {
     const id = random(ID_BYTES).toString('base64url');
     const expiry = (now() + ttl_ms).toString(36);
     const signature = await this.#sign(purpose, id, expiry);
-    const sealed = sealText(sealingKeyOf(id), JSON.stringify(payload));
-    await redis.set(keyOf(id), JSON.stringify({ purpose, sealed }), 'PX', ttl_ms);
+    const sealed = sealText(deriveSealingKey(id), JSON.stringify(payload));
+    await redis.set(linkKey(id), JSON.stringify({ purpose, sealed }), 'PX', ttl_ms);
     return `${id}.${expiry}.${signature.toString('base64url')}`;
   }
 
   /** The payload of a token, without using it up; null if the token is invalid. */
   async peek<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
     const id = await this.#verify(purpose, token);
-    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.get(keyOf(id)));
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.get(linkKey(id)));
   }
 
   /** Consumes a token. Only one of several concurrent uses gets the payload. */
   async redeem<P extends LinkPurpose>(purpose: P, token: string): Promise<LinkPayload<P> | null> {
     const id = await this.#verify(purpose, token);
-    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.getdel(keyOf(id)));
+    return id === null ? null : parsePayload(purpose, id, await this.#deps.redis.getdel(linkKey(id)));
   }
 
   async #verify(purpose: LinkPurpose, token: string): Promise<string | null> {
@@ -74,9 +74,9 @@ export class SignedLinks {
   }
 }
 
-const keyOf = (id: string): string => redisKeys.link(createHash('sha256').update(id).digest('hex'));
+const linkKey = (id: string): string => redisKeys.link(createHash('sha256').update(id).digest('hex'));
 
-const sealingKeyOf = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
+const deriveSealingKey = (id: string): Buffer => createHash('sha256').update(`link payload ${id}`).digest();
 
 interface StoredLink {
   purpose: string;
@@ -91,6 +91,6 @@ function parsePayload<P extends LinkPurpose>(
   if (text === null) return null;
   const stored = JSON.parse(text) as StoredLink;
   if (stored.purpose !== purpose) return null;
-  const facts: unknown = JSON.parse(openText(sealingKeyOf(id), stored.sealed));
+  const facts: unknown = JSON.parse(openText(deriveSealingKey(id), stored.sealed));
   return PAYLOADS[purpose].parse(facts) as LinkPayload<P>;
 }

@@ -25,7 +25,7 @@ export interface WebhookEndpoint {
   old_secret_until_ms: number | null;
 }
 
-const timeOf = (text: string | undefined): number | null =>
+const parseTime = (text: string | undefined): number | null =>
   text === undefined || text === '' ? null : Number(text);
 
 /** Oldest first. */
@@ -46,11 +46,11 @@ function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
     types: (field('types') ?? '').split(' '),
     state: reason === null ? 'enabled' : 'disabled',
     disabled_because: reason as DisabledReason | null,
-    disabled_at_ms: timeOf(field('disabled_at_ms')),
-    failing_since_ms: timeOf(field('failing_since_ms')),
+    disabled_at_ms: parseTime(field('disabled_at_ms')),
+    failing_since_ms: parseTime(field('failing_since_ms')),
     created_at_ms: Number(field('created_at_ms') ?? 0),
     by: field('by') ?? '',
-    old_secret_until_ms: timeOf(field('old_secret_until_ms')),
+    old_secret_until_ms: parseTime(field('old_secret_until_ms')),
   };
 }
 
@@ -58,7 +58,7 @@ function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
 export function secretsFrom(endpoint_id: string, hash: Hash, now_ms: number): string[] {
   const current = hash[`${endpoint_id}:secret`];
   const old = hash[`${endpoint_id}:old_secret`];
-  const until_ms = timeOf(hash[`${endpoint_id}:old_secret_until_ms`]);
+  const until_ms = parseTime(hash[`${endpoint_id}:old_secret_until_ms`]);
   const secrets = [current, until_ms !== null && now_ms < until_ms ? old : undefined];
   return secrets.filter((secret) => secret !== undefined);
 }

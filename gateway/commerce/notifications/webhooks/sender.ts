@@ -36,7 +36,7 @@ export class WebhookSender {
       return { status: response.statusCode, answer: await firstBytes(response.body) };
     } catch (error) {
       const limit_s = this.#timeout_ms / 1_000;
-      return { status: null, answer: signal.aborted ? `no response within ${limit_s} s` : reasonOf(error) };
+      return { status: null, answer: signal.aborted ? `no response within ${limit_s} s` : explain(error) };
     }
   }
 
@@ -57,7 +57,7 @@ async function firstBytes(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /** An attempt to all addresses of a name ends with an error of errors, which has no message. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.message === '') return reasonOf(error.errors[0]);
+function explain(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return explain(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
 }

@@ -34,7 +34,7 @@ export class WebhookEvents {
     const id = `test:${randomId(TEST_ID_LENGTH, random)}`;
     const data = { message: 'This is a test event.' };
     await this.#hand(account_id, endpoint, { id, type: 'test', at_ms: now(), data });
-    return messageIdOf(account_id, id);
+    return deriveMessageId(account_id, id);
   }
 
   /** Hands an event to every endpoint that subscribes to its type, once. */
@@ -54,7 +54,7 @@ export class WebhookEvents {
     { id, type, at_ms, data }: Pick<StoredEvent, 'id' | 'type' | 'at_ms' | 'data'>,
   ): Promise<void> {
     const { deliveries, queue } = this.#deps;
-    const message_id = messageIdOf(account_id, id);
+    const message_id = deriveMessageId(account_id, id);
     const timestamp = new Date(at_ms).toISOString();
     const body = JSON.stringify({ type, timestamp, data: rowOf({ type })?.data.parse(data) });
     const delivery = { endpoint_id, message_id, type, at_ms, body };
@@ -66,7 +66,7 @@ export class WebhookEvents {
 const MESSAGE_ID_LENGTH = 32;
 
 /** The same for all endpoints, and unlike that of any other account. */
-function messageIdOf(account_id: string, event_id: string): string {
+function deriveMessageId(account_id: string, event_id: string): string {
   const digest = createHash('sha256').update(`${account_id} ${event_id}`).digest('hex');
   return `msg_${digest.slice(0, MESSAGE_ID_LENGTH)}`;
 }

@@ -35,7 +35,7 @@ interface AlertsPage {
 }
 
 /** Null for nothing or 0; NaN for what is no whole number of credits. */
-function creditsOf(typed: string): number | null {
+function parseCredits(typed: string): number | null {
   if (typed === '' || typed === '0') return null;
   return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN;
 }
@@ -73,7 +73,7 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
 
   scope.post('/alerts/balance', async (request, reply) => {
     const { low_at: typed } = parseFields(balanceForm, request.body);
-    const low_at = creditsOf(typed);
+    const low_at = parseCredits(typed);
     if (Number.isNaN(low_at)) {
       const balanceProblem = 'The threshold must be a whole number of credits, or empty for no e-mail.';
       return show(request, reply.code(422), { low_at: typed, balanceProblem });
@@ -92,7 +92,7 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
 
   scope.post('/alerts/spending', async (request, reply) => {
     const { above: typed, per } = parseFields(spendingForm, request.body);
-    const above = creditsOf(typed);
+    const above = parseCredits(typed);
     if (Number.isNaN(above) || !isPeriod(per)) {
       const spendingProblem = isPeriod(per)
         ? 'The spending must be a whole number of credits, or empty for no e-mail.'

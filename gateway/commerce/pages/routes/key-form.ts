@@ -31,14 +31,14 @@ export const fieldsOf = ({ monthly_limit, ranges, origins }: KeyRules): RulesFie
 
 /** @throws {AccountError} `bad_input` that names the field */
 export function rulesOf({ use, limit, ranges, origins }: RulesFields): KeyRules {
-  const allowed = itemsOf(origins);
+  const allowed = splitItems(origins);
   if (use === 'browser' && (allowed.length === 0 || limit === ''))
     throw badInput('A key for browsers needs the origins of its pages and a monthly limit.');
   if (use === 'server' && allowed.length > 0)
     throw badInput('Web origins are for keys for browsers: choose "Pages in browsers", or leave them empty.');
   if (!/^\d{0,12}$/.test(limit) || limit === '0')
     throw badInput(`The monthly limit is a whole number of credits, at least 1, not "${limit}".`);
-  return { monthly_limit: limit === '' ? null : Number(limit), ranges: itemsOf(ranges), origins: allowed };
+  return { monthly_limit: limit === '' ? null : Number(limit), ranges: splitItems(ranges), origins: allowed };
 }
 
 /** Unix milliseconds of the end of a UTC day; null when blank. @throws {AccountError} `bad_input` */
@@ -49,6 +49,6 @@ export function endOfDay(day: string): number | null {
   return start_ms + DAY_MS;
 }
 
-const itemsOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+const splitItems = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
 const badInput = (message: string): AccountError => new AccountError('bad_input', message);

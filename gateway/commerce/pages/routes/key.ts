@@ -49,7 +49,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
   ): Promise<FastifyReply> => {
     const [key = found] = await withMakers(context.persons, [found]);
     const isCurrent = key.state === 'active' && key.replaced_by === null;
-    const path = pathOf(key);
+    const path = keyPath(key);
     return view(reply, 'Key', { key, path, isCurrent, graceChoices: GRACE_CHOICES, form, problem });
   };
 
@@ -89,7 +89,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
         keys.setRules(key_id, rules),
       );
       const notice = 'The rules are changed. They hold from the next call on.';
-      return redirectWithFlash(context, reply, pathOf(key), notice);
+      return redirectWithFlash(context, reply, keyPath(key), notice);
     };
     return change(request, reply, { form, work });
   });
@@ -111,4 +111,4 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
   });
 }
 
-const pathOf = ({ key_id }: KeyRecord): string => `/account/keys/${encodeURIComponent(key_id)}`;
+const keyPath = ({ key_id }: KeyRecord): string => `/account/keys/${encodeURIComponent(key_id)}`;

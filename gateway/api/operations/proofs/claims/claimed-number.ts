@@ -72,7 +72,7 @@ const CLOSE_PARTS = 100n;
  * - `close`: within 1 % of the figure.
  */
 export function fitOf(claimed: ClaimedNumber, figure: number): Fit | null {
-  const held = decimalOf(figure);
+  const held = toDecimal(figure);
   const place = lastPlace(claimed, held);
   const lowest = Math.min(claimed.exponent, held.exponent, place);
   const size = magnitude(held.digits * scale(held.exponent - lowest));
@@ -88,7 +88,7 @@ const scale = (power: number): bigint => 10n ** BigInt(power);
 const magnitude = (digits: bigint): bigint => (digits < 0n ? -digits : digits);
 
 /** The figure as it is served: the shortest digits that read back as the same double. */
-function decimalOf(figure: number): Decimal {
+function toDecimal(figure: number): Decimal {
   const [mantissa = '', power = '0'] = String(figure).split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
