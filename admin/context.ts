@@ -85,13 +85,16 @@ export interface AdminArea extends AdminDependencies {
   view(template: string): PageView<object>;
 }
 
-/** Makes a change in the name of the signed-in operator and writes its audit entry; see `AuditLog.attempt`. */
+/**
+ * Makes a change in the name of the signed-in operator and writes its audit entry; see `AuditLog.attempt`.
+ * @param outcomeOf null when nothing changed; by default of work that returns false
+ */
 export function auditedChange<Outcome>(
   area: AdminArea,
   request: FastifyRequest,
   requested: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
   work: () => Promise<Outcome>,
-  outcomeOf: (outcome: Outcome) => AuditOutcome | null = () => ({}),
+  outcomeOf: (outcome: Outcome) => AuditOutcome | null = (outcome) => (outcome === false ? null : {}),
   entryName: string | null = null,
 ): Promise<Outcome> {
   const change = {

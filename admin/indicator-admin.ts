@@ -51,21 +51,6 @@ export interface IndicatorChange {
   /** The same as `before` when nothing changed. */
   after: AdminIndicator;
 }
-/** The form was opened before somebody else's change. */
-interface EditConflict extends Merge {
-  /** The version that the merge is based on. */
-  version: string;
-}
-/** `conflict`: nothing is stored. */
-type EditResult = (IndicatorChange & { state: 'changed' | 'same' }) | (EditConflict & { state: 'conflict' });
-
-interface ReadIndicator {
-  /** The entry in Redis; empty without one. */
-  text: string;
-  stored: StoredOverride;
-  indicator: AdminIndicator;
-}
-
 const overrideFrom = (text: string): StoredOverride => storedOverride.parse(JSON.parse(text));
 
 export class IndicatorAdmin {
@@ -109,9 +94,11 @@ export class IndicatorAdmin {
   /**
    * Overrides only fields that differ from the original, so later upstream corrections of other fields apply.
    * @param version what the operator saw; null changes the sent fields whatever they are now.
+   * @returns `conflict`, with the version that its merge is based on, when the form was opened before somebody else's
+   *   change; nothing is stored then
    */
-  async edit(id: string, sent: SentFacts, version: string | null): Promise<EditResult> {
-    const found: { conflict: EditConflict | null } = { conflict: null };
+  async edit(id: string, sent: SentFacts, version: string | null) {
+    const found: { conflict: (Merge & { version: string }) | null } = { conflict: null };
     const change = await this.#change(id, (indicator, override) => {
       const merge = mergeForm(editableFactsOf(indicator), sent, version);
       const isDone = EDITABLE.every((field) => isSame(merge.merged[field], indicator[field]));
@@ -121,8 +108,9 @@ export class IndicatorAdmin {
         ? null
         : { ...enabledOf(override), ...editsOf(merge.merged, indicator.original) };
     });
-    if (found.conflict) return { ...found.conflict, state: 'conflict' };
-    return { ...change, state: change.before === change.after ? 'same' : 'changed' };
+    if (found.conflict) return { ...found.conflict, state: 'conflict' as const };
+    const state = change.before === change.after ? ('same' as const) : ('changed' as const);
+    return { ...change, state };
   }
 
   /** Takes all edits back; an unpublished indicator stays unpublished. */
@@ -158,7 +146,8 @@ export class IndicatorAdmin {
     return isKnown ? null : { original, restored_at_ms: this.#now() };
   }
 
-  async #read(id: string): Promise<ReadIndicator> {
+  /** `text` is the entry in Redis; empty without one. */
+  async #read(id: string) {
     const text = (await this.#redis.hget(redisKeys.overrides, id)) ?? '';
     const stored = text === '' ? {} : overrideFrom(text);
     const indicator = this.#indicator(id, stored);

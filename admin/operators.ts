@@ -99,11 +99,14 @@ export class OperatorStore {
   }
 
   /**
-   * From the next request on. @returns false when it had that role
+   * From the next request on; no role for ''. @returns false when it had that role
    * @throws {AccountError} `account_state` when it would leave no owner
    */
-  async setRole(email: string, role: Role): Promise<boolean> {
-    return this.#changeRole(email, role);
+  async setRole(email: string, role: Role | ''): Promise<boolean> {
+    const result = await this.#runner.run(SET_ROLE, [redisKeys.operatorRoles, addressDigest(email), role]);
+    if (result === 'last-owner')
+      throw new AccountError('account_state', `${email} is the last owner. Make somebody else owner first.`);
+    return result === 'changed';
   }
 
   /**
@@ -112,17 +115,10 @@ export class OperatorStore {
    */
   async remove(email: string): Promise<boolean> {
     const address = validateEmail(email);
-    await this.#changeRole(address, '');
+    await this.setRole(address, '');
     await this.#redis.zrem(redisKeys.operators, addressDigest(address));
     await this.#secondFactor.turnOff(address);
     return (await this.#redis.del(redisKeys.operator(address))) > 0;
-  }
-
-  async #changeRole(email: string, role: Role | ''): Promise<boolean> {
-    const result = await this.#runner.run(SET_ROLE, [redisKeys.operatorRoles, addressDigest(email), role]);
-    if (result === 'last-owner')
-      throw new AccountError('account_state', `${email} is the last owner. Make somebody else owner first.`);
-    return result === 'changed';
   }
 
   /** Oldest first. */

@@ -34,11 +34,11 @@ import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorLinks, OperatorStore } from './operators.ts';
 import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
-import { accountKeyRoutes, accountRoutes } from './routes/account.ts';
+import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
-import { indicatorActionRoutes, indicatorRoutes } from './routes/indicator.ts';
+import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { invoicesRoutes } from './routes/invoices.ts';
 import { licenceRoutes } from './routes/licences.ts';
@@ -57,7 +57,7 @@ import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
 import { usageRoutes } from './routes/usage.ts';
-import { signUpGroupsRoutes, usersRoutes } from './routes/users.ts';
+import { usersRoutes } from './routes/users.ts';
 
 export const ADMIN_ROOT = '/admin';
 
@@ -180,7 +180,6 @@ const ROUTES = [
   dashboardRoutes,
   indicatorsRoutes,
   indicatorRoutes,
-  indicatorActionRoutes,
   qualityRoutes,
   providerRoutes,
   licenceRoutes,
@@ -189,9 +188,7 @@ const ROUTES = [
   givenUpJobsRoutes,
   runActionRoutes,
   usersRoutes,
-  signUpGroupsRoutes,
   accountRoutes,
-  accountKeyRoutes,
   ordersRoutes,
   invoicesRoutes,
   usageRoutes,

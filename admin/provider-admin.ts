@@ -3,7 +3,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import { SNAPSHOT_SUBJECT } from '../data/schema/jobs.ts';
 import type { ProviderDecision } from '../data/schema/operator-changes.ts';
 import type { AdminArea } from './context.ts';
-import { providerRunsOf } from './provider-freshness.ts';
+import { listProviderRuns } from './provider-freshness.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
 const RECENT_BUILDS = 20;
@@ -14,13 +14,12 @@ export type AdminProvider = Awaited<ReturnType<typeof listProviders>>[number];
 export async function listProviders(
   area: Pick<AdminArea, 'decisions' | 'runs' | 'snapshots' | 'now' | 'providers'>,
 ) {
-  const [definitions, decided, built_ms] = await Promise.all([
-    area.providers(),
+  const [all, decided, built_ms] = await Promise.all([
+    listProviderRuns(area, () => true),
     area.decisions.providers.all(),
     lastBuildStart(area.runs),
   ]);
   const served = servedCounts(area.snapshots.current());
-  const all = await providerRunsOf(definitions.values(), area.runs, area.now());
   return all.map(({ definition, runs, freshness }) => {
     const { id, name, enabled } = definition;
     const decision = decided.get(id) ?? null;

@@ -1,9 +1,9 @@
 /** Reads the curated providers and tells whether runs and figures of each are as fresh as its cadence requires. */
 import { loadCurated } from '../data/curated/curated.ts';
-import type { RunStore } from '../data/runtime/run-store.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { StoredRun } from '../data/schema/jobs.ts';
 import { DAY_MS } from '../data/schema/redis-keys.ts';
+import type { AdminArea } from './context.ts';
 import type { DecisionStore } from './decision-store.ts';
 
 const MAX_RUNS = 50;
@@ -27,13 +27,8 @@ type FreshnessState = 'fresh' | 'late' | 'outdated' | 'never';
 
 export type ProviderFreshness = ReturnType<typeof freshnessOf>;
 
-/** A provider with its newest runs. */
-export interface ProviderRuns {
-  definition: ProviderDefinition;
-  /** Newest first. */
-  runs: StoredRun[];
-  freshness: ProviderFreshness;
-}
+/** A provider with its newest runs, newest first. */
+export type ProviderRuns = Awaited<ReturnType<typeof listProviderRuns>>[number];
 
 /** The oldest year in which figures may end; null when they may end in any. */
 export function oldestFreshYear(cadence: string | null, now_ms: number): number | null {
@@ -106,36 +101,21 @@ function freshnessOf({ id, name, cadence }: ProviderDefinition, runs: readonly S
   };
 }
 
-/** All enabled providers with their runs. */
-export function listProviderRuns(
-  providers: ReadonlyMap<string, ProviderDefinition>,
-  store: RunStore,
-  now_ms: number,
-): Promise<ProviderRuns[]> {
-  return providerRunsOf(
-    [...providers.values()].filter(({ enabled }) => enabled),
-    store,
-    now_ms,
-  );
-}
+type Source = Pick<AdminArea, 'providers' | 'runs' | 'now'>;
 
-export function providerRunsOf(
-  definitions: Iterable<ProviderDefinition>,
-  store: RunStore,
-  now_ms: number,
-): Promise<ProviderRuns[]> {
+/** @param isWanted by default those that are enabled */
+export async function listProviderRuns(
+  { providers, runs: store, now }: Source,
+  isWanted = ({ enabled }: ProviderDefinition): boolean => enabled,
+) {
+  const definitions = [...(await providers()).values()].filter(isWanted);
   return Promise.all(
-    [...definitions].map(async (definition): Promise<ProviderRuns> => {
+    definitions.map(async (definition) => {
       const { runs } = await store.list({ subject: definition.id, limit: MAX_RUNS });
-      return { definition, runs, freshness: freshnessOf(definition, runs, now_ms) };
+      return { definition, runs, freshness: freshnessOf(definition, runs, now()) };
     }),
   );
 }
 
-export async function listProviderFreshness(
-  providers: ReadonlyMap<string, ProviderDefinition>,
-  store: RunStore,
-  now_ms: number,
-): Promise<ProviderFreshness[]> {
-  return (await listProviderRuns(providers, store, now_ms)).map(({ freshness }) => freshness);
-}
+export const listProviderFreshness = async (area: Source): Promise<ProviderFreshness[]> =>
+  (await listProviderRuns(area)).map(({ freshness }) => freshness);

@@ -70,7 +70,7 @@ export async function readAttentionContext(
   const now_ms = area.now();
   const age_ms = now_ms - (reconciler.last?.finished_at_ms ?? 0);
   const [providers, { runs: builds }] = await Promise.all([
-    listProviderRuns(await area.providers(), area.runs, now_ms),
+    listProviderRuns(area),
     area.runs.list({ subject: SNAPSHOT_SUBJECT, limit: MAX_BUILDS }),
     age_ms >= max_age_ms && reconciler.refresh(wait_ms),
   ]);

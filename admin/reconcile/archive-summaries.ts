@@ -65,13 +65,6 @@ interface RefreshOptions {
   onRead?: (done: number, total: number) => void;
 }
 
-interface SourceState {
-  source: Source;
-  file: string;
-  /** Null without a valid summary. */
-  read_at_ms: number | null;
-}
-
 export class ArchiveSummaries {
   readonly #archiveDir: string;
   readonly #directory: string;
@@ -129,8 +122,8 @@ export class ArchiveSummaries {
     ];
   }
 
-  /** Finds the summary of every source and deletes summaries without a source. */
-  async #states(): Promise<SourceState[]> {
+  /** Finds the summary of every source, `read_at_ms` null without a valid one, and deletes summaries without a source. */
+  async #states() {
     const states = await Promise.all(
       (await this.#sources()).map(async (source) => {
         const name = `${source.name.replace('/', '-')}.${await fingerprint(source)}.parquet`;
@@ -149,11 +142,16 @@ export class ArchiveSummaries {
   }
 
   /** Summarises a source and notes the outcome in `state` and `problems`. */
-  async #read(state: SourceState, problems: Map<string, string>): Promise<void> {
+  async #read(
+    state: Omit<Summary, 'read_at_ms'> & { read_at_ms: number | null },
+    problems: Map<string, string>,
+  ): Promise<void> {
     const { source, file } = state;
     const draft = `${file}.${randomUUID()}.new`;
     try {
-      await this.#summarise(source, draft);
+      const { kind, entries, day } = source;
+      if (kind === 'ledger') await this.#engine.rows(SUMMARISE_LEDGER, { entries, file: draft });
+      else await this.#engine.rows(SUMMARISE_USAGE, { entries, file: draft, day: BigInt(day) });
     } catch (error) {
       state.read_at_ms = null;
       await rm(draft, { force: true });
@@ -168,11 +166,6 @@ export class ArchiveSummaries {
     await utimes(file, new Date(), new Date(problem === null ? read_at_ms : 0));
     state.read_at_ms = read_at_ms;
     if (problem !== null) problems.set(source.name, `${source.name}: ${problem}`);
-  }
-
-  async #summarise({ kind, entries, day }: Source, file: string): Promise<void> {
-    if (kind === 'ledger') await this.#engine.rows(SUMMARISE_LEDGER, { entries, file });
-    else await this.#engine.rows(SUMMARISE_USAGE, { entries, file, day: BigInt(day) });
   }
 
   /** The first line of DuckDB's message, without the archive's path. */

@@ -48,6 +48,7 @@ interface LedgerTotals extends LedgerFacts {
 }
 
 interface Totals {
+  hasLedger: boolean;
   /** All parts but the newest. */
   older: ReadonlyMap<string, LedgerTotals>;
   newest: ReadonlyMap<string, LedgerTotals>;
@@ -64,12 +65,14 @@ const NO_ORDERS: ReadonlyMap<string, number> = new Map();
 
 export class ArchiveTotals {
   readonly #totals: Totals;
-  /** Whether the archive has any ledger part, readable or not. */
-  readonly isReadable: boolean;
 
-  private constructor(totals: Totals, isReadable: boolean) {
+  private constructor(totals: Totals) {
     this.#totals = totals;
-    this.isReadable = isReadable;
+  }
+
+  /** Whether the archive has any ledger part, readable or not. */
+  get isReadable(): boolean {
+    return this.#totals.hasLedger;
   }
 
   /** @param compared archived days whose usage is compared with live usage */
@@ -78,7 +81,8 @@ export class ArchiveTotals {
     { ledger, usage, hasLedger }: SummarisedArchive,
     compared: ReadonlySet<number>,
   ): Promise<ArchiveTotals> {
-    const totals = {
+    return new ArchiveTotals({
+      hasLedger,
       older: await addUp(engine, ledger.slice(0, -1)),
       newest: await addUp(engine, ledger.slice(-1)),
       usage: await addUpUsage(engine, usage),
@@ -87,8 +91,7 @@ export class ArchiveTotals {
         usage.filter(({ source }) => compared.has(source.day)),
       ),
       days: new Set(usage.map(({ source }) => source.day)),
-    };
-    return new ArchiveTotals(totals, hasLedger);
+    });
   }
 
   /** Every account with archived entries. */

@@ -81,8 +81,10 @@ export interface ReconcileProgress {
 export class Reconciler {
   readonly #sources: ReconcileSources;
   readonly #log: Logger;
-  #last: Reconciliation | null = null;
-  #failed_at_ms: number | null = null;
+  /** Result of the last completed reconciliation; null before the first. */
+  last: Reconciliation | null = null;
+  /** When the newest reconciliation ended with an error; null when it did not. */
+  failed_at_ms: number | null = null;
   #running: Promise<void> | null = null;
   #progress: ReconcileProgress = { what: 'accounts', done: 0, total: 0 };
   /** Number of reconciliations so far. */
@@ -91,16 +93,6 @@ export class Reconciler {
   constructor(sources: ReconcileSources, log: Logger) {
     this.#sources = sources;
     this.#log = log;
-  }
-
-  /** Result of the last completed reconciliation; null before the first. */
-  get last(): Reconciliation | null {
-    return this.#last;
-  }
-
-  /** When the newest reconciliation ended with an error; null when it did not. */
-  get failed_at_ms(): number | null {
-    return this.#failed_at_ms;
   }
 
   /** Progress of the running reconciliation; null when none runs. */
@@ -112,7 +104,7 @@ export class Reconciler {
   async refresh(timeout_ms: number): Promise<void> {
     this.#running ??= this.#run()
       .catch((error: unknown) => {
-        this.#failed_at_ms = this.#sources.now();
+        this.failed_at_ms = this.#sources.now();
         this.#log.error({ err: error }, 'reconciliation failed');
       })
       .finally(() => {
@@ -130,8 +122,8 @@ export class Reconciler {
       scratch: join(this.#sources.workDir, 'scratch'),
     });
     try {
-      this.#last = await this.#reconcile(engine);
-      this.#failed_at_ms = null;
+      this.last = await this.#reconcile(engine);
+      this.failed_at_ms = null;
     } finally {
       await engine.close();
     }

@@ -160,6 +160,8 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
   });
 
+  accountKeyRoutes(scope, area);
+
   async function adjust(
     id: string,
     delta: number,
@@ -263,7 +265,7 @@ const TOLD: ReasonField = {
   hint: 'mailed to the customer and stored in the audit log: name no person',
 };
 
-export function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
+function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { accounts } = area;
 
   async function find(request: FastifyRequest): Promise<{ account: AccountRecord; key: KeyRecord }> {

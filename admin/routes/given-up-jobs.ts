@@ -60,7 +60,6 @@ export function givenUpJobsRoutes(scope: FastifyInstance, area: AdminArea): void
         request,
         { action: `job.${action}`, subject, after: { job: id } },
         () => area.givenUpJobs[action](id),
-        (changed) => (changed ? {} : null),
       );
       if (!isChanged) throw new PageError(404, `There is no such job to ${action}: ${id}.`);
       return redirectWithFlash(area, reply, PAGE, notices[action]);

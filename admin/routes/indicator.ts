@@ -80,6 +80,8 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     });
   }
 
+  indicatorActionRoutes(scope, area);
+
   scope.get<IdParams>('/indicators/:id', (request, reply) => page(reply, request.params.id));
 
   scope.post<IdParams>('/indicators/:id/preview', async (request, reply) => {
@@ -170,7 +172,7 @@ const coverageChart = (byYear: readonly { year: number; countries: number }[]): 
 const toggleFields = z.object({ to: z.enum(['', 'enabled', 'disabled']).default('') });
 type Toggle = z.output<typeof toggleFields>;
 
-export function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
+function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
   const { indicators, snapshots } = area;
 
   confirmedAction(scope, area, {

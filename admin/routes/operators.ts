@@ -143,7 +143,6 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
           ...{ before: { role: before }, after: { role }, reason },
         },
         () => operators.setRole(email, role),
-        (isChanged) => (isChanged ? {} : null),
       );
       return { path, notice: `${email} is ${role}.` };
     },
@@ -177,13 +176,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...{ action: 'operator.second_factor', subject: operatorSubject(email), reason },
         after: { second_factor: 'cleared' },
       };
-      const isCleared = await auditedChange(
-        area,
-        request,
-        change,
-        () => secondFactor.turnOff(email),
-        (wasOn) => (wasOn ? {} : null),
-      );
+      const isCleared = await auditedChange(area, request, change, () => secondFactor.turnOff(email));
       const state = isCleared ? 'is cleared' : 'was off already';
       return { path, notice: `The second factor of ${email} ${state}.` };
     },

@@ -58,7 +58,7 @@ function acceptRoutes(scope: FastifyInstance, area: AdminArea): void {
     reason: () => REASON,
     async ask(request) {
       const run = await heldRun(request);
-      const providers = await listProviderFreshness(await area.providers(), area.runs, area.now());
+      const providers = await listProviderFreshness(area);
       return acceptance(run, providers.find(({ id }) => id === run.subject)?.rows ?? 0);
     },
     async act(request, _reply, { reason }) {
@@ -129,7 +129,6 @@ function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
           reason,
         },
         () => area.runs.cancel(subject, run, actorOf(request)),
-        (cancelled) => (cancelled ? {} : null),
       );
       const notice = isCancelled ? 'The run stops within seconds.' : 'The run had already ended.';
       return { path: runPath(subject, run), notice };
@@ -143,7 +142,7 @@ function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
     fields: NO_FIELDS,
     reason: () => REASON,
     async ask() {
-      const providers = await listProviderFreshness(await area.providers(), area.runs, area.now());
+      const providers = await listProviderFreshness(area);
       const read = providers.filter(({ rows }) => rows !== null);
       const rows = read.reduce((sum, provider) => sum + (provider.rows ?? 0), 0);
       const { indicators = 0, observations = 0 } = area.snapshots.current()?.manifest.counts ?? {};

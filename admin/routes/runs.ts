@@ -77,10 +77,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
       subject,
-      providers: PROVIDER_SORT.sort(
-        await listProviderFreshness(await area.providers(), runs, now()),
-        orders.providers,
-      ),
+      providers: PROVIDER_SORT.sort(await listProviderFreshness(area), orders.providers),
       sorts: {
         providers: PROVIDER_SORT.links(RUNS_PATH, { subject, ...orders }, orders.providers, 'providers'),
         snapshots: SNAPSHOT_SORT.links(RUNS_PATH, { subject, ...orders }, orders.snapshots, 'snapshots'),

@@ -22,6 +22,8 @@ const query = z.object({
 export function usersRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view('users.njk');
 
+  signUpGroupsRoutes(scope, area);
+
   scope.get('/users', async (request, reply) => {
     const { q, status, sort, limit, offset, format } = parseFields(query, request.query);
     if (format === 'csv')
@@ -70,7 +72,7 @@ interface ShownGroup {
   accounts: AccountRecord[];
 }
 
-export function signUpGroupsRoutes(scope: FastifyInstance, area: AdminArea): void {
+function signUpGroupsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view('sign-up-groups.njk');
 
   scope.get('/users/groups', async (_request, reply) => {
