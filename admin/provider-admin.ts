@@ -26,7 +26,7 @@ export async function listProviders(
     const indicators = served.get(id) ?? 0;
     return {
       ...{ id, name, definition, enabled, decision, runs, freshness: freshness.state },
-      /** Of the served snapshot. */
+      /** Number of indicators in the served snapshot. */
       indicators,
       /** Whether the served snapshot does not show the decision yet. */
       isPending: decision !== null && isPending(decision, indicators, built_ms),

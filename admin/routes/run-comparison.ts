@@ -87,7 +87,7 @@ const seriesFile = z.record(
   z.string(),
   z.object({
     rows: z.int(),
-    /** Of the rows. */
+    /** Digest of the rows. */
     digest: z.string(),
   }),
 );

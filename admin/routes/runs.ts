@@ -156,7 +156,7 @@ export function summariseRun(run: StoredRun, now_ms: number) {
     /** Rows of failed series, which are not written. */
     failedRows: record?.failed_indicators.reduce((sum, { rows = 0 }) => sum + rows, 0) ?? 0,
     reason: run.reason ?? '',
-    /** Of a running one. */
+    /** Null unless it is running. */
     progress: progressOf(run),
   };
 }

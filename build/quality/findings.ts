@@ -70,7 +70,7 @@ export interface Night {
   decisions: readonly QualityDecision[];
   /** Ids of all series in the lake, withheld ones included. */
   series: ReadonlySet<string>;
-  /** Providers of which all series are in the lake. Of one that was never read, or from starter data only, some are. */
+  /** Providers of which all series are in the lake. A provider that was never read, or only from starter data, is missing here. */
   wholeProviders: ReadonlySet<string>;
   /** The findings of the newest night before; null for the first. */
   before: readonly QualityFinding[] | null;
