@@ -29,7 +29,7 @@ export function findCountry(edition: Edition, sent: string): CountryRecord | und
 
 /** By its id of today or a former one; undefined for one that may not be shown. */
 export async function shownIndicator(edition: Edition, asked = ''): Promise<IndicatorRecord | undefined> {
-  const { id } = edition.editions.resolve(asked);
+  const { id } = edition.resolve(asked);
   return (await edition.indicator(id))?.record;
 }
 

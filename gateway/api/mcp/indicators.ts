@@ -234,7 +234,7 @@ export async function findIndicators(ids: readonly string[], edition: Edition): 
   const records = new Map<string, IndicatorRecord>();
   const refusals: Refusal[] = [];
   for (const asked of ids) {
-    const { id } = edition.editions.resolve(asked.trim());
+    const { id } = edition.resolve(asked.trim());
     const entry = await edition.indicator(id);
     if (entry) records.set(entry.record.id, entry.record);
     else refusals.push(await notHeld(asked, edition));

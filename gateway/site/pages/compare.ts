@@ -80,7 +80,7 @@ function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked 
     ...splitList(sent.indicators ?? defaultIndicator(catalogue)),
     ...splitList(sent.add_indicator),
   ];
-  const indicatorOf = (id: string) => catalogue.indicators.get(edition.editions.resolve(id).id)?.record;
+  const indicatorOf = (id: string) => catalogue.indicators.get(edition.resolve(id).id)?.record;
   return {
     countries: take(codes, (code) => findCountry(edition, code), [COUNTRIES_MAX, 'country', 'countries']),
     indicators: take(ids, indicatorOf, [INDICATORS_MAX, 'indicator', 'indicators']),

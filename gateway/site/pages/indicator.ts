@@ -37,7 +37,7 @@ export const indicator = definePage({
   async show(input): Promise<Shown> {
     const { edition, path, publicUrl } = input;
     const asked = path.indicator_id ?? '';
-    const { id, alias } = edition.editions.resolve(asked);
+    const { id, alias } = edition.resolve(asked);
     const entry = await edition.indicator(id);
     if (entry === undefined)
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });

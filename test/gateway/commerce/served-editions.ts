@@ -28,6 +28,6 @@ export class Served implements ServedEditions {
       return changes;
     };
     const resolve = (id: string) => ({ id: this.ids.get(id) ?? id });
-    return { editions: { chain: this.chain, history: { shownChanges }, resolve } };
+    return { editions: { chain: this.chain, history: { shownChanges } }, resolve };
   }
 }

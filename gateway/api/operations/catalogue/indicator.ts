@@ -40,7 +40,7 @@ export const indicator = defineOperation({
   asOf: ({ as_of }) => as_of,
   plan({ snapshot, path, query }): Planned | Promise<Planned> {
     const asked = path.indicator_id ?? '';
-    const { id, alias } = snapshot.editions.resolve(asked);
+    const { id, alias } = snapshot.resolve(asked);
     const found = snapshot.indicator(id);
     const plan = (entry: CatalogueEntry | undefined): Planned =>
       entry === undefined ? indicatorNotFound(asked) : underAlias(planDetail(snapshot, id, query), alias);

@@ -60,7 +60,7 @@ function defineDocument(subject: Subject, document: SubjectDocument): Operation 
     async plan(input): Promise<Planned> {
       const asked = input.path[parameter] ?? '';
       const { id, alias } =
-        resource === 'indicators' ? input.snapshot.editions.resolve(asked) : { id: asked, alias: null };
+        resource === 'indicators' ? input.snapshot.resolve(asked) : { id: asked, alias: null };
       const written = await document.write(subject, input, id);
       if (typeof written !== 'string') return written;
       return underAlias(free({ kind: 'document', json: Buffer.from(written), mediaType }), alias);

@@ -89,7 +89,7 @@ export const revisions = defineOperation({
   }): Promise<Planned> {
     const countries = places && countryCodes(places, snapshot);
     const { editions } = snapshot;
-    const { id, alias } = editions.resolve(asked);
+    const { id, alias } = snapshot.resolve(asked);
     const entry = await editions.history.newestRecord(id);
     if (entry === undefined) return indicatorNotFound(asked);
     if (entry.record.access_tier === 'display') return refused('export_restricted');

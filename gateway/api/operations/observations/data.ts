@@ -158,7 +158,7 @@ interface Found {
 
 /** An indicator whose figures may be exported. */
 async function findOpen(snapshot: Edition, asked: string): Promise<Found | Refused> {
-  const { id, alias } = snapshot.editions.resolve(asked);
+  const { id, alias } = snapshot.resolve(asked);
   const found = snapshot.indicator(id);
   const item = found instanceof Promise ? await found : found;
   if (!item) return indicatorNotFound(asked);

@@ -60,7 +60,7 @@ export const indicatorFile = defineOperation({
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'file_not_found'],
   async plan({ snapshot, path, query: { as_of } }): Promise<Planned> {
     const asked = path.indicator_id ?? '';
-    const { id, alias } = snapshot.editions.resolve(asked);
+    const { id, alias } = snapshot.resolve(asked);
     const entry = await snapshot.indicator(id);
     if (!entry) return indicatorNotFound(asked);
     if (entry.record.access_tier === 'display') return refused('export_restricted');

@@ -79,7 +79,7 @@ export const rankings = defineOperation({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const asked = path.indicator ?? '';
-    const { id, alias } = snapshot.editions.resolve(asked);
+    const { id, alias } = snapshot.resolve(asked);
     const found = snapshot.indicator(id);
     const item = found instanceof Promise ? await found : found;
     if (!item) return indicatorNotFound(asked);

@@ -73,7 +73,7 @@ export const receipts = defineOperation({
   errors: ['indicator_not_found', 'figure_not_found', 'export_restricted', 'edition_not_found'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicator: asked, country: iso3, year, as_of } }): Promise<Planned> {
-    const { id, alias } = snapshot.editions.resolve(asked);
+    const { id, alias } = snapshot.resolve(asked);
     const entry = await snapshot.indicator(id);
     if (!entry) return indicatorNotFound(asked);
     const { access_tier, licence, licence_url, attribution } = entry.record;

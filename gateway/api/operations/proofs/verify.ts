@@ -82,7 +82,7 @@ export const verify = defineOperation({
   }),
   errors: [],
   plan({ snapshot, query: { claim: sent } }): Planned {
-    const resolved = sent.map((claim) => ({ claim, ...snapshot.editions.resolve(claim.indicator) }));
+    const resolved = sent.map((claim) => ({ claim, ...snapshot.resolve(claim.indicator) }));
     const claims = resolved.map(({ claim, id }) => ({ ...claim, indicator: id }));
     const alias = resolved.find((one) => one.alias !== null)?.alias ?? null;
     const produce = () => verdicts(snapshot, claims);

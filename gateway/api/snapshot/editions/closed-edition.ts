@@ -38,6 +38,7 @@ import {
   type LoadedLists,
   parseProfile,
   type RankingDocument,
+  type ResolvedId,
 } from './edition.ts';
 import { Receipts } from './receipts.ts';
 import type { TodaysTerms } from './todays-terms.ts';
@@ -99,6 +100,10 @@ export class ClosedEdition implements Edition {
 
   get editions(): Editions {
     return this.#today.served.editions;
+  }
+
+  resolve(id: string): ResolvedId {
+    return this.#today.served.resolve(id);
   }
 
   async indicator(id: string): Promise<CatalogueEntry | undefined> {

@@ -38,6 +38,8 @@ export interface Edition {
   readonly rankings: ByteCache<RankingDocument>;
   /** All editions, as the served one governs them. */
   readonly editions: Editions;
+  /** The id that an indicator has today, and the alias if another one was asked for. */
+  resolve(id: string): ResolvedId;
   /**
    * By the id of today. Undefined for an indicator that the edition does not have or that may not be published today.
    */
@@ -148,8 +150,6 @@ export interface Editions {
   servedBody(file: string): Buffer | Promise<Buffer>;
   /** How many rows each indicator of the served one has. @throws {SnapshotUnreadable} */
   servedRowCounts(): Promise<ReadonlyMap<string, number>>;
-  /** The id that an indicator has today, and the alias if another one was asked for. */
-  resolve(id: string): ResolvedId;
   /** @throws {QueueFull} {SnapshotUnreadable} */
   open(entry: Pick<LogEntry, 'edition'>): Edition | Promise<Edition>;
 }

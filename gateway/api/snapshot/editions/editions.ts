@@ -12,9 +12,9 @@ import type { SharedParts } from '../files/shared-parts.ts';
 import { SnapshotUnreadable } from '../files/snapshot-files.ts';
 import { rowCounts } from '../files/whole-files.ts';
 import { ClosedEdition } from './closed-edition.ts';
-import type { Edition, EditionQuery, Editions, ResolvedId } from './edition.ts';
+import type { Edition, EditionQuery, Editions } from './edition.ts';
 import { EditionHistory } from './edition-history.ts';
-import { type ServedEdition, sunsetOf, TodaysTerms } from './todays-terms.ts';
+import { type ServedEdition, TodaysTerms } from './todays-terms.ts';
 
 /** Editions that stay open beside the served one. */
 const OPEN_MAX = 4;
@@ -82,16 +82,6 @@ export class EditionStore implements Editions {
 
   servedRowCounts(): Promise<ReadonlyMap<string, number>> {
     return rowCounts(this.#served.files);
-  }
-
-  /** After its last day, an old id is unknown. */
-  resolve(id: string): ResolvedId {
-    const { aliases, generatedAt } = this.#served;
-    const alias = aliases.byOld.get(id);
-    if (alias === undefined || this.#served.indicator(id) !== undefined) return { id, alias: null };
-    const sunset = sunsetOf(alias);
-    const isOver = sunset !== null && Date.parse(generatedAt) >= sunset;
-    return isOver ? { id, alias: null } : { id: alias.new, alias };
   }
 
   open({ edition: id }: Pick<LogEntry, 'edition'>): Edition | Promise<Edition> {

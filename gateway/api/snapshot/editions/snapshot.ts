@@ -24,11 +24,17 @@ import { type Excerpt, readExcerpt } from '../rows/excerpt.ts';
 import { Observations } from '../rows/observations.ts';
 import { AddedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueItem } from './catalogue.ts';
-import { type CountryProfile, type LoadedLists, parseProfile, type RankingDocument } from './edition.ts';
+import {
+  type CountryProfile,
+  type LoadedLists,
+  parseProfile,
+  type RankingDocument,
+  type ResolvedId,
+} from './edition.ts';
 import { EditionStore } from './editions.ts';
 import { Receipts } from './receipts.ts';
 import type { ServedEdition } from './todays-terms.ts';
-import { Aliases } from './todays-terms.ts';
+import { Aliases, sunsetOf } from './todays-terms.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
@@ -103,6 +109,15 @@ export class Snapshot implements ServedEdition {
   /** Number and bytes of its files, kept and prerendered. */
   get size(): { files: number; bytes: number } {
     return this.files.size;
+  }
+
+  /** After its last day, an old id is unknown. */
+  resolve(id: string): ResolvedId {
+    const alias = this.aliases.byOld.get(id);
+    if (alias === undefined || this.indicator(id) !== undefined) return { id, alias: null };
+    const sunset = sunsetOf(alias);
+    const isOver = sunset !== null && Date.parse(this.generatedAt) >= sunset;
+    return isOver ? { id, alias: null } : { id: alias.new, alias };
   }
 
   indicator(id: string): CatalogueItem | undefined {

@@ -19,19 +19,21 @@ const BATCH = 200;
 
 /** The editions that a gateway serves. */
 export interface ServedEditions {
-  current(): { editions: EditionsRead } | null;
+  current(): SnapshotRead | null;
 }
 
-/** What is read of them; see `Editions`. */
-interface EditionsRead {
-  readonly chain: readonly LogEntry[];
-  history: { shownChanges(entry: LogEntry): Promise<EditionChanges> };
+/** What is read of the served one; see `Edition`. */
+interface SnapshotRead {
+  readonly editions: {
+    readonly chain: readonly LogEntry[];
+    history: { shownChanges(entry: LogEntry): Promise<EditionChanges> };
+  };
   /** The id that an indicator has today. */
   resolve(id: string): { id: string };
 }
 
 interface AskedEdition {
-  editions: EditionsRead;
+  snapshot: SnapshotRead;
   entry: LogEntry;
   changes: EditionChanges;
 }
@@ -56,14 +58,15 @@ export class ChangeAlerts {
 
   /** Writes an event for each account that editions concern which are new since the last look, by any gateway. */
   async findConcerned(): Promise<void> {
-    const { editions } = this.#served.current() ?? {};
-    const newest = editions?.chain.at(-1);
-    if (!editions || !newest) return;
+    const snapshot = this.#served.current();
+    const newest = snapshot?.editions.chain.at(-1);
+    if (!snapshot || !newest) return;
+    const { chain, history } = snapshot.editions;
     const text = await this.#redis.get(redisKeys.toldEdition).catch(throwUnavailable);
     if (text === null) await this.#redis.set(redisKeys.toldEdition, publishedMs(newest), 'NX');
     else
-      for (const entry of editions.chain.filter((one) => publishedMs(one) > Number(text))) {
-        const asked = { editions, entry, changes: await editions.history.shownChanges(entry) };
+      for (const entry of chain.filter((one) => publishedMs(one) > Number(text))) {
+        const asked = { snapshot, entry, changes: await history.shownChanges(entry) };
         await this.#emitAll(asked);
         // Only now, so that a process that ends before this leaves it to the next.
         await this.#redis.set(redisKeys.toldEdition, publishedMs(entry));
@@ -72,11 +75,11 @@ export class ChangeAlerts {
 
   async #changed(
     account_id: string,
-    { editions, entry, changes }: AskedEdition,
+    { snapshot, entry, changes }: AskedEdition,
   ): Promise<ChangedIndicator[]> {
     const day = dayOf(publishedMs(entry));
     const used = await readUsedIndicators(this.#redis, account_id, day).catch(throwUnavailable);
-    const all = changedIndicators(used, changes, (id) => editions.resolve(id).id);
+    const all = changedIndicators(used, changes, (id) => snapshot.resolve(id).id);
     if (all.length === 0) return all;
     const told = await readToldKinds(this.#redis, account_id);
     return all.filter(({ change }) => told.includes(change));
