@@ -1,6 +1,6 @@
 /**
  * GET /files/{indicator_id}.parquet and /bundles/{provider_id}.parquet: published files as they are. They are paid by lease
- * (see leases.ts), and may be asked for in parts.
+ * (see `core/plan-call.ts`), and may be asked for in parts.
  */
 import { z } from 'zod';
 import { truncateInput } from '../../core/errors.ts';

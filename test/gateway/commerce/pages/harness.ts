@@ -36,7 +36,7 @@ import { startSmtpSink } from './smtp-sink.ts';
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
 
-/** Hashes at the lowest cost. `accounts/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
+/** Hashes at the lowest cost. `commerce/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
 const cheapPasswords = () => new PasswordHasher(16);
 
 interface SomeRedis {
