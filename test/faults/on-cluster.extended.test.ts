@@ -1,6 +1,6 @@
 /**
  * The tests of metering and accounts on a Redis Cluster of three masters with a replica each, where changes of money wait
- * for the replica. `cluster.ts` covers kills, and the command line adds nothing to what `store.test.ts` covers.
+ * for the replica. `cluster.ts` covers kills, and the command line adds nothing to what `account-store.test.ts` covers.
  */
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startRedisCluster, type TestCluster, useRedisCluster } from '../redis.ts';
