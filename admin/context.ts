@@ -7,13 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
-import type {
-  Archive,
-  AuditEntry,
-  AuditedChange,
-  AuditLog,
-  AuditOutcome,
-} from '../gateway/commerce/history/history.ts';
+import type { Archive, AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/history/history.ts';
 import type {
   GivenUpJobs,
   JobProducer,
@@ -110,14 +104,8 @@ export function auditedChange<Outcome>(
 
 const SHOWN_CHANGES = 20;
 
-/** The newest changes of a subject, as its page shows them. */
-export interface ShownChanges {
-  audit: AuditEntry[];
-  /** Why older entries cannot be shown; null when they can. */
-  auditGap: string | null;
-}
-
-export async function shownChanges({ audit }: AdminArea, subject: string): Promise<ShownChanges> {
+/** The newest changes of a subject as its page shows them, and why older ones cannot be shown: null when they can. */
+export async function shownChanges({ audit }: AdminArea, subject: string) {
   const { entries, gap } = await audit.page({ subject, limit: SHOWN_CHANGES });
   return { audit: entries, auditGap: gap?.message ?? null };
 }

@@ -10,22 +10,8 @@ import type { IndicatorRecord } from '../data/schema/records.ts';
 import type { AdminArea } from './context.ts';
 
 export const LICENCE_STATES = ['undecided', 'open', 'display', 'withhold'] as const;
-export type LicenceState = (typeof LICENCE_STATES)[number];
 
-export interface LicensedSeries {
-  id: string;
-  name: string;
-  unit: string;
-  provider: ProviderDefinition;
-  /** Whose terms or which reason withheld it in the last build; empty when that published it. */
-  withheldBy: string;
-  state: LicenceState;
-  decision: LicenceDecision | null;
-  /** Whether the served snapshot does not show the decision yet. */
-  isPending: boolean;
-  /** The widest access that its provider allows; null when that withholds everything. */
-  widest: 'open' | 'display' | null;
-}
+export type LicensedSeries = ReturnType<typeof seriesOf>;
 
 /** In the order of ids. */
 export async function listLicensedSeries(
@@ -52,14 +38,17 @@ function seriesOf(
   provider: ProviderDefinition,
   decision: LicenceDecision | null,
   { left, record }: { left: ExcludedIndicator | undefined; record: IndicatorRecord | null },
-): LicensedSeries {
+) {
   return {
     ...{ id, provider, decision },
     name: record?.name ?? left?.name ?? id,
     unit: record?.unit ?? left?.unit ?? '',
+    /** Whose terms or which reason withheld it in the last build; empty when that published it. */
     withheldBy: record ? '' : (left?.detail ?? left?.why ?? ''),
-    state: decision?.publish ?? 'undecided',
+    state: decision?.publish ?? ('undecided' as const),
+    /** Whether the served snapshot does not show the decision yet. */
     isPending: decision !== null && isPending(decision, record, left),
+    /** The widest access that its provider allows; null when that withholds everything. */
     widest: provider.redistributable ? provider.access_tier : null,
   };
 }

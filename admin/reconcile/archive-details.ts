@@ -29,11 +29,6 @@ import {
 const LEDGER_DETAILS = readSql(import.meta.url, 'sql/ledger-details.sql');
 const LEDGER_ENTRIES = readSql(import.meta.url, 'sql/ledger-entries.sql');
 
-interface ArchiveDetails {
-  ledger: ArchivedLedger;
-  usage: ArchivedUsage;
-}
-
 /** What one part holds of one account. */
 interface PartLedger extends LedgerFacts {
   source: Source;
@@ -52,7 +47,7 @@ export async function readDetails(
   engine: ArchiveEngine,
   { ledger, usage }: SummarisedArchive,
   accounts: readonly LiveAccount[],
-): Promise<Map<string, ArchiveDetails>> {
+) {
   const ids = accounts.map(({ account_id }) => account_id);
   const sources = new Map(ledger.map(({ file, source }) => [file, source]));
   const parts = new Map<string, PartLedger[]>(ids.map((id) => [id, []]));

@@ -28,14 +28,8 @@ const WHAT: Readonly<Record<string, string>> = {
 export const whatOf = ({ name }: GivenUpJob): string =>
   rowOf({ type: name })?.mail?.what ?? WHAT[name] ?? name;
 
-export interface ListedJob extends GivenUpJob {
-  what: string;
-  /** The page of the account; empty without one. */
-  user: string;
-  path: string;
-}
-
-export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea): Promise<ListedJob[]> {
+/** Each with the page of its account, empty without one. */
+export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea) {
   const jobs = await givenUpJobs.list();
   return Promise.all(
     jobs.map(async (job) => {

@@ -27,19 +27,9 @@ const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   owner: 'also manages operators',
 };
 
-interface ListedOperator extends OperatorRecord {
-  path: string;
-  state: 'active' | 'invited';
-}
-
-/** With what is stored apart from the operator. */
-interface ShownOperator extends ListedOperator {
-  hasSecondFactor: boolean;
-}
-
 export const operatorSubject = (email: string): string => `operator ${email}`;
 
-const listed = (operator: OperatorRecord): ListedOperator => ({
+const listed = (operator: OperatorRecord) => ({
   ...operator,
   path: `${PATH}/${operator.id}`,
   state: operator.hasPassword ? 'active' : 'invited',
@@ -59,7 +49,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     return operator;
   }
 
-  const shown = async (operator: OperatorRecord): Promise<ShownOperator> => ({
+  const shown = async (operator: OperatorRecord) => ({
     ...listed(operator),
     hasSecondFactor: await secondFactor.isOn(operator.email),
   });

@@ -23,17 +23,6 @@ const query = z.object({
 });
 type Filters = Pick<z.output<typeof query>, 'severity' | 'kind' | 'provider' | 'state'>;
 
-interface Listed extends QualityFinding {
-  about: string;
-  /** What the extent counts or measures. */
-  unit: string;
-  first_seen_ms: number;
-  /** Each with its page; null for one that is not published. */
-  series: { id: string; path: string | null }[];
-  /** The row of `data/quality-decisions.csv` that decides it, but for decision and reason. */
-  row: string;
-}
-
 function statesOf({ decision, lapsed, change }: QualityFinding): string[] {
   return [
     ...(decision === null ? ['open'] : [decision]),
@@ -54,29 +43,13 @@ const compare = (a: QualityFinding, b: QualityFinding): number =>
   Number(a.decision !== null) - Number(b.decision !== null) ||
   Number(a.change === null) - Number(b.change === null);
 
-/** To be completed: the reader of the table refuses a row without decision and reason. */
+/**
+ * The row of `data/quality-decisions.csv` that decides a finding, to be completed: the reader of the table refuses a row
+ * without decision and reason.
+ */
 function decisionRow(finding: QualityFinding, by: string, today: string): string {
   const { kind, provider, indicator, other, extent } = finding;
   return csvLine([kind, indicator ?? provider, other, extent, '', by, today, '']).trimEnd();
-}
-
-interface Reader {
-  by: string;
-  today: string;
-  isPublished(id: string): boolean;
-}
-
-function listed(finding: QualityFinding, { by, today, isPublished }: Reader): Listed {
-  const { about, extent: unit } = QUALITY_KINDS[finding.kind];
-  const ids = [finding.indicator, finding.other].filter((id) => id !== null);
-  return {
-    ...finding,
-    about,
-    unit,
-    first_seen_ms: Date.parse(finding.first_seen),
-    series: ids.map((id) => ({ id, path: isPublished(id) ? indicatorPath(id) : null })),
-    row: decisionRow(finding, by, today),
-  };
 }
 
 export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -89,11 +62,17 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
     const found = all.filter((one) => matches(one, filters)).sort(compare);
     if (format === 'csv') return sendRecords(reply, 'quality', COLUMNS, found.map(record));
     const published = area.snapshots.current()?.catalogue.indicators;
-    const reader: Reader = {
-      by: actorOf(request),
-      today: new Date(area.now()).toISOString().slice(0, 10),
-      isPublished: (id) => published?.has(id) ?? false,
-    };
+    const pathOf = (id: string) => (published?.has(id) ? indicatorPath(id) : null);
+    const today = new Date(area.now()).toISOString().slice(0, 10);
+    const listed = (one: QualityFinding) => ({
+      ...one,
+      about: QUALITY_KINDS[one.kind].about,
+      /** What the extent counts or measures. */
+      unit: QUALITY_KINDS[one.kind].extent,
+      first_seen_ms: Date.parse(one.first_seen),
+      series: [one.indicator, one.other].flatMap((id) => (id === null ? [] : [{ id, path: pathOf(id) }])),
+      row: decisionRow(one, actorOf(request), today),
+    });
     const openOf = (severity: string): number =>
       all.filter((one) => one.severity === severity && one.decision === null).length;
     return view(reply, 'Quality', {
@@ -103,7 +82,7 @@ export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
       kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
-      findings: found.slice(offset, offset + limit).map((one) => listed(one, reader)),
+      findings: found.slice(offset, offset + limit).map(listed),
       open: Object.fromEntries(qualitySeverity.options.map((severity) => [severity, openOf(severity)])),
       unused: report?.unused ?? [],
       ...listLinks(PATH, filters, { total: found.length, limit, offset }),

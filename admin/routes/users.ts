@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { type AccountGroup, type GroupKind, signUpGroups } from '../../gateway/commerce/accounts/accounts.ts';
-import { type AccountRecord, nullIfUnknown } from '../../gateway/commerce/store/store.ts';
+import { nullIfUnknown } from '../../gateway/commerce/store/store.ts';
 import { integerField, parseFields, textField } from '../../gateway/web/forms.ts';
 import { ACCOUNT_SORT } from '../account-index.ts';
 import type { AdminArea } from '../context.ts';
@@ -64,14 +64,6 @@ const SHARED: Record<GroupKind, string> = {
   domain: 'one mail domain',
 };
 
-interface ShownGroup {
-  shared: string;
-  /** How many signed up, erased ones included. */
-  count: number;
-  last_ms: number;
-  accounts: AccountRecord[];
-}
-
 function signUpGroupsRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view('sign-up-groups.njk');
 
@@ -82,14 +74,12 @@ function signUpGroupsRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 }
 
-async function shownGroup(
-  area: AdminArea,
-  { kind, last_ms, account_ids }: AccountGroup,
-): Promise<ShownGroup> {
+async function shownGroup(area: AdminArea, { kind, last_ms, account_ids }: AccountGroup) {
   const newest = account_ids.slice(0, MOST_ACCOUNTS);
   const accounts = await Promise.all(newest.map((id) => area.accounts.get(id).catch(nullIfUnknown)));
   return {
     shared: SHARED[kind],
+    /** How many signed up, erased ones included. */
     count: account_ids.length,
     last_ms,
     accounts: accounts.filter((account) => account !== null),

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'bullmq';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { SEVERITIES } from '../../admin/attention/item.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/lake.ts';
@@ -14,7 +14,7 @@ import { formatTimestamp } from '../../data/schema/records.ts';
 import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
 import type { FixtureIndicator } from '../gateway/fixture-data.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { startAdmin, wordsOf } from './harness.ts';
 
 const severities: readonly string[] = SEVERITIES;
 const HOUR_MS = 3_600_000;
@@ -25,22 +25,15 @@ const featured = (id: string, year: number): FixtureIndicator => ({
 });
 const FRESH = featured('alpha.fresh', 2025);
 
-let directory: string;
-let service: AdminService;
-let operator: Visitor;
-let reporter: RunReporter;
-let providers: string[];
+const directory = await mkdtemp(join(tmpdir(), 'alm-attention-'));
+await publishFixture(directory, { indicators: [FRESH] });
+const service = await startAdmin({ SNAPSHOT_DIR: directory });
+let operator = await service.signedIn();
+const reporter = new RunReporter(service.client, () => service.clock.ms);
+const curated = await loadCurated(join(import.meta.dirname, '../../data'));
+const providers = [...curated.providers.values()].filter(({ enabled }) => enabled).map(({ id }) => id);
 let runs = 0;
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-attention-'));
-  await publishFixture(directory, { indicators: [FRESH] });
-  service = await startAdmin({ SNAPSHOT_DIR: directory });
-  operator = await service.signedIn();
-  reporter = new RunReporter(service.client, () => service.clock.ms);
-  const curated = await loadCurated(join(import.meta.dirname, '../../data'));
-  providers = [...curated.providers.values()].filter(({ enabled }) => enabled).map(({ id }) => id);
-});
 afterAll(async () => {
   await reporter.close();
   await service.stop();

@@ -1,22 +1,19 @@
 /** A customer's key revoked by an operator: refused from the next request on, audited, and told by mail. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { startRedis } from '../redis.ts';
-import { type AdminService, startAdmin, startAdminOn, type Visitor, wordsOf } from './harness.ts';
+import { startAdmin, startAdminOn, wordsOf } from './harness.ts';
 
 const REASON = 'It was found in a public repository.';
 
+const service = await startAdmin();
+const operator = await service.signedIn();
+afterAll(() => service.stop());
+
 describe('a key that an operator revokes', () => {
-  let service: AdminService;
-  let operator: Visitor;
   let account_id: string;
   let keys: { key: string; key_id: string }[];
   let made = 0;
-  beforeAll(async () => {
-    service = await startAdmin();
-    operator = await service.signedIn();
-  });
-  afterAll(() => service.stop());
   beforeEach(async () => {
     made += 1;
     const facts = { email: `customer-${made}@example.org`, verified: true, credits: 10, by: 'test' };
@@ -64,8 +61,8 @@ it('is told to the owner of the account once, with key and reason', async () => 
   try {
     const { account_id, email } = await pages.customer();
     const { key_id, key } = await area.accounts.keys.mint(account_id, { label: 'notebook' });
-    const operator = await area.signedIn();
-    await operator.submit('/admin/', `/admin/users/${account_id}/keys/${key_id}/revoke`, { reason: REASON });
+    const other = await area.signedIn();
+    await other.submit('/admin/', `/admin/users/${account_id}/keys/${key_id}/revoke`, { reason: REASON });
     const arrives = pages.mailbox.next(email);
     await pages.handlers.sweep({});
     const { subject, text } = await arrives;

@@ -1,21 +1,17 @@
 /** Series that are withheld for their licence: listed, decided, and published as decided. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { cells } from '../build/world.ts';
 import { wordsOf } from './harness.ts';
-import { type LiveArea, startLiveArea } from './live-area.ts';
+import { startLiveArea } from './live-area.ts';
 
 const LENT = 'atlas.lent';
 const PATH = `/admin/licences/${LENT}`;
 
-let area: LiveArea;
-beforeAll(async () => {
-  const figures = cells(2, (place, year) => place + year / 10);
-  const one = { name: 'One', cells: figures };
-  const lent = { name: 'Lent', source: 'Estimates of IHME', cells: figures };
-  const definitions = { atlas: {}, shown: { access_tier: 'display' }, closed: { redistributable: false } };
-  area = await startLiveArea(definitions, { atlas: { one, lent }, shown: { lent }, closed: { one } });
-});
+const one = { name: 'One', cells: cells(2, (place, year) => place + year / 10) };
+const lent = { ...one, name: 'Lent', source: 'Estimates of IHME' };
+const definitions = { atlas: {}, shown: { access_tier: 'display' }, closed: { redistributable: false } };
+const area = await startLiveArea(definitions, { atlas: { one, lent }, shown: { lent }, closed: { one } });
 afterAll(() => area.stop());
 
 /** Id, who withholds it, decision and whether it is pending. */

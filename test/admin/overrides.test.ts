@@ -3,20 +3,12 @@
  * unpublished indicators survive a nightly run with new figures and can be undone.
  */
 import { readdir } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JobService } from '../../data/runtime/jobs.ts';
-import { cells, type World } from '../build/world.ts';
-import type { AnyAdminService, Visitor } from './harness.ts';
-import { type LiveArea, startLiveArea } from './live-area.ts';
+import { afterAll, expect, it } from 'vitest';
+import { cells } from '../build/world.ts';
+import { startLiveArea } from './live-area.ts';
 
 const [KEPT, HIDDEN, OTHER] = ['atlas.kept', 'atlas.hidden', 'globe.other'];
 const EDIT = { name: 'Name by an operator', description: 'Description by an operator', unit: 'mm' };
-
-let area: LiveArea;
-let world: World;
-let service: AnyAdminService;
-let operator: Visitor;
-let jobService: JobService;
 
 /** Upstream figures that start at `base`. */
 function upstream(base: number, name: string) {
@@ -28,11 +20,9 @@ function upstream(base: number, name: string) {
   };
 }
 
-beforeAll(async () => {
-  const definitions = { atlas: {}, globe: {}, closed: { redistributable: false } };
-  area = await startLiveArea(definitions, upstream(1, 'Kept'));
-  ({ world, service, operator, jobService } = area);
-});
+const definitions = { atlas: {}, globe: {}, closed: { redistributable: false } };
+const area = await startLiveArea(definitions, upstream(1, 'Kept'));
+const { world, service, operator, jobService } = area;
 afterAll(() => area.stop());
 
 /** The used part of a response. */

@@ -1,18 +1,14 @@
 /** Providers switched off and on, from the form to the public API and every snapshot. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { cells } from '../build/world.ts';
 import { wordsOf } from './harness.ts';
-import { type LiveArea, startLiveArea } from './live-area.ts';
+import { startLiveArea } from './live-area.ts';
 
 const PATH = '/admin/providers/atlas';
 const SWITCH = `${PATH}/switch`;
 
-let area: LiveArea;
-beforeAll(async () => {
-  const figures = cells(2, (place, year) => place + year / 10);
-  const one = { name: 'One', cells: figures };
-  area = await startLiveArea({ atlas: {}, globe: {} }, { atlas: { one }, globe: { other: one } });
-});
+const one = { name: 'One', cells: cells(2, (place, year) => place + year / 10) };
+const area = await startLiveArea({ atlas: {}, globe: {} }, { atlas: { one }, globe: { other: one } });
 afterAll(() => area.stop());
 
 /** Follows the link of the page that switches the provider, and answers the question. */
