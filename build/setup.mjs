@@ -19,6 +19,8 @@ const POLICY = '/usr/sbin/policy-rc.d'; // Debian starts an installed service on
 const { REDIS_URL, VAR_DIR, SNAPSHOT_DIR, SNAPSHOT_ORIGIN } = process.env;
 const snapshots = SNAPSHOT_DIR || join(VAR_DIR || 'var', 'snapshots');
 const task = process.argv[2];
+/** The process id of npm, which a signal may end before it has learnt to pass signals on. */
+const npm = Number(process.argv[3]);
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 process.env.PATH = resolve('node_modules/.bin') + delimiter + process.env.PATH;
@@ -36,8 +38,18 @@ function stop() {
   child.kill();
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
-// A shell that is told to end does not tell its children.
-setInterval(() => process.ppid !== shell && stop(), 100).unref();
+// A shell that is told to end does not tell its children, and neither does an npm that has only just begun.
+const isAbandoned = () => process.ppid !== shell || (npm > 1 && hasEnded(npm));
+setInterval(() => isAbandoned() && stop(), 100).unref();
+
+function hasEnded(pid) {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch ({ code }) {
+    return code === 'ESRCH';
+  }
+}
 
 const say = (line) => console.error(`setup: ${line}`);
 
@@ -135,3 +147,4 @@ if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current
 }
 // Lets a signal in that came meanwhile: the shell would go on.
 await setImmediate();
+if (isAbandoned()) stop();

@@ -28,8 +28,8 @@ describe('build/setup.mjs', () => {
     await chmod(join(dir, folder, name), 0o755);
   }
 
-  function setUp(task: string, path: string[], environment: Record<string, string> = {}) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [SETUP, task], {
+  function setUp(task: string, path: string[], environment: Record<string, string> = {}, npm = process.pid) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [SETUP, task, String(npm)], {
       env: { PATH: path.join(delimiter), ...environment },
       encoding: 'utf8',
     });
@@ -75,6 +75,12 @@ describe('build/setup.mjs', () => {
       status: 1,
       said: 'setup: installing with Homebrew: redis\nsetup: failed: brew install redis\n',
     });
+  });
+
+  it('lets nothing start after npm has ended', () => {
+    const { pid } = spawnSync('/bin/true');
+    const environment = { REDIS_URL: 'redis://127.0.0.1:1' };
+    expect(setUp('bench', [bare], environment, pid)).toEqual({ status: 130, said: '' });
   });
 
   it('ends its running command with the shell that started it', async () => {
