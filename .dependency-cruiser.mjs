@@ -31,8 +31,14 @@ const ENTRY_POINTS = `^(${[
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
 const DOORS = {
   'build/archive': ['run-archive.ts'],
+  'build/backup': ['main.ts'],
   'build/connectors': ['connector.ts', 'guess-source.ts', 'registry.ts'],
+  'build/editions': ['editions.ts', 'plan/plan-snapshot.ts', 'push/push-s3.ts'], // the last is loaded by a push alone
+  'build/ingest': ['ingest.ts'],
   'build/inspect': ['inspect.ts'],
+  'build/jobs': ['jobs.ts'],
+  'build/lake': ['lake.ts'],
+  'build/quality': ['quality.ts'],
   'build/upstream': ['open-upstream.ts', 'upstream.ts'],
   'gateway/api/core': ['execute.ts', 'errors.ts'],
   'gateway/api/encoders': ['encoders.ts'],

@@ -15,11 +15,11 @@ import {
   type BuildSummary,
   buildSnapshot,
   NothingToPublish,
+  SnapshotStorage,
+  scrub,
   WAIT_FOR_BUILD_MS,
-} from './editions/build-snapshot.ts';
-import { scrub } from './editions/retention.ts';
-import { SnapshotStorage } from './editions/snapshot-storage.ts';
-import { type IngestDependencies, ingestProvider } from './ingest/ingest-provider.ts';
+} from './editions/editions.ts';
+import { type IngestDependencies, ingestProvider } from './ingest/ingest.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { describeError } from './runtime/errors.ts';
 

@@ -1,13 +1,20 @@
 /** The steps that keep what is published: check, go back, copy, clean up, withhold, sign. */
 import { resolve } from 'node:path';
-import { backfill } from './editions/backfill.ts';
-import { buildSnapshot, WAIT_FOR_BUILD_MS } from './editions/build-snapshot.ts';
-import { LogSigner } from './editions/log-signer.ts';
-import { DirectoryTarget, type PushTarget, push } from './editions/push/push.ts';
-import { collectGarbage } from './editions/retention.ts';
-import { rollback, SnapshotStorage } from './editions/snapshot-storage.ts';
-import { verifyPublished } from './editions/verify.ts';
-import { decideToWithhold, deleteWithheld } from './editions/withhold.ts';
+import {
+  backfill,
+  buildSnapshot,
+  collectGarbage,
+  DirectoryTarget,
+  decideToWithhold,
+  deleteWithheld,
+  LogSigner,
+  type PushTarget,
+  push,
+  rollback,
+  SnapshotStorage,
+  verifyPublished,
+  WAIT_FOR_BUILD_MS,
+} from './editions/editions.ts';
 import { type RunStep, type Step, UsageError } from './step.ts';
 
 const verify: RunStep = async ({ settings, curated, now }) => {

@@ -11,15 +11,12 @@ import {
   providerCatalogue,
 } from '../data/schema/snapshot.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
-import { buildSnapshot, describeBuild } from './editions/build-snapshot.ts';
-import { SnapshotStorage } from './editions/snapshot-storage.ts';
-import { acceptRun } from './ingest/accept-run.ts';
-import { ingestProvider } from './ingest/ingest-provider.ts';
-import { heldAdvice, lostPlaces, runReport } from './ingest/run-report.ts';
+import { buildSnapshot, describeBuild, SnapshotStorage } from './editions/editions.ts';
+import { acceptRun, heldAdvice, ingestProvider, lostPlaces, runReport } from './ingest/ingest.ts';
 import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
 import { type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
-import { qualityLine } from './quality/report.ts';
+import { qualityLine } from './quality/quality.ts';
 import { CommandError } from './runtime/errors.ts';
 import { SNAPSHOT_STEPS } from './snapshot-steps.ts';
 import { type RunStep, type Step, type StepResult, UsageError } from './step.ts';

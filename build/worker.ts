@@ -16,12 +16,8 @@ import { readSettings, type Settings, SettingsError } from '../data/runtime/sett
 import { runUntilStopped, type ShutdownHook, STOP_SIGNALS } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
-import { withDecisions } from './editions/plan/licensing.ts';
-import { createHandlers } from './jobs/job-handlers.ts';
-import { startJobWorker } from './jobs/job-worker.ts';
-import { recoverRuns } from './jobs/recover-runs.ts';
-import { RunReporter } from './jobs/run-reporter.ts';
-import { serveWorkerHealth } from './jobs/worker-health.ts';
+import { withDecisions } from './editions/editions.ts';
+import { createHandlers, RunReporter, recoverRuns, serveWorkerHealth, startJobWorker } from './jobs/jobs.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, openRedis } from './runtime/redis-connection.ts';
 

@@ -12,7 +12,7 @@ import { hashFile, syncDirectory, syncFiles } from '../../data/runtime/durable-f
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { WITHHELD } from '../../data/runtime/withheld.ts';
 import { CURRENT_POINTER, PUBLICATION_LOG, publicationLog } from '../../data/schema/snapshot.ts';
-import { contradiction, readSignedHead, SIGNED_HEAD } from '../editions/log-signer.ts';
+import { contradiction, readSignedHead, SIGNED_HEAD } from '../editions/editions.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type BackupManifest, REDIS_FILE, verifyBackup } from './format.ts';
 import { countKeys, emptyRedis, restoreRedis } from './redis-dump.ts';

@@ -15,7 +15,7 @@ import {
   type LogEntry,
   type Manifest,
 } from '../../data/schema/snapshot.ts';
-import { LostRunError, PastLake, type PastNight } from '../lake/past-lake.ts';
+import { LostRunError, PastLake, type PastNight } from '../lake/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type BuildDependencies, buildSnapshot, NothingToPublish } from './build-snapshot.ts';

@@ -14,10 +14,8 @@ import { NO_DECISIONS, type OperatorDecisions, type Overrides } from '../../data
 import type { QualityCounts } from '../../data/schema/quality.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type FileList, type Manifest, observationsFile } from '../../data/schema/snapshot.ts';
-import { compactTime } from '../lake/lake.ts';
-import { yearOf } from '../lake/series-facts.ts';
-import { QualityReports } from '../quality/findings.ts';
-import { operatorReportOf } from '../quality/report.ts';
+import { compactTime, yearOf } from '../lake/lake.ts';
+import { operatorReportOf, QualityReports } from '../quality/quality.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';

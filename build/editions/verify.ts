@@ -12,7 +12,7 @@ import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { observationsFile } from '../../data/schema/snapshot.ts';
-import { yearOf } from '../lake/series-facts.ts';
+import { yearOf } from '../lake/lake.ts';
 import { DuckSession, type SqlRow } from '../runtime/duckdb.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type PlannedIndicator, planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';

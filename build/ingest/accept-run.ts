@@ -4,8 +4,15 @@ import { join } from 'node:path';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { type LakeRun, OBSERVATIONS, ProviderLake, REVISIONS, RUN_DATA } from '../lake/lake.ts';
-import { changedSeries, writeRevisions } from '../lake/revisions.ts';
+import {
+  changedSeries,
+  type LakeRun,
+  OBSERVATIONS,
+  ProviderLake,
+  REVISIONS,
+  RUN_DATA,
+  writeRevisions,
+} from '../lake/lake.ts';
 import { CommandError } from '../runtime/errors.ts';
 import type { IngestDependencies } from './ingest-provider.ts';
 

@@ -15,20 +15,27 @@ import type { Curated } from '../../data/curated/curated.ts';
 import { writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ReadFile, RunRecord, SourceFile } from '../../data/schema/lake.ts';
-import { FETCHES, type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../lake/lake.ts';
-import type { LakeWriter } from '../lake/lake-writer.ts';
-import { changedSeries, writeRevisions } from '../lake/revisions.ts';
-import { type SeriesFacts, type SeriesFile, yearsWithoutRule } from '../lake/series-facts.ts';
 import {
   assignSeries,
   carryFiles,
+  changedSeries,
+  FETCHES,
   keepFetchTimes,
   knownSources,
+  type LakeRun,
+  type LakeWriter,
+  OBSERVATIONS,
+  type ProviderLake,
+  REVISIONS,
   type RunSources,
   readSources,
+  type SeriesFacts,
+  type SeriesFile,
   summariseSources,
+  writeRevisions,
   writeSources,
-} from '../lake/sources.ts';
+  yearsWithoutRule,
+} from '../lake/lake.ts';
 import { fetchedFile, newestModification } from '../upstream/upstream.ts';
 import { findLostPlaces, findUnusedSettings } from './definition-gaps.ts';
 import type { ProviderReader } from './provider-reader.ts';

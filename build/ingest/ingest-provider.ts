@@ -1,12 +1,4 @@
-/**
- * Ingests one provider: reads its upstream into a run directory of the lake.
- *
- * - One run of a provider at a time. Every run leaves a record.
- * - Only a run that succeeded becomes current, in one atomic step.
- * - An unchanged upstream costs only conditional requests.
- * - A series that cannot be read keeps its last good rows.
- * - The next run recovers from a crash.
- */
+/** Ingests one provider: reads its upstream into a run directory of the lake. The next run recovers from a crash. */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,10 +10,17 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ReadFile, RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { emptyRecord, type LakeRun, ProviderLake, RUN_DATA, SOURCES } from '../lake/lake.ts';
-import { LakeWriter } from '../lake/lake-writer.ts';
-import { newestYearOf, yearOf } from '../lake/series-facts.ts';
-import { knownSources } from '../lake/sources.ts';
+import {
+  emptyRecord,
+  knownSources,
+  type LakeRun,
+  LakeWriter,
+  newestYearOf,
+  ProviderLake,
+  RUN_DATA,
+  SOURCES,
+  yearOf,
+} from '../lake/lake.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import {

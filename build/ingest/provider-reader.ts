@@ -8,8 +8,7 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
-import type { LakeWriter } from '../lake/lake-writer.ts';
-import { factsOf, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/series-facts.ts';
+import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
 import { PlaceIndex, Rejects } from './cells.ts';
 import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
 

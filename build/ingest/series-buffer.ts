@@ -8,7 +8,7 @@
 import type { RejectReason } from '../../data/schema/lake.ts';
 import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
-import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/series-facts.ts';
+import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/lake.ts';
 import { BAD, type PlaceIndex, type Rejects, readFigure, readYear } from './cells.ts';
 
 /** What the rows of a series may hold. */

@@ -10,7 +10,7 @@ import type { LostPlace } from '../../data/schema/lake.ts';
 import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
 import { guessSource, type SourceGuess } from '../connectors/guess-source.ts';
 import { findConnector } from '../connectors/registry.ts';
-import { findLostPlaces } from '../ingest/definition-gaps.ts';
+import { findLostPlaces } from '../ingest/ingest.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';

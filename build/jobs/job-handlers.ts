@@ -10,11 +10,11 @@ import {
   buildSnapshot,
   describeBuild,
   NothingToPublish,
+  rollback,
+  SnapshotStorage,
   WAIT_FOR_BUILD_MS,
-} from '../editions/build-snapshot.ts';
-import { rollback, SnapshotStorage } from '../editions/snapshot-storage.ts';
-import { acceptRun } from '../ingest/accept-run.ts';
-import { ingestProvider } from '../ingest/ingest-provider.ts';
+} from '../editions/editions.ts';
+import { acceptRun, ingestProvider } from '../ingest/ingest.ts';
 import { type NightlyDependencies, nightly, nightlyExitCode } from '../nightly.ts';
 
 /** An operator may accept a run as soon as it is shown as held, shortly before its job ends. */

@@ -13,7 +13,7 @@ import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { type LakeRun, OBSERVATIONS, POINTER, ProviderLake, REVISIONS } from './lake.ts';
+import { type LakeRun, OBSERVATIONS, POINTER, ProviderLake, REVISIONS } from './provider-lake.ts';
 import {
   factsOf,
   OBSERVED,

@@ -4,7 +4,7 @@ import { type DuckDBValue, listValue } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { type LakeRun, type ProviderLake, REVISIONS } from './lake.ts';
+import { type LakeRun, type ProviderLake, REVISIONS } from './provider-lake.ts';
 import type { SeriesFile } from './series-facts.ts';
 
 const REVISIONS_SUMMARY = readSql(import.meta.url, 'sql/revisions-summary.sql');

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { ReadFile, RunRecord, SourceFile, UpstreamFile } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { type LakeRun, type ProviderLake, SOURCES } from './lake.ts';
+import { type LakeRun, type ProviderLake, SOURCES } from './provider-lake.ts';
 
 const SOURCES_TABLE = readSql(import.meta.url, 'sql/sources-table.sql');
 const READ_SOURCES = readSql(import.meta.url, 'sql/read-sources.sql');

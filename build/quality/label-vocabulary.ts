@@ -4,7 +4,7 @@
  *
  * Two texts of one series contradict when both claim something of an aspect and nothing in common.
  */
-import { FILLER, normalise, PARTS } from '../editions/relations/concept-matching.ts';
+import { FILLER, normalise, PARTS } from './concept-words.ts';
 
 export type Aspect =
   | 'measure'

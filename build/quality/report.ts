@@ -1,33 +1,23 @@
 /**
- * The quality report of a build: statistics of all published series, the checks, and what a person has decided about their
- * findings, compared with the night before.
+ * The quality report of a build: the findings of all checks and what a person has decided about them, compared with the
+ * night before.
  */
 
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { listValue } from '@duckdb/node-api';
 import type { Logger } from 'pino';
-import type { Curated } from '../../data/curated/curated.ts';
 import {
   type FoundDoubt,
   foundDoubt,
   type OperatorReport,
-  type PublicFinding,
-  publicFinding,
   type QualityCounts,
   type QualityDecision,
   type QualityFinding,
-  type SeriesStatistics,
 } from '../../data/schema/quality.ts';
 import { LASTING_KINDS, type QualityKindName } from '../../data/schema/quality-kinds.ts';
-import { formatTimestamp, type IndicatorRecord } from '../../data/schema/records.ts';
-import { type ConceptLink, observationsFile } from '../../data/schema/snapshot.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import type { SnapshotPlan } from '../editions/plan/plan-snapshot.ts';
-import type { ServedHistory } from '../editions/plan/vanished.ts';
-import { type BaseEdition, baseCatalogue } from '../editions/tables/file-writer.ts';
-import { TABLE_FILES } from '../editions/tables/summary-tables.ts';
-import { firstNamed } from '../editions/verify.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 import { type CheckContext, counted, type QualityCheck } from './check.ts';
 import { labelChanges, renames, sinceYesterday } from './checks/changes.ts';
@@ -46,7 +36,6 @@ import {
   nightOf,
   QualityReports,
 } from './findings.ts';
-import { collectStatistics, readStatistics } from './series-statistics.ts';
 
 /** A further family of kinds is a check in `checks/` and a line here. */
 const QUALITY_CHECKS: readonly QualityCheck[] = [
@@ -69,20 +58,9 @@ const QUALITY_CHECKS: readonly QualityCheck[] = [
   twins,
 ];
 
-export interface QualityInput {
-  duck: DuckSession;
-  /** Holds the observation files. */
-  directory: string;
+/** What the checks look at, but for what follows from the plan and from the nights before. */
+export interface QualityInput extends Omit<CheckContext, 'withheld' | 'known' | 'providers' | 'currentYear'> {
   plan: SnapshotPlan;
-  curated: Curated;
-  /** In plan order. */
-  records: readonly IndicatorRecord[];
-  concepts: readonly ConceptLink[];
-  /** The served snapshot, and the series whose files were linked from it. */
-  base: BaseEdition | null;
-  /** What was served up to it. */
-  history: ServedHistory;
-  linked: ReadonlySet<string>;
   lakeDir: string;
   /** When the build started, in milliseconds. */
   startedAt: number;
@@ -91,37 +69,20 @@ export interface QualityInput {
 
 export interface QualityReport extends NightlyFindings {
   night: string;
-  statistics: Map<string, SeriesStatistics>;
   /** What the findings depend on; null when a check failed. See `hashInputs`. */
   inputs: string | null;
 }
 
 /** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
 export async function reportQuality(input: QualityInput): Promise<QualityReport> {
-  const { duck, directory, plan, curated, base, history, linked, log, startedAt } = input;
-  const reports = new QualityReports(input.lakeDir);
+  const { duck, plan, curated, log, startedAt, lakeDir, ...published } = input;
   const night = nightOf(startedAt);
-  const { before, earlier, newest } = await readNights(reports, duck, night, log);
-  const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
-  const known = new Map([...old].filter(([id]) => linked.has(id)));
-  const statistics = await collectStatistics(duck, directory, plan.indicators, known);
-  const filesIn = (snapshot: string) => (ids: readonly string[]) =>
-    listValue(ids.map((id) => join(snapshot, observationsFile(id))));
+  const { before, earlier, newest } = await readNights(new QualityReports(lakeDir), duck, night, log);
   const context: CheckContext = {
-    duck,
-    files: filesIn(directory),
-    filesBefore: filesIn(base?.directory ?? directory),
-    series: checkedSeries(input, statistics),
+    ...{ duck, curated, ...published },
     withheld: new Set(plan.withheld),
-    before: base ? await publishedBefore(base, old) : new Map(),
-    departed: new Set(history.departures.flatMap(({ indicators }) => indicators)),
-    firstDate: history.firstDate,
-    coverage: join(directory, TABLE_FILES.coverage),
-    coverageBefore: base && join(base.directory, TABLE_FILES.coverage),
     known: [...(before ?? []), ...earlier],
     providers: plan.providers,
-    concepts: input.concepts,
-    curated,
     currentYear: new Date(startedAt).getUTCFullYear(),
   };
   const inputs = await hashInputs(context);
@@ -146,31 +107,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     now: formatTimestamp(startedAt),
   });
   tellUnused(decided.unused, log);
-  return { night, statistics, inputs: failed ? null : inputs, ...decided };
-}
-
-function checkedSeries(
-  { plan, records }: QualityInput,
-  statistics: ReadonlyMap<string, SeriesStatistics>,
-): CheckContext['series'] {
-  return new Map(
-    plan.indicators.flatMap((planned, at) => {
-      const [record, figures] = [records[at], statistics.get(planned.id)];
-      return record && figures ? [[planned.id, { planned, record, statistics: figures }] as const] : [];
-    }),
-  );
-}
-
-async function publishedBefore(
-  base: BaseEdition,
-  statistics: ReadonlyMap<string, SeriesStatistics>,
-): Promise<CheckContext['before']> {
-  return new Map(
-    (await baseCatalogue(base)).flatMap(({ record }) => {
-      const figures = statistics.get(record.id);
-      return figures ? [[record.id, { record, statistics: figures }] as const] : [];
-    }),
-  );
+  return { night, inputs: failed ? null : inputs, ...decided };
 }
 
 interface Nights {
@@ -256,29 +193,6 @@ function tellUnused(decisions: readonly QualityDecision[], log: Logger): void {
     log.warn({ kind, subject, other, decision }, 'a quality decision matches no finding');
 }
 
-/**
- * What readers may see: findings on published series, each with every series that it concerns. A finding whose texts name
- * a withheld series is left out.
- */
-export function publicFindingsOf(
-  findings: readonly QualityFinding[],
-  plan: SnapshotPlan,
-): Map<string, PublicFinding[]> {
-  const published = new Set(plan.indicators.map(({ id }) => id));
-  const withheld = new Set(plan.withheld);
-  const isPublic = (finding: QualityFinding): boolean =>
-    firstNamed(JSON.stringify(publicFinding.parse(finding)), withheld) === undefined;
-  const shown = findings
-    .filter(isPublic)
-    .flatMap((finding) =>
-      [finding.indicator, finding.other].flatMap((id) =>
-        id !== null && published.has(id) ? [{ id, finding: publicFinding.parse(finding) }] : [],
-      ),
-    );
-  const byId = Map.groupBy(shown, ({ id }) => id);
-  return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
-}
-
 export const operatorReportOf = (
   { night, findings, unused }: Pick<QualityReport, 'night' | 'findings' | 'unused'>,
   reportedAt: string,
@@ -313,9 +227,8 @@ async function hashInputs({
   curated,
   currentYear,
 }: CheckContext): Promise<string> {
-  const published = [...series.values()].map(({ planned, record }) => [
-    planned,
-    record,
+  const published = [...series.values()].map(({ planned, record, statistics }) => [
+    ...[planned, record, statistics],
     curated.concepts.of(record.id) ?? null,
   ]);
   const inputs = [

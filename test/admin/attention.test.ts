@@ -6,7 +6,7 @@ import { Worker } from 'bullmq';
 import { afterAll, describe, expect, it } from 'vitest';
 import { SEVERITIES } from '../../admin/attention/item.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { emptyRecord } from '../../build/lake/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';

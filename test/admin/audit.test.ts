@@ -9,7 +9,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { COMMANDS } from '../../admin/cli.ts';
 import { OPERATOR_COMMANDS } from '../../admin/operator-commands.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { emptyRecord } from '../../build/lake/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { emptyRecord } from '../../build/lake/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';

@@ -1,7 +1,7 @@
 /** Pages and forms for indicators, runs and snapshots. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { emptyRecord } from '../../build/lake/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { JobService } from '../../data/runtime/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { parseOverrides } from '../../data/schema/operator-changes.ts';

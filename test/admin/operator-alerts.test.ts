@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { emptyRecord } from '../../build/lake/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';

@@ -7,7 +7,7 @@ import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../build/editions/plan/plan-snapshot.ts';
-import { ProviderLake } from '../../build/lake/lake.ts';
+import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import { type Curated, loadCurated } from '../../data/curated/curated.ts';
 import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';

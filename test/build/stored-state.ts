@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
-import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/lake.ts';
+import { type LakeRun, ProviderLake, REVISIONS } from '../../build/lake/provider-lake.ts';
 import { hashFile } from '../../data/runtime/durable-files.ts';
 import { contradictedEntry } from '../../data/schema/editions.ts';
 import {

@@ -13,7 +13,7 @@ import { LogSigner } from '../../build/editions/log-signer.ts';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import type { Withholding } from '../../build/editions/withhold.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
-import { ProviderLake } from '../../build/lake/lake.ts';
+import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import type { NightlyDependencies } from '../../build/nightly.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';

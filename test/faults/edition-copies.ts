@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
-import { compactTime } from '../../build/lake/lake.ts';
+import { compactTime } from '../../build/lake/provider-lake.ts';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { EDITIONS, manifestPath, OBJECTS } from '../../data/schema/snapshot.ts';

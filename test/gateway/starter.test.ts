@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
-import { ProviderLake } from '../../build/lake/lake.ts';
+import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';

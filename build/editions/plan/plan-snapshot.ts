@@ -20,16 +20,19 @@ import {
 import type { QualityDecisionWord } from '../../../data/schema/quality.ts';
 import type { CountryRecord, IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
 import { compareByName } from '../../../data/schema/snapshot.ts';
-import { type LakeRun, lastGood, ProviderLake } from '../../lake/lake.ts';
 import {
+  filesBySeries,
   firstProjectedYear,
+  type LakeRun,
+  lastGood,
   type ProjectionRule,
+  ProviderLake,
   projectionRuleOf,
+  readSources,
   type SeriesFacts,
   type SeriesFile,
   yearsWithoutRule,
-} from '../../lake/series-facts.ts';
-import { filesBySeries, readSources } from '../../lake/sources.ts';
+} from '../../lake/lake.ts';
 import { type Terms, termsOf } from './licensing.ts';
 
 type SnapshotRecord = Omit<IndicatorRecord, 'coverage'>;

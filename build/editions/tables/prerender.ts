@@ -41,8 +41,8 @@ import {
   termsFile,
   type VanishedIndicator,
 } from '../../../data/schema/snapshot.ts';
-import { statisticsText } from '../../quality/series-statistics.ts';
 import type { SnapshotFile } from './file-writer.ts';
+import { statisticsText } from './series-statistics.ts';
 
 /** Everything that is rendered; lists are in response order. */
 export interface PublicData {

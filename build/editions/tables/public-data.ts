@@ -2,8 +2,16 @@
  * Collects what a snapshot publishes besides observations: tables, relations, the quality report, twins and records. Every
  * record is parsed with its public schema, so no other shape can reach a file.
  */
+import { join } from 'node:path';
+import { listValue } from '@duckdb/node-api';
 import type { Logger } from 'pino';
 import type { Curated } from '../../../data/curated/curated.ts';
+import {
+  type PublicFinding,
+  publicFinding,
+  type QualityFinding,
+  type SeriesStatistics,
+} from '../../../data/schema/quality.ts';
 import {
   type CountryDetail,
   type CoverageRecord,
@@ -17,21 +25,30 @@ import {
   type TopicRecord,
   topicRecord,
 } from '../../../data/schema/records.ts';
-import { type Additions, compareByName, type IndexedIndicator } from '../../../data/schema/snapshot.ts';
-import { publicFindingsOf, type QualityReport, reportQuality } from '../../quality/report.ts';
+import {
+  type Additions,
+  type ConceptLink,
+  compareByName,
+  type IndexedIndicator,
+  observationsFile,
+} from '../../../data/schema/snapshot.ts';
+import { type QualityReport, reportQuality } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { BuildSteps } from '../build-steps.ts';
 import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
 import type { ServedHistory } from '../plan/vanished.ts';
 import { findRelations, findTwins } from '../relations/relations.ts';
+import { firstNamed } from '../verify.ts';
 import { readSparklines } from './excerpts.ts';
-import type { BaseEdition } from './file-writer.ts';
+import { type BaseEdition, baseCatalogue } from './file-writer.ts';
 import type { PublicData } from './prerender.ts';
+import { collectStatistics, readStatistics } from './series-statistics.ts';
 import {
   type CountryCoverage,
   dropCountrySeries,
   type IndicatorCoverage,
   type LatestColumns,
+  TABLE_FILES,
   writeSummaryTables,
 } from './summary-tables.ts';
 
@@ -60,7 +77,7 @@ export interface Collecting {
 export interface CollectedData {
   data: PublicData;
   coverage: ReadonlyMap<string, IndicatorCoverage>;
-  quality: Omit<QualityReport, 'statistics'>;
+  quality: QualityReport;
   additions: Additions;
 }
 
@@ -77,8 +94,8 @@ export async function collectPublicData(written: Written, collecting: Collecting
       ...{ concepts: curated.concepts, links: curated.links },
     }),
   );
-  const { statistics, ...quality } = await steps.run('quality', () =>
-    reportQuality({ ...written, ...collecting, records, concepts }),
+  const { statistics, quality } = await steps.run('quality', () =>
+    checkQuality(written, collecting, records, concepts),
   );
   await dropCountrySeries(duck);
   const twins = await steps.run('twins', () => findTwins(duck, directory, curated.concepts, records));
@@ -102,10 +119,69 @@ export async function collectPublicData(written: Written, collecting: Collecting
   };
   const additions: Additions = {
     sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
-    quality: publicFindingsOf(quality.findings, plan),
+    quality: publicFindings(quality.findings, plan),
     twins,
   };
   return { data, coverage, quality, additions };
+}
+
+/** The statistics of all series, and what the checks find in them. */
+async function checkQuality(
+  { directory, plan, base, history, linked }: Written,
+  collecting: Collecting,
+  records: readonly IndicatorRecord[],
+  concepts: readonly ConceptLink[],
+): Promise<{ statistics: Map<string, SeriesStatistics>; quality: QualityReport }> {
+  const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
+  const known = new Map([...old].filter(([id]) => linked.has(id)));
+  const statistics = await collectStatistics(collecting.duck, directory, plan.indicators, known);
+  const filesIn = (snapshot: string) => (ids: readonly string[]) =>
+    listValue(ids.map((id) => join(snapshot, observationsFile(id))));
+  const quality = await reportQuality({
+    ...{ ...collecting, plan, concepts },
+    series: new Map(
+      plan.indicators.flatMap((planned, at) => {
+        const [record, figures] = [records[at], statistics.get(planned.id)];
+        return record && figures ? [[planned.id, { planned, record, statistics: figures }] as const] : [];
+      }),
+    ),
+    before: new Map(
+      (base ? await baseCatalogue(base) : []).flatMap(({ record }) => {
+        const figures = old.get(record.id);
+        return figures ? [[record.id, { record, statistics: figures }] as const] : [];
+      }),
+    ),
+    files: filesIn(directory),
+    filesBefore: filesIn(base?.directory ?? directory),
+    coverage: join(directory, TABLE_FILES.coverage),
+    coverageBefore: base && join(base.directory, TABLE_FILES.coverage),
+    departed: new Set(history.departures.flatMap(({ indicators }) => indicators)),
+    firstDate: history.firstDate,
+  });
+  return { statistics, quality };
+}
+
+/**
+ * What readers may see: findings on published series, each with every series that it concerns. A finding whose texts name
+ * a withheld series is left out.
+ */
+function publicFindings(
+  findings: readonly QualityFinding[],
+  plan: SnapshotPlan,
+): Map<string, PublicFinding[]> {
+  const published = new Set(plan.indicators.map(({ id }) => id));
+  const withheld = new Set(plan.withheld);
+  const isPublic = (finding: QualityFinding): boolean =>
+    firstNamed(JSON.stringify(publicFinding.parse(finding)), withheld) === undefined;
+  const shown = findings
+    .filter(isPublic)
+    .flatMap((finding) =>
+      [finding.indicator, finding.other].flatMap((id) =>
+        id !== null && published.has(id) ? [{ id, finding: publicFinding.parse(finding) }] : [],
+      ),
+    );
+  const byId = Map.groupBy(shown, ({ id }) => id);
+  return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
 }
 
 /** In curated order. */

@@ -10,7 +10,6 @@ import type { ConceptDeviation } from '../../../data/schema/curated.ts';
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import type { QualityKindName } from '../../../data/schema/quality-kinds.ts';
 import { iso3 } from '../../../data/schema/records.ts';
-import { readConcept, unitsAgree } from '../../editions/relations/concept-matching.ts';
 import {
   type CheckContext,
   type CheckedSeries,
@@ -21,6 +20,7 @@ import {
   type QualityCheck,
   quote,
 } from '../check.ts';
+import { readConcept, unitsAgree } from '../concept-words.ts';
 import { contradictions, magnitudeOf, readClaims } from '../label-vocabulary.ts';
 
 const TWIN_PROJECTIONS = readSql(import.meta.url, 'sql/twin-projections.sql');

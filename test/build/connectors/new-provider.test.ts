@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildSnapshot } from '../../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { ProviderLake } from '../../../build/lake/lake.ts';
+import { ProviderLake } from '../../../build/lake/provider-lake.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { Service } from '../../gateway/service.ts';
 import { DEFINITIONS, definitionFile, type NewProviders, startNewProviders } from './new-providers.ts';

@@ -12,7 +12,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { ProviderLake } from '../../../build/lake/lake.ts';
+import { ProviderLake } from '../../../build/lake/provider-lake.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
 import { DATA } from '../world.ts';

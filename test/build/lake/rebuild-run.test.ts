@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { type LakeRun, ProviderLake } from '../../../build/lake/lake.ts';
 import { LostRunError, type Rebuilding, restoreRun } from '../../../build/lake/past-lake.ts';
+import { type LakeRun, ProviderLake } from '../../../build/lake/provider-lake.ts';
 import { projectionRuleOf, type SeriesFile } from '../../../build/lake/series-facts.ts';
 import { type Site, smallSite } from '../../nights/sites.ts';
 import { UpstreamChanges } from '../../nights/upstream-changes.ts';

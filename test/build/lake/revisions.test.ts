@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { backupTrees, Copier, copyConsistently } from '../../../build/backup/trees.ts';
-import { ProviderLake, REVISIONS } from '../../../build/lake/lake.ts';
+import { ProviderLake, REVISIONS } from '../../../build/lake/provider-lake.ts';
 import { REVISION_COLUMNS } from '../../../data/schema/lake.ts';
 import { settingsIn } from '../backup/backup-fixture.ts';
 import { query } from '../parquet-readers.ts';

@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Connector, RawObservation } from '../../../build/connectors/connector.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
-import { type LakeRun, OBSERVATIONS, type ProviderLake, REVISIONS } from '../../../build/lake/lake.ts';
+import {
+  type LakeRun,
+  OBSERVATIONS,
+  type ProviderLake,
+  REVISIONS,
+} from '../../../build/lake/provider-lake.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';
 import { plainEntry, World } from '../world.ts';

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { openZip } from '../../../build/connectors/zip.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { ProviderLake } from '../../../build/lake/lake.ts';
+import { ProviderLake } from '../../../build/lake/provider-lake.ts';
 import { readSources } from '../../../build/lake/sources.ts';
 import { resolveSource } from '../../../build/upstream/open-upstream.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';

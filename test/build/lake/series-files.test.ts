@@ -8,7 +8,7 @@ import type { Connector } from '../../../build/connectors/connector.ts';
 import { planSnapshot } from '../../../build/editions/plan/plan-snapshot.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { SOURCES } from '../../../build/lake/lake.ts';
+import { SOURCES } from '../../../build/lake/provider-lake.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { RunRecord, UpstreamFile } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
-import { SOURCES } from '../../../build/lake/lake.ts';
+import { SOURCES } from '../../../build/lake/provider-lake.ts';
 import { type RunRecord, SOURCE_COLUMNS } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';
 import { cells, ddfFiles, type Series, World } from '../world.ts';

@@ -5,7 +5,7 @@ import {
   planSnapshot,
   type SnapshotPlan,
 } from '../../../../build/editions/plan/plan-snapshot.ts';
-import { ProviderLake } from '../../../../build/lake/lake.ts';
+import { ProviderLake } from '../../../../build/lake/provider-lake.ts';
 import { DuckSession } from '../../../../build/runtime/duckdb.ts';
 import { type Curated, loadCurated } from '../../../../data/curated/curated.ts';
 import type { IndicatorOverlay } from '../../../../data/schema/curated.ts';

@@ -5,14 +5,14 @@
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findLostPlaces } from '../../../../build/ingest/definition-gaps.ts';
+import { LakeWriter } from '../../../../build/lake/lake-writer.ts';
 import {
   type LakeRun,
   OBSERVATIONS,
   ProviderLake,
   REVISIONS,
   RUN_DATA,
-} from '../../../../build/lake/lake.ts';
-import { LakeWriter } from '../../../../build/lake/lake-writer.ts';
+} from '../../../../build/lake/provider-lake.ts';
 import { changedSeries, writeRevisions } from '../../../../build/lake/revisions.ts';
 import {
   factsOf,

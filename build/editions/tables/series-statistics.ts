@@ -1,17 +1,17 @@
 /**
- * Statistics of the figures of every published series, for the checks: one scan of the observation files that are new.
+ * Statistics of the figures of every published series, for the quality checks: one scan of the observation files that are new.
  * Those of files that were linked from the snapshot before are taken over from its `statistics.json`.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { version as duckVersion } from '@duckdb/node-api';
 import { z } from 'zod';
-import { readSql } from '../../data/runtime/sql-files.ts';
-import { type SeriesStatistics, seriesStatistics, statisticsFile } from '../../data/schema/quality.ts';
-import { STATISTICS } from '../../data/schema/snapshot.ts';
-import type { PlannedIndicator } from '../editions/plan/plan-snapshot.ts';
-import { batchIndicators, filesOf } from '../editions/tables/materialise.ts';
-import type { DuckSession } from '../runtime/duckdb.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import { type SeriesStatistics, seriesStatistics, statisticsFile } from '../../../data/schema/quality.ts';
+import { STATISTICS } from '../../../data/schema/snapshot.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
+import { batchIndicators, filesOf } from './materialise.ts';
 
 const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PlannedIndicator } from '../../../build/editions/plan/plan-snapshot.ts';
 import { prepareTables } from '../../../build/editions/tables/materialise.ts';
-import { collectStatistics } from '../../../build/quality/series-statistics.ts';
+import { collectStatistics } from '../../../build/editions/tables/series-statistics.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import { observationsFile, STATISTICS } from '../../../data/schema/snapshot.ts';
