@@ -59,6 +59,8 @@ export const sdmxSettings = z.strictObject({
   pin: pins.default({}),
   /** Codes for the whole population. A dimension that is not pinned and has such a code is pinned to it. */
   total: z.array(z.string()).default(['_T', 'TOTAL', 'T']),
+  /** Words for the status codes by which a service means something else than the code list. */
+  statuses: z.record(z.string(), z.string()).default({}),
   /** Statuses that mark a forecast, beside those of the code list. */
   forecast: z.array(z.string()).default(['F', 'PR', 'PRED']),
   decimal_comma: z.boolean().default(false),
@@ -283,7 +285,7 @@ export class SdmxReader {
     if (upper) observation.ci_hi = this.#readFigure(cells, upper);
     if (status) {
       const code = cellCode(cells, status);
-      observation.status = code || null;
+      observation.status = (this.#settings.statuses[code] ?? code) || null;
       if (isForecast(code, this.#forecast)) observation.projected = true;
     }
     if (cellCode(cells, action) === 'D') observation.withdrawn = true;
