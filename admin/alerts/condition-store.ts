@@ -6,6 +6,7 @@ import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition } from '../../gateway/commerce/notifications/notifications.ts';
+import { expectEvents } from '../../gateway/commerce/store/store.ts';
 
 const TAKE_WATCH = readScript(import.meta.url, '../lua/take-watch.lua', 2);
 const NOTE = readScript(import.meta.url, '../lua/note-conditions.lua', 3);
@@ -24,9 +25,11 @@ export interface NotedAlert {
 }
 
 export class ConditionStore {
+  readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
 
   constructor(redis: RedisClient) {
+    this.#redis = redis;
     this.#runner = new ScriptRunner(redis);
   }
 
@@ -39,9 +42,11 @@ export class ConditionStore {
 
   /** Notes what a look found, and writes an alert for what began and ended. @returns how many did */
   async note(look: number, { found, complete }: Observation, { id, at }: NotedAlert): Promise<number> {
+    const at_ms = Date.parse(at);
+    await expectEvents({ redis: this.#redis, now: () => at_ms }, 'operators');
     const names = [redisKeys.alertConditions, redisKeys.operatorOutbox, redisKeys.alertNoted];
     const conditions = found.flatMap((condition) => [condition.condition, JSON.stringify(condition)]);
-    const facts = [look, id, at, Date.parse(at), complete.join(' ')];
+    const facts = [look, id, at, at_ms, complete.join(' ')];
     return Number(await this.#runner.runIdempotent(NOTE, [...names, ...facts, ...conditions]));
   }
 }

@@ -61,6 +61,6 @@ export class ConditionWatch {
     const observation = await observeConditions(context);
     const at = new Date(this.#area.now()).toISOString();
     await this.#conditions.note(look, observation, { id: this.#alerts.newId(), at });
-    await this.#alerts.queueDeliveries(this.#jobs);
+    await this.#alerts.handOver(this.#jobs);
   }
 }

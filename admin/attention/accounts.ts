@@ -84,7 +84,7 @@ export const givenUpJobs: AttentionSource = {
   },
 };
 
-const isAlert = ({ name }: GivenUpJob): boolean => name === 'operator-alert';
+const isAlert = ({ name }: GivenUpJob): boolean => name === 'operator.alert';
 
 function describeJob(job: GivenUpJob): AttentionItem {
   const { id, account_id, attempts, reason, failed_at_ms } = job;

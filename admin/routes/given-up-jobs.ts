@@ -18,10 +18,7 @@ const WHAT: Readonly<Record<string, string>> = {
   'email-change': 'Mail to a new address',
   'address-changed': 'Mail about a changed address',
   invitation: 'Mail with an invitation',
-  'security-notice': 'Mail about the second factor',
-  'operator-alert': 'Alert to operators',
   prepare: 'Preparation of a privacy request',
-  'export-ready': 'Mail about an export that is ready',
   erasure: 'Erasure of an account',
 } satisfies Record<Given, string>;
 

@@ -40,6 +40,7 @@
  *
  *   {p:PID}:person            hash    email, name, password (hashed), epoch (raised to end every session), created_at_ms; or
  *                                     erased_at_ms alone
+ *   {p:PID}:second-factor     hash    secret, since_ms, last_step, last_use, recovery:SHA256
  *   {p:PID}:outbox            hash    as {a:ID}:outbox, of events about the person
  *   {p:PID}:accounts          set     ids of the accounts of which the person may be a member; their members decide
  *
@@ -59,7 +60,7 @@
  *   session:SHA256            hash    of a session's secret id: realm, subject, epoch, csrf, times, notice, account_id, agent
  *   sessions:REALM:SHA256     zset    digests of a user's sessions by their begin
  *   sign-in:REALM:SHA256      string  JSON: a sign-in that waits for the second factor, by the digest of its secret id
- *   second-factor:REALM:SHA256  hash  secret, since_ms, last_step, last_use, recovery:SHA256: by the digest of the user
+ *   second-factor:SHA256      hash    as {p:PID}:second-factor, of an operator
  *   form:MAC                  string  JSON: a form that was sent, by its idempotency token: fingerprint, state, encrypted answer
  *   form:MAC:page             string  encrypted page that answered it; expires after minutes
  *   throttle:SCOPE:WHO        hash    failures, last_ms, since_ms (of the decay): delay of the next attempt
@@ -69,6 +70,7 @@
  *   {audit}:carried           hash    through, entries: how far the log is archived
  *   {audit}:once:WORD         string  set when the entry of that name is written
  *   {requests}:all, :open     zset    privacy request ids by creation
+ *   {requests}:outbox         hash    as {a:ID}:outbox, of exports that are ready
  *   {requests}:r:RID          hash    account_id, kind, status, note, plan, by, times; of an export: progress (JSON); of an
  *                                     erasure: found and removed (JSON)
  *   {requests}:of:ID          zset    request ids of an account by creation
@@ -77,10 +79,10 @@
  *   alerts:spending           zset    account ids with an alert about spending
  *   alerts:edition            string  when the newest edition was published that change alerts have covered, in Unix milliseconds
  *   {alerts}:conditions       hash    condition -> JSON: what operators were alerted to; see admin/alerts/condition-store.ts
- *   {alerts}:outbox           hash    operator.alert:<alert id> -> JSON: an alert to operators that is not handed over yet
+ *   {alerts}:outbox           hash    as {a:ID}:outbox, of alerts to operators
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted
- *   outbox                    zset    ids of accounts and persons by when an event may last have been written for them
+ *   outbox                    zset    owners of outboxes by when an event may last have been written for them
  *   webhooks                  zset    account ids that have, or had, webhooks
  *   link:SHA256               string  JSON: purpose and encrypted facts of a single-use mailed link; by the digest of its id
  *   secret:links              string  signing key of mailed links
@@ -162,6 +164,7 @@ export const redisKeys = {
   accountOutbox: (accountId: string) => `${tag(accountId)}:outbox`,
 
   person: (personId: string) => `${personTag(personId)}:person`,
+  secondFactor: (personId: string) => `${personTag(personId)}:second-factor`,
   personOutbox: (personId: string) => `${personTag(personId)}:outbox`,
   personAccounts: (personId: string) => `${personTag(personId)}:accounts`,
 
@@ -179,7 +182,7 @@ export const redisKeys = {
   operatorRoles: 'operators:roles',
   session: (digest: string) => `session:${digest}`,
   pendingSignIn: (realm: string, digest: string) => `sign-in:${realm}:${digest}`,
-  secondFactor: (realm: string, digest: string) => `second-factor:${realm}:${digest}`,
+  operatorSecondFactor: (address: string) => `second-factor:${addressDigest(address)}`,
   sessionsOf: (realm: string, digest: string) => `sessions:${realm}:${digest}`,
   form: (mac: string) => `form:${mac}`,
   formPage: (mac: string) => `form:${mac}:page`,
@@ -191,6 +194,7 @@ export const redisKeys = {
   auditOnce: (word: string) => `{audit}:once:${encodeURIComponent(word)}`,
   requests: '{requests}:all',
   openRequests: '{requests}:open',
+  requestOutbox: '{requests}:outbox',
   request: (requestId: string) => `{requests}:r:${encodeURIComponent(requestId)}`,
   accountRequests: (accountId: string) => `{requests}:of:${encodeURIComponent(accountId)}`,
   requestNow: (accountId: string, kind: string) => `{requests}:now:${kind}:${encodeURIComponent(accountId)}`,

@@ -8,25 +8,18 @@ import {
   findExpiringKeys,
   type JobHandlers,
   type JobProducer,
-  type Mailer,
-  type OperatorAlerts,
   type Outbox,
   prepareJobId,
   type SpendingAlerts,
   type Teller,
-  templates,
 } from './notifications/notifications.ts';
 import type { EmailChanges, Invitations, Onboarding } from './people/people.ts';
-import type { PrivacyRequestStore, PrivacyService } from './privacy/privacy.ts';
-
-/** Id of both the job and the mail. */
-const exportReadyId = (request_id: string): string => `export-ready-${request_id}`;
+import type { PrivacyService } from './privacy/privacy.ts';
 
 /** What the jobs do their work with. */
 export interface JobParts {
   redis: RedisClient;
   now: () => number;
-  publicUrl: () => string;
   accounts: AccountStore;
   invitations: Invitations;
   emailChanges: EmailChanges;
@@ -35,12 +28,9 @@ export interface JobParts {
   spendingAlerts: SpendingAlerts;
   changeAlerts: ChangeAlerts;
   onboarding: Onboarding;
-  operatorAlerts: OperatorAlerts;
   outbox: Outbox;
   teller: Teller;
-  requests: PrivacyRequestStore;
   privacy: PrivacyService;
-  mailer: Mailer;
   jobs: JobProducer;
 }
 
@@ -54,16 +44,12 @@ export function createJobHandlers(parts: JobParts): JobHandlers {
     onboarding,
     invitations,
     emailChanges,
-    operatorAlerts,
-    requests,
     privacy,
     jobs,
-    mailer,
     outbox,
     teller,
     redis,
     now,
-    publicUrl,
   } = parts;
   return {
     'sign-up': (signUp) => onboarding.sendSignUpMail(signUp),
@@ -72,24 +58,11 @@ export function createJobHandlers(parts: JobParts): JobHandlers {
     'email-change': ({ person_id, email }) => emailChanges.sendLink(person_id, email),
     'address-changed': (change) => emailChanges.tell(change),
     invitation: ({ account_id, invitation_id }) => invitations.send(account_id, invitation_id),
-    'security-notice': ({ email, event }) =>
-      mailer.send(templates.securityNotice(email, `${publicUrl()}/account/forgot`, event)),
     told: (job) => teller.send(job),
-    'operator-alert': (delivery) => operatorAlerts.deliver(delivery),
     'expiring-keys': () => findExpiringKeys({ redis, now }, accounts, outbox),
     prepare: async ({ request_id }) => {
-      const { kind, status } = await privacy.prepare(request_id);
-      // A job of its own, because this one finds nothing to prepare when it is repeated.
-      if (kind === 'export' && status === 'ready')
-        await jobs.addOnce('export-ready', { request_id }, exportReadyId(request_id));
-    },
-    'export-ready': async ({ request_id }) => {
-      const { status, account_id } = await requests.get(request_id);
-      // It may have been downloaded, or erased.
-      if (status !== 'ready') return;
-      const { email } = await accounts.get(account_id);
-      const mail = templates.exportReady(email, `${publicUrl()}/account/data`);
-      await mailer.send({ ...mail, id: exportReadyId(request_id) });
+      await privacy.prepare(request_id);
+      await teller.tellNow('requests');
     },
     erasure: async ({ request_id }) => {
       await privacy.erase(request_id, 'nightly batch');

@@ -94,14 +94,28 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const parties = { accounts, persons, links, mailer, jobs };
   const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
   const invitations = new Invitations({ ...parties, members, publicUrl });
-  const tell = (person_id: string): Promise<void> => teller.tell(person_id);
-  const emailChanges = new EmailChanges({ ...parties, members, tell, publicUrl });
+  const tellNow = (person_id: string): Promise<void> => teller.tellNow(person_id);
+  const emailChanges = new EmailChanges({ ...parties, members, tellNow, publicUrl });
   const stripe = createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   stops.push(() => operatorAlerts.close());
   const contact = (): string => contactOf(settings, publicUrl());
   const teller = new Teller({
-    ...{ accounts, persons, members, outbox, webhooks, jobs, mailer, now, log, publicUrl, contact },
+    ...{
+      accounts,
+      persons,
+      members,
+      operatorAlerts,
+      outbox,
+      webhooks,
+      jobs,
+      mailer,
+      now,
+      log,
+      publicUrl,
+      contact,
+    },
+    isExportReady: async (request_id) => (await requests.get(request_id)).status === 'ready',
     followAddress: (person_id, event) => emailChanges.follow(person_id, event),
   });
   const parts = {

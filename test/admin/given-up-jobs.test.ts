@@ -99,12 +99,10 @@ it('are listed with reason and account; Retry queues them again, and both action
 });
 
 const told = (type: string, account_id: string): JobData['told'] => ({
-  ...{ account_id, person_id: 'per_1' },
+  ...{ account_id, recipient: 'per_1' },
   event: { id: `${type}:1`, type, at_ms: 0, by: '', reason: '', data: {} },
 });
-const alertOf = (id: string): JobData['operator-alert']['alert'] => ({
-  ...{ id, at: '2026-11-23T12:00:00Z', isTest: false, begun: [], ended: [] },
-});
+const ALERT: JobData['told'] = { ...told('operator.alert', ''), account_id: null, recipient: 'mail' };
 
 type Jobs = Partial<{ [Name in JobName]: JobData[Name] }>;
 
@@ -112,8 +110,6 @@ type Jobs = Partial<{ [Name in JobName]: JobData[Name] }>;
 const ONCE: Jobs = {
   invitation: { account_id: 'acc_1', invitation_id: 'inv_1' },
   told: told('credits.low', 'acc_1'),
-  'operator-alert': { alert: alertOf('abc'), channel: 'mail' },
-  'export-ready': { request_id: 'req_1' },
 };
 /** Kinds that come back by themselves, and so can only be retried. */
 const RETURNING: Jobs = {
@@ -130,7 +126,6 @@ const NAMING: Jobs = {
     ...{ email: 'bo@example.net', person_id: 'per_1', canUndo: true },
     ...{ from: 'bo@example.org', to: 'bo@example.net' },
   },
-  'security-notice': { email: 'bo@example.org', event: 'recovery_code_used' },
 };
 
 const KINDS: Jobs = { ...ONCE, ...RETURNING };
@@ -211,8 +206,7 @@ it('of one kind hide none of another, and all are on the page of runs', async ()
   for (const { id } of await queue.getFailed()) if (id) await (await queue.getJob(id))?.remove();
   const once = { attempts: 1, removeOnFail: false };
   for (let number = 0; number < 101; number++) {
-    const data = { alert: alertOf(`alert${number}`), channel: 'mail' };
-    await queue.add('operator-alert', data, { ...once, jobId: `operator-alert-${number}` });
+    await queue.add('told', ALERT, { ...once, jobId: `operator-alert-${number}` });
   }
   await expect.poll(() => queue.getFailedCount()).toBe(101);
   await queue.add('told', told('credits.low', 'acc_late'), { ...once, jobId: 'low-late' });

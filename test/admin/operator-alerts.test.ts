@@ -167,7 +167,7 @@ describe('two gateways', () => {
     receiver.received.length = 0;
     receiver.respond = answers(500);
     await report('who-gho', { status: 'succeeded' });
-    const waiting = async () => (await queue.getDelayed()).find(({ name }) => name === 'operator-alert');
+    const waiting = async () => (await queue.getDelayed()).find(({ name }) => name === 'told');
     for (let attempt = 1; attempt <= 4; attempt++) {
       await expect.poll(async () => (await waiting())?.attemptsMade).toBe(attempt);
       await (await waiting())?.promote();
@@ -187,7 +187,7 @@ describe('two gateways', () => {
     expect(answer?.status).toBe(303);
     await expect.poll(() => receiver.received.length).toBe(6);
     expect(eventsOf('failed-run:who-gho')).toEqual(Array(6).fill('ended'));
-    expect(`msg_${failed?.data.alert.id}`).toBe(receiver.received.at(-1)?.id);
+    expect(`msg_${failed?.data.event.data.id}`).toBe(receiver.received.at(-1)?.id);
     await expect.poll(() => client?.hlen(redisKeys.operatorOutbox)).toBe(0);
   });
 

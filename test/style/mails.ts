@@ -50,7 +50,9 @@ const orderStep = (step: notices.OrderStep, when: string): KnownMail =>
 const keyChange = (change: keyof typeof notices.keyMails, when: string): KnownMail =>
   known(notices.keyMails[change](key, about), when, KEY);
 
-type Templates = typeof templates & Omit<typeof notices, 'momentOf' | 'accountLine'> & typeof alerts;
+type Templates = Omit<typeof templates, 'SECURITY_EVENTS'> &
+  Omit<typeof notices, 'momentOf' | 'accountLine'> &
+  typeof alerts;
 
 /** By template: one that is missing here, or no longer exists, is an error of types. */
 export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
@@ -110,7 +112,11 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   accountSuspended: [known(notices.accountSuspended(about), 'an operator suspends the account', OWNER)],
   accountRestored: [known(notices.accountRestored(about), 'the suspension ends', OWNER)],
   accountClosed: [
-    known(notices.accountClosed(about, null), 'the account is closed; says what is forfeited', OWNER),
+    known(
+      notices.accountClosed(about, { credits: 500, keys: 2 }),
+      'the account is closed; says what is forfeited',
+      OWNER,
+    ),
   ],
   ownershipMoved: [
     known(

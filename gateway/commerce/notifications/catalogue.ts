@@ -10,23 +10,30 @@ import { z } from 'zod';
 import type { PersonRecord, Role } from '../accounts/accounts.ts';
 import type { AccountRecord, KeyRecord, OrderRecord } from '../store/store.ts';
 import { daysToTell } from './alerts/expiring-keys.ts';
-import { indicatorsChanged, spendingAbove } from './mail/alert-templates.ts';
+import { operatorAlert } from './alerts/operator-alert.ts';
+import * as alerts from './mail/alert-templates.ts';
 import * as changes from './mail/change-mails.ts';
 import type { Mail } from './mail/mailer.ts';
-import { lowBalance, webhookDisabled } from './mail/templates.ts';
+import {
+  exportReady,
+  lowBalance,
+  SECURITY_EVENTS,
+  securityNotice,
+  webhookDisabled,
+} from './mail/templates.ts';
 import type { StoredEvent } from './outbox.ts';
 import type { WebhookEndpoint } from './webhooks/endpoint-records.ts';
 
 /**
  * Roles in the account; `maker`: who made the key, while a member; `named`: the persons that the event is about, members or
- * not.
+ * not; `operators`, by mail and by a webhook of their own.
  */
-type Recipient = Extract<Role, 'owner' | 'billing'> | 'maker' | 'named';
+type Recipient = Extract<Role, 'owner' | 'billing'> | 'maker' | 'named' | 'operators';
 
 /** What the words of a mail are made of, all read when it is sent. */
 export interface Told {
   event: StoredEvent;
-  /** Null for an event of a person. */
+  /** Null for an event of a person or of operators. */
   account: AccountRecord | null;
   /** The reader, who and when. */
   about: changes.Circumstances;
@@ -37,6 +44,7 @@ export interface Told {
     keys(): Promise<KeyRecord[]>;
     person(person_id: string): Promise<PersonRecord | null>;
     endpoint(endpoint_id: string): Promise<WebhookEndpoint | null>;
+    isExportReady(request_id: string): Promise<boolean>;
   };
   /** Somebody by whom a change was made, as the reader is told. */
   nameOf(by: string): Promise<string>;
@@ -142,7 +150,8 @@ export const EVENTS = {
     mail: {
       ...{ what: 'Alert about spending', to: ['owner'] },
       words: (told, data) =>
-        openAccount(told) && spendingAbove(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
+        openAccount(told) &&
+        alerts.spendingAbove(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
     },
   }),
   'indicators.changed': row({
@@ -165,7 +174,8 @@ export const EVENTS = {
     mail: {
       ...{ what: 'Alert about changed indicators', to: ['owner'] },
       words: (told, data) =>
-        openAccount(told) && indicatorsChanged(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
+        openAccount(told) &&
+        alerts.indicatorsChanged(told.about.to, `${told.about.publicUrl}/account/alerts`, data),
     },
   }),
   'key.created': row({ webhook: 'A key was made', data: key, mail: keyChange('created') }),
@@ -214,6 +224,33 @@ export const EVENTS = {
     mail: {
       ...{ what: 'Mail about a change', to: ['named'], isAuthored: true },
       words: ({ about }) => changes.passwordChanged(about),
+    },
+  }),
+  'second_factor.changed': row({
+    data: z.strictObject({
+      change: z.enum(Object.keys(SECURITY_EVENTS) as (keyof typeof SECURITY_EVENTS)[]),
+    }),
+    mail: {
+      ...{ what: 'Mail about the second factor', to: ['named'], isAuthored: true },
+      words: ({ about }, { change }) => securityNotice(about.to, `${about.publicUrl}/account/forgot`, change),
+    },
+  }),
+  'export.ready': row({
+    data: z.strictObject({ account_id: id, request_id: id }),
+    mail: {
+      ...{ what: 'Mail about an export that is ready', to: ['owner'] },
+      async words({ find, about }, { request_id }) {
+        return (await find.isExportReady(request_id))
+          ? exportReady(about.to, `${about.publicUrl}/account/data`)
+          : null;
+      },
+    },
+  }),
+  'operator.alert': row({
+    data: operatorAlert,
+    mail: {
+      ...{ what: 'Alert to operators', to: ['operators'] },
+      words: ({ about }, alert) => alerts.operatorAlert(about.to, alert),
     },
   }),
   'webhook.disabled': row({

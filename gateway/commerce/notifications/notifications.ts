@@ -3,7 +3,7 @@
  *
  * - `catalogue.ts` has a row for each event: its data, whether webhooks tell it, who gets which mail.
  * - The script that makes a change writes its event to the outbox in the same step, so no crash comes between a change and
- *   its telling. What no change causes (low balance, spending, new editions, keys that expire) is looked for periodically.
+ *   its telling; alerts to operators are such events. What no change causes (low balance, spending, new editions, keys that expire) is looked for periodically.
  * - The sweep hands events over to one job for each recipient and one delivery for each endpoint, each queued once.
  * - Mails are tried five times within two hours, webhooks ten times within three days. A mail or alert that was given up
  *   stays visible to operators, without addresses; a delivery stays in the log of its endpoint.
@@ -15,7 +15,7 @@ export { ChangeAlerts, type ServedEditions } from './alerts/change-alerts.ts';
 export { readToldKinds, setToldKinds } from './alerts/change-settings.ts';
 export { CHANGE_KINDS } from './alerts/changed-indicators.ts';
 export { findExpiringKeys } from './alerts/expiring-keys.ts';
-export type { AlertChannel, Condition } from './alerts/operator-alert.ts';
+export type { Condition } from './alerts/operator-alert.ts';
 export { OperatorAlerts } from './alerts/operator-alerts.ts';
 export { PERIODS, type Period, SpendingAlerts, type SpendingLimit } from './alerts/spending-alerts.ts';
 export { rowOf, SUBSCRIBABLE, WEBHOOK_EVENTS } from './catalogue.ts';

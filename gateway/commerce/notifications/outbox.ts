@@ -1,7 +1,10 @@
 /**
- * The outbox: events that the script of a change writes with the account or person whom they are about, in the same
- * atomic step, so that no crash comes between a change and its telling. An event is removed after it was handed over, and
- * may so be handed over twice: whoever takes it must be idempotent by its id.
+ * The outbox: events that the script of a change writes in the same atomic step, so that no crash comes between a change
+ * and its telling. They wait beside what the script changes: with an account, a person, the conditions that operators are
+ * alerted to (owner `operators`) or the privacy requests (`requests`).
+ *
+ * An event is removed after it was handed over, and may so be handed over twice: whoever takes it must be idempotent by
+ * its id.
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -24,22 +27,20 @@ export interface StoredEvent {
 /** Longer than any script may run after its owner was indexed. */
 const INDEX_KEPT_MS = 3_600_000;
 
-const outboxKey = (owner: string): string =>
-  owner.startsWith('per_') ? redisKeys.personOutbox(owner) : redisKeys.accountOutbox(owner);
+function outboxKey(owner: string): string {
+  if (owner === 'operators') return redisKeys.operatorOutbox;
+  if (owner === 'requests') return redisKeys.requestOutbox;
+  return owner.startsWith('per_') ? redisKeys.personOutbox(owner) : redisKeys.accountOutbox(owner);
+}
+
+/** The account that an event is about; null for one of a person, or of operators. */
+export function accountOf(owner: string, { data }: StoredEvent): string | null {
+  if (owner === 'requests') return String((data as { account_id: unknown }).account_id);
+  return owner === 'operators' || owner.startsWith('per_') ? null : owner;
+}
 
 /** Takes an event over, or leaves it in the outbox. */
 type TakeEvent = (event: StoredEvent) => Promise<'taken' | 'left'>;
-
-/** Hands over the events that wait under a name, oldest first, and removes each after that. */
-export async function drainOutbox(redis: RedisClient, name: string, take: TakeEvent): Promise<void> {
-  const stored = await redis.hgetall(name).catch(throwUnavailable);
-  const events = Object.entries(stored).map(
-    ([id, json]): StoredEvent => ({ by: '', reason: '', ...JSON.parse(json), id }),
-  );
-  for (const event of events.sort((one, other) => one.at_ms - other.at_ms)) {
-    if ((await take(event)) === 'taken') await redis.hdel(name, event.id).catch(throwUnavailable);
-  }
-}
 
 export class Outbox {
   readonly #redis: RedisClient;
@@ -57,12 +58,19 @@ export class Outbox {
     await this.#redis.hsetnx(outboxKey(owner), `${type}:${id}`, event).catch(throwUnavailable);
   }
 
-  /** @param owner an account or a person */
-  drain(owner: string, take: TakeEvent): Promise<void> {
-    return drainOutbox(this.#redis, outboxKey(owner), take);
+  /** Hands over the events of an owner, oldest first, and removes each after that. */
+  async drain(owner: string, take: TakeEvent): Promise<void> {
+    const name = outboxKey(owner);
+    const stored = await this.#redis.hgetall(name).catch(throwUnavailable);
+    const events = Object.entries(stored).map(
+      ([id, json]): StoredEvent => ({ by: '', reason: '', ...JSON.parse(json), id }),
+    );
+    for (const event of events.sort((one, other) => one.at_ms - other.at_ms)) {
+      if ((await take(event)) === 'taken') await this.#redis.hdel(name, event.id).catch(throwUnavailable);
+    }
   }
 
-  /** The accounts and persons for whom events wait. */
+  /** The owners whose events wait. */
   async listOwners(): Promise<string[]> {
     const from_ms = this.#now() - INDEX_KEPT_MS;
     const indexed = await this.#redis.zrange(redisKeys.outbox, '0', '-1').catch(throwUnavailable);

@@ -1,25 +1,28 @@
 /**
- * Tells what waits in the outbox: to webhooks, and by mail to each person whom the catalogue names.
+ * Tells what waits in the outbox: to webhooks, by mail to each person whom the catalogue names, and to operators.
  *
  * Each recipient gets a job of its own, queued once for eight days however often an event is handed over. When it runs, it
  * reads everything again: whoever is no longer to be told is not, and no job holds an address or a secret.
  */
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import { AccountError, type AccountRecord, nullIfUnknown, type OrderRecord } from '../store/store.ts';
+import type { OperatorAlerts } from './alerts/operator-alerts.ts';
 import { type EventRow, rowOf, type Told } from './catalogue.ts';
 import type { JobData } from './jobs/job-data.ts';
-import type { JobProducer } from './jobs/queue.ts';
+import { type JobProducer, queueTold, toldId } from './jobs/queue.ts';
 import { accountLine, momentOf } from './mail/change-mails.ts';
 import type { Mailer } from './mail/mailer.ts';
-import type { Outbox, StoredEvent } from './outbox.ts';
+import { accountOf, type Outbox, type StoredEvent } from './outbox.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 interface TellerDependencies {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
+  operatorAlerts: OperatorAlerts;
+  /** Whether the file of an export can be downloaded, and was not yet. */
+  isExportReady(request_id: string): Promise<boolean>;
   outbox: Outbox;
   webhooks: Webhooks;
   jobs: JobProducer;
@@ -34,8 +37,6 @@ interface TellerDependencies {
   /** Lets the accounts of a person follow a change of address, and queues the mails about it. */
   followAddress(person_id: string, event: StoredEvent): Promise<void>;
 }
-
-const ID_LENGTH = 32;
 
 export class Teller {
   readonly #deps: TellerDependencies;
@@ -52,9 +53,14 @@ export class Teller {
       );
   }
 
-  /** Hands over what waits for an account or a person. */
+  /** Hands over what waits with an owner. */
   tell(owner: string): Promise<void> {
     return this.#deps.outbox.drain(owner, (event) => this.#take(owner, event));
+  }
+
+  /** Hands it over at once. What fails here is left to the sweep. */
+  async tellNow(owner: string): Promise<void> {
+    await this.tell(owner).catch(() => {});
   }
 
   async #take(owner: string, event: StoredEvent): Promise<'taken' | 'left'> {
@@ -64,36 +70,45 @@ export class Teller {
     if (!row) return 'left';
     if (event.type === 'address.changed') await followAddress(owner, event);
     if (row.webhook !== undefined) await webhooks.events.hand(owner, event);
-    const account_id = owner.startsWith('per_') ? null : owner;
+    const account_id = accountOf(owner, event);
     // Labels are words of their owner, and a job that is given up outlives an erasure.
     const { label: _, ...data } = event.data as Record<string, unknown>;
-    const kept = { ...event, data };
-    for (const person_id of await this.#recipients(owner, event, row))
-      await jobs.addOnce('told', { account_id, person_id, event: kept }, mailId(owner, event, person_id));
+    const recipients = await this.#recipients(account_id ?? owner, event, row);
+    await queueTold(jobs, { account_id, event: { ...event, data } }, recipients);
     return 'taken';
   }
 
-  /** Job: tells one person of one event. */
-  async send({ account_id, person_id, event }: JobData['told']): Promise<void> {
-    const { accounts, persons, mailer, now } = this.#deps;
+  /** Job: tells one recipient of one event. */
+  async send(told: JobData['told']): Promise<void> {
+    const { accounts, mailer, now, operatorAlerts } = this.#deps;
+    const { account_id, recipient, event } = told;
     const row = rowOf(event);
-    const owner = account_id ?? person_id;
-    const reader = await persons.get(person_id);
-    if (!row?.mail || !reader || !(await this.#recipients(owner, event, row)).includes(person_id)) return;
+    const owner = account_id ?? recipient;
+    if (!row?.mail || !(await this.#recipients(owner, event, row)).includes(recipient)) return;
+    if (recipient === 'webhook') return operatorAlerts.post(event);
+    const to = await this.#addressOf(recipient);
+    if (to === null) return;
     const account = account_id === null ? null : await accounts.get(account_id).catch(nullIfUnknown);
-    const nameOf = (by: string): Promise<string> => this.#nameOf(by, account, person_id);
+    const nameOf = (by: string): Promise<string> => this.#nameOf(by, account, recipient);
     const facts = [`By: ${await nameOf(event.by)}`, `At: ${momentOf(event.at_ms)}`, ...accountLine(account)];
     const { publicUrl, contact } = this.#deps;
-    const about = { to: reader.email, facts, publicUrl: publicUrl(), contact: contact() };
-    const told = { event, account, about, now_ms: now(), find: this.#finder(owner), nameOf };
-    const mail = await row.mail.words(told, row.data.partial().parse(event.data));
-    if (mail) await mailer.send({ ...mail, id: mailId(owner, event, person_id) });
+    const about = { to, facts, publicUrl: publicUrl(), contact: contact() };
+    const known = { event, account, about, now_ms: now(), find: this.#finder(owner), nameOf };
+    const mail = await row.mail.words(known, row.data.partial().parse(event.data));
+    if (mail) await mailer.send({ id: toldId(told), ...mail });
+  }
+
+  async #addressOf(recipient: string): Promise<string | null> {
+    const { operatorAlerts, persons } = this.#deps;
+    if (recipient === 'mail') return operatorAlerts.email;
+    return (await persons.get(recipient))?.email ?? null;
   }
 
   async #recipients(owner: string, { by, data }: StoredEvent, { mail }: EventRow): Promise<string[]> {
     if (!mail || (mail.isAuthored && by === '')) return [];
     const facts = data as Readonly<Record<string, unknown>>;
     const { to } = mail;
+    if (to.includes('operators')) return this.#deps.operatorAlerts.channels;
     if (to.includes('named'))
       return owner.startsWith('per_') ? [owner] : [String(facts.from), String(facts.to)];
     const keys = to.includes('maker') ? await this.#deps.accounts.keys.list(owner) : [];
@@ -106,8 +121,9 @@ export class Teller {
   }
 
   #finder(owner: string): Told['find'] {
-    const { accounts, persons, webhooks } = this.#deps;
+    const { accounts, persons, webhooks, isExportReady } = this.#deps;
     return {
+      isExportReady,
       order: (order_id) => accounts.orders.get(order_id).catch(nullIfUnknownOrder),
       keys: () => accounts.keys.list(owner),
       person: (person_id) => persons.get(person_id),
@@ -130,12 +146,6 @@ export class Teller {
     const role = account && (await members.roleOf(account.account_id, by));
     return `${name}, ${role ?? 'a former member'}`;
   }
-}
-
-/** Id of both the job and the mail: the same however often it is sent. */
-function mailId(owner: string, { id }: StoredEvent, person_id: string): string {
-  const digest = createHash('sha256').update(`${owner} ${id} ${person_id}`).digest('hex');
-  return `notice-${digest.slice(0, ID_LENGTH)}`;
 }
 
 function nullIfUnknownOrder(error: unknown): OrderRecord | null {

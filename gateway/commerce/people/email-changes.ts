@@ -17,8 +17,8 @@ const UNDO_TTL_MS = 7 * 24 * 3_600_000;
 
 interface Dependencies extends LinkSender {
   members: MemberStore;
-  /** Hands over the events of a person. */
-  tell: (person_id: string) => Promise<void>;
+  /** Hands over the events of a person; see `Teller`. */
+  tellNow: (person_id: string) => Promise<void>;
 }
 
 type EmailChange = LinkPayload<'email-change'>;
@@ -57,14 +57,13 @@ export class EmailChanges {
 
   /** Uses a link up. Null if it is no longer valid. */
   async carryOut(purpose: Purpose, token: string): Promise<EmailChange | null> {
-    const { links, persons, tell } = this.#deps;
+    const { links, persons, tellNow } = this.#deps;
     const change = await this.#ifPossible(await links.redeem(purpose, token));
     if (change === null) return null;
     const { person_id, from, to } = change;
     const canUndo = purpose === 'email-change';
     if (!(await persons.changeEmail(person_id, { from, to, canUndo }))) return null;
-    // The sweep sends what fails here.
-    await tell(person_id).catch(() => {});
+    await tellNow(person_id);
     return change;
   }
 

@@ -6,6 +6,7 @@
  *   after the current one are accepted too, because clocks differ.
  * - Of recovery codes only digests are stored; each works once. The secret is stored like the service's signing keys. It
  *   is shown only while it is set up, and is in no export.
+ * - The script of a change writes the event that tells the person. Operators are told by their area.
  * - Wrong codes are throttled by user, because whoever guesses here knows the password already.
  */
 import { createHash } from 'node:crypto';
@@ -13,13 +14,13 @@ import { Secret, TOTP } from 'otpauth';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/metering.ts';
+import type { templates } from '../notifications/notifications.ts';
 import { Store, type StoreDependencies } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
 import { Throttle, type ThrottlePolicy } from './throttle.ts';
 
-const TURN_ON = readScript(import.meta.url, 'lua/turn-on-second-factor.lua', 1);
+const CHANGE = readScript(import.meta.url, 'lua/change-second-factor.lua', 2);
 const USE_STEP = readScript(import.meta.url, 'lua/use-totp-step.lua', 1);
-const RENEW = readScript(import.meta.url, 'lua/renew-recovery-codes.lua', 1);
 
 const ALGORITHM = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
 const WINDOW_STEPS = 1;
@@ -105,20 +106,47 @@ export class SecondFactorStore extends Store {
     const step = this.#stepOf(secret, normalise(code));
     if (step === null) return null;
     const recovery_codes = this.#newRecoveryCodes();
-    const fields = recovery_codes.map(recoveryField);
-    const [result] = await this.run(TURN_ON, [...[this.#key(subject), this.now(), secret, step], ...fields]);
-    return result === 'on' ? { recovery_codes } : 'already_on';
+    const values = [secret, step, ...recovery_codes.map(recoveryField)];
+    const isOn = await this.#change(subject, 'turned_on', 'second_factor_turned_on', values);
+    return isOn ? { recovery_codes } : 'already_on';
   }
 
-  /** Uses up a code of the app, or a recovery code. Rejects every code while the second factor is off. */
-  async check(subject: string, typed: string): Promise<CodeCheck> {
+  /** @param told null tells nobody @returns false if it is refused */
+  async #change(
+    subject: string,
+    change: 'turned_on' | 'codes_renewed' | 'turned_off' | 'code_used',
+    told: templates.SecurityEvent | null,
+    values: readonly (string | number)[] = ['', ''],
+  ): Promise<boolean> {
+    const isPerson = this.#realm === 'account';
+    if (isPerson) await this.expectEvents(subject);
+    const names = [this.#key(subject), ...(isPerson ? [redisKeys.personOutbox(subject)] : [])];
+    const use = randomId(USE_ID_LENGTH, this.random);
+    const type = 'second_factor.changed';
+    const event = { type, at_ms: this.now(), by: subject, data: { change: told } };
+    const json = told === null ? '' : JSON.stringify(event);
+    const script = { ...CHANGE, keys: names.length };
+    const facts = [change, use, `${type}:${use}`, json, this.now()];
+    const [result] = await this.run(script, [...names, ...facts, ...values]);
+    return result === 'changed';
+  }
+
+  /**
+   * Uses up a code of the app, or a recovery code. Rejects every code while the second factor is off.
+   * @param isSignIn whether the person is told that a recovery code was used
+   */
+  async check(subject: string, typed: string, isSignIn = false): Promise<CodeCheck> {
     const counter = [`${this.#realm}-second-factor`, subject] as const;
     const wait_ms = await this.#throttle.attempt(...counter, GUESSING);
     if (wait_ms > 0) return { kind: 'throttled', wait_s: Math.ceil(wait_ms / 1000) };
     const code = normalise(typed);
     const isRecoveryCode = !TOTP_CODE.test(code);
     const isRight = isRecoveryCode
-      ? await this.#useRecoveryCode(subject, code)
+      ? await this.#change(subject, 'code_used', isSignIn ? 'recovery_code_used' : null, [
+          '',
+          '',
+          recoveryField(code),
+        ])
       : await this.#useTotp(subject, code);
     if (!isRight) return { kind: 'rejected' };
     await this.#throttle.refund(...counter);
@@ -130,13 +158,22 @@ export class SecondFactorStore extends Store {
   /** Replaces all recovery codes. Null if it is off. The caller checks a code first. */
   async renewRecoveryCodes(subject: string): Promise<string[] | null> {
     const recovery_codes = this.#newRecoveryCodes();
-    const [result] = await this.run(RENEW, [this.#key(subject), ...recovery_codes.map(recoveryField)]);
-    return result === 'renewed' ? recovery_codes : null;
+    const values = ['', '', ...recovery_codes.map(recoveryField)];
+    const isOn = await this.#change(subject, 'codes_renewed', 'second_factor_codes_renewed', values);
+    return isOn ? recovery_codes : null;
   }
 
-  /** Turns it off and forgets the recovery codes. The caller checks a code first, or is entitled to skip that. */
-  async turnOff(subject: string): Promise<boolean> {
-    return (await this.redis.del(this.#key(subject))) > 0;
+  /**
+   * Turns it off and forgets the recovery codes. The caller checks a code first, or is entitled to skip that.
+   * @returns false if it was off
+   */
+  turnOff(subject: string): Promise<boolean> {
+    return this.#change(subject, 'turned_off', 'second_factor_turned_off');
+  }
+
+  /** As `turnOff`, without telling anybody. */
+  erase(subject: string): Promise<boolean> {
+    return this.#change(subject, 'turned_off', null);
   }
 
   async #useTotp(subject: string, code: string): Promise<boolean> {
@@ -146,10 +183,6 @@ export class SecondFactorStore extends Store {
     const use = randomId(USE_ID_LENGTH, this.random);
     const [result] = await this.run(USE_STEP, [this.#key(subject), secret, step, use]);
     return result === 'used';
-  }
-
-  async #useRecoveryCode(subject: string, code: string): Promise<boolean> {
-    return (await this.redis.hdel(this.#key(subject), recoveryField(code))) > 0;
   }
 
   /** The time step to which a code belongs; null if it is wrong now. */
@@ -172,7 +205,9 @@ export class SecondFactorStore extends Store {
   }
 
   #key(subject: string): string {
-    return redisKeys.secondFactor(this.#realm, createHash('sha256').update(subject).digest('hex'));
+    return this.#realm === 'account'
+      ? redisKeys.secondFactor(subject)
+      : redisKeys.operatorSecondFactor(subject);
   }
 }
 

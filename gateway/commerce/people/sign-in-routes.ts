@@ -93,8 +93,8 @@ interface SignInOptions {
   throttledHint?: string;
   /** Called after each attempt, before its answer. */
   onAttempt?(attempt: SignInAttempt): Promise<void>;
-  /** Called when a recovery code was used in place of the app. */
-  onRecoveryCode?(request: FastifyRequest, signedIn: { subject: string; email: string }): Promise<void>;
+  /** Called after a recovery code was used in place of the app. */
+  onRecoveryCode?(subject: string): Promise<void>;
   /** Where to go after signing out. */
   signedOutPath: string;
 }
@@ -186,7 +186,7 @@ function codeRoutes(
     if (id === undefined || pending === null) return startAgain(reply);
     const { code } = parseFields(codeFields, request.body);
     const { subject, email } = pending;
-    const check = await secondFactor.check(subject, code);
+    const check = await secondFactor.check(subject, code, true);
     const result = check.kind === 'accepted' ? 'signed_in' : check.kind;
     await onAttempt?.({ email, result, step: 'second factor', request });
     if (check.kind === 'throttled')
@@ -196,7 +196,7 @@ function codeRoutes(
     await pendingSignIns.end(id);
     await beginSession(reply, area, pending);
     reply.clearCookie(cookie, cookieOptions(request, area));
-    if (check.recovery_codes_left !== null) await onRecoveryCode?.(request, pending);
+    if (check.recovery_codes_left !== null) await onRecoveryCode?.(subject);
     return reply.redirect(pending.next, 303);
   });
 }

@@ -158,7 +158,7 @@ export class Erasures extends Store {
     const { email } = await accounts.get(account_id);
     const owner = await this.#ownerToErase(account_id);
     if (owner) {
-      await new SecondFactorStore(this.#deps, 'account').turnOff(owner.person_id);
+      await new SecondFactorStore(this.#deps, 'account').erase(owner.person_id);
       await persons.erase(owner.person_id);
     }
     for (const { person_id } of await members.list(account_id))

@@ -67,7 +67,7 @@ interface RequestMove {
 }
 
 const OPEN = readScript(import.meta.url, 'lua/open-request.lua', 5);
-const MOVE = readScript(import.meta.url, 'lua/move-request.lua', 3);
+const MOVE = readScript(import.meta.url, 'lua/move-request.lua', 4);
 const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
   export: 'This export is not prepared yet. It can be closed as done when its file is ready.',
   erasure: 'This erasure was not carried out. Only the erasure itself closes its request as done.',
@@ -136,10 +136,12 @@ export class PrivacyRequestStore extends Store {
     { note = '', by, removed }: { note?: string; by: string; removed?: ErasureCounts },
   ): Promise<RequestMove> {
     const { account_id, kind } = await this.get(request_id);
+    await this.expectEvents('requests');
     const [result, status] = await this.run(MOVE, [
       redisKeys.request(request_id),
       redisKeys.openRequests,
       redisKeys.requestNow(account_id, kind),
+      redisKeys.requestOutbox,
       this.now(),
       request_id,
       to,

@@ -1,11 +1,13 @@
 /** Mails about changes: who is told of what, by whom it was done, and each event once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConditionStore } from '../../../admin/alerts/condition-store.ts';
 import { run } from '../../../admin/cli.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { GivenRole } from '../../../gateway/commerce/accounts/member-store.ts';
 import { PENDING_TIMEOUT_MS } from '../../../gateway/commerce/history/audit-log.ts';
 import type { Mail } from '../../../gateway/commerce/notifications/mail/mailer.ts';
 import type { Visitor } from '../../admin/harness.ts';
+import { codeAt } from './authenticator.ts';
 import {
   type AccountPagesHarness,
   type Customer,
@@ -15,12 +17,15 @@ import {
 } from './pages/harness.ts';
 
 const CONTACT = 'help@almanac.example';
+const OPERATORS = 'operators@almanac.example';
 const HOUR_MS = 3_600_000;
 
 let harness: AccountPagesHarness;
 let people = 0;
 beforeAll(async () => {
-  harness = await startAccountPages({ settings: { CONTACT_EMAIL: CONTACT } });
+  harness = await startAccountPages({
+    settings: { CONTACT_EMAIL: CONTACT, OPERATOR_ALERT_EMAIL: OPERATORS },
+  });
 });
 afterAll(async () => {
   await harness.stop();
@@ -257,7 +262,10 @@ describe('each event', () => {
       await harness.redis.hgetall(redisKeys.accountOutbox(ann.account_id)),
     );
     await sweep(ann.email);
-    await harness.handlers.told({ ...ann, event: { reason: '', ...JSON.parse(json), id } });
+    await harness.handlers.told({
+      ...{ account_id: ann.account_id, recipient: ann.person_id },
+      event: { reason: '', ...JSON.parse(json), id },
+    });
     const sent = harness.mailbox.to(ann.email).map((mail) => ('raw' in mail ? String(mail.raw) : ''));
     const ids = sent.map((raw) => /^Message-ID: (\S+)/im.exec(raw)?.[1]);
     expect(ids).toHaveLength(3);
@@ -284,5 +292,38 @@ describe('each event', () => {
     expect(await sweep(ann.email)).toEqual([]);
     expect(subjects(harness.mailbox.to(bob.email))).not.toContain('Your account is suspended');
     harness.clock.ms = NOON;
+  });
+
+  it('is written by the script of the change: of a second factor, an export, and what operators are alerted to', async () => {
+    const ann = await customer();
+    const { site, requests } = harness.context;
+    const { secret } = site.secondFactor.propose({ issuer: 'Almanac', label: ann.email });
+    const code = codeAt(secret, harness.clock.ms);
+    await site.secondFactor.turnOn(ann.person_id, { secret, code });
+    expect(subjects(await sweep(ann.email))).toEqual(['Your second factor is on']);
+    const made = await site.secondFactor.renewRecoveryCodes(ann.person_id);
+    expect(subjects(await sweep(ann.email))).toEqual(['You have new recovery codes']);
+    const [first = '', second = ''] = made ?? [];
+    expect((await site.secondFactor.check(ann.person_id, first)).kind).toBe('accepted');
+    expect(await sweep(ann.email)).toEqual([]);
+    expect((await site.secondFactor.check(ann.person_id, second, true)).kind).toBe('accepted');
+    expect(subjects(await sweep(ann.email))).toEqual(['A recovery code was used']);
+    await site.secondFactor.turnOff(ann.person_id);
+    expect(subjects(await sweep(ann.email))).toEqual(['Your second factor is off']);
+    const { request_id } = await requests.open(ann.account_id, 'export');
+    await requests.markReady(request_id, 'A zip file');
+    expect(subjects(await sweep(ann.email))).toEqual(['Your data is ready']);
+    const held = {
+      condition: 'held-run:who',
+      severity: 'warning',
+      what: 'A run is held.',
+      since: null,
+      url: '',
+    };
+    const at = new Date(harness.clock.ms).toISOString();
+    const conditions = new ConditionStore(harness.redis);
+    await conditions.note(1, { found: [held], complete: [] }, { id: 'alert', at });
+    expect(subjects(await sweep(OPERATORS))).toEqual(['A run is held.']);
+    expect(await harness.redis.hlen(redisKeys.operatorOutbox)).toBe(0);
   });
 });

@@ -124,7 +124,7 @@ describe('recovery codes', () => {
 
   it('are stored as digests only', async () => {
     const { recovery_codes } = await turnOn();
-    const names = await keysMatching(stores.redis, 'second-factor:*');
+    const names = await keysMatching(stores.redis, '{p:*}:second-factor');
     const stored = JSON.stringify(await Promise.all(names.map((name) => stores.redis.hgetall(name))));
     expect(names).toHaveLength(1);
     for (const code of recovery_codes)

@@ -1,26 +1,28 @@
 /** An alert to operators: its schema. */
-
-export type AlertChannel = 'mail' | 'webhook';
+import { z } from 'zod';
 
 /** Something that is wrong for a while, without addresses of people. */
-export interface Condition {
+const condition = z.strictObject({
   /** `held-run:world-bank`: the same as long as it lasts. */
-  condition: string;
-  severity: string;
+  condition: z.string(),
+  severity: z.string(),
   /** A sentence. */
-  what: string;
+  what: z.string(),
   /** ISO 8601; null when it is not known. */
-  since: string | null;
+  since: z.string().nullable(),
   /** The page of the operator area where it is dealt with. */
-  url: string;
-}
+  url: z.string(),
+});
 
-export interface OperatorAlert {
-  id: string;
+export const operatorAlert = z.strictObject({
+  id: z.string(),
   /** ISO 8601. */
-  at: string;
+  at: z.string(),
   /** Sent on request, to see whether alerts arrive. */
-  isTest: boolean;
-  begun: Condition[];
-  ended: Condition[];
-}
+  isTest: z.boolean(),
+  begun: z.array(condition),
+  ended: z.array(condition),
+});
+
+export type Condition = z.infer<typeof condition>;
+export type OperatorAlert = z.infer<typeof operatorAlert>;

@@ -81,9 +81,10 @@ const RETURNING: readonly string[] = ['prepare', 'erasure', 'key.expires'];
 function givenUpFrom(job: Job): GivenUpJob {
   const { id = '', attemptsMade, failedReason, timestamp, finishedOn } = job;
   const kept = keptOf(job);
+  const event = kept.event as StoredEvent | undefined;
   const account_id = textOf(kept.account_id);
-  const request_id = textOf(kept.request_id);
-  const name = (kept.event as StoredEvent | undefined)?.type ?? job.name;
+  const request_id = textOf({ ...kept, ...(event?.data as object | undefined) }.request_id);
+  const name = event?.type ?? job.name;
   const canRetry = isWhole(job);
   return {
     ...{ id, name, account_id, request_id, attempts: attemptsMade, reason: failedReason ?? '' },

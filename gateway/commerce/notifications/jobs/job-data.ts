@@ -1,7 +1,5 @@
 /** What account jobs are about, and what of that names people. */
 import type { Job } from 'bullmq';
-import type { AlertChannel, OperatorAlert } from '../alerts/operator-alert.ts';
-import type { SecurityEvent } from '../mail/templates.ts';
 import type { StoredEvent } from '../outbox.ts';
 
 export interface JobData {
@@ -12,13 +10,9 @@ export interface JobData {
   /** Tells one of the two addresses. */
   'address-changed': { email: string; person_id: string; from: string; to: string; canUndo: boolean };
   invitation: { account_id: string; invitation_id: string };
-  'security-notice': { email: string; event: SecurityEvent };
-  /** Tells a person of an event of an account, or of the person; see `Teller`. */
-  told: { account_id: string | null; person_id: string; event: StoredEvent };
-  /** Delivers an alert to operators; see `OperatorAlerts`. */
-  'operator-alert': { alert: OperatorAlert; channel: AlertChannel };
+  /** Tells a person of an event of an account or of the person, or operators by `mail` or `webhook`; see `Teller`. */
+  told: { account_id: string | null; recipient: string; event: StoredEvent };
   prepare: { request_id: string };
-  'export-ready': { request_id: string };
   /** Carries out one erasure. */
   erasure: { request_id: string };
   sweep: Record<string, never>;
@@ -44,11 +38,8 @@ const JOB_MEMBERS: {
     ...{ email: 'personal', person_id: 'kept', from: 'personal', to: 'personal', canUndo: 'kept' },
   },
   invitation: { account_id: 'kept', invitation_id: 'kept' },
-  'security-notice': { email: 'personal', event: 'kept' },
-  told: { account_id: 'kept', person_id: 'kept', event: 'kept' },
-  'operator-alert': { alert: 'kept', channel: 'kept' },
+  told: { account_id: 'kept', recipient: 'kept', event: 'kept' },
   prepare: { request_id: 'kept' },
-  'export-ready': { request_id: 'kept' },
   erasure: { request_id: 'kept' },
   sweep: {},
   'expiring-keys': {},

@@ -5,6 +5,7 @@
  * Sign-up and password reset queue the same job for every address; only the job finds out whether the address has an
  * account, so that the page's answer cannot reveal it.
  */
+import { createHash } from 'node:crypto';
 import { type Job, Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import { producerOptions } from '../../../../data/runtime/jobs.ts';
@@ -24,6 +25,26 @@ export interface JobProducer {
 
 /** Id of the job that prepares a request. */
 export const prepareJobId = (request_id: string): string => `prepare-${request_id}`;
+
+const TOLD_ID_LENGTH = 32;
+
+/** Id of both the job and the mail: the same however often it is sent. */
+export function toldId({ account_id, recipient, event }: JobData['told']): string {
+  const digest = createHash('sha256')
+    .update(`${account_id ?? recipient} ${event.id} ${recipient}`)
+    .digest('hex');
+  return `notice-${digest.slice(0, TOLD_ID_LENGTH)}`;
+}
+
+/** Queues a job for each recipient of an event, once. */
+export async function queueTold(
+  jobs: JobProducer,
+  told: Omit<JobData['told'], 'recipient'>,
+  recipients: readonly string[],
+): Promise<void> {
+  for (const recipient of recipients)
+    await jobs.addOnce('told', { ...told, recipient }, toldId({ ...told, recipient }));
+}
 
 const SWEEP_INTERVAL_MS = 30_000;
 const EXPIRY_INTERVAL_MS = 3_600_000;

@@ -198,18 +198,13 @@ export const ownershipMoved = (owner: string, about: Circumstances): Mail =>
     unexpected: 'If you did not expect this, write to the address below at once.',
   });
 
-/** @param forfeited what the account had; null if it is not known */
-export const accountClosed = (
-  about: Circumstances,
-  forfeited: { credits: number; keys: number } | null,
-): Mail =>
+/** @param forfeited what the account had */
+export const accountClosed = (about: Circumstances, forfeited: { credits: number; keys: number }): Mail =>
   changeMail(about, {
     subject: 'Your account is closed',
     says: [
       'Your Almanac account is closed for good.',
-      forfeited === null
-        ? 'Forfeited: credits that were not spent, and all keys, which are revoked.'
-        : `Forfeited: ${counted(forfeited.credits, 'credit that was', 'credits that were')} not spent, and ${counted(forfeited.keys, 'key, which is', 'keys, which are')} revoked.`,
+      `Forfeited: ${counted(forfeited.credits, 'credit that was', 'credits that were')} not spent, and ${counted(forfeited.keys, 'key, which is', 'keys, which are')} revoked.`,
       'Your data is kept until you have it erased. Ledger, orders and usage stay after that, under an id that names nobody, and invoices as they were issued.',
     ],
     linkFor: 'Sign in to download your data, or to have it erased',

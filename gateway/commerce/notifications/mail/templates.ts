@@ -87,7 +87,7 @@ export const invitation = (
 });
 
 /** What a security notice tells the holder of an address. */
-const SECURITY_EVENTS = {
+export const SECURITY_EVENTS = {
   second_factor_turned_on: {
     subject: 'Your second factor is on',
     text: 'Signing in to your Almanac account now asks for a code of your authenticator app.',

@@ -140,13 +140,10 @@ export function secondFactorRoutes(scope: FastifyInstance, context: AccountConte
   sharedSecondFactorRoutes(scope, context.site, {
     confirmPassword: (request, reply, password) => reauthenticate(context, request, reply, password),
     onChange: async (request, change) => {
-      const after = { second_factor: change };
-      await recordPersonAction(context, request, personIdOf(request), {
-        action: 'account.second_factor',
-        after,
-      });
-      const email = request.user?.email;
-      if (email) await context.jobs.add('security-notice', { email, event: `second_factor_${change}` });
+      const person_id = personIdOf(request);
+      const entry = { action: 'account.second_factor', after: { second_factor: change } };
+      await recordPersonAction(context, request, person_id, entry);
+      await context.teller.tellNow(person_id);
     },
   });
 }
@@ -172,7 +169,7 @@ export function profileErasureRoutes(scope: FastifyInstance, context: AccountCon
       const person_id = personIdOf(request);
       for (const account_id of await leftBy(request))
         await context.members.remove(account_id, { person_id, by: person_id });
-      await context.site.secondFactor.turnOff(person_id);
+      await context.site.secondFactor.erase(person_id);
       await context.persons.erase(person_id);
       await context.mailer.deleteFor(request.user?.email ?? '');
       await recordPersonAction(context, request, person_id, { action: 'person.erase' });

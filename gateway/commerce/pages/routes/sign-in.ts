@@ -53,8 +53,7 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     findLogin: (email) => persons.findLogin(email),
     endSessions: (person_id) => persons.endSessions(person_id),
     signedOutPath: `${site.root}/sign-in`,
-    onRecoveryCode: (_request, { email }) =>
-      context.jobs.add('security-notice', { email, event: 'recovery_code_used' }),
+    onRecoveryCode: (person_id) => context.teller.tellNow(person_id),
   });
 
   // For an owner whom the throttle of guesses keeps out, or who has no password at hand.
