@@ -1,6 +1,7 @@
 /**
  * The command line of the build: `npm run build-data -- <step>` and `npm run nightly`.
- * Exit codes: 0 done, 1 failed, 2 usage error, 3 published although a provider or the archive failed.
+ * Exit codes: 0 done, 1 failed, 2 usage error, 3 published although a provider or the archive failed,
+ * or countries lost, 4 read although series failed.
  */
 import { parseArgs } from 'node:util';
 import { CuratedError, loadCurated } from '../data/curated/curated.ts';

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Curated } from '../data/curated/curated.ts';
+import type { RunRecord } from '../data/schema/lake.ts';
 import {
   CONCEPTS,
   type ConceptLink,
@@ -11,7 +12,14 @@ import {
   providerCatalogue,
 } from '../data/schema/snapshot.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
-import { buildSnapshot, describeBuild, SnapshotStorage } from './editions/editions.ts';
+import {
+  buildSnapshot,
+  describeBuild,
+  describeWithheld,
+  listWithheld,
+  readWithheldSeries,
+  SnapshotStorage,
+} from './editions/editions.ts';
 import { acceptRun, heldAdvice, ingestProvider, lostPlaces, runReport } from './ingest/ingest.ts';
 import { inspect } from './inspect/inspect.ts';
 import { lastGood, ProviderLake } from './lake/lake.ts';
@@ -36,25 +44,37 @@ function selectProviders(curated: Curated, given: readonly string[] | undefined)
   return given ? [...given] : enabled.map(({ id }) => id);
 }
 
+/** 1: a run failed or is held. 4: series failed. 3: countries are lost. */
+function ingestExitCode(records: readonly RunRecord[]): 0 | 1 | 3 | 4 {
+  if (records.some(({ status }) => status !== 'succeeded' && status !== 'unchanged')) return 1;
+  if (records.some(({ failed_indicators: failed }) => failed.length > 0)) return 4;
+  return records.some(({ lost_places: lost = [] }) => lost.length > 0) ? 3 : 0;
+}
+
 const ingest: RunStep = async (context, { provider, force = false }) => {
-  const records = [];
-  for (const id of selectProviders(context.curated, provider))
-    records.push(await ingestProvider(context, id, { force }));
-  const hasFailed = records.some(({ status }) => status !== 'succeeded' && status !== 'unchanged');
-  const hasLost = records.some(({ lost_places: lost = [] }) => lost.length > 0);
-  const lake = (id: string) => new ProviderLake(context.settings.LAKE_DIR, id);
-  return {
-    result: records,
-    lines: records.flatMap((one) => runReport(one, lake(one.provider_id).recordFile(one.run_id))),
-    exitCode: hasFailed ? 1 : hasLost ? 3 : 0,
-  };
+  const { curated, settings } = context;
+  const records: RunRecord[] = [];
+  const lines: string[] = [];
+  for (const id of selectProviders(curated, provider)) {
+    const record = await ingestProvider(context, id, { force });
+    const lake = new ProviderLake(settings.LAKE_DIR, id);
+    const definition = curated.providers.get(id);
+    const withheld = definition ? listWithheld(await readWithheldSeries(lake, definition, curated)) : [];
+    records.push(record);
+    lines.push(...runReport(record, lake.recordFile(record.run_id)), ...withheld);
+  }
+  return { result: records, lines, exitCode: ingestExitCode(records) };
 };
 
 const materialise: RunStep = async (context) => {
   const summary = await buildSnapshot(context);
-  const { counts, reused } = summary;
+  const { counts, reused, withheld } = summary;
   const line = `${describeBuild(summary)}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
-  return { result: summary, lines: [line, qualityLine(summary.quality)], exitCode: 0 };
+  return {
+    result: summary,
+    lines: [line, ...withheld.flatMap(describeWithheld), qualityLine(summary.quality)],
+    exitCode: 0,
+  };
 };
 
 /** Empty when the archive was not part of the step. */
@@ -71,7 +91,7 @@ function nightlyResult(summary: NightlySummary): StepResult {
     ...(outcome === 'suspicious' ? [heldAdvice(provider, run_id ?? '')] : []),
   ]);
   const published = build
-    ? [describeBuild(build), qualityLine(build.quality)]
+    ? [describeBuild(build), ...build.withheld.flatMap(describeWithheld), qualityLine(build.quality)]
     : [error === null ? 'nothing built: an origin is followed' : `nothing published: ${error}`];
   return {
     result: summary,

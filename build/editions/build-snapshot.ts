@@ -25,6 +25,7 @@ import { LogSigner, type SigningSettings } from './log-signer.ts';
 import { withDecisions, withoutWithheld } from './plan/licensing.ts';
 import { planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';
 import { publicAliases, readServedHistory, vanishedIndicators } from './plan/vanished.ts';
+import { plannedWithheldSeries, type WithheldSeries } from './plan/withheld-series.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
 import { prune } from './retention.ts';
 import { type Draft, SnapshotStorage } from './snapshot-storage.ts';
@@ -64,6 +65,8 @@ export interface BuildSummary {
   is_new: boolean;
   generated_at: string;
   counts: Manifest['counts'];
+  /** Series in the lake that terms or curated reasons withhold. */
+  withheld: WithheldSeries[];
   /** Observation files taken over from the snapshot before. */
   reused: number;
   quality: QualityCounts;
@@ -266,6 +269,7 @@ class Build {
       is_new: isNew,
       generated_at: manifest.generated_at,
       counts: manifest.counts,
+      withheld: plannedWithheldSeries(plan),
       reused: linked.size,
       quality: quality.counts,
       removed,

@@ -19,6 +19,11 @@ export {
 } from './build-snapshot.ts';
 export { contradiction, LogSigner, readSignedHead, SIGNED_HEAD } from './log-signer.ts';
 export { withDecisions } from './plan/licensing.ts';
+export {
+  describeWithheld,
+  listWithheld,
+  readWithheldSeries,
+} from './plan/withheld-series.ts';
 export { DirectoryTarget, type PushTarget, push } from './push/push.ts';
 export { collectGarbage, scrub } from './retention.ts';
 export { rollback, SnapshotStorage } from './snapshot-storage.ts';

@@ -40,15 +40,21 @@ const REASONS = {
   unknown: 'unknown_place',
 } as const satisfies Record<string, RejectReason>;
 
-/** An index into `countries`, or why the place is rejected. */
-type PlaceResult = number | RejectReason;
+interface FoundPlace {
+  /** An index into `codes`. */
+  code: number;
+  /** An index into `countries`, or why the place is rejected. */
+  country: number | RejectReason;
+}
 
 export class PlaceIndex {
   /** Sorted ISO3 codes, so that numbers sort as codes do. */
   readonly countries: readonly string[];
+  /** The codes that were looked up, as upstream writes them. */
+  readonly codes: string[] = [];
   readonly #numbers: ReadonlyMap<string, number>;
-  readonly #resolve: (code: string) => PlaceResult;
-  readonly #cache = new Map<string, PlaceResult>();
+  readonly #resolve: (code: string) => FoundPlace['country'];
+  readonly #found = new Map<string, FoundPlace>();
 
   /** @param schemes columns of the place table to look codes up in, in order. */
   constructor(curated: Pick<Curated, 'countries' | 'places'>, schemes: readonly string[]) {
@@ -61,13 +67,12 @@ export class PlaceIndex {
     };
   }
 
-  find(code: string): PlaceResult {
-    let result = this.#cache.get(code);
-    if (result === undefined) {
-      result = this.#resolve(code);
-      this.#cache.set(code, result);
-    }
-    return result;
+  find(code: string): FoundPlace {
+    const known = this.#found.get(code);
+    if (known) return known;
+    const place = { code: this.codes.push(code) - 1, country: this.#resolve(code) };
+    this.#found.set(code, place);
+    return place;
   }
 }
 

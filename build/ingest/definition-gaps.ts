@@ -1,7 +1,8 @@
 /**
  * What a definition misses: settings that fit no series, and countries whose rows were rejected because upstream writes
  * them in a way that the definition does not know. A country counts as lost when the run has no row of it, and an unknown
- * place is its code in another scheme, or much like its name. It is reported to a person and never mapped automatically.
+ * place is its code in another scheme, or more like its name than like any other country's. It is reported to a person and
+ * never mapped automatically.
  */
 import { closest, distance } from 'fastest-levenshtein';
 import type { Curated } from '../../data/curated/curated.ts';
@@ -20,11 +21,18 @@ const COMMON_WORDS = new Set(
   ),
 );
 
+/** Names that people use and providers do not. */
+const SPOKEN = 'spoken';
+
 interface Candidate {
   country: SpineCountry;
   names: string[];
   words: string[];
 }
+
+/** The schemes by which providers write places. */
+export const providerSchemes = ({ schemes }: Pick<PlaceTable, 'schemes'>): string[] =>
+  [...schemes].filter((scheme) => scheme !== SPOKEN);
 
 /**
  * @param unknown the places that were rejected as unknown, as upstream writes them
@@ -35,19 +43,17 @@ export function findLostPlaces(
   seen: ReadonlySet<string>,
   curated: { countries: readonly SpineCountry[]; places: PlaceTable },
 ): LostPlace[] {
-  const missing = curated.countries.filter(({ iso3, enabled }) => enabled && !seen.has(iso3));
-  const candidates = missing.map(candidateOf);
-  const schemes = [...curated.places.schemes];
+  const isMissing = ({ iso3, enabled }: SpineCountry): boolean => enabled && !seen.has(iso3);
+  const candidates = curated.countries.map(candidateOf);
+  const schemes = providerSchemes(curated.places);
   const lost: LostPlace[] = [];
   for (const place of unknown) {
     const known = curated.places.resolve(schemes, place);
-    const country =
-      known.kind === 'country'
-        ? missing.find(({ iso3 }) => iso3 === known.iso3)
-        : known.kind === 'unknown'
-          ? mostAlike(foldName(place), candidates)
-          : undefined;
-    if (country) lost.push({ place, iso3: country.iso3, name: country.name });
+    const alike = known.kind === 'unknown' ? mostAlike(foldName(place), candidates) : [];
+    const found =
+      known.kind === 'country' ? curated.countries.filter(({ iso3 }) => iso3 === known.iso3) : alike;
+    const [country, ...others] = found.filter(isMissing);
+    if (country && others.length === 0) lost.push({ place, iso3: country.iso3, name: country.name });
   }
   return lost.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
@@ -60,20 +66,27 @@ function candidateOf(country: SpineCountry): Candidate {
   return { country, names, words: significantWords(names[0] ?? '') };
 }
 
-const isPartOf = (words: readonly string[], others: ReadonlySet<string>): boolean =>
-  words.length > 0 && words.every((word) => others.has(word));
+const isPartOf = (words: readonly string[], others: readonly string[]): boolean =>
+  words.length > 0 && words.every((word) => others.includes(word));
 
-/** The country with the name that differs least, or the only one whose name has more or fewer words than the place. */
-function mostAlike(place: string, candidates: readonly Candidate[]): SpineCountry | undefined {
+/**
+ * The countries that a name is like, those with rows included: what fits one of these better is no other country. They
+ * are those with the name that differs least, else the one whose name is the longest part of it, else the only one of
+ * whose name it is a part.
+ */
+function mostAlike(place: string, candidates: readonly Candidate[]): SpineCountry[] {
   const allowed = place.length < MIN_NAME ? 0 : Math.max(1, Math.floor(place.length / LETTERS_PER_TYPO));
   const differences = candidates.map(({ names }) => Math.min(...names.map((name) => distance(name, place))));
   const least = Math.min(...differences);
-  if (least <= allowed) return candidates[differences.indexOf(least)]?.country;
-  const words = new Set(significantWords(place));
-  const alike = candidates.filter(
-    ({ words: own }) => isPartOf(own, words) || isPartOf([...words], new Set(own)),
-  );
-  return alike.length === 1 ? alike[0]?.country : undefined;
+  const countries = candidates.map(({ country }) => country);
+  if (least <= allowed) return countries.filter((_, at) => differences[at] === least);
+  const words = significantWords(place);
+  const contained = candidates.filter((one) => isPartOf(one.words, words));
+  const longest = Math.max(...contained.map((one) => one.words.length));
+  const parts = contained.filter((one) => one.words.length === longest);
+  const whole = candidates.filter((one) => isPartOf(words, one.words));
+  const alike = parts.length > 0 ? parts : whole;
+  return alike.length === 1 ? alike.map(({ country }) => country) : [];
 }
 
 /**

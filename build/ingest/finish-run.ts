@@ -93,7 +93,7 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   const { definition, lake, directory, reader, writer, previous, currentYear, fetches } = reading;
   const before = previous && { run: previous, series: await lake.series(previous) };
   const carried = before ? await carryOver(reading, before) : [];
-  await writer.finish(
+  const seen = await writer.finish(
     join(directory, OBSERVATIONS),
     reader.countries,
     reader.statuses,
@@ -103,7 +103,7 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
   const sources = await listSources(reading, before, carried);
   await writeSources(directory, sources, join(lake.directory, SCRATCH));
-  const facts = collectFacts(reading, sources, carried);
+  const facts = collectFacts(reading, sources, carried, seen);
   // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
   if (before && !before.run.record.starter) return compare(reading, before, facts);
   const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
@@ -118,9 +118,14 @@ const judge = (reason: string | null): Pick<RunRecord, 'reason' | 'status'> => (
 
 type Facts = ReturnType<typeof collectFacts>;
 
-function collectFacts(reading: CompletedRead, sources: readonly SourceFile[], carried: string[]) {
+function collectFacts(
+  reading: CompletedRead,
+  sources: readonly SourceFile[],
+  carried: string[],
+  seen: ReadonlySet<string>,
+) {
   const { runId, definition, curated, reader, bytes, fetches, isStarter } = reading;
-  const lost = findLostPlaces(reader.rejects.samples('unknown_place'), reader.seenCountries, curated);
+  const lost = findLostPlaces(reader.rejects.samples('unknown_place'), seen, curated);
   const unused = isStarter
     ? []
     : findUnusedSettings(definition, curated, reader.catalogue, [...reader.failed.keys()]);
@@ -131,7 +136,7 @@ function collectFacts(reading: CompletedRead, sources: readonly SourceFile[], ca
     empty_cells: reader.emptyCells,
     rows_written: rowsOf(Object.keys(reader.series)),
     indicators: reader.catalogue.length,
-    countries: reader.countryCount,
+    countries: seen.size,
     bytes,
     vintage: reader.vintage ?? newestModification(fetches.files),
     rejects: reader.rejects.summary(),
@@ -175,7 +180,8 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
   if (changed.length === 0 && (await addsNothing(reading, before))) {
     const known = await knownSources(lake, before.run);
     const sources = known.digest === facts.sources.digest ? known : facts.sources;
-    return { ...facts, ...unchanged(before.run, facts.bytes, sources) };
+    const { failed_indicators } = facts;
+    return { ...facts, ...unchanged(before.run, facts.bytes, sources), failed_indicators };
   }
   const revisions = await writeRevisions({
     lake,
@@ -228,13 +234,14 @@ const bySlug = <Item extends { slug: string }>(items: readonly Item[]): Item[] =
 
 /** The outcome of an unchanged run repeats the counts of the last good one. */
 export function unchanged(previous: LakeRun, bytes: number, sources: RunSources): Outcome {
-  const { rows_written, indicators, countries, vintage, lost_places } = previous.record;
+  const { rows_written, indicators, countries, vintage, failed_indicators, lost_places } = previous.record;
   return {
     status: 'unchanged',
     rows_written,
     indicators,
     countries,
     vintage,
+    failed_indicators,
     bytes,
     sources,
     ...(lost_places ? { lost_places } : {}),

@@ -48,7 +48,6 @@ export class ProviderReader {
   rows = 0;
   /** Rows from the connector: kept, rejected, dropped as empty cells, or lost with a failed series. */
   rowsRead = 0;
-  readonly #seenCountries = new Set<number>();
   readonly #options: ReaderOptions;
   readonly #buffer: SeriesBuffer;
   readonly #announced = new Set<string>();
@@ -66,16 +65,6 @@ export class ProviderReader {
     this.#buffer = new SeriesBuffer(places, this.rejects);
     this.countries = places.countries;
     this.statuses = this.#buffer.statuses;
-  }
-
-  /** Number of countries with a row in any series. */
-  get countryCount(): number {
-    return this.#seenCountries.size;
-  }
-
-  /** ISO3 codes with a row in any series. */
-  get seenCountries(): ReadonlySet<string> {
-    return new Set([...this.#seenCountries].map((number) => this.countries[number] ?? ''));
   }
 
   /** Empty cells of wide tables that were dropped. */
@@ -175,7 +164,6 @@ export class ProviderReader {
     this.files.set(entry.slug, this.#openFiles);
     const { countries, statuses } = this;
     this.series[entry.slug] = factsOf(columns, countries, statuses, entry.unit, rule, currentYear);
-    for (let row = 0; row < columns.rows; row += 1) this.#seenCountries.add(columns.country[row] ?? 0);
     this.rows += columns.rows;
   }
 

@@ -52,9 +52,11 @@ const NO_LIMITS: SeriesLimits = {
   observedTo: Number.POSITIVE_INFINITY,
 };
 
-/** With a flag for the empty cells of wide tables. */
 interface BufferedColumns extends SeriesColumns {
+  /** Flags the empty cells of wide tables. */
   blank: Uint8Array;
+  /** The place as upstream writes it: an index into the codes of the `PlaceIndex`. */
+  place: Int32Array;
 }
 
 function makeColumns(capacity: number): BufferedColumns {
@@ -68,10 +70,14 @@ function makeColumns(capacity: number): BufferedColumns {
     projected: new Uint8Array(capacity),
     status: new Int32Array(capacity),
     blank: new Uint8Array(capacity),
+    place: new Int32Array(capacity),
   };
 }
 
-const COLUMN_NAMES = ['country', 'year', 'value', 'ciLo', 'ciHi', 'projected', 'status', 'blank'] as const;
+const COLUMN_NAMES = [
+  ...['country', 'year', 'value', 'ciLo', 'ciHi'],
+  ...['projected', 'status', 'blank', 'place'],
+] as const satisfies (keyof BufferedColumns)[];
 /** Two gaps are equal, and so are 0 and -0. */
 const sameNumber = (a = Number.NaN, b = Number.NaN): boolean =>
   a === b || (Number.isNaN(a) && Number.isNaN(b));
@@ -134,7 +140,7 @@ export class SeriesBuffer {
   #addRow(raw: RawObservation): RejectedRow | null {
     const reason = rejectReason(raw);
     if (reason) return { reason, sample: raw.other_dimension ?? raw.place };
-    const country = this.#places.find(raw.place);
+    const { code, country } = this.#places.find(raw.place);
     if (typeof country === 'string') return { reason: country, sample: raw.place };
     const year = readYear(raw.year);
     if (year === BAD) return { reason: 'bad_year', sample: String(raw.year) };
@@ -162,6 +168,7 @@ export class SeriesBuffer {
     columns.status[at] = raw.status ? this.#statusOf(raw.status) : 0;
     columns.projected[at] = this.#projectedOf(raw, year, columns.status[at] ?? 0);
     columns.blank[at] = Number(raw.blank === true);
+    columns.place[at] = code;
     columns.rows = at + 1;
     return null;
   }
@@ -182,7 +189,8 @@ export class SeriesBuffer {
   }
 
   /**
-   * Ends the series. Returns its rows by country and year; equal duplicates are merged and counted.
+   * Ends the series. Returns its rows by country and year. Duplicates that are equal, or of which one has no figure, are
+   * merged and counted.
    * @throws {UntrustedSeriesError}
    */
   finish(): SeriesColumns {
@@ -261,10 +269,8 @@ export class SeriesBuffer {
     for (let row = 0; row < columns.rows; row += 1) {
       if (kept > 0 && sameKey(columns, kept - 1, row)) {
         const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
-        if (sameValues(columns, kept - 1, row)) {
-          this.#rejects.add('duplicate_key', key);
-          columns.blank[kept - 1] = (columns.blank[kept - 1] ?? 0) & (columns.blank[row] ?? 0);
-        } else conflicts.push(`${key} has two different values: ${showBoth(columns, kept - 1, row)}`);
+        if (mergeRows(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
+        else conflicts.push(`${key} has two different values: ${this.#showBoth(columns, kept - 1, row)}`);
         continue;
       }
       copyRow(columns, row, kept);
@@ -275,13 +281,31 @@ export class SeriesBuffer {
     return columns;
   }
 
-  /** Prefers a conflict of two values to one of a value and a gap. */
-  #conflictError(conflicts: readonly string[]): string {
-    const clearest = conflicts.find((conflict) => !conflict.includes('nothing')) ?? conflicts[0] ?? '';
-    const more = conflicts.length > 1 ? `; so have ${conflicts.length - 1} more` : '';
-    return `${clearest}${more}${this.#outside > 0 ? `; and ${this.#boundsError()}` : ''}`;
+  #conflictError([first = '', ...others]: readonly string[]): string {
+    const more = others.length > 0 ? `; so have ${others.length} more` : '';
+    return `${first}${more}${this.#outside > 0 ? `; and ${this.#boundsError()}` : ''}`;
+  }
+
+  /** `61.2 (60 to 62.5) and 59.8 projected`, with the places where upstream writes them in two ways. */
+  #showBoth(columns: BufferedColumns, first: number, second: number): string {
+    const { codes } = this.#places;
+    const [one = '', other = ''] = [first, second].map((row) => codes[columns.place[row] ?? 0]);
+    const shown = [first, second].map((row) => showFigures(columns, row));
+    return one === other ? shown.join(' and ') : `${shown[0]} of "${one}" and ${shown[1]} of "${other}"`;
   }
 }
+
+/** Merges a row into an earlier one of the same country and year, unless both have figures and these differ. */
+function mergeRows(columns: BufferedColumns, first: number, second: number): boolean {
+  const { blank } = columns;
+  if (sameValues(columns, first, second)) blank[first] = (blank[first] ?? 0) & (blank[second] ?? 0);
+  else if (isGap(columns, first)) copyRow(columns, second, first);
+  else return isGap(columns, second);
+  return true;
+}
+
+const isGap = ({ value, ciLo, ciHi }: SeriesColumns, row: number): boolean =>
+  [value, ciLo, ciHi].every((column) => Number.isNaN(column[row]));
 
 function copyRow(columns: BufferedColumns, from: number, to: number): void {
   if (from !== to) for (const name of COLUMN_NAMES) columns[name].copyWithin(to, from, from + 1);
@@ -302,16 +326,13 @@ function sameValues(columns: SeriesColumns, first: number, second: number): bool
   return [value, ciLo, ciHi, projected].every((column) => sameNumber(column[first], column[second]));
 }
 
-/** `61.2 (60 to 62.5) and 59.8 projected` */
-function showBoth({ value, ciLo, ciHi, projected }: SeriesColumns, first: number, second: number): string {
-  const show = (row: number): string => {
-    const [main, low, high] = [value, ciLo, ciHi].map((column) =>
-      Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
-    );
-    const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
-    return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
-  };
-  return `${show(first)} and ${show(second)}`;
+/** `61.2 (60 to 62.5) projected` */
+function showFigures({ value, ciLo, ciHi, projected }: SeriesColumns, row: number): string {
+  const [main, low, high] = [value, ciLo, ciHi].map((column) =>
+    Number.isNaN(column[row]) ? 'nothing' : String(column[row]),
+  );
+  const bounds = low === 'nothing' && high === 'nothing' ? '' : ` (${low} to ${high})`;
+  return `${main}${bounds}${projected[row] === PROJECTED ? ' projected' : ''}`;
 }
 
 function rejectReason(raw: RawObservation): RejectReason | null {

@@ -4,13 +4,16 @@
  */
 
 import { DOUBLE, INTEGER, SMALLINT, VARCHAR } from '@duckdb/node-api';
+import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
+import { iso3 } from '../../data/schema/records.ts';
 import { type ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
 import type { SeriesColumns } from './series-facts.ts';
 
 const RUN_TABLES = readSql(import.meta.url, 'sql/run-tables.sql');
 const WRITE_OBSERVATIONS = readSql(import.meta.url, 'sql/write-observations.sql');
 const WRITE_OBSERVATIONS_CARRYING = readSql(import.meta.url, 'sql/write-observations-carrying.sql');
+const WRITTEN_COUNTRIES = readSql(import.meta.url, 'sql/written-countries.sql');
 
 const TYPES = [INTEGER, SMALLINT, INTEGER, DOUBLE, DOUBLE, DOUBLE, SMALLINT, INTEGER] as const;
 
@@ -42,7 +45,7 @@ export class LakeWriter {
   }
 
   /**
-   * Writes the file, sorted by indicator, country and year.
+   * Writes the file, sorted by indicator, country and year. Returns the ISO3 codes with a row.
    * @param carried the last good run's file, and the slugs of failed series whose rows to take from it.
    */
   async finish(
@@ -50,14 +53,17 @@ export class LakeWriter {
     countries: readonly string[],
     statuses: readonly (string | null)[],
     carried: { file: string; slugs: readonly string[] } | null,
-  ): Promise<void> {
+  ): Promise<ReadonlySet<string>> {
     this.#appender.close();
     await this.#writeDictionary('slug', this.#slugs);
     await this.#writeDictionary('country', countries);
     await this.#writeDictionary('status', statuses);
-    if (!carried) return this.#duck.run(WRITE_OBSERVATIONS, { file });
-    await this.#writeDictionary('carried', carried.slugs);
-    await this.#duck.run(WRITE_OBSERVATIONS_CARRYING, { file, previous: carried.file });
+    if (carried) {
+      await this.#writeDictionary('carried', carried.slugs);
+      await this.#duck.run(WRITE_OBSERVATIONS_CARRYING, { file, previous: carried.file });
+    } else await this.#duck.run(WRITE_OBSERVATIONS, { file });
+    const written = await this.#duck.select(z.object({ iso3 }), WRITTEN_COUNTRIES, { file });
+    return new Set(written.map((row) => row.iso3));
   }
 
   /** Fills the dictionary of a column. */

@@ -91,6 +91,39 @@ describe('the command line', () => {
     }
   });
 
+  it('says which series nobody may publish, and exits 4 when series failed, also while upstream is unchanged', async () => {
+    const troubled = await World.create();
+    try {
+      const who = { ...one, source: 'World Health Organization' };
+      const failing = makeSeries(['FRA', 2000, 1], ['fra', 2000, 2]);
+      await troubled.publish('atlas', { one, who, failing });
+      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = troubled.settings;
+      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+      const terms = 'World Health Organization: CC BY-NC-SA 3.0 IGO (1)';
+      for (const status of ['succeeded', 'unchanged']) {
+        const { code, stdout } = await callWith(env, 'ingest');
+        expect(code).toBe(4);
+        expect(stdout).toContain(`atlas: ${status}`);
+        expect(stdout).toContain(
+          'failed: failing: FRA 2000 has two different values: 1 of "FRA" and 2 of "fra"',
+        );
+        expect(stdout).toContain(`atlas: 1 of 2 series are not published: ${terms}`);
+        expect(stdout).toContain('  withheld: who\n');
+        expect(stdout).toContain('data/collectors.csv');
+      }
+      for (const step of ['materialise', 'nightly'])
+        expect((await callWith(env, step)).stdout).toContain(
+          `atlas: 1 of 2 series are not published: ${terms}`,
+        );
+      const { withheld } = JSON.parse((await callWith(env, 'materialise', '--json')).stdout);
+      expect(withheld).toEqual([
+        { provider: 'atlas', series: 2, by: { 'World Health Organization: CC BY-NC-SA 3.0 IGO': ['who'] } },
+      ]);
+    } finally {
+      await troubled.remove();
+    }
+  });
+
   it('inspects an unknown directory', async () => {
     await world.write('mirror/novel/a.csv', 'country,year,births\nFrance,2000,1\n');
     const { code, stdout } = await call('inspect', `${world.directory}/mirror/novel`);

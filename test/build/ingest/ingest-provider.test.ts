@@ -115,7 +115,9 @@ describe('a run', () => {
       indicators: 1,
       rows_read: 22,
       rows_written: 20,
-      failed_indicators: [{ slug: 'bad', reason: 'FRA 2001 has two different values: 1 and 2', rows: 2 }],
+      failed_indicators: [
+        { slug: 'bad', reason: 'FRA 2001 has two different values: 1 of "FRA" and 2 of "fra"', rows: 2 },
+      ],
     });
   });
 

@@ -51,6 +51,17 @@ describe('lost places', () => {
     expect(lost(['France (metropolitan)', 'FRA', 'Itally'], all)).toEqual([]);
     expect(lost(['European Union (27)', 'World', 'WLD', 'xyz', '', '  ', '(1)'])).toEqual([]);
   });
+
+  it.each([
+    ['Papua-New-Guinea (island)', 'GIN', 'another country fits it better'],
+    ['Irelande', 'ISL', 'another country fits it better'],
+    ['Korea', 'PRK', 'it is part of several names'],
+    ['America', 'USA', 'it is a name that people use and providers do not'],
+    ['CAR', 'CAF', 'it is a name that people use and providers do not'],
+  ])('are no guess: "%s" is not %s, since %s', (place, iso3) => {
+    const others = curated.countries.map((country) => country.iso3).filter((one) => one !== iso3);
+    expect(lost([place], others)).toEqual([]);
+  });
 });
 
 describe('a run of a new provider', () => {
@@ -85,6 +96,20 @@ describe('a run of a new provider', () => {
     });
     await world.define('atlas', { places: ['iso3', 'old', 'names'] });
     expect((await world.ingest('atlas')).lost_places).toBeUndefined();
+  });
+
+  it('calls no country lost whose figures it took over from the run before', async () => {
+    const one = { cells: cells(2).filter(([place]) => place !== 'FRA') };
+    const two = makeSeries(['FRA', 2000, 1], ['DEU', 2000, 2]);
+    await world.publish('atlas', { one, two });
+    const { countries } = await world.ingest('atlas');
+    world.tomorrow();
+    const odd = makeSeries(['DEU', 2000, 1], ['DEU', 2000, 2], ['France', 2000, 3]);
+    await world.publish('atlas', { one, two: odd });
+    const record = await world.ingest('atlas');
+    expect(record).toMatchObject({ status: 'succeeded', countries, carried_indicators: ['two'] });
+    expect(record.rejects).toMatchObject({ unknown_place: { samples: ['France'] } });
+    expect(record.lost_places).toBeUndefined();
   });
 
   it('names settings that fit no series, with the nearest one', async () => {

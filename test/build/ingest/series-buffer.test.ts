@@ -116,13 +116,34 @@ describe('a series buffer', () => {
 
   it.each([
     [{ value: 1 }, { value: 2 }, 'FRA 2001 has two different values: 1 and 2'],
-    [{ value: 1 }, { value: null }, 'FRA 2001 has two different values: 1 and nothing'],
     [{ value: 1, ci_lo: 0, ci_hi: 3 }, { value: 1 }, 'FRA 2001 has two different values: 1 (0 to 3) and 1'],
     [{ value: 1, projected: true }, { value: 1, projected: false }, /1 projected and 1$/],
+    [{ value: 1 }, { value: null, ci_hi: 2 }, '1 and nothing (nothing to 2)'],
+    [
+      { value: 1 },
+      { place: 'fra', value: 2 },
+      'FRA 2001 has two different values: 1 of "FRA" and 2 of "fra"',
+    ],
   ])('shows both of two conflicting values', (first, second, message) => {
     const rows = [first, second].map((one) => ({ place: 'FRA', year: 2001, ...one }));
     expect(() => judge(rows)).toThrow(UntrustedSeriesError);
     expect(() => judge(rows)).toThrow(message);
+  });
+
+  it('takes no figure for no contradiction of one, whichever comes first', () => {
+    const figures = [{ value: 0 }, { value: 3, ci_lo: 1, ci_hi: 4 }, { value: null, ci_lo: 1, ci_hi: 4 }];
+    const gaps = [{ value: null }, { value: '', blank: true }, { value: null, status: 'suppressed' }];
+    for (const figure of figures)
+      for (const gap of gaps) {
+        const rows = [figure, gap, gap].map((one) => ({ place: 'FRA', year: 2001, ...one }));
+        for (const given of [rows, rows.toReversed()]) {
+          const { kept, columns, rejects } = judge(given);
+          expect(kept).toEqual([['FRA', 2001, figure.value ?? Number.NaN]]);
+          expect(columns.ciHi[0]).toBe(figure.ci_hi ?? Number.NaN);
+          expect(columns.status[0]).toBe(0);
+          expect(rejects).toEqual({ duplicate_key: { rows: 2, distinct: 1, samples: ['FRA 2001'] } });
+        }
+      }
   });
 
   it('fails when more than a hundred values and a tenth are out of bounds, and names conflicts, too', () => {
@@ -138,7 +159,7 @@ describe('a series buffer', () => {
       { place: 'FRA', year: 2001 + at, value },
     ]);
     expect(() => judge([...twice, ...share(101)], bounds)).toThrow(
-      `FRA 2001 has two different values: 4 and 5; so have 2 more; and ${fault}`,
+      `FRA 2001 has two different values: 4 and 5; so have 1 more; and ${fault}`,
     );
   });
 
