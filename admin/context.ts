@@ -6,7 +6,7 @@ import type { RedisClient } from '../data/runtime/redis.ts';
 import type { RunStore } from '../data/runtime/run-store.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
-import type { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
+import type { AccountStore, MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
 import type { Archive, AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/history/history.ts';
 import type {
   GivenUpJobs,
@@ -59,7 +59,12 @@ export interface AdminDependencies {
 export interface AdminArea extends AdminDependencies {
   sessions: SessionStore;
   passwords: PasswordHasher;
+  /** Of operators. */
   secondFactor: SecondFactorStore;
+  members: MemberStore;
+  persons: PersonStore;
+  /** Of the persons of accounts. */
+  customerSecondFactor: SecondFactorStore;
   operators: OperatorStore;
   operatorLinks: OperatorLinks;
   throttle: Throttle;

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
+import { MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
 import { AuditLog } from '../gateway/commerce/history/history.ts';
 import { GivenUpJobs, JobQueue, SignedLinks } from '../gateway/commerce/notifications/notifications.ts';
 import {
@@ -93,6 +94,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
   const operators = new OperatorStore(redis, now, passwords);
   const links = new SignedLinks({ redis, now, random: randomBytes });
   const secondFactor = new SecondFactorStore(store, 'operator');
+  const persons = new PersonStore(store);
   const restrictUntilSecure = async (user: SignedInUser | null): Promise<SignedInUser | null> => {
     if (user === null || settings.ADMIN_SECOND_FACTOR !== 'required') return user;
     return (await secondFactor.isOn(user.subject)) ? user : { ...user, ...WITHOUT_SECOND_FACTOR };
@@ -120,6 +122,9 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     sessions,
     passwords,
     secondFactor,
+    members: new MemberStore(store, persons),
+    persons,
+    customerSecondFactor: new SecondFactorStore(store, 'account'),
     operators,
     operatorLinks: new OperatorLinks({ ...dependencies, operators, links }),
     throttle: new Throttle(redis, now),

@@ -26,6 +26,7 @@ import { PageError, parseFields, textField, untrimmedField, withQuery } from '..
 import { barChart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
+import { accountMembers, accountMembersRoutes } from './account-members.ts';
 
 const LEDGER_PAGE = 25;
 const USAGE_DAYS = 30;
@@ -57,8 +58,9 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     before = '',
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
-    const [keys, ledger, orders, changes, usage] = await Promise.all([
+    const [keys, members, ledger, orders, changes, usage] = await Promise.all([
       accounts.keys.list(id),
+      accountMembers(area, id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.orders.list(id),
       shownChanges(area, accountSubject(id)),
@@ -72,6 +74,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
       account,
       path,
       keys,
+      members,
       ledger: shown,
       gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,
@@ -161,6 +164,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 
   accountKeyRoutes(scope, area);
+  accountMembersRoutes(scope, area);
 
   async function adjust(
     id: string,

@@ -44,7 +44,7 @@ const condition = { condition: 'c', severity: 'high', since: null, url: LINK };
 const known = (mail: Mail, when: string, to: string): KnownMail => ({ mail, when, to });
 
 const security = (event: templates.SecurityEvent, when: string): KnownMail =>
-  known(templates.securityNotice(TO, LINK, event), when, PERSON);
+  known(templates.securityNotice(TO, LINK, event, ''), when, PERSON);
 const orderStep = (step: notices.OrderStep, when: string): KnownMail =>
   known(notices.orderChanged(step, order, about), when, ORDER);
 const keyChange = (change: keyof typeof notices.keyMails, when: string): KnownMail =>
@@ -76,6 +76,7 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   securityNotice: [
     security('second_factor_turned_on', 'a second factor is set up'),
     security('second_factor_turned_off', 'it is turned off'),
+    security('second_factor_cleared', 'an operator turns it off, with the reason'),
     security('second_factor_codes_renewed', 'recovery codes are made anew'),
     security('recovery_code_used', 'somebody signs in with a recovery code'),
   ],

@@ -232,7 +232,8 @@ export const EVENTS = {
     }),
     mail: {
       ...{ what: 'Mail about the second factor', to: ['named'], isAuthored: true },
-      words: ({ about }, { change }) => securityNotice(about.to, `${about.publicUrl}/account/forgot`, change),
+      words: ({ about, event }, { change }) =>
+        securityNotice(about.to, `${about.publicUrl}/account/forgot`, change, event.reason),
     },
   }),
   'export.ready': row({

@@ -14,7 +14,7 @@ import { Secret, TOTP } from 'otpauth';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/metering.ts';
-import type { templates } from '../notifications/notifications.ts';
+import type { StoredEvent, templates } from '../notifications/notifications.ts';
 import { Store, type StoreDependencies } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
 import { Throttle, type ThrottlePolicy } from './throttle.ts';
@@ -111,19 +111,20 @@ export class SecondFactorStore extends Store {
     return isOn ? { recovery_codes } : 'already_on';
   }
 
-  /** @param told null tells nobody @returns false if it is refused */
+  /** @param told null tells nobody @param author who is told to have done it, and why @returns false if it is refused */
   async #change(
     subject: string,
     change: 'turned_on' | 'codes_renewed' | 'turned_off' | 'code_used',
     told: templates.SecurityEvent | null,
     values: readonly (string | number)[] = ['', ''],
+    author: Pick<StoredEvent, 'by' | 'reason'> = { by: subject, reason: '' },
   ): Promise<boolean> {
     const isPerson = this.#realm === 'account';
     if (isPerson) await this.expectEvents(subject);
     const names = [this.#key(subject), ...(isPerson ? [redisKeys.personOutbox(subject)] : [])];
     const use = randomId(USE_ID_LENGTH, this.random);
     const type = 'second_factor.changed';
-    const event = { type, at_ms: this.now(), by: subject, data: { change: told } };
+    const event = { type, at_ms: this.now(), ...author, data: { change: told } };
     const json = told === null ? '' : JSON.stringify(event);
     const script = { ...CHANGE, keys: names.length };
     const facts = [change, use, `${type}:${use}`, json, this.now()];
@@ -169,6 +170,15 @@ export class SecondFactorStore extends Store {
    */
   turnOff(subject: string): Promise<boolean> {
     return this.#change(subject, 'turned_off', 'second_factor_turned_off');
+  }
+
+  /**
+   * As `turnOff`, by an operator, for somebody who cannot sign in.
+   * @param reason the person is told it
+   */
+  clear(subject: string, reason: string): Promise<boolean> {
+    const author = { by: 'operator', reason };
+    return this.#change(subject, 'turned_off', 'second_factor_cleared', undefined, author);
   }
 
   /** As `turnOff`, without telling anybody. */

@@ -96,6 +96,10 @@ export const SECURITY_EVENTS = {
     subject: 'Your second factor is off',
     text: 'Signing in to your Almanac account no longer asks for a code of your authenticator app.',
   },
+  second_factor_cleared: {
+    subject: 'Your second factor was turned off for you',
+    text: 'An operator of Almanac turned your second factor off. Signing in asks for your password alone until you set it up anew.',
+  },
   second_factor_codes_renewed: {
     subject: 'You have new recovery codes',
     text: 'New recovery codes were made for your Almanac account. The earlier ones no longer work.',
@@ -107,12 +111,14 @@ export const SECURITY_EVENTS = {
 } as const;
 export type SecurityEvent = keyof typeof SECURITY_EVENTS;
 
-export const securityNotice = (to: string, link: string, event: SecurityEvent): Mail => ({
+/** @param reason what an operator states, or empty */
+export const securityNotice = (to: string, link: string, event: SecurityEvent, reason: string): Mail => ({
   to,
   subject: SECURITY_EVENTS[event].subject,
   link,
   text: signed(
     SECURITY_EVENTS[event].text,
+    ...(reason === '' ? [] : [`The reason: ${reason}`]),
     `If it was not you, choose a new password at once, which ends all sessions:\n\n${link}`,
   ),
 });
