@@ -42,14 +42,14 @@ export async function runArchive(dependencies: ArchiveDependencies): Promise<Arc
   const lock = await lockArchive(storage.directory, { signal });
   try {
     await storage.clean();
-    const duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });
+    await using duck = await DuckSession.open({ scratch: storage.scratch, memoryMb: MEMORY_MB });
     const context: ArchiveContext = {
       ...dependencies,
       ...{ storage, duck, signal: lock.signal },
       partEntries: dependencies.partEntries ?? PART_ENTRIES,
       onStep: dependencies.onStep ?? (() => {}),
     };
-    return await archiveAll(context, dayOf(now())).finally(() => duck.close());
+    return await archiveAll(context, dayOf(now()));
   } finally {
     await lock.release();
   }

@@ -8,6 +8,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { whenAbsent } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { CommandError } from '../runtime/errors.ts';
@@ -60,25 +61,16 @@ export type Listing = Map<string, string>;
 
 /** Empty when the directory does not exist. */
 export async function listTree({ directory, holds }: Tree): Promise<Listing> {
-  const entries = await readdir(directory, { withFileTypes: true, recursive: true }).catch(whenGone([]));
+  const entries = await readdir(directory, { withFileTypes: true, recursive: true }).catch(whenAbsent([]));
   const listing: Listing = new Map();
   for (const entry of entries) {
     const file = join(entry.parentPath, entry.name);
     const path = relative(directory, file).split(sep).join('/');
     if (entry.isDirectory() || !holds(path)) continue;
-    const facts = await lstat(file).catch(whenGone(null));
+    const facts = await lstat(file).catch(whenAbsent(null));
     if (facts) listing.set(path, `${facts.dev}:${facts.ino}:${facts.size}:${facts.mtimeMs}`);
   }
   return listing;
-}
-
-const isGone = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';
-function whenGone<Value>(value: Value): (error: unknown) => Value {
-  return (error) => {
-    if (isGone(error)) return value;
-    throw error;
-  };
 }
 
 const COPIES_AT_ONCE = 8;
@@ -90,14 +82,14 @@ export class Copier {
   /** @returns whether the file existed. */
   async copy(from: string, to: string): Promise<boolean> {
     await mkdir(dirname(to), { recursive: true });
-    const facts = await lstat(from).catch(whenGone(null));
+    const facts = await lstat(from).catch(whenAbsent(null));
     if (!facts) return false;
     const inode = `${facts.dev}:${facts.ino}`;
     const earlier = facts.nlink > 1 ? this.#copied.get(inode) : undefined;
     if (earlier && (await this.#link(earlier, to))) return true;
     const copying = copyFile(from, to, constants.COPYFILE_FICLONE).then(() => to);
     if (facts.nlink > 1) this.#copied.set(inode, copying);
-    return copying.then(() => true, whenGone(false));
+    return copying.then(() => true, whenAbsent(false));
   }
 
   async #link(earlier: Promise<string>, to: string): Promise<boolean> {

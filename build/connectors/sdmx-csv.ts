@@ -61,6 +61,10 @@ class SeriesCollector {
   readonly failures = new Map<string, string>();
   vintage: string | null = null;
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.spool[Symbol.asyncDispose]();
+  }
+
   /** Adds the rows of one file. @throws {CsvError} when it is not SDMX-CSV of the expected structure. */
   async addFile({ settings, upstream, signal }: Context, file: SdmxFile): Promise<void> {
     const table = await openCsv(await upstream.stream(file.path), { delimiter: sdmxDelimiter });
@@ -209,25 +213,21 @@ export const sdmxCsv: Connector<SdmxSettings> = {
   protocol: 'sdmx-csv',
   settings: sdmxSettings,
   async *read(context) {
-    const collector = new SeriesCollector();
-    try {
-      const failures: SourceItem[] = [];
-      const files = readParts(context, context.settings.files, {
-        slug: (file) => file.slug ?? toSlug(file.path),
-        open: (file) => collector.addFile(context, file),
-        slugs: () => [],
-        read: () => [],
-      });
-      for await (const item of files) failures.push(item);
-      const unused = Object.keys(context.settings.pin).filter((id) => !collector.pinned.has(id));
-      if (unused.length > 0) throw new CsvError(`pinned, but in no file: ${unused.join(', ')}`);
-      if (collector.vintage) yield { kind: 'vintage', vintage: collector.vintage };
-      const series = [...collector.series.values()].filter((one) => one.files.size > 0);
-      yield { kind: 'plan', indicators: series.length };
-      for (const one of series) yield* readSeriesOrFail(context, collector, one);
-      yield* failures;
-    } finally {
-      await collector.spool.close();
-    }
+    await using collector = new SeriesCollector();
+    const failures: SourceItem[] = [];
+    const files = readParts(context, context.settings.files, {
+      slug: (file) => file.slug ?? toSlug(file.path),
+      open: (file) => collector.addFile(context, file),
+      slugs: () => [],
+      read: () => [],
+    });
+    for await (const item of files) failures.push(item);
+    const unused = Object.keys(context.settings.pin).filter((id) => !collector.pinned.has(id));
+    if (unused.length > 0) throw new CsvError(`pinned, but in no file: ${unused.join(', ')}`);
+    if (collector.vintage) yield { kind: 'vintage', vintage: collector.vintage };
+    const series = [...collector.series.values()].filter((one) => one.files.size > 0);
+    yield { kind: 'plan', indicators: series.length };
+    for (const one of series) yield* readSeriesOrFail(context, collector, one);
+    yield* failures;
   },
 };

@@ -56,7 +56,7 @@ export class SeriesSpool<Row> {
     this.#rowsInMemory = 0;
   }
 
-  /** The rows of one series in batches. Can be read repeatedly until `close`. */
+  /** The rows of one series in batches. Can be read repeatedly. */
   async *read(key: string): AsyncGenerator<Row[], void, undefined> {
     const series = this.#series.get(key);
     if (!series) return;
@@ -68,7 +68,7 @@ export class SeriesSpool<Row> {
     yield* splitIntoBatches(series.rows);
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#series.clear();
     if (this.#directory) await rm(this.#directory, { recursive: true, force: true });
     this.#directory = null;

@@ -132,28 +132,24 @@ export async function* readWideTable(
   const parseRow = createRowParser(table.header, options);
   const indexes = series.map((one) => findIndexes(table.header, one));
   const [only, ...others] = indexes;
-  const spool = new SeriesSpool<RawObservation>();
-  try {
-    for await (const batch of table.batches) {
-      options.signal.throwIfAborted();
-      if (only && others.length === 0) {
-        const rows = batch.map((cells) => parseRow(cells, only)).filter((row) => row !== null);
-        yield { series: 0, rows };
-        continue;
-      }
-      for (const cells of batch) {
-        for (const [index, columns] of indexes.entries()) {
-          const row = parseRow(cells, columns);
-          if (row) spool.add(String(index), row);
-        }
-      }
-      await spool.spill();
+  await using spool = new SeriesSpool<RawObservation>();
+  for await (const batch of table.batches) {
+    options.signal.throwIfAborted();
+    if (only && others.length === 0) {
+      const rows = batch.map((cells) => parseRow(cells, only)).filter((row) => row !== null);
+      yield { series: 0, rows };
+      continue;
     }
-    for (const index of indexes.keys()) {
-      for await (const rows of spool.read(String(index))) yield { series: index, rows };
+    for (const cells of batch) {
+      for (const [index, columns] of indexes.entries()) {
+        const row = parseRow(cells, columns);
+        if (row) spool.add(String(index), row);
+      }
     }
-  } finally {
-    await spool.close();
+    await spool.spill();
+  }
+  for (const index of indexes.keys()) {
+    for await (const rows of spool.read(String(index))) yield { series: index, rows };
   }
 }
 
@@ -189,26 +185,22 @@ export async function* readLongTable(
   );
   const cell = (cells: Cells, at = -1): string => cells[at]?.trim() ?? '';
   const found = new Map<string, LongSeries>();
-  const spool = new SeriesSpool<RawObservation>();
-  try {
-    for await (const batch of table.batches) {
-      options.signal.throwIfAborted();
-      for (const cells of batch) {
-        const code = cell(cells, codeAt);
-        const row = code === '' ? null : parseRow(cells, indexes);
-        if (row === null) continue;
-        if (!found.has(code)) {
-          found.set(code, { code, name: cell(cells, nameAt) || code, unit: cell(cells, unitAt) || null });
-        }
-        spool.add(code, row);
+  await using spool = new SeriesSpool<RawObservation>();
+  for await (const batch of table.batches) {
+    options.signal.throwIfAborted();
+    for (const cells of batch) {
+      const code = cell(cells, codeAt);
+      const row = code === '' ? null : parseRow(cells, indexes);
+      if (row === null) continue;
+      if (!found.has(code)) {
+        found.set(code, { code, name: cell(cells, nameAt) || code, unit: cell(cells, unitAt) || null });
       }
-      await spool.spill();
+      spool.add(code, row);
     }
-    for (const [code, series] of found) {
-      for await (const rows of spool.read(code)) yield { series, rows };
-    }
-  } finally {
-    await spool.close();
+    await spool.spill();
+  }
+  for (const [code, series] of found) {
+    for await (const rows of spool.read(code)) yield { series, rows };
   }
 }
 

@@ -269,7 +269,7 @@ async function collectRows(
     }
     return { spool, series };
   } catch (error) {
-    await spool.close();
+    await spool[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -289,18 +289,15 @@ export const whoGho: Connector<WhoGhoSettings> = {
       slug: (indicator) => codeToSlug(indicator.code),
       open: async (indicator) => ({ indicator, ...(await collectRows(context, indicator, onDate)) }),
       slugs: ({ indicator }) => [codeToSlug(indicator.code)],
-      async *read({ indicator, spool, series }) {
-        try {
-          for (const [key, { splitCodes, files: named }] of series) {
-            const files = [...named];
-            const entry = buildEntry(context, indicator, labels.get(indicator.code), splitCodes);
-            yield { kind: 'indicator', entry };
-            for await (const rows of spool.read(key)) {
-              yield { kind: 'observations', slug: entry.slug, rows, files };
-            }
+      async *read({ indicator, spool: opened, series }) {
+        await using spool = opened;
+        for (const [key, { splitCodes, files: named }] of series) {
+          const files = [...named];
+          const entry = buildEntry(context, indicator, labels.get(indicator.code), splitCodes);
+          yield { kind: 'indicator', entry };
+          for await (const rows of spool.read(key)) {
+            yield { kind: 'observations', slug: entry.slug, rows, files };
           }
-        } finally {
-          await spool.close();
         }
       },
     });

@@ -333,7 +333,7 @@ async function* readDownload(
   owned: OwnedSeries,
   onDate: (date: string | null) => void,
 ): AsyncIterable<SourceItem> {
-  const spool = new SeriesSpool<RawObservation>();
+  await using spool = new SeriesSpool<RawObservation>();
   const files = [download.reference];
   try {
     const { names, date } = await collectRows(context, download, owned, spool);
@@ -346,7 +346,6 @@ async function* readDownload(
     }
     onDate(date);
   } finally {
-    await spool.close();
     await download.zip?.close();
   }
 }

@@ -141,14 +141,10 @@ class Backfill {
     const directory = join(this.#lakeDir, '..', 'first');
     const { kept } = await this.#storage.open(first);
     await this.#storage.show(kept, directory);
-    const duck = await DuckSession.open({ scratch: join(directory, '.scratch') });
-    try {
-      const { aliases } = this.#deps.curated;
-      const published = await this.#scratch.open(base);
-      return await storeChanges(duck, this.#scratch, published, { directory, kept, aliases });
-    } finally {
-      await duck.close();
-    }
+    await using duck = await DuckSession.open({ scratch: join(directory, '.scratch') });
+    const { aliases } = this.#deps.curated;
+    const published = await this.#scratch.open(base);
+    return await storeChanges(duck, this.#scratch, published, { directory, kept, aliases });
   }
 
   /** Takes over what changed in an edition, and the figures. */

@@ -16,14 +16,14 @@ import {
   signCheckpoint,
 } from '../../data/proofs/signing-key.ts';
 import { readCheckpoint } from '../../data/proofs/verify-receipt.ts';
-import { replaceFile, syncDirectory, writeFlushed } from '../../data/runtime/durable-files.ts';
+import { replaceFile, syncDirectory, whenAbsent, writeFlushed } from '../../data/runtime/durable-files.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import { signingTime, signWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/schema/proofs.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { LogEntry } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/errors.ts';
-import { type SnapshotStorage, whenAbsent } from './snapshot-storage.ts';
+import type { SnapshotStorage } from './snapshot-storage.ts';
 
 export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &
   Partial<Pick<Settings, 'SIGNING_KEY' | 'PUBLIC_URL'>>;

@@ -8,7 +8,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { replaceFile, syncDirectory, unpackJson } from '../../data/runtime/durable-files.ts';
+import { replaceFile, syncDirectory, unpackJson, whenAbsent } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import {
   readWithheld,
@@ -311,16 +311,6 @@ export class SnapshotStorage {
 
 const sortedList = (files: readonly (readonly [string, FileRef])[]): FileList =>
   Object.fromEntries(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-
-export const isAbsent = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
-export function whenAbsent<Value>(value: Value): (error: unknown) => Value {
-  return (error) => {
-    if (isAbsent(error)) return value;
-    throw error;
-  };
-}
 
 /**
  * Serves an earlier snapshot again. The later ones count as rolled back.

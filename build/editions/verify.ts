@@ -115,16 +115,12 @@ async function traceFigures(
   const lock = await acquireLock(join(lakeDirectory, '.verify.lock'), 'the verification');
   try {
     const scratch = join(lakeDirectory, '.scratch-verify');
-    const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
-    try {
-      const codes = countries.map(({ iso3 }) => iso3);
-      await prepareTables(duck, codes, unchanged);
-      if (unchanged.length === 0) return;
-      await loadCountrySeries(duck, directory, unchanged);
-      await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
-    } finally {
-      await duck.close();
-    }
+    await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+    const codes = countries.map(({ iso3 }) => iso3);
+    await prepareTables(duck, codes, unchanged);
+    if (unchanged.length === 0) return;
+    await loadCountrySeries(duck, directory, unchanged);
+    await verifyFigures(duck, directory, unchanged, await readCoverage(duck), () => {});
   } finally {
     await lock.release();
   }

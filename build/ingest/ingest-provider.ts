@@ -192,48 +192,44 @@ class ProviderRun {
       const newest_year = newestYearOf(await this.#lake.series(previous), currentYear);
       return { ...unchanged(previous, upstream.bytes, sources), newest_year };
     }
-    const writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
-    try {
-      const reader = new ProviderReader({
+    await using writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
+    const reader = new ProviderReader({
+      definition: this.#definition,
+      curated,
+      writer,
+      currentYear,
+      log: this.#log,
+      onProgress: ({ indicators, planned, rows }) =>
+        this.#progress('reading', indicators, planned, rows, upstream.bytes),
+    });
+    await reader.readAll(
+      connector.read({
         definition: this.#definition,
-        curated,
-        writer,
-        currentYear,
+        settings: connectorSettings,
+        upstream,
         log: this.#log,
-        onProgress: ({ indicators, planned, rows }) =>
-          this.#progress('reading', indicators, planned, rows, upstream.bytes),
-      });
-      await reader.readAll(
-        connector.read({
-          definition: this.#definition,
-          settings: connectorSettings,
-          upstream,
-          log: this.#log,
-          signal: this.#signal,
-        }),
-      );
-      this.#signal.throwIfAborted();
-      if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
-      const { length: done } = reader.catalogue;
-      this.#progress('writing', done, done, reader.rows, upstream.bytes);
-      return await finishRun({
-        runId: this.#runId,
-        definition: this.#definition,
-        curated,
-        isStarter: this.#options.starter === true,
-        lake: this.#lake,
-        directory: this.#directory,
-        reader,
-        writer,
-        previous,
-        bytes: upstream.bytes,
-        currentYear,
-        fetches: { inputs, definition, files: this.#fetched(upstream) },
-        files: await this.#readFiles(upstream),
-      });
-    } finally {
-      await writer.close();
-    }
+        signal: this.#signal,
+      }),
+    );
+    this.#signal.throwIfAborted();
+    if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
+    const { length: done } = reader.catalogue;
+    this.#progress('writing', done, done, reader.rows, upstream.bytes);
+    return await finishRun({
+      runId: this.#runId,
+      definition: this.#definition,
+      curated,
+      isStarter: this.#options.starter === true,
+      lake: this.#lake,
+      directory: this.#directory,
+      reader,
+      writer,
+      previous,
+      bytes: upstream.bytes,
+      currentYear,
+      fetches: { inputs, definition, files: this.#fetched(upstream) },
+      files: await this.#readFiles(upstream),
+    });
   }
 
   /** The files read. Those of the starter data have the date of the checkout, which says nothing about upstream. */

@@ -73,7 +73,7 @@ export class LakeWriter {
     appender.close();
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#duck.close();
   }
 }

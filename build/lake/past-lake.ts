@@ -145,12 +145,9 @@ export async function restoreRun(from: Rebuilding, run: LakeRun, target: string)
   for (const name of await readdir(run.directory))
     await link(join(run.directory, name), join(directory, name));
   if (isWhole(run)) return [];
-  const duck = await DuckSession.open({ scratch: join(target, '.scratch-rebuilt'), memoryMb: MEMORY_MB });
-  try {
-    return await rebuild(duck, from, run, directory);
-  } finally {
-    await duck.close();
-  }
+  const scratch = join(target, '.scratch-rebuilt');
+  await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+  return await rebuild(duck, from, run, directory);
 }
 
 /** Whether LAKE_KEEP has left the run as it was. */

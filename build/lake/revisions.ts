@@ -37,22 +37,18 @@ export async function writeRevisions(runs: ComparedRuns): Promise<Revisions> {
   const { lake, base, current, changed, file } = runs;
   if (changed.length === 0) return { added: 0, changed: 0, removed: 0, restored: 0, indicators: [] };
   const scratch = join(lake.directory, '.scratch-revisions');
-  const duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
-  try {
-    const list: DuckDBValue = listValue([...changed]);
-    await duck.run(WITHDRAWN_TABLE);
-    const earlier = await withdrawals(lake, base, changed);
-    if (earlier.length > 0) await duck.run(WITHDRAWN_BEFORE, { earlier: listValue(earlier), changed: list });
-    await duck.run(WRITE_REVISIONS, {
-      previous: base.observations,
-      current,
-      changed: list,
-      file,
-    });
-    return await summarise(duck, file);
-  } finally {
-    await duck.close();
-  }
+  await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+  const list: DuckDBValue = listValue([...changed]);
+  await duck.run(WITHDRAWN_TABLE);
+  const earlier = await withdrawals(lake, base, changed);
+  if (earlier.length > 0) await duck.run(WITHDRAWN_BEFORE, { earlier: listValue(earlier), changed: list });
+  await duck.run(WRITE_REVISIONS, {
+    previous: base.observations,
+    current,
+    changed: list,
+    file,
+  });
+  return await summarise(duck, file);
 }
 
 /** The revisions up to `base` that withdrew figures of these series. */

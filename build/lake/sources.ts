@@ -53,24 +53,20 @@ export async function writeSources(
   files: readonly SourceFile[],
   scratch: string,
 ): Promise<void> {
-  const duck = await DuckSession.open({ scratch });
+  await using duck = await DuckSession.open({ scratch });
   const texts = (name: 'url' | 'reference' | 'sha256' | 'fetched_at' | 'confirmed_at') => ({
     type: VARCHAR,
     values: files.map((file) => file[name]),
   });
-  try {
-    await duck.run(SOURCES_TABLE);
-    await duck.fill('sources', [
-      ...(['url', 'reference', 'sha256'] as const).map(texts),
-      { type: BIGINT, values: files.map(({ bytes }) => BigInt(bytes)) },
-      ...(['fetched_at', 'confirmed_at'] as const).map(texts),
-      { type: LIST(VARCHAR), values: files.map(({ series }) => listValue([...series])) },
-      { type: BOOLEAN, values: files.map(({ carried }) => carried) },
-    ]);
-    await duck.run(WRITE_SOURCES, { file: join(runDirectory, SOURCES) });
-  } finally {
-    await duck.close();
-  }
+  await duck.run(SOURCES_TABLE);
+  await duck.fill('sources', [
+    ...(['url', 'reference', 'sha256'] as const).map(texts),
+    { type: BIGINT, values: files.map(({ bytes }) => BigInt(bytes)) },
+    ...(['fetched_at', 'confirmed_at'] as const).map(texts),
+    { type: LIST(VARCHAR), values: files.map(({ series }) => listValue([...series])) },
+    { type: BOOLEAN, values: files.map(({ carried }) => carried) },
+  ]);
+  await duck.run(WRITE_SOURCES, { file: join(runDirectory, SOURCES) });
 }
 
 /** The files that the newest run since `good` read or confirmed. */
@@ -92,17 +88,13 @@ export async function readSources(
   scratch: string,
 ): Promise<SourceFile[][]> {
   if (runs.every((run) => run === null)) return runs.map(() => []);
-  const duck = await DuckSession.open({ scratch });
-  try {
-    const lists: SourceFile[][] = [];
-    for (const run of runs) {
-      const file = run && join(run.directory, SOURCES);
-      lists.push(file === null ? [] : await duck.select(listedFile, READ_SOURCES, { file }));
-    }
-    return lists;
-  } finally {
-    await duck.close();
+  await using duck = await DuckSession.open({ scratch });
+  const lists: SourceFile[][] = [];
+  for (const run of runs) {
+    const file = run && join(run.directory, SOURCES);
+    lists.push(file === null ? [] : await duck.select(listedFile, READ_SOURCES, { file }));
   }
+  return lists;
 }
 
 const listedFile = z.object({

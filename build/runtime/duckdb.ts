@@ -100,6 +100,10 @@ export class DuckSession {
     return new ColumnAppender(await this.#connection.createAppender(table), types);
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   async close(): Promise<void> {
     this.#connection.closeSync();
     this.#instance.closeSync();

@@ -20,22 +20,15 @@ export interface BuildObserver {
 
 /** Forwards each event to all observers. */
 export function combineObservers(...observers: readonly BuildObserver[]): BuildObserver {
+  const tell = (event: (one: BuildObserver) => void): void => {
+    for (const one of observers) event(one);
+  };
   return {
-    onRun: (record) => {
-      for (const one of observers) one.onRun?.(record);
-    },
-    onBuild: (build) => {
-      for (const one of observers) one.onBuild?.(build);
-    },
-    onExcluded: (indicators) => {
-      for (const one of observers) one.onExcluded?.(indicators);
-    },
-    onQuality: (report) => {
-      for (const one of observers) one.onQuality?.(report);
-    },
-    onProgress: (event) => {
-      for (const one of observers) one.onProgress?.(event);
-    },
+    onRun: (record) => tell((one) => one.onRun?.(record)),
+    onBuild: (build) => tell((one) => one.onBuild?.(build)),
+    onExcluded: (indicators) => tell((one) => one.onExcluded?.(indicators)),
+    onQuality: (report) => tell((one) => one.onQuality?.(report)),
+    onProgress: (event) => tell((one) => one.onProgress?.(event)),
   };
 }
 

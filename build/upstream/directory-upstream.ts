@@ -5,15 +5,7 @@
  */
 import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import {
-  type FetchedFile,
-  FetchLog,
-  type HashedFile,
-  HashLog,
-  type StoredFile,
-  type TrackedUpstream,
-  UpstreamError,
-} from './upstream.ts';
+import { type FetchedFile, LoggedUpstream, type StoredFile, UpstreamError } from './upstream.ts';
 
 /** @throws {UpstreamError} for a reference that is no relative path. */
 function decodeReference(reference: string): string {
@@ -46,18 +38,17 @@ interface DirectoryOptions {
 /** The validator of a requested file that does not exist. */
 const ABSENT = 'absent';
 
-export class DirectoryUpstream implements TrackedUpstream {
+export class DirectoryUpstream extends LoggedUpstream {
   readonly #root: string;
   readonly #options: DirectoryOptions;
-  readonly #log = new FetchLog();
-  readonly #hashes = new HashLog();
 
   constructor(root: string, options: DirectoryOptions) {
+    super(options.signal);
     this.#root = root;
     this.#options = options;
   }
 
-  async #locate(reference: string): Promise<{ stored: StoredFile; file: FetchedFile }> {
+  async #find(reference: string): Promise<{ stored: StoredFile; file: FetchedFile }> {
     this.#options.signal.throwIfAborted();
     const wanted = join(this.#root, decodeReference(reference));
     try {
@@ -74,42 +65,24 @@ export class DirectoryUpstream implements TrackedUpstream {
       return { stored, file: { reference, validator, last_modified: mtime.toISOString(), bytes: size } };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
-      this.#log.add({ reference, validator: ABSENT, last_modified: null, bytes: 0 });
+      this.log({ reference, validator: ABSENT, last_modified: null, bytes: 0 });
       throw new UpstreamError(`"${reference}" is not in the mirror`, 404, { cause: error });
     }
   }
 
-  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    const { stored, file } = await this.#locate(reference);
-    this.#log.add(file);
-    return this.#hashes.stream(reference, stored, this.#options.signal);
+  protected override async locate(reference: string): Promise<StoredFile> {
+    const { stored, file } = await this.#find(reference);
+    this.log(file);
+    return stored;
   }
 
-  async text(reference: string): Promise<string> {
-    const { stored, file } = await this.#locate(reference);
-    this.#log.add(file);
-    return this.#hashes.text(reference, stored, this.#options.signal);
-  }
-
-  fetched(): FetchedFile[] {
-    return this.#log.list();
-  }
-
-  async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
+  override async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
     for (const known of files) {
-      const now = await this.#locate(known.reference).catch(() => null);
+      const now = await this.#find(known.reference).catch(() => null);
       if ((now?.file.validator ?? ABSENT) !== known.validator) return false;
     }
     return files.length > 0;
   }
 
-  hashes(): Promise<HashedFile[]> {
-    return this.#hashes.list();
-  }
-
-  get bytes(): number {
-    return this.#log.bytes;
-  }
-
-  async close(): Promise<void> {}
+  override async close(): Promise<void> {}
 }

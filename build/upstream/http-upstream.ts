@@ -20,15 +20,7 @@ import {
   RETRY_DEFAULTS,
   type RetryOptions,
 } from './download.ts';
-import {
-  type FetchedFile,
-  FetchLog,
-  type HashedFile,
-  HashLog,
-  type StoredFile,
-  type TrackedUpstream,
-  UpstreamError,
-} from './upstream.ts';
+import { type FetchedFile, LoggedUpstream, type StoredFile, UpstreamError } from './upstream.ts';
 
 export interface HttpOptions {
   /** Ends in `/`; every reference resolves below it. */
@@ -62,14 +54,12 @@ const USER_AGENT = 'Almanac/1.0 (nightly country statistics)';
 /** A megabyte in a quarter of an hour: far below any provider that works. */
 const MIN_THROUGHPUT = { bytesPerS: 1_000, graceMs: 120_000 };
 
-export class HttpUpstream implements TrackedUpstream {
+export class HttpUpstream extends LoggedUpstream {
   readonly #base: URL;
   readonly #cache: string;
   readonly #options: DownloadOptions;
   readonly #agent: Agent;
   readonly #limit = pLimit(MAX_CONCURRENT_REQUESTS);
-  readonly #log = new FetchLog();
-  readonly #hashes = new HashLog();
   readonly #now: () => number;
   /** Connections on which a server sent bytes beyond the end of a response. */
   #excessResponses = 0;
@@ -79,6 +69,7 @@ export class HttpUpstream implements TrackedUpstream {
   readonly #requests = new Map<string, Promise<FetchedCopy>>();
 
   constructor(options: HttpOptions) {
+    super(options.signal);
     this.#base = new URL(options.base);
     this.#cache = options.cache;
     this.#now = options.now ?? Date.now;
@@ -155,34 +146,26 @@ export class HttpUpstream implements TrackedUpstream {
     return parsed.data?.url === url.href ? parsed.data : null;
   }
 
-  async #fetchLogged(reference: string): Promise<StoredFile> {
+  protected override async locate(reference: string): Promise<StoredFile> {
     const copy = await this.#fetch(reference).catch((error: unknown) => {
       // Without a validator the file counts as changed, so the next run requests it again.
-      this.#log.add({ reference, validator: null, last_modified: null, bytes: 0 });
+      this.log({ reference, validator: null, last_modified: null, bytes: 0 });
       throw error;
     });
     const { etag, last_modified, bytes } = copy;
-    this.#log.add({ reference, validator: etag ?? last_modified, last_modified, bytes });
+    this.log({ reference, validator: etag ?? last_modified, last_modified, bytes });
     return copy;
   }
 
-  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
-    return this.#hashes.stream(reference, await this.#fetchLogged(reference), this.#options.signal);
-  }
-
-  async text(reference: string): Promise<string> {
-    return this.#hashes.text(reference, await this.#fetchLogged(reference), this.#options.signal);
-  }
-
-  fetched(): FetchedFile[] {
+  override fetched(): FetchedFile[] {
     if (this.#excessResponses > this.#retriedExcess) {
       throw new UpstreamError(`${this.#base.host}: ${EXCESS_BYTES_MESSAGE}`);
     }
-    return this.#log.list();
+    return super.fetched();
   }
 
   /** Revalidates the files; stops at the first that has changed. */
-  async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
+  override async unchanged(files: readonly FetchedFile[]): Promise<boolean> {
     if (files.length === 0 || files.some((file) => file.validator === null)) return false;
     let isSame = true;
     await inParallel(files, MAX_CONCURRENT_REQUESTS, async (file) => {
@@ -193,15 +176,7 @@ export class HttpUpstream implements TrackedUpstream {
     return isSame;
   }
 
-  hashes(): Promise<HashedFile[]> {
-    return this.#hashes.list();
-  }
-
-  get bytes(): number {
-    return this.#log.bytes;
-  }
-
-  async close(complete = false): Promise<void> {
+  override async close(complete = false): Promise<void> {
     await this.#agent.close();
     if (!complete) return;
     const used = new Set<string>();

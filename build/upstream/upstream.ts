@@ -70,21 +70,6 @@ export interface TrackedUpstream extends Upstream {
   close(complete?: boolean): Promise<void>;
 }
 
-/** The files of a run by reference. */
-export class FetchLog {
-  readonly #files = new Map<string, FetchedFile>();
-  bytes = 0;
-
-  add(file: FetchedFile): void {
-    if (!this.#files.has(file.reference)) this.bytes += file.bytes;
-    this.#files.set(file.reference, file);
-  }
-
-  list(): FetchedFile[] {
-    return [...this.#files.values()];
-  }
-}
-
 /** The newest Last-Modified of the files as an ISO date-time; null when none has one. */
 export function newestModification(files: readonly FetchedFile[]): string | null {
   const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
@@ -108,51 +93,68 @@ export interface HashedFile extends FileDigest {
   confirmed_ms: number;
 }
 
-interface LoggedFile {
-  file: StoredFile;
-  digest: FileDigest | null;
-}
-
 const READ_BYTES = 1 << 18;
 
-export class HashLog {
-  readonly #files = new Map<string, LoggedFile>();
+/** Reads files from disk, wherever they come from, and logs each: its validator, and the hash of what was read. */
+export abstract class LoggedUpstream implements TrackedUpstream {
+  readonly #fetched = new Map<string, FetchedFile>();
+  readonly #read = new Map<string, { file: StoredFile; digest: FileDigest | null }>();
+  readonly #signal: AbortSignal;
+  bytes = 0;
 
-  #add(reference: string, file: StoredFile): LoggedFile {
-    const known = this.#files.get(reference);
-    if (known) return known;
-    const logged = { file, digest: null };
-    this.#files.set(reference, logged);
-    return logged;
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
   }
 
-  async *stream(reference: string, file: StoredFile, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    const logged = this.#add(reference, file);
-    const hash = createHash('sha256');
-    let bytes = 0;
-    for await (const chunk of createReadStream(file.path, { signal, highWaterMark: READ_BYTES })) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      yield chunk;
-    }
-    logged.digest ??= { bytes, sha256: hash.digest('hex') };
+  /** Finds a file, or fetches it, and logs it by `log`. @throws {UpstreamError} */
+  protected abstract locate(reference: string): Promise<StoredFile>;
+  abstract unchanged(files: readonly FetchedFile[]): Promise<boolean>;
+  abstract close(complete?: boolean): Promise<void>;
+
+  protected log(file: FetchedFile): void {
+    if (!this.#fetched.has(file.reference)) this.bytes += file.bytes;
+    this.#fetched.set(file.reference, file);
   }
 
-  async text(reference: string, file: StoredFile, signal: AbortSignal): Promise<string> {
-    const logged = this.#add(reference, file);
-    const content = await readFile(file.path, { signal });
-    const sha256 = createHash('sha256').update(content).digest('hex');
-    logged.digest ??= { bytes: content.length, sha256 };
+  async #open(reference: string) {
+    const file = await this.locate(reference);
+    const opened = this.#read.get(reference) ?? { file, digest: null };
+    this.#read.set(reference, opened);
+    return { ...file, opened };
+  }
+
+  async stream(reference: string): Promise<AsyncIterable<Uint8Array>> {
+    const { path, opened } = await this.#open(reference);
+    const signal = this.#signal;
+    return (async function* read() {
+      const hash = createHash('sha256');
+      let bytes = 0;
+      for await (const chunk of createReadStream(path, { signal, highWaterMark: READ_BYTES })) {
+        hash.update(chunk);
+        bytes += chunk.length;
+        yield chunk;
+      }
+      opened.digest ??= { bytes, sha256: hash.digest('hex') };
+    })();
+  }
+
+  async text(reference: string): Promise<string> {
+    const { path, opened } = await this.#open(reference);
+    const content = await readFile(path, { signal: this.#signal });
+    opened.digest ??= { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
     return content.toString('utf8');
   }
 
-  /** All files in order of first reading. One that no connector read to its end is hashed from disk. */
-  async list(): Promise<HashedFile[]> {
+  fetched(): FetchedFile[] {
+    return [...this.#fetched.values()];
+  }
+
+  /** One that no connector read to its end is hashed from disk. */
+  async hashes(): Promise<HashedFile[]> {
     const hashed: HashedFile[] = [];
-    for (const [reference, logged] of this.#files) {
-      const { path, fetched_ms, confirmed_ms } = logged.file;
-      logged.digest ??= await hashFile(path);
-      hashed.push({ reference, ...logged.digest, fetched_ms, confirmed_ms });
+    for (const [reference, { file, digest }] of this.#read) {
+      const { path, fetched_ms, confirmed_ms } = file;
+      hashed.push({ reference, ...(digest ?? (await hashFile(path))), fetched_ms, confirmed_ms });
     }
     return hashed;
   }

@@ -32,8 +32,6 @@ export interface PlaceTable {
   readonly schemes: ReadonlySet<string>;
 }
 
-/** Schemes derived from `countries.csv`; `places.csv` may add to them. */
-const SPINE_SCHEMES = ['iso3', 'iso2', 'names'] as const;
 const PLACE_COLUMNS = ['scheme', 'code', 'iso3', 'kind'] as const;
 const UNKNOWN: Place = { kind: 'unknown' };
 
@@ -51,66 +49,46 @@ const aliasRow = z
 
 /** Reads `places.csv` and adds it to the schemes of the countries. */
 export async function loadPlaces(file: string, spine: Spine, problems: Problems): Promise<PlaceTable> {
-  const builder = new Builder(problems);
-  for (const country of spine.countries) builder.addCountry(country);
+  const schemes = spineSchemes(spine.countries);
   for (const { cells, ...at } of readTable(file, PLACE_COLUMNS, ['note'], problems)) {
     const row = check(aliasRow, cells, at, problems);
     if (row === undefined) continue;
-    if (row.iso3 !== null && !spine.named.has(row.iso3)) {
-      problems.add(at, `${row.scheme} ${row.code}: ${row.iso3} is not on the spine`);
-    } else if (row.iso3 !== null) {
-      builder.add(row.scheme, row.code, { kind: 'country', iso3: row.iso3 }, at);
-    } else if (row.kind !== null) {
-      builder.add(row.scheme, row.code, { kind: row.kind }, at);
-    }
+    const { scheme, code, kind } = row;
+    const codes = schemes.get(scheme) ?? new Map<string, Place>();
+    schemes.set(scheme, codes);
+    if (row.iso3 !== null && !spine.named.has(row.iso3))
+      problems.add(at, `${scheme} ${code}: ${row.iso3} is not on the spine`);
+    else if (codes.has(keyOf(scheme, code)))
+      problems.add(at, `${scheme} ${code} is listed before, or is the spine's own`);
+    else if (row.iso3 !== null) codes.set(keyOf(scheme, code), { kind: 'country', iso3: row.iso3 });
+    else if (kind !== null) codes.set(keyOf(scheme, code), { kind });
   }
-  return builder.table();
+  return {
+    schemes: new Set(schemes.keys()),
+    resolve(wanted, code) {
+      for (const scheme of wanted) {
+        const place = schemes.get(scheme)?.get(keyOf(scheme, code));
+        if (place !== undefined) return place;
+      }
+      return UNKNOWN;
+    },
+  };
 }
 
 const keyOf = (scheme: string, code: string): string =>
   scheme === 'names' ? foldName(code) : code.trim().toUpperCase();
 
-class Builder {
-  readonly #schemes = new Map<string, Map<string, Place>>(SPINE_SCHEMES.map((name) => [name, new Map()]));
-  readonly #problems: Problems;
-
-  constructor(problems: Problems) {
-    this.#problems = problems;
-  }
-
-  addCountry(country: SpineCountry): void {
+/** The schemes that `countries.csv` makes; `places.csv` may add to them. */
+function spineSchemes(countries: readonly SpineCountry[]): Map<string, Map<string, Place>> {
+  const [iso3, iso2, names] = [new Map<string, Place>(), new Map<string, Place>(), new Map<string, Place>()];
+  for (const country of countries) {
     const place: Place = { kind: 'country', iso3: country.iso3 };
-    this.#schemes.get('iso3')?.set(country.iso3, place);
-    if (country.iso2 !== null) this.#schemes.get('iso2')?.set(country.iso2, place);
-    const names = this.#schemes.get('names');
-    names?.set(foldName(country.name), place);
-    if (country.official_name !== null) names?.set(foldName(country.official_name), place);
+    iso3.set(country.iso3, place);
+    if (country.iso2 !== null) iso2.set(country.iso2, place);
+    names.set(foldName(country.name), place);
+    if (country.official_name !== null) names.set(foldName(country.official_name), place);
   }
-
-  add(scheme: string, code: string, place: Place, at: Position): void {
-    const codes = this.#schemes.get(scheme) ?? new Map<string, Place>();
-    this.#schemes.set(scheme, codes);
-    const key = keyOf(scheme, code);
-    if (codes.has(key)) {
-      this.#problems.add(at, `${scheme} ${code} is listed before, or is the spine's own`);
-    } else {
-      codes.set(key, place);
-    }
-  }
-
-  table(): PlaceTable {
-    const schemes = this.#schemes;
-    return {
-      schemes: new Set(schemes.keys()),
-      resolve(wanted, code) {
-        for (const scheme of wanted) {
-          const place = schemes.get(scheme)?.get(keyOf(scheme, code));
-          if (place !== undefined) return place;
-        }
-        return UNKNOWN;
-      },
-    };
-  }
+  return new Map(Object.entries({ iso3, iso2, names }));
 }
 
 /** Folds case, accents, punctuation, "&", "St." and a leading "the": spelling that never tells two places apart.

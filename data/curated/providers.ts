@@ -176,30 +176,17 @@ function readSources(cell: string): unknown {
   });
 }
 
-interface CompiledRule {
-  slug: RegExp | undefined;
-  name: RegExp | undefined;
-  tag: RegExp | undefined;
-  licence: RegExp | undefined;
-  set: IndicatorOverlay;
-}
-
-const compileRule = (rule: IndicatorRule): CompiledRule => {
-  const compile = (source: string | undefined) =>
-    source === undefined ? undefined : new RegExp(source, 'iu');
-  return {
-    slug: compile(rule.slug),
-    name: compile(rule.name),
-    tag: compile(rule.tag),
-    licence: compile(rule.licence),
-    set: rule.set,
-  };
-};
-
-/** Returns the test whether a rule applies to a series. */
+/** Returns the test whether a rule applies to a series: all given expressions match. An absent upstream field never does. */
 export function ruleMatcher(rule: IndicatorRule): (entry: CatalogueEntry) => boolean {
-  const compiled = compileRule(rule);
-  return (entry) => matches(compiled, entry);
+  const [slug, name, tag, licence] = RULE_EXPRESSIONS.map((field) => {
+    const expression = rule[field];
+    return expression === undefined ? undefined : new RegExp(expression, 'iu');
+  });
+  return (entry) =>
+    (slug?.test(entry.slug) ?? true) &&
+    (name?.test(entry.name) ?? true) &&
+    (tag === undefined || entry.tags.some((one) => tag.test(one))) &&
+    (licence === undefined || (entry.licence !== null && licence.test(entry.licence)));
 }
 
 /**
@@ -211,27 +198,14 @@ export function overlayOf(
   table: ReadonlyMap<string, OverlayRow> | undefined,
   ofConcept: (indicator: string) => IndicatorOverlay,
 ): (entry: CatalogueEntry) => IndicatorOverlay {
-  const rules = definition.rules.map(compileRule);
+  // In reverse, so that the first matching rule wins.
+  const rules = definition.rules.map((rule) => ({ matches: ruleMatcher(rule), set: rule.set })).reverse();
   return (entry) =>
-    // In reverse, so that the first matching rule wins.
     Object.assign(
       {},
-      ...rules
-        .filter((rule) => matches(rule, entry))
-        .map((rule) => rule.set)
-        .reverse(),
+      ...rules.filter(({ matches }) => matches(entry)).map(({ set }) => set),
       ofConcept(`${definition.id}.${entry.slug}`),
       definition.indicators[entry.slug],
       table?.get(entry.slug)?.settings,
     ) as IndicatorOverlay;
-}
-
-/** All given expressions must match. An absent upstream field never matches. */
-function matches(rule: CompiledRule, entry: CatalogueEntry): boolean {
-  return (
-    (rule.slug?.test(entry.slug) ?? true) &&
-    (rule.name?.test(entry.name) ?? true) &&
-    (rule.tag === undefined || entry.tags.some((tag) => rule.tag?.test(tag))) &&
-    (rule.licence === undefined || (entry.licence !== null && rule.licence.test(entry.licence)))
-  );
 }

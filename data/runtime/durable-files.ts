@@ -1,4 +1,4 @@
-/** Files on disk: replacement that survives a power cut (write a draft, flush, rename), hashes, and compressed JSON. */
+/** Files on disk: absent ones, replacement that survives a power cut (write a draft, flush, rename), hashes, and compressed JSON. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -6,6 +6,17 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib';
 import { inParallel } from './in-parallel.ts';
+
+export const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** For `catch` after reading what may not be there: returns a value in its place. */
+export function whenAbsent<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isAbsent(error)) return value;
+    throw error;
+  };
+}
 
 /** Flushes a directory's entries to disk. */
 export async function syncDirectory(path: string): Promise<void> {

@@ -11,6 +11,7 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { whenAbsent } from './durable-files.ts';
 
 /** Longer than a build blocks its event loop, shorter than an operator waits after a crash. */
 export const STALE_MS = 10_000;
@@ -46,8 +47,6 @@ interface Holder {
   refreshed_ms: number;
 }
 
-const errorCode = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
-
 function parseToken(text: string): string {
   try {
     return String((JSON.parse(text) as { token?: unknown }).token ?? '');
@@ -62,8 +61,7 @@ async function readHolder(file: string): Promise<Holder | null> {
     const { mtimeMs } = await stat(file);
     return { token: parseToken(await readFile(file, 'utf8')), refreshed_ms: mtimeMs };
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
+    return whenAbsent(null)(error);
   }
 }
 
@@ -75,8 +73,8 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     await link(from, to);
     return true;
   } catch (error) {
-    if (['EEXIST', 'ENOENT'].includes(String(errorCode(error)))) return false;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    return whenAbsent(false)(error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads all settings from the environment, once. No other product file reads `process.env`. */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { parseKey } from '../proofs/verify-receipt.ts';
 import { settingsSchema, splitList } from './settings-schema.ts';
 
@@ -120,12 +120,3 @@ export function readSettings(environment: Record<string, string | undefined> = p
     REDIS_DIR: `${varDir}/redis`,
   });
 }
-
-/** Name, default and help of every setting, for the README's table and `--help`. */
-export const settingsTable: { name: SettingName; default: string; help: string }[] = Object.entries(
-  settingsSchema.shape,
-).map(([name, field]) => ({
-  name: name as SettingName,
-  default: field instanceof z.ZodDefault ? String(field.def.defaultValue) : '',
-  help: field.description ?? '',
-}));

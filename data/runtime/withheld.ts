@@ -17,6 +17,7 @@ import { type SigningKey, signNote } from '../proofs/signing-key.ts';
 import { canonicalJson, type Json, type LogKey, Refused, signersOf } from '../proofs/verify-receipt.ts';
 import { indicatorId, timestamp } from '../schema/records.ts';
 import { fileRef, type Manifest, providerOf, snapshotId } from '../schema/snapshot.ts';
+import { whenAbsent } from './durable-files.ts';
 
 export const WITHHELD = 'withheld.json';
 
@@ -55,10 +56,7 @@ export const signingTime = ({ note }: WithheldRecord): string | null =>
 
 /** @param directory of the snapshots. @throws {Error} when the file is there and cannot be read. */
 export async function readWithheld(directory: string): Promise<WithheldRecord> {
-  const text = await readFile(join(directory, WITHHELD), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readFile(join(directory, WITHHELD), 'utf8').catch(whenAbsent(null));
   return text === null ? NOTHING_WITHHELD : parseWithheld(text);
 }
 

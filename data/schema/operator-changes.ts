@@ -7,18 +7,6 @@ import { z } from 'zod';
 import { topicSlug } from './curated.ts';
 import { indicatorRecord } from './records.ts';
 
-/** Fields of the public record that operators edit. */
-export const EDITABLE = [
-  'name',
-  'description',
-  'unit',
-  'topic',
-  'higher_is_better',
-  'featured',
-  'no_rank',
-] as const satisfies (keyof z.infer<typeof indicatorRecord>)[];
-export type EditableField = (typeof EDITABLE)[number];
-
 export const editableFacts = indicatorRecord.pick({
   name: true,
   description: true,
@@ -29,6 +17,9 @@ export const editableFacts = indicatorRecord.pick({
   no_rank: true,
 });
 export type EditableFacts = z.infer<typeof editableFacts>;
+export type EditableField = keyof EditableFacts;
+/** Fields of the public record that operators edit. */
+export const EDITABLE = Object.keys(editableFacts.shape) as EditableField[];
 
 export const indicatorOverride = editableFacts.partial().extend({
   /** False removes the indicator, its data and its rankings from every public route. */

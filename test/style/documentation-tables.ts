@@ -1,8 +1,8 @@
 /** Tables of the documentation that are generated from code: settings, errors, commands, mails, build steps. */
-
+import { z } from 'zod';
 import { COMMANDS } from '../../admin/cli.ts';
 import { STEPS } from '../../build/steps.ts';
-import { settingsTable } from '../../data/runtime/settings.ts';
+import { settingsSchema } from '../../data/runtime/settings-schema.ts';
 import { QUALITY_KINDS } from '../../data/schema/quality-kinds.ts';
 import { ERRORS } from '../../gateway/api/core/errors.ts';
 import { INCLUDE_WORDS, INCLUDED } from '../../gateway/api/operations/catalogue/include.ts';
@@ -19,11 +19,10 @@ function table(head: string[], rows: string[][]): string {
 const settingsMarkdown = (): string =>
   table(
     ['setting', 'default', 'what it is'],
-    settingsTable.map(({ name, default: value, help }) => [
-      `\`${name}\``,
-      value === '' ? '' : `\`${value}\``,
-      help,
-    ]),
+    Object.entries(settingsSchema.shape).map(([name, field]) => {
+      const value = field instanceof z.ZodDefault ? String(field.def.defaultValue) : '';
+      return [`\`${name}\``, value === '' ? '' : `\`${value}\``, field.description ?? ''];
+    }),
   );
 
 const errorsMarkdown = (): string =>

@@ -10,7 +10,7 @@ import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { editionLeaf } from '../../../data/proofs/merkle-tree.ts';
-import { replaceFile } from '../../../data/runtime/durable-files.ts';
+import { isAbsent, replaceFile, whenAbsent } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import {
   NOTHING_WITHHELD,
@@ -31,7 +31,7 @@ import {
 } from '../../../data/schema/snapshot.ts';
 import { CommandError } from '../../runtime/errors.ts';
 import { neededObjects } from '../retention.ts';
-import { isAbsent, type SnapshotStorage, whenAbsent } from '../snapshot-storage.ts';
+import type { SnapshotStorage } from '../snapshot-storage.ts';
 
 /** A place that snapshots are pushed to. */
 export interface PushTarget {

@@ -8,7 +8,6 @@ import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
-import type { z } from 'zod';
 import { hashFile, packJson, syncFiles, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import {
@@ -175,12 +174,9 @@ export async function showBase(storage: SnapshotStorage, building: string): Prom
 }
 
 /** The catalogue of all providers. */
-export const baseCatalogue = ({ directory }: BaseEdition): Promise<IndexedIndicator[]> =>
-  readLists(join(directory, 'catalogue'), providerCatalogue);
-
-/** The lists of all files in a folder, joined. */
-async function readLists<Item>(folder: string, schema: z.ZodType<Item[]>): Promise<Item[]> {
+export async function baseCatalogue({ directory }: BaseEdition): Promise<IndexedIndicator[]> {
+  const folder = join(directory, 'catalogue');
   const names = await readdir(folder).catch(() => []);
   const files = await Promise.all(names.map((name) => readFile(join(folder, name))));
-  return files.flatMap((bytes) => schema.parse(JSON.parse(unpackJson(bytes))));
+  return files.flatMap((bytes) => providerCatalogue.parse(JSON.parse(unpackJson(bytes))));
 }

@@ -1,6 +1,7 @@
 /** Lists the files of an archive directory. Parts appear whole, by one rename, and never change. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { whenAbsent } from '../../../data/runtime/durable-files.ts';
 import { ARCHIVED_ACCOUNTS, ARCHIVED_ENTRIES } from '../../../data/schema/archive.ts';
 
 export interface Part {
@@ -21,10 +22,7 @@ const DATE_FILE = /^(\d{4}-\d\d-\d\d)\.parquet$/;
 
 /** Names of finished files, oldest first. A missing directory is empty. */
 async function namesIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await readdir(directory).catch(whenAbsent([]));
   return names.filter((name) => !name.startsWith('.')).sort();
 }
 

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
+import { whenAbsent } from '../../../data/runtime/durable-files.ts';
 import type { ExportList } from './data-export.ts';
 
 const SUFFIX = '.zip';
@@ -45,7 +46,7 @@ export class ExportFiles {
 
   /** In bytes; null if there is no file. */
   async size(request_id: string): Promise<number | null> {
-    const found = await stat(this.#path(request_id)).catch(nullIfMissing);
+    const found = await stat(this.#path(request_id)).catch(whenAbsent(null));
     return found?.size ?? null;
   }
 
@@ -65,7 +66,7 @@ export class ExportFiles {
   }
 
   async #names(): Promise<string[]> {
-    return (await readdir(this.#directory).catch(nullIfMissing)) ?? [];
+    return readdir(this.#directory).catch(whenAbsent([]));
   }
 
   #path(request_id: string): string {
@@ -76,11 +77,6 @@ export class ExportFiles {
 }
 
 const parseRequestId = (name: string): string | null => FILE.exec(name)?.[1] ?? null;
-
-function nullIfMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
-}
 
 /** A stream of the zip archive; fails with the error of a list. */
 function writeZip(

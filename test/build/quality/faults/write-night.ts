@@ -237,7 +237,7 @@ async function writeFigures(
       slugs: carried,
     });
   } finally {
-    await writer.close();
+    await writer[Symbol.asyncDispose]();
   }
   return facts;
 }
