@@ -1,5 +1,5 @@
 /** Redis stream entries as rows of the archive. A field without a column goes to the JSON column `more`. */
-import { BIGINT, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
+import { BIGINT, type DuckDBType, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { AUDIT_COLUMNS, LEDGER_COLUMNS } from '../../data/schema/archive.ts';
 import type { ColumnAppender, DuckSession } from '../runtime/duckdb.ts';
@@ -93,15 +93,15 @@ export class RowTable {
   readonly #duck: DuckSession;
   readonly #name: string;
   readonly #appender: ColumnAppender;
-  readonly #columns: DuckDBValue[][];
-  #rows = 0;
-  #added = 0;
+  /** Rows that are not appended yet. */
+  #rows: (readonly Cell[])[] = [];
+  /** Rows added so far. */
+  added = 0;
 
-  private constructor(duck: DuckSession, name: string, appender: ColumnAppender, width: number) {
+  private constructor(duck: DuckSession, name: string, appender: ColumnAppender) {
     this.#duck = duck;
     this.#name = name;
     this.#appender = appender;
-    this.#columns = Array.from({ length: width }, () => []);
   }
 
   /** Creates the table, or empties it. @param columns types by name */
@@ -113,22 +113,12 @@ export class RowTable {
     const declared = Object.entries(columns).map(([column, type]) => `"${column}" ${type}`);
     await duck.run(`CREATE OR REPLACE TABLE ${name} (${declared.join(', ')})`);
     const types = Object.values(columns).map((type) => TYPES[type] ?? VARCHAR);
-    return new RowTable(duck, name, await duck.appender(name, types), types.length);
-  }
-
-  /** Rows added so far. */
-  get added(): number {
-    return this.#added;
+    return new RowTable(duck, name, await duck.appender(name, types));
   }
 
   add(row: readonly Cell[]): void {
-    row.forEach((cell, column) => {
-      const cells = this.#columns[column];
-      if (cells) cells[this.#rows] = cell;
-    });
-    this.#added += 1;
-    this.#rows += 1;
-    if (this.#rows === CHUNK_ROWS) this.#append();
+    this.added += 1;
+    if (this.#rows.push(row) === CHUNK_ROWS) this.#append();
   }
 
   /** Appends the last chunk. Nothing can be added afterwards. */
@@ -143,7 +133,8 @@ export class RowTable {
   }
 
   #append(): void {
-    this.#appender.append(this.#columns, this.#rows);
-    this.#rows = 0;
+    const rows = this.#rows.splice(0);
+    const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? null));
+    this.#appender.append(columns, rows.length);
   }
 }

@@ -8,6 +8,7 @@
  */
 
 import { inParallel } from '../../data/runtime/in-parallel.ts';
+import type { RedisClient } from '../../data/runtime/redis.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { LEDGER_COLUMNS, ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -56,12 +57,109 @@ export interface LedgerArchived {
 /** @param before_ms Unix milliseconds; entries of this moment and later stay. */
 export async function archiveLedger(context: ArchiveContext, before_ms: number): Promise<LedgerArchived> {
   const archived: LedgerArchived = { parts: [], entries: 0, resumed: [], left: [] };
+  const left = new Set<string>();
+  const leave = ({ what, why }: NotArchived): void => {
+    left.add(what);
+    archived.left.push({ what, why });
+  };
   for (const name of await untrimmedParts(context)) {
-    archived.left.push(...(await trimPart(context, context.storage.part('ledger', name))));
+    for (const one of await trimPart(context, context.storage.part('ledger', name))) leave(one);
     archived.resumed.push(name);
   }
-  await new LedgerRun(context, before_ms, archived).run();
+  let part: LedgerPart | null = null;
+  const finishPart = async (open: LedgerPart | null): Promise<void> => {
+    const written = await open?.write(left);
+    if (!written) return;
+    const { name, files, entries } = written;
+    context.log.info({ part: name, entries }, 'a part of the ledger is written');
+    archived.parts.push(name);
+    archived.entries += entries;
+    await context.onStep(`ledger written ${name}`);
+    for (const one of await trimPart(context, files)) leave(one);
+  };
+  for await (const { account_id, entry, delta } of readOldEntries(context, before_ms, left, leave)) {
+    part ??= await LedgerPart.open(context);
+    part.add(account_id, entry, delta);
+    if (part.size < context.partEntries) continue;
+    await finishPart(part);
+    part = null;
+  }
+  await finishPart(part);
   return archived;
+}
+
+interface OldEntry {
+  account_id: string;
+  entry: StreamEntry;
+  delta: number;
+}
+
+/** The entries of all accounts but those in `left` that are older than the moment, one account after the other. */
+async function* readOldEntries(
+  { redis, signal }: ArchiveContext,
+  before_ms: number,
+  left: ReadonlySet<string>,
+  leave: (account: NotArchived) => void,
+): AsyncGenerator<OldEntry> {
+  for await (const page of accountPages(redis, ACCOUNTS_PER_READ)) {
+    const ids = page.filter((id) => !left.has(id));
+    // Most accounts have no more than their first entries, so these are read for many at once.
+    const heads = await withRetry(redis, () =>
+      Promise.all(
+        ids.map((id) =>
+          Promise.all([
+            redis.hgetall(redisKeys.archivedThrough(id)),
+            redis.xrange(redisKeys.ledger(id), '-', '+', 'COUNT', ENTRIES_PER_READ),
+          ]),
+        ),
+      ),
+    );
+    for (const [index, account_id] of ids.entries()) {
+      const [hash = {}, head = []] = heads[index] ?? [];
+      const balance = 'through' in hash ? ledgerArchivedThrough.parse(hash).balance : 0;
+      const entries = readStream(redis, redisKeys.ledger(account_id), head);
+      for await (const one of followBalance(account_id, balance, entries, before_ms, leave)) {
+        signal.throwIfAborted();
+        yield one;
+        if (left.has(account_id)) break;
+      }
+    }
+  }
+}
+
+/** The entries of one account before the moment, as far as each follows from the balance before it. */
+async function* followBalance(
+  account_id: string,
+  opening: number,
+  entries: AsyncIterable<StreamEntry>,
+  before_ms: number,
+  leave: (account: NotArchived) => void,
+): AsyncGenerator<OldEntry> {
+  let balance = opening;
+  for await (const entry of entries) {
+    const move = readMove(entry);
+    if (move && move.at_ms >= before_ms) return;
+    if (!move || move.balance !== balance + move.delta) {
+      leave({ what: account_id, why: `entry ${entry[0]} does not follow from a balance of ${balance}` });
+      return;
+    }
+    balance = move.balance;
+    yield { account_id, entry, delta: move.delta };
+  }
+}
+
+/** A stream from its beginning, of which the first entries have been read. */
+async function* readStream(
+  redis: RedisClient,
+  key: string,
+  head: readonly StreamEntry[],
+): AsyncGenerator<StreamEntry> {
+  for (let batch = head; ; ) {
+    yield* batch;
+    const last = batch.at(-1);
+    if (!last || batch.length < ENTRIES_PER_READ) return;
+    batch = await withRetry(redis, () => redis.xrange(key, `(${last[0]}`, '+', 'COUNT', ENTRIES_PER_READ));
+  }
 }
 
 /** Parts with entries that Redis still holds, oldest first. */
@@ -198,109 +296,5 @@ class LedgerPart {
     if (wrong.length === 0) return written;
     const what = wrong.map(([name, value]) => `${name} ${String(found[name])}, not ${value}`).join('; ');
     throw new Error(`${directory} does not read back as what was written: ${what}`);
-  }
-}
-
-/** How far an account has been read. */
-interface ReadPosition {
-  account_id: string;
-  balance: number;
-  /** Id of the last entry that was read. */
-  last: string | null;
-}
-
-class LedgerRun {
-  readonly #context: ArchiveContext;
-  readonly #before_ms: number;
-  readonly #archived: LedgerArchived;
-  readonly #left: Set<string>;
-  #part: LedgerPart | null = null;
-
-  constructor(context: ArchiveContext, before_ms: number, archived: LedgerArchived) {
-    this.#context = context;
-    this.#before_ms = before_ms;
-    this.#archived = archived;
-    this.#left = new Set(archived.left.map(({ what }) => what));
-  }
-
-  async run(): Promise<void> {
-    for await (const ids of accountPages(this.#context.redis, ACCOUNTS_PER_READ)) {
-      await this.#readAccounts(ids.filter((id) => !this.#left.has(id)));
-    }
-    await this.#finishPart();
-  }
-
-  /** Reads the first entries of many accounts at once. Most accounts have no more. */
-  async #readAccounts(ids: readonly string[]): Promise<void> {
-    const { redis } = this.#context;
-    const heads = await withRetry(redis, () =>
-      Promise.all(
-        ids.map((id) =>
-          Promise.all([
-            redis.hgetall(redisKeys.archivedThrough(id)),
-            redis.xrange(redisKeys.ledger(id), '-', '+', 'COUNT', ENTRIES_PER_READ),
-          ]),
-        ),
-      ),
-    );
-    for (const [index, account_id] of ids.entries()) {
-      const [hash = {}, batch = []] = heads[index] ?? [];
-      const balance = 'through' in hash ? ledgerArchivedThrough.parse(hash).balance : 0;
-      await this.#readAccount({ account_id, balance, last: null }, batch);
-    }
-  }
-
-  async #readAccount(position: ReadPosition, head: StreamEntry[]): Promise<void> {
-    const { redis, signal } = this.#context;
-    const key = redisKeys.ledger(position.account_id);
-    for (let batch = head; await this.#take(position, batch); ) {
-      signal.throwIfAborted();
-      await this.#finishFullPart();
-      if (this.#left.has(position.account_id)) return;
-      const from = `(${position.last ?? '-'}`;
-      batch = await withRetry(redis, () => redis.xrange(key, from, '+', 'COUNT', ENTRIES_PER_READ));
-    }
-    await this.#finishFullPart();
-  }
-
-  /** @returns whether there may be more to take. */
-  async #take(position: ReadPosition, batch: readonly StreamEntry[]): Promise<boolean> {
-    for (const entry of batch) {
-      const move = readMove(entry);
-      if (move && move.at_ms >= this.#before_ms) return false;
-      if (!move || move.balance !== position.balance + move.delta) {
-        this.#leave(
-          position.account_id,
-          `entry ${entry[0]} does not follow from a balance of ${position.balance}`,
-        );
-        return false;
-      }
-      this.#part ??= await LedgerPart.open(this.#context);
-      this.#part.add(position.account_id, entry, move.delta);
-      position.balance = move.balance;
-      position.last = entry[0];
-    }
-    return batch.length === ENTRIES_PER_READ;
-  }
-
-  #leave(what: string, why: string): void {
-    this.#left.add(what);
-    this.#archived.left.push({ what, why });
-  }
-
-  async #finishFullPart(): Promise<void> {
-    if ((this.#part?.size ?? 0) >= this.#context.partEntries) await this.#finishPart();
-  }
-
-  async #finishPart(): Promise<void> {
-    const written = await this.#part?.write(this.#left);
-    this.#part = null;
-    if (!written) return;
-    const { name, files, entries } = written;
-    this.#context.log.info({ part: name, entries }, 'a part of the ledger is written');
-    this.#archived.parts.push(name);
-    this.#archived.entries += entries;
-    await this.#context.onStep(`ledger written ${name}`);
-    for (const { what, why } of await trimPart(this.#context, files)) this.#leave(what, why);
   }
 }

@@ -32,21 +32,12 @@ export function findingId({ kind, provider, indicator, other }: Identity): strin
     .slice(0, 16);
 }
 
-/** By kind and subjects; a decision may name a pair in either order. */
-class Decisions {
-  readonly #byKey: ReadonlyMap<string, QualityDecision>;
-
-  constructor(decisions: readonly QualityDecision[]) {
-    this.#byKey = new Map(decisions.map((one) => [Decisions.#key(one.kind, one.subject, one.other), one]));
-  }
-
-  of(doubt: FoundDoubt): QualityDecision | undefined {
-    return this.#byKey.get(Decisions.#key(doubt.kind, subjectOf(doubt), doubt.other));
-  }
-
-  static #key(kind: string, subject: string, other: string | null): string {
-    return [kind, ...[subject, other ?? ''].sort()].join(' ');
-  }
+/** Finds the decision about a doubt by kind and subjects; it may name a pair in either order. */
+function decisionFinder(decisions: readonly QualityDecision[]) {
+  const key = (kind: string, subject: string, other: string | null): string =>
+    [kind, ...[subject, other ?? ''].sort()].join(' ');
+  const byKey = new Map(decisions.map((one) => [key(one.kind, one.subject, one.other), one]));
+  return (doubt: FoundDoubt) => byKey.get(key(doubt.kind, subjectOf(doubt), doubt.other));
 }
 
 /** The doubts of kinds that last which are known, not found again, and not decided yet. */
@@ -56,9 +47,9 @@ export function lastingDoubts(
   decided: readonly QualityDecision[],
 ): FoundDoubt[] {
   const again = new Set(found.map(findingId));
-  const decisions = new Decisions(decided);
+  const findDecision = decisionFinder(decided);
   return known.filter((doubt) => {
-    const decision = decisions.of(doubt);
+    const decision = findDecision(doubt);
     const isSettled =
       decision !== undefined && (decision.decision === 'fix' || doubt.extent <= decision.extent);
     return !isSettled && !again.has(findingId(doubt));
@@ -93,7 +84,7 @@ export interface NightlyFindings {
 
 /** @throws {z.ZodError} for a doubt of another form; {RangeError} for two of one identity. */
 export function decideFindings(night: Night): NightlyFindings {
-  const decisions = new Decisions(night.decisions);
+  const findDecision = decisionFinder(night.decisions);
   const before = new Map(night.before?.map((one) => [one.id, one]));
   const earlier = new Map(night.earlier.map((one) => [one.id, one]));
   const used = new Set<QualityDecision>();
@@ -102,7 +93,7 @@ export function decideFindings(night: Night): NightlyFindings {
     const doubt = { ...foundDoubt.parse(given), extent: comparable(given.extent) };
     const id = findingId(doubt);
     if (findings.has(id)) throw new RangeError(`${doubt.kind} is found twice for ${subjectOf(doubt)}`);
-    const decision = decisions.of(doubt);
+    const decision = findDecision(doubt);
     if (decision) used.add(decision);
     const last = before.get(id);
     const isWorse = last !== undefined && doubt.extent > last.extent;

@@ -8,6 +8,7 @@
  *   And aliases that cannot work. A finding stands until it is entered or decided.
  */
 import { z } from 'zod';
+import { inBatches } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { FoundDoubt, SeriesStatistics } from '../../../data/schema/quality.ts';
@@ -118,23 +119,6 @@ function isChanged({ before }: CheckContext, { record, statistics }: CheckedSeri
   return old !== undefined && old.digest !== statistics.digest;
 }
 
-/** Series whose figures differ from the night before, in batches of bounded size. */
-function changedSeries(context: CheckContext): CheckedSeries[][] {
-  const batches: CheckedSeries[][] = [];
-  let room = 0;
-  for (const one of context.series.values()) {
-    if (!isChanged(context, one)) continue;
-    room -= one.statistics.values;
-    const batch = batches.at(-1);
-    if (batch && room >= 0) batch.push(one);
-    else {
-      batches.push([one]);
-      room = BATCH_VALUES - one.statistics.values;
-    }
-  }
-  return batches;
-}
-
 async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
   const known = Map.groupBy(
     context.known.filter(({ kind }) => KINDS.includes(kind)),
@@ -142,7 +126,9 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
   );
   const knownOf = (id: string): Known => new Map((known.get(id) ?? []).map((one) => [one.kind, one]));
   const doubts: FoundDoubt[] = [];
-  for (const batch of changedSeries(context)) {
+  const all = [...context.series.values()];
+  const changed = all.filter((one) => isChanged(context, one));
+  for (const batch of inBatches(changed, BATCH_VALUES, ({ statistics }) => statistics.values)) {
     const ids = batch.map(({ record }) => record.id);
     const rows = await context.duck.select(change, CHANGES, {
       files: context.files(ids),
@@ -163,7 +149,6 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
       );
     }
   }
-  const all = [...context.series.values()];
   return [
     ...doubts,
     ...all.flatMap((series) => unflagged(context, series, knownOf(series.record.id))),
