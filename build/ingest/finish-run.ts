@@ -281,8 +281,7 @@ function checkSeries(before: SeriesFacts, after: SeriesFacts, currentYear: numbe
     return `unit changed from "${before.unit}" to "${after.unit ?? ''}"`;
   }
   const ratio = Math.abs((after.median ?? 0) / (before.median ?? 0));
-  const comparable = Number.isFinite(ratio) && ratio > 0;
-  if (comparable && (ratio >= MEDIAN_FACTOR || ratio <= 1 / MEDIAN_FACTOR)) {
+  if (before.median && after.median && (ratio >= MEDIAN_FACTOR || ratio <= 1 / MEDIAN_FACTOR)) {
     return `median went from ${before.median} to ${after.median}`;
   }
   return null;

@@ -123,7 +123,10 @@ function medianOf(values: Float64Array): number | null {
   if (sorted.length === 0) return null;
   const half = sorted.length >> 1;
   const upper = sorted[half] ?? 0;
-  return sorted.length % 2 ? upper : ((sorted[half - 1] ?? 0) + upper) / 2;
+  if (sorted.length % 2) return upper;
+  const lower = sorted[half - 1] ?? 0;
+  const sum = lower + upper;
+  return Number.isFinite(sum) ? sum / 2 : lower / 2 + upper / 2;
 }
 
 function aheadOf(

@@ -8,10 +8,14 @@ import { type ConceptLink, providerOf } from '../../data/schema/snapshot.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
-/** A published series with its public record and the statistics of its figures. */
-export interface CheckedSeries {
+/** A published series with its public record. */
+export interface LabelledSeries {
   planned: PlannedIndicator;
   record: IndicatorRecord;
+}
+
+/** With the statistics of its figures. */
+export interface CheckedSeries extends LabelledSeries {
   statistics: SeriesStatistics;
 }
 
@@ -30,8 +34,12 @@ export interface CheckContext {
   files(ids: readonly string[]): DuckDBValue;
   /** The same of the snapshot before, for ids of `before`. */
   filesBefore(ids: readonly string[]): DuckDBValue;
-  /** By id. */
+  /** Those with rows whose figures can be computed with, by id: sums, squares and ratios stay finite. */
   series: ReadonlyMap<string, CheckedSeries>;
+  /** All series, by id. */
+  published: ReadonlyMap<string, LabelledSeries>;
+  /** Why the figures of the others cannot be computed with, and how many cannot, by id. */
+  unchecked: ReadonlyMap<string, { reason: string; values: number }>;
   /** Ids of series in the lake that are not published. */
   withheld: ReadonlySet<string>;
   /** The same as of the snapshot before; empty for the first. */
@@ -66,12 +74,14 @@ export interface QualityCheck {
   find(context: CheckContext): Promise<FoundDoubt[]>;
 }
 
-/** `26,347`, `533.2`, `0.0512`: at least four digits. */
+/** `26,347`, `533.2`, `0.0512`, `1.2E21`: at least four digits. */
 export const figure = (value: number): string =>
-  value.toLocaleString(
-    'en',
-    Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 },
-  );
+  value.toLocaleString('en', {
+    ...(Math.abs(value) >= 1e20 || (Math.abs(value) < 1e-20 && value !== 0)
+      ? { notation: 'scientific' }
+      : {}),
+    ...(Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 4 }),
+  });
 
 /** `1 country`, `2 countries`. */
 export const counted = (count: number, one: string, many: string): string =>

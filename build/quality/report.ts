@@ -14,6 +14,7 @@ import {
   type QualityCounts,
   type QualityDecision,
   type QualityFinding,
+  type SeriesStatistics,
 } from '../../data/schema/quality.ts';
 import { LASTING_KINDS, type QualityKindName } from '../../data/schema/quality-kinds.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
@@ -27,7 +28,7 @@ import { labelFigures, priceBasis, ratesOfTotals } from './checks/label-figures.
 import { labelWords } from './checks/label-words.ts';
 import { runs } from './checks/runs.ts';
 import { concepts, twinFigures, twins } from './checks/twins.ts';
-import { countries, ranges } from './checks/values.ts';
+import { countries, ranges, unchecked } from './checks/values.ts';
 import {
   decideFindings,
   findingId,
@@ -56,10 +57,16 @@ const QUALITY_CHECKS: readonly QualityCheck[] = [
   sinceYesterday,
   twinFigures,
   twins,
+  unchecked,
 ];
 
 /** What the checks look at, but for what follows from the plan and from the nights before. */
-export interface QualityInput extends Omit<CheckContext, 'withheld' | 'known' | 'providers' | 'currentYear'> {
+export interface QualityInput
+  extends Omit<CheckContext, 'series' | 'unchecked' | 'withheld' | 'known' | 'providers' | 'currentYear'> {
+  /** By id; of series without rows there are none. */
+  statistics: ReadonlyMap<string, SeriesStatistics>;
+  /** Why there are none of others, by id. */
+  failed: ReadonlyMap<string, string>;
   plan: SnapshotPlan;
   lakeDir: string;
   /** When the build started, in milliseconds. */
@@ -75,11 +82,11 @@ export interface QualityReport extends NightlyFindings {
 
 /** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
 export async function reportQuality(input: QualityInput): Promise<QualityReport> {
-  const { duck, plan, curated, log, startedAt, lakeDir, ...published } = input;
+  const { duck, plan, curated, log, startedAt, lakeDir, ...given } = input;
   const night = nightOf(startedAt);
   const { before, earlier, newest } = await readNights(new QualityReports(lakeDir), duck, night, log);
   const context: CheckContext = {
-    ...{ duck, curated, ...published },
+    ...{ duck, curated, ...given, ...sortSeries(input) },
     withheld: new Set(plan.withheld),
     known: [...(before ?? []), ...earlier],
     providers: plan.providers,
@@ -96,7 +103,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   const decided = decideFindings({
     doubts: [...found, ...lasting],
     decisions: curated.decisions,
-    series: new Set([...context.series.keys(), ...plan.withheld]),
+    series: new Set([...context.published.keys(), ...plan.withheld]),
     wholeProviders: new Set(
       plan.providers
         .filter(({ run }) => run !== null && !run.record.starter)
@@ -108,6 +115,27 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
   });
   tellUnused(decided.unused, log);
   return { night, inputs: failed ? null : inputs, ...decided };
+}
+
+/** The series whose figures checks can compute with, and why they cannot with others. */
+function sortSeries({
+  published,
+  statistics,
+  failed,
+}: QualityInput): Pick<CheckContext, 'series' | 'unchecked'> {
+  const unchecked = new Map([...failed].map(([id, reason]) => [id, { reason, values: 1 }]));
+  for (const [id, { extreme, min, max }] of statistics) {
+    if (extreme === 0) continue;
+    const reason = `${counted(extreme, 'value is', 'values are')} too large or too small to compute with, from ${min} to ${max}`;
+    unchecked.set(id, { reason, values: extreme });
+  }
+  const series = new Map(
+    [...published].flatMap(([id, labelled]) => {
+      const figures = statistics.get(id);
+      return figures && !unchecked.has(id) ? [[id, { ...labelled, statistics: figures }] as const] : [];
+    }),
+  );
+  return { series, unchecked };
 }
 
 interface Nights {
@@ -179,10 +207,12 @@ export async function runChecks(
 }
 
 /** What is known of some kinds, on providers and series that are still published. */
-function standing({ known, series }: CheckContext, kinds: readonly QualityKindName[]): FoundDoubt[] {
+function standing({ known, published }: CheckContext, kinds: readonly QualityKindName[]): FoundDoubt[] {
   const byId = new Map(
     known
-      .filter(({ kind, indicator }) => kinds.includes(kind) && (indicator === null || series.has(indicator)))
+      .filter(
+        ({ kind, indicator }) => kinds.includes(kind) && (indicator === null || published.has(indicator)),
+      )
       .map((finding) => [finding.id, foundDoubt.parse(finding)]),
   );
   return [...byId.values()];
@@ -221,20 +251,22 @@ async function hashCode(): Promise<string> {
 
 /** Equal for equal published and withheld series, labels, pairs and curated data, read by the same checks in the same year. */
 async function hashInputs({
+  published,
   series,
+  unchecked,
   withheld,
   concepts,
   curated,
   currentYear,
 }: CheckContext): Promise<string> {
-  const published = [...series.values()].map(({ planned, record, statistics }) => [
-    ...[planned, record, statistics],
+  const labelled = [...published].map(([id, { planned, record }]) => [
+    ...[planned, record, series.get(id)?.statistics ?? unchecked.get(id) ?? null],
     curated.concepts.of(record.id) ?? null,
   ]);
   const inputs = [
     await hashCode(),
     currentYear,
-    published,
+    labelled,
     [...withheld],
     concepts,
     curated.countries,

@@ -199,6 +199,11 @@ export const QUALITY_KINDS = {
     about: 'A country has more than twice as many people of a kind as inhabitants.',
     extent: 'countries',
   },
+  figures_not_checked: {
+    severity: 'error',
+    about: 'The figures cannot be checked: some are too large or too small to compute with.',
+    extent: 'values that cannot be computed with',
+  },
   decimal_slip: {
     severity: 'error',
     about: 'Single values off by a power of ten against the years around them.',

@@ -154,6 +154,8 @@ export const seriesStatistics = z.object({
   zero: z.int(),
   above_1: z.int(),
   above_100: z.int(),
+  /** Too large or too small to compute with: beyond 10^100 or, without being 0, within 10^-100. Quartiles are null then. */
+  extreme: z.int(),
   /** Share of whole numbers, 0..1. */
   whole_share: z.number().nullable(),
   first_year: z.int().nullable(),

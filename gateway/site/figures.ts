@@ -4,6 +4,12 @@ import { type Html, html } from '../web/templates.ts';
 const SIGNIFICANT_DIGITS = 4;
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const significant = new Intl.NumberFormat('en', { maximumSignificantDigits: SIGNIFICANT_DIGITS });
+const scientific = new Intl.NumberFormat('en', {
+  notation: 'scientific',
+  maximumSignificantDigits: SIGNIFICANT_DIGITS,
+});
+/** Above it nobody counts in trillions. */
+const GREATEST_NAMED = 1e20;
 /** Smaller figures have more digits than a column has room for. */
 const SMALLEST_PLAIN = 1e-4;
 const BIG = [
@@ -13,12 +19,13 @@ const BIG = [
 ] as const;
 
 /**
- * `34.05 million`, `12,345`, `0.0321`; an en dash where there is none.
+ * `1.798E308`, `34.05 million`, `12,345`, `0.0321`; an en dash where there is none.
  * @param decimals digits after the point that a figure between -1,000 and 1,000 has at least
  */
 export function figureText(value: number | null, decimals = 0): string {
   if (value === null) return '–';
   const size = Math.abs(value);
+  if (size >= GREATEST_NAMED) return scientific.format(value);
   const rounded = Number(value.toPrecision(SIGNIFICANT_DIGITS));
   const [unit, name] = BIG.find(([least]) => size >= least) ?? [];
   if (unit !== undefined) return `${significant.format(rounded / unit)} ${name}`;

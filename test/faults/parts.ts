@@ -88,4 +88,11 @@ export const PARTS: readonly Part[] = [
     limit_s: 1_200,
     load: async () => (await import('./export.ts')).exportFaults,
   },
+  {
+    name: 'hostile-series',
+    fault:
+      'a provider publishes figures from 5e-324 to 1.8e308, of both signs and alone, under names of any characters',
+    limit_s: 600,
+    load: async () => (await import('./hostile-series.ts')).hostileSeriesFaults,
+  },
 ];

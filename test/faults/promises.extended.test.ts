@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { documentationText } from '../style/documentation.ts';
 import { clusterFaults } from './cluster.ts';
 import { gatewayFaults } from './gateway.ts';
+import { hostileSeriesFaults } from './hostile-series.ts';
 import { readinessFaults } from './readiness.ts';
 import { redisFaults } from './redis.ts';
 import { refusedKeysFaults } from './refused-keys.ts';
@@ -45,6 +46,9 @@ test('a flood of calls with keys that no longer work costs less than paid calls 
 
 test('cluster master killed: writes that waited for the replica survive', () =>
   holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0 })));
+
+test('series of extreme figures: each night publishes them and all others, and names them', () =>
+  holds(2, (report) => hostileSeriesFaults(report, { seeds: [1], nights: 2 })));
 
 test('floods of resets and guesses: account holders and operators sign in meanwhile', () =>
   holds(2, (report) => signInFaults(report, { rounds: 2 })));

@@ -88,6 +88,12 @@ function valuesByCountry({ indicators, latest }: RelationInput): Float64Array[] 
   return values;
 }
 
+/** The difference of the greatest numbers is none: each is divided first. */
+function relativeDifference(x: number, y: number, size: number): number {
+  const difference = Math.abs(x - y);
+  return Number.isFinite(difference) ? difference / size : Math.abs(x / size - y / size);
+}
+
 function medianDifference(a: Float64Array, b: Float64Array): number {
   const differences: number[] = [];
   for (let country = 0; country < a.length; country += 1) {
@@ -95,7 +101,7 @@ function medianDifference(a: Float64Array, b: Float64Array): number {
     const y = b[country] ?? Number.NaN;
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
     const size = Math.max(Math.abs(x), Math.abs(y));
-    differences.push(size === 0 ? 0 : Math.abs(x - y) / size);
+    differences.push(size === 0 ? 0 : relativeDifference(x, y, size));
   }
   differences.sort((x, y) => x - y);
   return differences[differences.length >> 1] ?? Number.POSITIVE_INFINITY;

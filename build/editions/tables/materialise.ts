@@ -51,10 +51,10 @@ export function batchIndicators<Indicator extends BatchIndicator>(
 }
 
 /** Indicator numbers of a batch, as an SQL parameter. */
-export const numbersOf = (batch: Batch) => listValue(batch.map(({ number }) => number));
+export const numbersOf = (batch: readonly BatchIndicator[]) => listValue(batch.map(({ number }) => number));
 
 /** Published files of a batch, as an SQL parameter. */
-export const filesOf = (directory: string, batch: Batch) =>
+export const filesOf = (directory: string, batch: readonly BatchIndicator[]) =>
   listValue(batch.map(({ id }) => join(directory, observationsFile(id))));
 
 /** Creates the tables of a build and fills in enabled countries and planned indicators. */

@@ -134,15 +134,15 @@ async function checkQuality(
 ): Promise<{ statistics: Map<string, SeriesStatistics>; quality: QualityReport }> {
   const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
-  const statistics = await collectStatistics(collecting.duck, directory, plan.indicators, known);
+  const collected = await collectStatistics(collecting.duck, directory, plan.indicators, known);
   const filesIn = (snapshot: string) => (ids: readonly string[]) =>
     listValue(ids.map((id) => join(snapshot, observationsFile(id))));
   const quality = await reportQuality({
-    ...{ ...collecting, plan, concepts },
-    series: new Map(
+    ...{ ...collecting, ...collected, plan, concepts },
+    published: new Map(
       plan.indicators.flatMap((planned, at) => {
-        const [record, figures] = [records[at], statistics.get(planned.id)];
-        return record && figures ? [[planned.id, { planned, record, statistics: figures }] as const] : [];
+        const record = records[at];
+        return record ? [[planned.id, { planned, record }] as const] : [];
       }),
     ),
     before: new Map(
@@ -158,7 +158,7 @@ async function checkQuality(
     departed: new Set(history.departures.flatMap(({ indicators }) => indicators)),
     firstDate: history.firstDate,
   });
-  return { statistics, quality };
+  return { statistics: collected.statistics, quality };
 }
 
 /**

@@ -73,10 +73,22 @@ const estimateAt = ({ score, marginBelow, marginAbove }: Estimate, factor: numbe
 /** Decimal figures are rounded to binary ones: a difference this near to its margin, in proportion, equals it. */
 const TOLERANCE = 1e-9;
 
+/** Squares beyond these are not exact, or no numbers. */
+const LEAST_SQUARE = 1e-290;
+/** Powers of two, by which figures are multiplied without loss. */
+const LARGER = 2 ** 600;
+const SMALLER = 2 ** -2;
+
 /** Whether an estimate is certainly above another, at the level of their margins. */
-const isAbove = (upper: Estimate, lower: Estimate): boolean =>
-  upper.score > lower.score &&
-  ((upper.score - lower.score) * (1 + TOLERANCE)) ** 2 >= upper.marginBelow ** 2 + lower.marginAbove ** 2;
+function isAbove(upper: Estimate, lower: Estimate): boolean {
+  if (upper.score <= lower.score) return false;
+  const square = ((upper.score - lower.score) * (1 + TOLERANCE)) ** 2;
+  if (square > LEAST_SQUARE && square < Number.POSITIVE_INFINITY)
+    return square >= upper.marginBelow ** 2 + lower.marginAbove ** 2;
+  const scale = square > LEAST_SQUARE ? SMALLER : LARGER;
+  const difference = upper.score * scale - lower.score * scale;
+  return difference * (1 + TOLERANCE) >= Math.hypot(upper.marginBelow * scale, lower.marginAbove * scale);
+}
 
 /** A pair that only a later step of Holm's procedure may decide. */
 interface ClosePair {

@@ -10,14 +10,15 @@ import { readSql } from '../../../data/runtime/sql-files.ts';
 import { type SeriesStatistics, seriesStatistics, statisticsFile } from '../../../data/schema/quality.ts';
 import { STATISTICS } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
+import { describeError } from '../../runtime/errors.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
-import { batchIndicators, filesOf } from './materialise.ts';
+import { batchIndicators, filesOf, numbersOf } from './materialise.ts';
 
 const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
-const STATISTICS_VERSION = `4, DuckDB ${duckVersion()}`;
+const STATISTICS_VERSION = `5, DuckDB ${duckVersion()}`;
 
 const statisticsRow = seriesStatistics.extend({
   id: z.string(),
@@ -40,30 +41,51 @@ export async function readStatistics(directory: string): Promise<Map<string, Ser
 export const statisticsText = (statistics: ReadonlyMap<string, SeriesStatistics>): string =>
   JSON.stringify({ version: STATISTICS_VERSION, series: Object.fromEntries(statistics) });
 
-/**
- * Returns the statistics by id; series without rows are absent.
- * @param known of series whose files did not change.
- */
+interface CollectedStatistics {
+  /** By id. */
+  statistics: Map<string, SeriesStatistics>;
+  /** Why there are none of a series, by id. A series without rows is in neither. */
+  failed: Map<string, string>;
+}
+
+/** @param known of series whose files did not change. */
 export async function collectStatistics(
   duck: DuckSession,
   directory: string,
   indicators: readonly PlannedIndicator[],
   known: ReadonlyMap<string, SeriesStatistics>,
-): Promise<Map<string, SeriesStatistics>> {
+): Promise<CollectedStatistics> {
   const found = new Map<string, SeriesStatistics>();
-  for (const batch of batchIndicators(indicators.filter(({ id }) => !known.has(id)))) {
-    const files = filesOf(directory, batch);
-    for (const { id, ...statistics } of await duck.select(statisticsRow, SERIES_STATISTICS, { files }))
-      found.set(id, statistics);
-    for (const { id, anomalies } of await duck.select(anomaliesRow, ANOMALIES, { files })) {
-      const statistics = found.get(id);
-      if (statistics) statistics.anomalies = anomalies;
+  const failed = new Map<string, string>();
+  const collect = async (batch: readonly PlannedIndicator[]): Promise<void> => {
+    try {
+      for (const [id, statistics] of await readBatch(duck, directory, batch)) found.set(id, statistics);
+    } catch (error) {
+      const half = batch.length >> 1;
+      if (half === 0) for (const { id } of batch) failed.set(id, describeError(error));
+      else for (const part of [batch.slice(0, half), batch.slice(half)]) await collect(part);
     }
+  };
+  for (const batch of batchIndicators(indicators.filter(({ id }) => !known.has(id)))) await collect(batch);
+  const statistics = indicators.flatMap(({ id }) => {
+    const own = found.get(id) ?? known.get(id);
+    return own ? [[id, own] as const] : [];
+  });
+  return { statistics: new Map(statistics), failed };
+}
+
+async function readBatch(
+  duck: DuckSession,
+  directory: string,
+  batch: readonly PlannedIndicator[],
+): Promise<Map<string, SeriesStatistics>> {
+  const files = filesOf(directory, batch);
+  const rows = await duck.select(statisticsRow, SERIES_STATISTICS, { files });
+  const found = new Map(rows.map(({ id, ...statistics }) => [id, statistics]));
+  const numbers = numbersOf(batch.filter(({ id }) => found.get(id)?.extreme === 0));
+  for (const { id, anomalies } of await duck.select(anomaliesRow, ANOMALIES, { files, numbers })) {
+    const statistics = found.get(id);
+    if (statistics) statistics.anomalies = anomalies;
   }
-  return new Map(
-    indicators.flatMap(({ id }) => {
-      const statistics = found.get(id) ?? known.get(id);
-      return statistics ? [[id, statistics] as const] : [];
-    }),
-  );
+  return found;
 }

@@ -258,10 +258,15 @@ const isSimilar = (before: SeriesStatistics, now: SeriesStatistics): boolean =>
   (now.last_year ?? 0) >= (before.first_year ?? 0);
 
 /** Series of the night before that are gone, and not because somebody took them away. */
-function vanishedSeries({ before, series, withheld, curated }: CheckContext): [string, SeriesStatistics][] {
+function vanishedSeries({
+  before,
+  published,
+  withheld,
+  curated,
+}: CheckContext): [string, SeriesStatistics][] {
   const entered = new Set(curated.aliases.map(({ old }) => old));
   return [...before].flatMap(([id, { statistics }]): [string, SeriesStatistics][] => {
-    const isGone = !series.has(id) && !withheld.has(id) && !entered.has(id);
+    const isGone = !published.has(id) && !withheld.has(id) && !entered.has(id);
     return isGone && statistics.values >= FEWEST_FIGURES ? [[id, statistics]] : [];
   });
 }
@@ -287,12 +292,13 @@ async function renamed(context: CheckContext): Promise<FoundDoubt[]> {
 }
 
 /** What earlier nights found, while the old series is away and the new one is there. */
-function standing({ known, series, withheld, curated }: CheckContext): FoundDoubt[] {
+function standing({ known, published, withheld, curated }: CheckContext): FoundDoubt[] {
   const entered = new Set(curated.aliases.map(({ old, new: now }) => pairKey({ old, new: now })));
   return known.flatMap(({ kind, indicator: now, other: old, extent, message }) => {
     if (kind !== 'series_renamed' || now === null || old === null) return [];
     const pair = { old, new: now };
-    const holds = series.has(now) && !series.has(old) && !withheld.has(old) && !entered.has(pairKey(pair));
+    const holds =
+      published.has(now) && !published.has(old) && !withheld.has(old) && !entered.has(pairKey(pair));
     return holds ? [doubtAbout('series_renamed', now, message, extent, { other: old })] : [];
   });
 }
@@ -307,10 +313,10 @@ function unfitAliases(context: CheckContext): FoundDoubt[] {
 
 function findFault(alias: IndicatorAlias, context: CheckContext): string | null {
   const { old, new: now } = alias;
-  const { series, withheld } = context;
-  if (series.has(old) || withheld.has(old))
+  const { published, withheld } = context;
+  if (published.has(old) || withheld.has(old))
     return `${old} is a former id of ${now} by data/aliases.csv, and is the id of a series today.`;
-  if (!series.has(now) && !withheld.has(now))
+  if (!published.has(now) && !withheld.has(now))
     return `data/aliases.csv leads from ${old} to ${now}, which is not there.`;
   return wasPublished(alias, context)
     ? null

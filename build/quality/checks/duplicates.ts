@@ -45,7 +45,7 @@ async function findDuplicates(context: CheckContext): Promise<FoundDoubt[]> {
   const linked = new Set(twinPairs(context).map(({ a, b }) => `${a.record.id} ${b.record.id}`));
   const found = [...(await context.duck.select(pair, EQUAL_LATEST)), ...equalDigests(context)];
   const candidates = [...new Map(found.map((one) => [`${one.a} ${one.b}`, one]))]
-    .filter(([key]) => !linked.has(key))
+    .filter(([key, { a, b }]) => !linked.has(key) && series.has(a) && series.has(b))
     .map(([, one]) => one);
   if (candidates.length === 0) return [];
   const ids = [...new Set(candidates.flatMap(({ a, b }) => [a, b]))];

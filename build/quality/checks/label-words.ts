@@ -1,7 +1,7 @@
 /** Labels whose words contradict each other, or say too little: name, unit, description, topic and direction of a series. */
 import type { FoundDoubt } from '../../../data/schema/quality.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { type CheckContext, type CheckedSeries, doubtAbout, type QualityCheck, quote } from '../check.ts';
+import { type CheckContext, doubtAbout, type LabelledSeries, type QualityCheck, quote } from '../check.ts';
 import {
   type Claims,
   contradictions,
@@ -15,7 +15,7 @@ import {
   tellingWords,
 } from '../label-vocabulary.ts';
 
-function unitContradictsName({ record: { id, name, unit } }: CheckedSeries): FoundDoubt[] {
+function unitContradictsName({ record: { id, name, unit } }: LabelledSeries): FoundDoubt[] {
   const other = otherMagnitude(name, unit ?? '');
   const found = [
     ...contradictions(readClaims(name), readClaims(unit ?? '')),
@@ -30,7 +30,7 @@ function unitContradictsName({ record: { id, name, unit } }: CheckedSeries): Fou
 
 /** What upstream calls the series: its slug, name and unit, where they are not what is published. */
 function upstreamTexts(
-  { planned: { slug, upstream }, record }: CheckedSeries,
+  { planned: { slug, upstream }, record }: LabelledSeries,
   hasWordySlugs: boolean,
 ): [string, string][] {
   const texts: [string, string][] = [];
@@ -40,7 +40,7 @@ function upstreamTexts(
   return texts;
 }
 
-function labelContradictsSource(series: CheckedSeries, hasWordySlugs: boolean): FoundDoubt[] {
+function labelContradictsSource(series: LabelledSeries, hasWordySlugs: boolean): FoundDoubt[] {
   const { id, name, unit } = series.record;
   const own: [string, string, Claims][] = [
     ['name', name, readClaims(name)],
@@ -62,21 +62,21 @@ function labelContradictsSource(series: CheckedSeries, hasWordySlugs: boolean): 
   return [doubtAbout('label_contradicts_source', id, `${quote(name)}: ${found.join('; ')}.`, found.length)];
 }
 
-function directionContradictsName({ record: { id, name, higher_is_better } }: CheckedSeries): FoundDoubt[] {
+function directionContradictsName({ record: { id, name, higher_is_better } }: LabelledSeries): FoundDoubt[] {
   const implied = impliedDirection(name);
   if (!implied || higher_is_better === null || implied.higher_is_better === higher_is_better) return [];
   const message = `Higher counts as ${higher_is_better ? 'better' : 'worse'}, but the name says ${quote(implied.words)}.`;
   return [doubtAbout('direction_contradicts_name', id, message)];
 }
 
-function topicContradictsName({ record: { id, name, topic } }: CheckedSeries): FoundDoubt[] {
+function topicContradictsName({ record: { id, name, topic } }: LabelledSeries): FoundDoubt[] {
   const found = contradictsTopic(name, topic);
   if (!found) return [];
   const message = `The topic is ${topic}, but the name says ${quote(found.words)}, which belongs to ${found.topics.join(' or ')}.`;
   return [doubtAbout('topic_contradicts_name', id, message)];
 }
 
-function unitDoubts({ record: { id, name, unit } }: CheckedSeries): FoundDoubt[] {
+function unitDoubts({ record: { id, name, unit } }: LabelledSeries): FoundDoubt[] {
   if (unit === null) return [doubtAbout('unit_missing', id, `${quote(name)} has no unit.`)];
   const missing = missingPriceBasis(name, unit);
   return missing ? [doubtAbout('price_basis_missing', id, `${quote(unit)} names ${missing}.`)] : [];
@@ -88,7 +88,7 @@ function repeatsName({ name, unit, description }: IndicatorRecord): boolean {
   return [...tellingWords(description ?? '')].every((word) => known.has(word));
 }
 
-function descriptionDoubts({ record, planned }: CheckedSeries): FoundDoubt[] {
+function descriptionDoubts({ record, planned }: LabelledSeries): FoundDoubt[] {
   const { id, name, description, featured } = record;
   if (description === null) {
     const message = `${quote(name)} is featured and has no description.`;
@@ -113,7 +113,7 @@ function descriptionDoubts({ record, planned }: CheckedSeries): FoundDoubt[] {
 }
 
 /** Two series of a provider that a reader cannot tell apart. */
-function labelsRepeated(series: readonly CheckedSeries[]): FoundDoubt[] {
+function labelsRepeated(series: readonly LabelledSeries[]): FoundDoubt[] {
   const first = new Map<string, string>();
   return series.flatMap(({ record: { id, name, unit }, planned }) => {
     const label = `${planned.providerId}\n${name.toLowerCase()}\n${unit?.toLowerCase() ?? ''}`;
@@ -126,7 +126,7 @@ function labelsRepeated(series: readonly CheckedSeries[]): FoundDoubt[] {
 }
 
 /** Whether a provider's slugs are words: nearly all share one with the name of their series. */
-function wordySlugs(series: readonly CheckedSeries[]): ReadonlySet<string> {
+function wordySlugs(series: readonly LabelledSeries[]): ReadonlySet<string> {
   const counts = new Map<string, { all: number; wordy: number }>();
   for (const { planned, record } of series) {
     const count = counts.get(planned.providerId) ?? { all: 0, wordy: 0 };
@@ -140,7 +140,7 @@ function wordySlugs(series: readonly CheckedSeries[]): ReadonlySet<string> {
 }
 
 async function findDoubts(context: CheckContext): Promise<FoundDoubt[]> {
-  const all = [...context.series.values()].sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
+  const all = [...context.published.values()].sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
   const wordy = wordySlugs(all);
   const single = all.flatMap((series) => [
     ...unitContradictsName(series),

@@ -139,8 +139,8 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
   });
 }
 
-function findYearsAhead({ series }: CheckContext): FoundDoubt[] {
-  return [...series.values()].flatMap(({ planned: { id, flaggedByClock } }) => {
+function findYearsAhead({ published }: CheckContext): FoundDoubt[] {
+  return [...published.values()].flatMap(({ planned: { id, flaggedByClock } }) => {
     const [first, last] = [flaggedByClock.at(0), flaggedByClock.at(-1)];
     if (first === undefined || last === undefined) return [];
     const years = first === last ? `${first} is` : `${first} to ${last} are`;

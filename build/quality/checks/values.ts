@@ -192,6 +192,15 @@ function percentRange({ name, unit }: { name: string; unit: string }): ValueRang
   return { low: SHARE_MAY_BE_NEGATIVE.test(labels) ? null : 0, high: 100, type: 'share' };
 }
 
+/** Series that no other check of figures looks at. */
+export const unchecked: QualityCheck = {
+  kinds: ['figures_not_checked'],
+  find: async ({ unchecked: found }) =>
+    [...found].map(([id, { reason, values }]) =>
+      doubtAbout('figures_not_checked', id, `The figures are not checked: ${reason}.`, values),
+    ),
+};
+
 /** Units in which countries cannot be compared: currencies, and indices of a country's own base year. */
 const OWN_UNIT = /national currency|\bLCU\b|^index|\d{4} ?= ?100/iu;
 const PEOPLE =

@@ -1,6 +1,5 @@
 /** The ranking of one year as bars: its first countries, or those around one of them. */
 import { extent } from 'd3-array';
-import { scaleLinear } from 'd3-scale';
 import { figureText } from '../figures.ts';
 import type { CountryFigure, YearFigures } from '../series.ts';
 import {
@@ -9,6 +8,7 @@ import {
   type Drawing,
   FAINT,
   INK,
+  linearScale,
   measureText,
   series,
   shortened,
@@ -64,7 +64,7 @@ function draw(figures: readonly CountryFigure[], around: string | undefined, box
   const left = Math.ceil(Math.max(...names.map((name) => textWidth(name, font))) + font / 2);
   const texts = Math.max(...shown.map(({ value }) => textWidth(figureText(value), font))) + font;
   const [low = 0, high = 0] = extent([0, ...shown.map(({ value }) => value)]);
-  const x = scaleLinear([low, high], [left + (low < 0 ? texts : 0), width - (high > 0 ? texts : font)]);
+  const x = linearScale([low, high], [left + (low < 0 ? texts : 0), width - (high > 0 ? texts : font)]);
   const row = Math.min(height / shown.length, font * ROW_MAX);
   const drawRow = ({ value, country }: CountryFigure, at: number): string => {
     const top = at * row;

@@ -7,7 +7,7 @@
  * policy refuses.
  */
 import { tickIncrement, ticks } from 'd3-array';
-import type { ScaleContinuousNumeric } from 'd3-scale';
+import { type ScaleContinuousNumeric, scaleLinear } from 'd3-scale';
 import { escapedXml } from '../../api/encoders/encoders.ts';
 import { figureText } from '../figures.ts';
 
@@ -149,6 +149,18 @@ const overlaps = (
 
 export type Scale = ScaleContinuousNumeric<number, number>;
 
+/** Distances of greater figures are no numbers any more, and ticks between smaller ones cannot be told apart. */
+const GREATEST = 1e300;
+const LEAST = 1e-300;
+
+/** The figure as far as a scale can show it. */
+export const drawable = (value: number): number =>
+  Math.abs(value) < LEAST ? 0 : Math.max(-GREATEST, Math.min(GREATEST, value));
+
+/** What lies beyond the domain is drawn at its end. */
+export const linearScale = ([from, to]: readonly [number, number], range: readonly [number, number]) =>
+  scaleLinear([drawable(from), drawable(to)], range).clamp(true);
+
 /** Heights of letters between two ticks of values. */
 const LINES_PER_TICK = 4;
 /** Heights of letters for a value and for a year on an axis below a chart. */
@@ -198,6 +210,9 @@ export function valueAxisBelow(x: Scale, { bottom, font, width }: Below): string
   return coloured('faint', FAINT, marks.join(''));
 }
 
+/** Of more powers of ten for each tick that there is room for, some are left out. */
+const POWERS_PER_TICK = 3;
+
 /** A logarithmic scale has powers of ten, with their two- and fivefold where there is room. */
 function valueTicks(scale: Scale, count: number): number[] {
   if (!('base' in scale)) return scale.ticks(count);
@@ -205,7 +220,7 @@ function valueTicks(scale: Scale, count: number): number[] {
   const exponents = Array.from(
     { length: Math.ceil(Math.log10(to)) - Math.floor(Math.log10(from)) + 1 },
     (_, at) => Math.floor(Math.log10(from)) + at,
-  );
+  ).filter((_, at, { length }) => at % Math.ceil(length / count / POWERS_PER_TICK) === 0);
   const steps = exponents.length * 3 <= count * 1.5 ? [1, 2, 5] : [1];
   const all = exponents.flatMap((exponent) => steps.map((step) => Number(`${step}e${exponent}`)));
   return all.filter((value) => value >= from && value <= to);

@@ -12,6 +12,7 @@ import type { History, Point } from '../series.ts';
 import {
   type Box,
   type Drawing,
+  linearScale,
   measureText,
   type Scale,
   SERIES_MAX,
@@ -62,7 +63,7 @@ function draw({ lines, years, domain }: ReturnType<typeof planLines>, box: Box):
   const { width, height, font } = box;
   if (lines.length === 0)
     return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });
-  const y = scaleLinear(domain, [height - font * 2, font]).nice();
+  const y = linearScale(domain, [height - font * 2, font]).nice();
   const axis = valueAxis(y, box);
   const histories = lines.map(({ history }) => history);
   const names = Math.min(

@@ -1,14 +1,16 @@
 /** Two indicators of one year against each other, a dot a country, with the names of some. Skewed values have a log axis. */
 import { extent, median } from 'd3-array';
-import { scaleLinear, scaleLog } from 'd3-scale';
+import { scaleLog } from 'd3-scale';
 import type { CountryRecord } from '../../../data/schema/records.ts';
 import type { YearFigures } from '../series.ts';
 import {
   type Box,
   coloured,
   type Drawing,
+  drawable,
   FAINT,
   INK,
+  linearScale,
   type Scale,
   SERIES_MAX,
   series,
@@ -86,10 +88,10 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
 }
 
 function chooseScale(values: readonly number[], range: [number, number]): Scale {
-  const [low = 0, high = 0] = extent(values);
+  const [low = 0, high = 0] = extent(values.map(drawable));
   const isSkewed = low > 0 && high > SKEWED_FROM * (median(values) ?? high);
-  if (isSkewed) return scaleLog([low, high], range);
-  return scaleLinear(low === high ? [low - 1, high + 1] : [low, high], range).nice();
+  if (isSkewed) return scaleLog([low, high], range).clamp(true);
+  return linearScale(low === high ? [low - 1, high + 1] : [low, high], range).nice();
 }
 
 const dot = ({ x, y }: Pair, across: Scale, up: Scale, opacity: number): string =>

@@ -247,6 +247,36 @@ describe('rank intervals', () => {
     );
   });
 
+  it('are the same in any unit, up to the ends of what a number holds', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(anySeries, fc.constantFrom(-1000, -700, 700, 1015)), MANY),
+        async (pairs) => {
+          // Powers of two lose no digit. Smaller ones than 2^-10 of the unit could not be halved at the lower end.
+          const inUnit = ({ figures, ...rest }: Series, exponent: number): Series => {
+            const scaled = (value: number | null) =>
+              value === null ? null : (Math.round(value * 2 ** 10) / 2 ** 10) * 2 ** exponent + 0;
+            return {
+              ...rest,
+              figures: figures.map(({ iso3, value, low, high }) => ({
+                ...{ iso3, value: scaled(value), low: scaled(low), high: scaled(high) },
+              })),
+            };
+          };
+          const plain = pairs.map(([series]) => inUnit(series, 0));
+          const published = await publish([
+            ...plain,
+            ...pairs.map(([series, exponent]) => inUnit(series, exponent)),
+          ]);
+          expect(published.slice(pairs.length).map(intervals)).toEqual(
+            published.slice(0, pairs.length).map(intervals),
+          );
+        },
+      ),
+      noShrinking(3),
+    );
+  });
+
   it('are absent without a level, without ranks, and by country without two bounds around the value', async () => {
     const figures: Figure[] = [
       figure('FRA', 9, 1),

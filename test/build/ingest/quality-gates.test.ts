@@ -30,9 +30,15 @@ describe('a run is held', () => {
     ['no year is left', side(100, 10, { newest_year: null }), /from 2020 to none/],
     ['the median jumps up ten times', side(100, 10, { median: 50 }), /median went from 5 to 50/],
     ['the median falls to a tenth', side(100, 10, { median: 0.5 }), /median went from 5 to 0\.5/],
+    [
+      'the median jumps beyond any number',
+      side(100, 10, { median: 1e308 }),
+      /median went from 1e-300 to/,
+      1e-300,
+    ],
     ['the unit changes', side(100, 10, { unit: 't' }), /unit changed from "kg" to "t"/],
-  ])('when %s', (_, after, reason) => {
-    expect(holdReason(gates, side(), after, 2026)).toMatch(reason);
+  ])('when %s', (_, after, reason, median = 5) => {
+    expect(holdReason(gates, side(100, 10, { median }), after, 2026)).toMatch(reason);
   });
 
   it.each([

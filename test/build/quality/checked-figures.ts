@@ -67,6 +67,7 @@ const EMPTY: SeriesStatistics = {
     zero: 0,
     above_1: 0,
     above_100: 0,
+    extreme: 0,
   },
   ...{ min: null, q1: null, median: null, q3: null, max: null, whole_share: null, jump: null },
   ...{
@@ -149,7 +150,7 @@ export class Constructions {
     await mkdir(join(directory, 'observations'), { recursive: true });
     for (const [id, series] of Object.entries(constructed)) await this.#writeFile(directory, id, series);
     await loadCountrySeries(this.#duck, directory, planned);
-    const statistics = await collectStatistics(this.#duck, directory, planned, new Map());
+    const { statistics } = await collectStatistics(this.#duck, directory, planned, new Map());
     return new Map(
       planned.map((one) => {
         const record = { ...one.record, coverage: null };
@@ -198,6 +199,8 @@ export class Constructions {
       files: filesIn('now'),
       filesBefore: filesIn('before'),
       series,
+      published: series,
+      unchecked: new Map(),
       before: old,
       ...{ coverage: '', coverageBefore: null, departed: new Set(), firstDate: null, withheld: new Set() },
       known: known.map(asKnown),

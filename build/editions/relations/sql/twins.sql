@@ -1,6 +1,7 @@
 -- Compares the observed values of the series of one concept, for countries and years that both have.
 -- $files: their published files. $series: JSON list of {id, concept, factor}; values times `factor` are in one unit.
--- `difference` is |a - b| / max(|a|, |b|); the largest one is the first by country and year where several are equal.
+-- `difference` is |a - b| / max(|a|, |b|), of figures that can be expressed in one unit; the largest one is the first by country
+-- and year where several are equal.
 WITH series AS (
   SELECT unnest(from_json($series, '[{"id":"VARCHAR","concept":"VARCHAR","factor":"DOUBLE"}]'), recursive := true)
 ), figures AS (
@@ -11,11 +12,15 @@ WITH series AS (
 ), pairs AS (
   SELECT
     a.id AS a, b.id AS b, iso3, year, a.value AS a_value, b.value AS b_value,
-    CASE WHEN a.compared = b.compared THEN 0
-      ELSE abs(a.compared - b.compared) / greatest(abs(a.compared), abs(b.compared)) END AS difference
+    greatest(abs(a.compared), abs(b.compared)) AS size,
+    CASE
+      WHEN a.compared = b.compared THEN 0
+      WHEN isfinite(a.compared - b.compared) THEN abs(a.compared - b.compared) / size
+      ELSE abs(a.compared / size - b.compared / size)
+    END AS difference
   FROM figures AS a
   JOIN figures AS b USING (concept, iso3, year)
-  WHERE a.id < b.id
+  WHERE a.id < b.id AND isfinite(a.compared) AND isfinite(b.compared)
 )
 SELECT
   a, b,

@@ -1,4 +1,5 @@
--- Anomalies in the history of single countries, in the published $files. Only observed values count.
+-- Anomalies in the history of single countries, in the published $files. Only observed values count. $numbers: series whose
+-- values can be computed with.
 --
 -- y is the logarithm to base 10; where more than 0.5 % of a series is negative, asinh of the value by the series' geometric
 -- mean, which is linear near 0. d is the change of y between neighbouring values of a country. A change is judged by three
@@ -8,7 +9,7 @@ WITH published AS MATERIALIZED (
   SELECT planned.number, iso3, year, value
   FROM read_parquet($files, filename = true) AS files
   JOIN planned ON planned.id = left(parse_filename(files.filename), -8)
-  WHERE value IS NOT NULL AND NOT projected
+  WHERE value IS NOT NULL AND NOT projected AND number IN (SELECT unnest($numbers))
 ), series AS (
   SELECT
     number,

@@ -1,4 +1,5 @@
 -- Statistics by indicator of the published $files. A figure is a row with a value.
+-- Of series with values beyond 1e100 or within 1e-100 there are no quartiles and jumps: their computation may overflow.
 -- The digest hashes twice: a single hash is linear in its last argument, so that exchanged values would cancel out.
 WITH published AS MATERIALIZED (
   SELECT planned.number, iso3, year, value, projected, status
@@ -13,9 +14,10 @@ WITH published AS MATERIALIZED (
     count(*) FILTER (projected)::INTEGER AS projected,
     count(DISTINCT iso3) FILTER (value IS NOT NULL)::INTEGER AS countries,
     min(value) AS min,
-    quantile_cont(value, 0.25) AS q1,
-    median(value) AS median,
-    quantile_cont(value, 0.75) AS q3,
+    count(*) FILTER (abs(value) > 1e100 OR abs(value) < 1e-100 AND value <> 0)::INTEGER AS extreme,
+    CASE WHEN extreme = 0 THEN quantile_cont(value, 0.25) END AS q1,
+    CASE WHEN extreme = 0 THEN median(value) END AS median,
+    CASE WHEN extreme = 0 THEN quantile_cont(value, 0.75) END AS q3,
     max(value) AS max,
     count(*) FILTER (value < 0)::INTEGER AS negative,
     count(*) FILTER (value = 0)::INTEGER AS zero,
@@ -47,6 +49,7 @@ WITH published AS MATERIALIZED (
 ), jumps AS (
   SELECT number, max_by({ratio: greatest(ratio, 1 / ratio), iso3: iso3, year: year}, greatest(ratio, 1 / ratio)) AS jump
   FROM changes
+  SEMI JOIN (FROM figures WHERE extreme = 0) USING (number)
   WHERE years = 1 AND ratio > 0 AND isfinite(ratio) AND isfinite(1 / ratio)
   GROUP BY number
 )
