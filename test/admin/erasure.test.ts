@@ -131,6 +131,7 @@ it('an erasure that is interrupted stays open; the next attempt completes it and
     members: new MemberStore(base, persons),
     exports: new ExportFiles('/nowhere'),
     audit: new AuditLog(client, now),
+    stripe: null,
   });
   await expect(erasures.erase(request_id, { by: 'test' })).rejects.toThrow('the disk is gone');
   expect((await requests.get(request_id)).status).toBe('ready');

@@ -83,6 +83,35 @@ export class StripePayment implements PaymentMethod {
     return { url: session.url, isExternal: true };
   }
 
+  /**
+   * Ends the payment pages of an order that are open, so that nobody can pay it any more. What was paid before is recorded.
+   * @throws {AccountError} `unavailable` when Stripe does not answer; a repeat completes it
+   */
+  async endCheckout(order: OrderRecord): Promise<void> {
+    for (const { session_id, state } of await this.#deps.orders.sessions(order)) {
+      if (state !== 'open') continue;
+      try {
+        const session = await this.#expire(session_id);
+        const paid = session?.payment_status === 'paid' ? fromSession(session, 'paid') : null;
+        if (paid !== null) await this.#apply(`session ${session_id}`, paid, '');
+      } catch (cause) {
+        if (cause instanceof AccountError) throw cause;
+        this.#deps.log.error({ err: cause, order: order.order_id }, 'a Stripe session is not ended');
+        throw new AccountError('unavailable', 'Stripe is not available; try again in a moment.', { cause });
+      }
+    }
+  }
+
+  /** The session as it is afterwards; a customer may complete it meanwhile. */
+  async #expire(session_id: string): Promise<Stripe.Checkout.Session | null> {
+    const session = await this.#find(session_id);
+    if (session?.status !== 'open') return session;
+    return this.#stripe.checkout.sessions.expire(session_id).catch((error: unknown) => {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError) return this.#find(session_id);
+      throw error;
+    });
+  }
+
   /** Null if Stripe does not know the session, such as after a change of the Stripe account. */
   #find(session_id: string): Promise<Stripe.Checkout.Session | null> {
     return this.#stripe.checkout.sessions.retrieve(session_id).catch((error: unknown) => {

@@ -14,6 +14,7 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
 import { type AuditLog, accountSubject } from '../history/history.ts';
 import { endpointsFrom, type Mailer } from '../notifications/notifications.ts';
+import type { StripePayment } from '../orders/orders.ts';
 import { SecondFactorStore } from '../people/people.ts';
 import { AccountError, type KeyRecord, Store, type StoreDependencies } from '../store/store.ts';
 import type { ExportFiles } from './export-files.ts';
@@ -31,6 +32,8 @@ export interface ErasureDependencies extends StoreDependencies {
   audit: AuditLog;
   mailer: Mailer;
   exports: ExportFiles;
+  /** Null where cards are not taken. */
+  stripe: StripePayment | null;
   log: Logger;
 }
 
@@ -107,7 +110,7 @@ export class Erasures extends Store {
     if (status === 'pending') await requests.markReady(request_id, await this.plan(account_id));
     const removed = await requests.recordFound(request_id, await this.find(account_id));
     await accounts.close(account_id);
-    await this.#cancelOrders(account_id);
+    await this.#endOrders(account_id);
     await this.#deleteExports(account_id);
     await this.#eraseOwner(account_id);
     const erased_as = await this.#replaceIdentity(account_id);
@@ -119,9 +122,13 @@ export class Erasures extends Store {
     return { request_id, account_id, erased_as, removed };
   }
 
-  async #cancelOrders(account_id: string): Promise<void> {
-    const { orders } = this.#deps.accounts;
-    for (const { order_id, state } of await orders.list(account_id)) {
+  /** Ends payment pages, which show the address, and cancels what is not paid. */
+  async #endOrders(account_id: string): Promise<void> {
+    const { accounts, stripe } = this.#deps;
+    const { orders } = accounts;
+    for (const order of await orders.list(account_id)) {
+      const { order_id, state, payment } = order;
+      if (payment === 'stripe') await stripe?.endCheckout(order);
       if (state !== 'pending') continue;
       // An order that was paid at this moment stays paid: its credits are in the ledger.
       await orders.move(order_id, 'cancelled').catch((error: unknown) => {

@@ -12,6 +12,7 @@ import type { Settings } from '../../../data/runtime/settings.ts';
 import { type AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import { type Archive, AuditLog } from '../history/history.ts';
 import { BalanceAlerts, createMailer, type Mailer } from '../notifications/notifications.ts';
+import { createStripePayment } from '../orders/orders.ts';
 import { AccountError } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
@@ -145,11 +146,15 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
   const base = { redis, now, random: randomBytes };
   const requests = new PrivacyRequestStore(base);
   const persons = new PersonStore(base);
+  const audit = new AuditLog(redis, now, archive);
+  const { orders } = accounts;
   const privacy = new PrivacyService({
     ...{ ...base, accounts, persons, requests, archive, log },
     members: new MemberStore(base, persons),
     alerts: new BalanceAlerts(base),
-    audit: new AuditLog(redis, now, archive),
+    audit,
+    // It starts no payment here, so nobody is sent back from one.
+    stripe: createStripePayment(settings, { orders, audit, publicUrl: () => '', now, log }),
     mailer: mailer ?? createMailer(settings, { now, log }),
     exports: new ExportFiles(settings.EXPORT_DIR),
   });

@@ -12,7 +12,7 @@
 --   3 position   documents that the order has before this one
 --   4 document   JSON, without its number
 -- Returns { 'issued' | 'known', number } | { 'refused' } (the order has fewer documents than the position)
--- Fails without a change if the number is taken: the counter is behind the documents.
+-- A counter that is behind the documents, as after a restore, is raised to the highest number among them.
 
 local last, documents, of_order = unpack(KEYS)
 local year, order_id, position, document = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -26,12 +26,15 @@ if #numbers > position then
 elseif #numbers < position then
   return { 'refused' }
 end
-local next = tonumber(redis.call('HGET', last, year) or 0) + 1
-local number = year .. '-' .. string.format('%06d', next)
-if redis.call('HSETNX', documents, number, document) == 0 then
-  return redis.error_reply('ERR invoice ' .. number .. ' exists, but the last number is ' .. (next - 1))
+local count = tonumber(redis.call('HGET', last, year) or 0)
+if redis.call('HLEN', documents) > count then
+  for _, known in ipairs(redis.call('HKEYS', documents)) do
+    count = math.max(count, tonumber(string.sub(known, 6)))
+  end
 end
-redis.call('HSET', last, year, next)
+local number = year .. '-' .. string.format('%06d', count + 1)
+redis.call('HSET', documents, number, document)
+redis.call('HSET', last, year, count + 1)
 numbers[#numbers + 1] = number
 redis.call('HSET', of_order, order_id, table.concat(numbers, ' '))
 return { 'issued', number }

@@ -35,6 +35,8 @@ export class FakeStripe {
   readonly sessions = new Map<string, Session>();
   /** While set, the API returns this status. */
   failing: number | null = null;
+  /** Called before a session ends, as when a customer pays at that moment. */
+  beforeExpiring: ((session: Session) => void) | null = null;
   readonly #server: Server;
   readonly url: string;
 
@@ -67,10 +69,16 @@ export class FakeStripe {
         body: '<!doctype html><title>Pay</title><h1>Stand-in for Stripe</h1>',
       };
     if (this.failing !== null) return json(this.failing, { error: { type: 'api_error', message: 'away' } });
-    const id = /^\/v1\/checkout\/sessions\/(\w+)$/.exec(request.url ?? '')?.[1];
+    const [, id, end] = /^\/v1\/checkout\/sessions\/(\w+)(\/expire)?$/.exec(request.url ?? '') ?? [];
     if (id !== undefined) {
       const session = [...this.sessions.values()].find((one) => one.id === id);
-      return session ? json(200, session) : json(404, { error: { message: 'no such session' } });
+      if (!session) return json(404, { error: { message: 'no such session' } });
+      if (end === undefined) return json(200, session);
+      this.beforeExpiring?.(session);
+      if (session.status !== 'open')
+        return json(400, { error: { type: 'invalid_request_error', message: 'the session is not open' } });
+      session.status = 'expired';
+      return json(200, session);
     }
     if (request.url !== '/v1/checkout/sessions') return json(404, { error: { message: 'no such route' } });
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(parts).toString()));

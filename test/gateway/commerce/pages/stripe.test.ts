@@ -333,5 +333,41 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       expect((await visitor.submit(path, `${path}/cancel`, {})).status).toBe(409);
       expect(await stateOf(order_id)).toBe('pending');
     });
+
+    const erase = async (account_id: string) => {
+      const { requests, privacy } = harness.context;
+      const known = (await requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
+      const { request_id } = known ?? (await requests.open(account_id, 'erasure'));
+      await privacy.erase(request_id, 'test');
+    };
+
+    it('ends there with the erasure of its account, also when it had been given up here', async () => {
+      const first = await purchase();
+      await erase(first.account_id);
+      expect([await stateOf(first.order_id), first.session.status]).toEqual(['cancelled', 'expired']);
+      expect(await send(expired(first.session))).toBe(200);
+      const second = await purchase();
+      await harness.accounts.orders.move(second.order_id, 'cancelled');
+      await erase(second.account_id);
+      expect(second.session.status).toBe('expired');
+    });
+
+    it('keeps an erasure open while Stripe is down; the next attempt completes it', async () => {
+      const { account_id, order_id, session } = await purchase();
+      stripe.failing = 400;
+      await expect(erase(account_id)).rejects.toMatchObject({ code: 'unavailable' });
+      stripe.failing = null;
+      expect([await stateOf(order_id), session.status]).toEqual(['pending', 'open']);
+      await erase(account_id);
+      expect([await stateOf(order_id), session.status]).toEqual(['cancelled', 'expired']);
+    });
+
+    it('stays paid when the customer pays at the moment of the erasure', async () => {
+      const { account_id, order_id, session } = await purchase();
+      stripe.beforeExpiring = (one) => Object.assign(one, { status: 'complete', payment_status: 'paid' });
+      await erase(account_id);
+      stripe.beforeExpiring = null;
+      expect([await stateOf(order_id), session.status]).toEqual(['paid', 'complete']);
+    });
   });
 });
