@@ -1,17 +1,14 @@
 /** What operators are told, over random histories of conditions seen by two gateways. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ConditionStore } from '../../admin/alerts/condition-store.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition, OperatorAlert } from '../../gateway/commerce/notifications/alerts/operator-alert.ts';
-import { flushRedis, startRedis, type TestRedis } from '../redis.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { flushRedis, startRedis } from '../redis.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = await stopAfterTests(startRedis());
 
 const NAMES = ['held-run:who', 'held-run:fao', 'books:accounts', 'stale-provider:who'];
 const KINDS = ['held-run', 'books', 'stale-provider'];

@@ -1,22 +1,19 @@
 /** Destructive and costly actions ask on a page of their own, say what will happen, and keep the reason. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
-import { type AdminService, hiddenTokens, NOON, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { hiddenTokens, NOON, startAdmin, wordsOf } from './harness.ts';
 
 const OTHER_SNAPSHOT = '20261119T020000Z-0000abcd';
 
-let service: AdminService;
-let operator: Visitor;
-let directory: string;
 let account_id: string;
 let pending: string;
 let paid: string;
@@ -37,32 +34,26 @@ async function writeSmallSnapshot(): Promise<void> {
   await writeFile(join(directory, 'editions', `${OTHER_SNAPSHOT}.json`), JSON.stringify(manifest));
 }
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-confirm-'));
-  await publishFixture(directory);
-  await writeSmallSnapshot();
-  service = await startAdmin({ SNAPSHOT_DIR: directory });
-  operator = await service.signedIn();
-  const { accounts, requests, client } = service;
-  ({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
-  await accounts.keys.mint(account_id);
-  ({ order_id: paid } = await accounts.orders.create(account_id, 'starter'));
-  await accounts.orders.move(paid, 'paid');
-  ({ order_id: pending } = await accounts.orders.create(account_id, 'starter'));
-  await accounts.adjust(account_id, { delta: -6_010, by: 'test' });
-  ({ request_id } = await requests.open(account_id, 'erasure'));
-  const reporter = new RunReporter(client, () => service.clock.ms);
-  const finished_at = formatTimestamp(NOON);
-  const held = { ...emptyRecord('held', 'undp', NOON), finished_at, reason: 'rows fell by 31 %' };
-  reporter.onRun({ ...held, status: 'suspicious', rows_written: 5, indicators: 3 });
-  reporter.onRun(emptyRecord('live', 'imf', NOON));
-  await reporter.flush();
-  await reporter.close();
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const directory = await useDirectory();
+await publishFixture(directory);
+await writeSmallSnapshot();
+const service = await stopAfterTests(startAdmin({ SNAPSHOT_DIR: directory }));
+const operator = await service.signedIn();
+const { accounts, requests, client } = service;
+({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
+await accounts.keys.mint(account_id);
+({ order_id: paid } = await accounts.orders.create(account_id, 'starter'));
+await accounts.orders.move(paid, 'paid');
+({ order_id: pending } = await accounts.orders.create(account_id, 'starter'));
+await accounts.adjust(account_id, { delta: -6_010, by: 'test' });
+({ request_id } = await requests.open(account_id, 'erasure'));
+const reporter = new RunReporter(client, () => service.clock.ms);
+const finished_at = formatTimestamp(NOON);
+const held = { ...emptyRecord('held', 'undp', NOON), finished_at, reason: 'rows fell by 31 %' };
+reporter.onRun({ ...held, status: 'suspicious', rows_written: 5, indicators: 3 });
+reporter.onRun(emptyRecord('live', 'imf', NOON));
+await reporter.flush();
+await reporter.close();
 
 const stateOf = async () => (await service.accounts.get(account_id)).state;
 const balanceOf = async () => (await service.accounts.get(account_id)).credits.balance;

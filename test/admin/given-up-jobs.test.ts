@@ -1,6 +1,6 @@
 /** Account jobs that failed five times, as operators see them. */
 import { Queue } from 'bullmq';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { connectRedis } from '../../data/runtime/redis.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
@@ -10,43 +10,34 @@ import {
   JobQueue,
   startJobWorker,
 } from '../../gateway/commerce/notifications/jobs/queue.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { keysMatching, silentLog } from '../redis.ts';
-import { type AdminService, startAdmin, wordsOf } from './harness.ts';
+import { startAdmin, wordsOf } from './harness.ts';
 
-let service: AdminService;
-let queue: Queue;
-let jobs: JobQueue;
-let stopWorker: () => Promise<void>;
 let isBroken = true;
 const done: unknown[] = [];
 /** What `Object.hasOwn` looks for. */
 const OWN = { configurable: true, enumerable: true };
 
-beforeAll(async () => {
-  service = await startAdmin();
-  queue = new Queue('account', {
-    connection: service.client,
-    prefix: redisKeys.jobs,
-    skipWaitingForReady: true,
-  });
-  jobs = new JobQueue(service.client);
-  const connection = connectRedis(readSettings({ REDIS_URL: service.redis.url }), silentLog, 'jobs');
-  const work = async (data: unknown): Promise<void> => {
-    if (isBroken) throw new Error('550 ada@example.org has no mailbox');
-    done.push(data);
-  };
-  const handlers = new Proxy({} as JobHandlers, { get: () => work, getOwnPropertyDescriptor: () => OWN });
-  const worker = startJobWorker(connection, handlers, silentLog);
-  stopWorker = async () => {
-    await worker.stop();
-    connection.disconnect();
-  };
+const service = await stopAfterTests(startAdmin());
+const queue = new Queue('account', {
+  connection: service.client,
+  prefix: redisKeys.jobs,
+  skipWaitingForReady: true,
 });
+afterAll(() => queue.close());
+const jobs = new JobQueue(service.client);
+afterAll(() => jobs.close());
+const connection = connectRedis(readSettings({ REDIS_URL: service.redis.url }), silentLog, 'jobs');
+const work = async (data: unknown): Promise<void> => {
+  if (isBroken) throw new Error('550 ada@example.org has no mailbox');
+  done.push(data);
+};
+const handlers = new Proxy({} as JobHandlers, { get: () => work, getOwnPropertyDescriptor: () => OWN });
+const worker = startJobWorker(connection, handlers, silentLog);
 afterAll(async () => {
-  await stopWorker();
-  await jobs.close();
-  await queue.close();
-  await service.stop();
+  await worker.stop();
+  connection.disconnect();
 });
 
 /** Lets a job fail until it is given up. */

@@ -2,28 +2,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { decideFindings } from '../../build/quality/findings.ts';
 import { loadDecisions } from '../../data/curated/curated.ts';
 import { Problems } from '../../data/curated/table.ts';
 import { QUALITY_DECISION_COLUMNS, type QualityFinding } from '../../data/schema/quality.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { type AdminService, startAdmin, type Visitor, wordsOf } from './harness.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { startAdmin, wordsOf } from './harness.ts';
 import { ACCEPTED, LAPSED, OPEN, SERIES, UNPUBLISHED } from './quality-findings.ts';
 
-let service: AdminService;
-let operator: Visitor;
-let reporter: RunReporter;
-beforeAll(async () => {
-  service = await startAdmin();
-  operator = await service.signedIn();
-  reporter = new RunReporter(service.client, () => service.clock.ms);
-});
-afterAll(async () => {
-  await reporter.close();
-  await service.stop();
-});
+const service = await stopAfterTests(startAdmin());
+const operator = await service.signedIn();
+const reporter = new RunReporter(service.client, () => service.clock.ms);
+afterAll(() => reporter.close());
 
 async function report(...findings: QualityFinding[]): Promise<void> {
   const unused = [{ kind: 'share_out_of_range', subject: 'alpha.misspelt', other: null }];

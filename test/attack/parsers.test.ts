@@ -4,17 +4,18 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { effectiveUrl } from '../../gateway/api/http/api/http-call.ts';
 import { chooseEncoding } from '../../gateway/api/http/api/negotiation.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import { hiddenTokens } from '../admin/harness.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { parserTable } from '../environment.ts';
 import { EventLoopWatchdog, TURN_MAX_MS, threadCpuMs } from '../event-loop-watchdog.ts';
 import { FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import { type AccountPagesHarness, startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { type Access, PARSER_INPUTS, type ParserInput } from './parser-inputs.ts';
+import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { PARSER_INPUTS, type ParserInput } from './parser-inputs.ts';
 import { exchange } from './smuggling.ts';
 
 const MAX_MS_PER_KB = 1;
@@ -26,29 +27,21 @@ const RUNS = 3;
 const REQUESTS_A_RUN = 2;
 const REMEMBERED_CODINGS = 256;
 
-let stripe: FakeStripe;
-let harness: AccountPagesHarness;
-let access: Access;
-let port: number;
 const measured = new Map<ParserInput, number>();
 
-beforeAll(async () => {
-  stripe = await FakeStripe.start();
-  const wide = { ANONYMOUS_PER_MINUTE: '100000', PAGES_PER_MINUTE: '100000' };
-  harness = await startAccountPages({ settings: { ...stripeSettings(stripe), ...wide } });
-  port = Number(new URL(harness.url).port);
-  const { key } = await harness.makeKey(await harness.customer());
-  const visitor = harness.visitor();
-  const { _csrf: csrf = '' } = hiddenTokens(await visitor.get('/account/sign-up'));
-  const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  access = { key, cookie, csrf };
-  // The first are remembered; none is after these.
-  for (let number = 0; number < REMEMBERED_CODINGS; number++) chooseEncoding(`x${number}`);
-});
+const stripe = await stopAfterTests(FakeStripe.start());
+const wide = { ANONYMOUS_PER_MINUTE: '100000', PAGES_PER_MINUTE: '100000' };
+const harness = await stopAfterTests(startAccountPages({ settings: { ...stripeSettings(stripe), ...wide } }));
+const port = Number(new URL(harness.url).port);
+const { key } = await harness.makeKey(await harness.customer());
+const visitor = harness.visitor();
+const { _csrf: csrf = '' } = hiddenTokens(await visitor.get('/account/sign-up'));
+const cookie = [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+const access = { key, cookie, csrf };
+// The first are remembered; none is after these.
+for (let number = 0; number < REMEMBERED_CODINGS; number++) chooseEncoding(`x${number}`);
 afterAll(async () => {
   if (parserTable !== null) await writeFile(parserTable, tableOf(measured));
-  await harness.stop();
-  await stripe.stop();
 });
 
 /** The clock of the thread is exact once the thread has waited; while it runs, it advances in ticks of the system. */

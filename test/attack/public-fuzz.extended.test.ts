@@ -1,21 +1,17 @@
 /** Fuzzes the public routes from the OpenAPI description: never a 500, internal detail or a wrong charge. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { EventLoopWatchdog, TURN_MAX_MS } from '../event-loop-watchdog.ts';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { Service } from '../gateway/service.ts';
 import { OPERATIONS as DESCRIBED } from './cases.ts';
 import { expectValidRequestsAnswered, fuzzPublicRoutes } from './public-fuzz.ts';
 
 const CREDITS = 1_000_000;
 const MANY_SECONDS = 120_000;
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: CREDITS });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: CREDITS });
 
 test('the description has every operation', () => {
   expect(DESCRIBED.length).toBe(OPERATIONS.length);

@@ -3,7 +3,8 @@
  * takes longer than 100 ms. `FUZZ_SECONDS=600` fuzzes for ten minutes.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { fuzzSeconds } from '../environment.ts';
 import { TURN_MAX_MS } from '../event-loop-watchdog.ts';
 import { FuzzedService } from './fuzzed-service.ts';
@@ -14,11 +15,7 @@ const FUZZ_MS = fuzzSeconds * 1_000;
 const SPARE_MS = 180_000;
 const LEAST_CASES = 10;
 
-let service: FuzzedService;
-beforeAll(async () => {
-  service = await FuzzedService.start();
-});
-afterAll(() => service[Symbol.asyncDispose]());
+const service = await stopAfterTests(FuzzedService.start());
 
 /** @returns what is wrong with the answers to a request; null when nothing is. */
 function wrongWith(request: RawRequest, text: string): string | null {

@@ -1,16 +1,12 @@
 /** Request smuggling: a request hidden in another one is neither answered nor charged. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { Service } from '../gateway/service.ts';
 import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from './smuggling.ts';
 
 const CREDITS = 100;
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: CREDITS });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: CREDITS });
 
 describe('a request hidden behind', () => {
   test.each(SMUGGLING_SHAPES)('%s is not answered', async (_name, bytes) => {

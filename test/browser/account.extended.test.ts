@@ -2,14 +2,14 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { run } from '../../admin/cli.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { readExport } from '../gateway/commerce/pages/read-export.ts';
-import { type Browser, openBrowser, screenshotPath } from './browser.ts';
+import { openBrowser, screenshotPath } from './browser.ts';
 import { inspect, signInHere, unseenPages, type Walker, walker } from './page-checks.ts';
 import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
@@ -20,19 +20,15 @@ const EMAIL = 'ann@example.org';
 const NO_PAGE = /\/(download|summary|invoice|pdf|billing)$/;
 const CONTACT = 'help@almanac.example';
 
-let harness: AccountPagesHarness;
-let stripe: FakeStripe;
-let browser: Browser;
-let page: Page;
 let button: Walker['button'];
 let link: Walker['link'];
 let heading: Walker['heading'];
 let go: Walker['go'];
 const consoleErrors: string[] = [];
 
-beforeAll(async () => {
-  stripe = await FakeStripe.start();
-  harness = await startAccountPages({
+const stripe = await stopAfterTests(FakeStripe.start());
+const harness = await stopAfterTests(
+  startAccountPages({
     settings: {
       ...stripeSettings(stripe),
       FREE_GRANT: '2',
@@ -41,21 +37,16 @@ beforeAll(async () => {
       INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
       INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
     },
-  });
-  browser = await openBrowser();
-  page = await browser.context.newPage();
-  ({ button, link, heading, go } = walker(page, harness.url));
-  page.on('console', (message) => {
-    // The page of the fake Stripe is not ours. Browsers report refusals, which some steps provoke, as errors.
-    const isOurs = message.location().url.startsWith(harness.url);
-    if (message.type() === 'error' && isOurs && !/40[19]|410|422/.test(message.text()))
-      consoleErrors.push(message.text());
-  });
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await harness.stop();
-  stripe.stop();
+  }),
+);
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
+({ button, link, heading, go } = walker(page, harness.url));
+page.on('console', (message) => {
+  // The page of the fake Stripe is not ours. Browsers report refusals, which some steps provoke, as errors.
+  const isOurs = message.location().url.startsWith(harness.url);
+  if (message.type() === 'error' && isOurs && !/40[19]|410|422/.test(message.text()))
+    consoleErrors.push(message.text());
 });
 
 /** Does what the periodic job does. @returns the link of the mail that comes with that subject */

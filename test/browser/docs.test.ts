@@ -1,23 +1,14 @@
 /** The documentation in a real browser: it loads nothing from other hosts, sends calls, and is complete without a script. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Service, type TestKey } from '../gateway/service.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { describe, expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { Service } from '../gateway/service.ts';
+import { openBrowser } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
-let service: Service;
-let key: TestKey;
-let browser: Browser;
-
-beforeAll(async () => {
-  service = await Service.start();
-  key = await service.account({ credits: 10 });
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await service.stop();
-});
+const service = await stopAfterTests(Service.start());
+const key = await service.account({ credits: 10 });
+const browser = await stopAfterTests(openBrowser());
 
 const open = async (path: string): Promise<Page> => {
   const page = await browser.context.newPage();

@@ -1,48 +1,33 @@
 /** From the order to the credit note in a real browser: billing details, invoice, payment, refund; PDF files read by pdf.js. */
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
 import { extractText } from 'unpdf';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
-import {
-  type AccountPagesHarness,
-  type Customer,
-  PASSWORD,
-  startAccountPages,
-} from '../gateway/commerce/pages/harness.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { openBrowser } from './browser.ts';
 import { inspect, signInHere, type Walker, walker } from './page-checks.ts';
 
-let harness: AccountPagesHarness;
-let stripe: FakeStripe;
-let browser: Browser;
-let page: Page;
-let ann: Customer;
 let button: Walker['button'];
 let link: Walker['link'];
 let heading: Walker['heading'];
 let go: Walker['go'];
 
-beforeAll(async () => {
-  stripe = await FakeStripe.start();
-  harness = await startAccountPages({
+const stripe = await stopAfterTests(FakeStripe.start());
+const harness = await stopAfterTests(
+  startAccountPages({
     settings: {
       ...stripeSettings(stripe),
       INVOICE_FROM: 'Almanac Ltd\n1 Example Street\nExampletown',
       INVOICE_PAY_TO: 'IBAN XX00 0000 0000 0000\nAlmanac Ltd',
       ...{ INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
     },
-  });
-  browser = await openBrowser();
-  page = await browser.context.newPage();
-  ann = await harness.customer('Ann');
-  ({ button, link, heading, go } = walker(page, harness.url));
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await harness.stop();
-  stripe.stop();
-});
+  }),
+);
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
+const ann = await harness.customer('Ann');
+({ button, link, heading, go } = walker(page, harness.url));
 
 /** Words in alphabetical order: page and PDF place the same blocks differently. */
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).sort();

@@ -2,10 +2,10 @@
  * The site by keyboard alone: from a search to the first key with Tab, Enter, arrows and letters. Focus is always to be
  * seen, and moves through the page in the order in which it is read.
  */
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountPagesHarness, startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { describe, expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { openBrowser } from './browser.ts';
 
 const EMAIL = 'keyboard@example.org';
 /** No page of the fixture has more stops. */
@@ -40,18 +40,11 @@ const FOCUS = `(() => {
   };
 })()`;
 
-let harness: AccountPagesHarness;
-let browser: Browser;
-let page: Page;
-beforeAll(async () => {
-  harness = await startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } });
-  browser = await openBrowser();
-  page = await browser.context.newPage();
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await harness.stop();
-});
+const harness = await stopAfterTests(
+  startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } }),
+);
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
 
 const focusOf = (): Promise<Focus | null> => page.evaluate<Focus | null>(FOCUS);
 

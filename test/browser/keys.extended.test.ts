@@ -1,23 +1,13 @@
 /** Keys in a real browser: made with rules, used by pages of two sites, spent to the limit, rotated, and ended. */
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  type AccountPagesHarness,
-  type Customer,
-  startAccountPages,
-} from '../gateway/commerce/pages/harness.ts';
-import { type Browser, type OtherSite, openBrowser, startSite } from './browser.ts';
+import { afterAll, expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { type OtherSite, openBrowser, startSite } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
 const HOUR_MS = 3_600_000;
 
-let harness: AccountPagesHarness;
-let customer: Customer;
-let browser: Browser;
-let page: Page;
-/** A page of the customer's site, and one of another. */
-let own: Page;
-let other: Page;
 const sites: OtherSite[] = [];
 
 async function openSite(): Promise<Page> {
@@ -28,21 +18,18 @@ async function openSite(): Promise<Page> {
   return opened;
 }
 
-beforeAll(async () => {
-  harness = await startAccountPages();
-  customer = await harness.customer('Ann');
-  browser = await openBrowser();
-  own = await openSite();
-  other = await openSite();
-  page = await browser.context.newPage();
-  const value = customer.visitor.cookies.get(harness.context.site.cookie) ?? '';
-  await browser.context.addCookies([{ name: harness.context.site.cookie, value, url: harness.url }]);
-});
+const harness = await stopAfterTests(startAccountPages());
 afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
   for (const site of sites) await site[Symbol.asyncDispose]();
-  await harness.stop();
 });
+const customer = await harness.customer('Ann');
+const browser = await stopAfterTests(openBrowser());
+/** A page of the customer's site, and one of another. */
+const own = await openSite();
+const other = await openSite();
+const page = await browser.context.newPage();
+const value = customer.visitor.cookies.get(harness.context.site.cookie) ?? '';
+await browser.context.addCookies([{ name: harness.context.site.cookie, value, url: harness.url }]);
 
 const button = (name: string) => page.getByRole('button', { name, exact: true });
 const keyOf = async (): Promise<string> => (await page.locator('pre').allTextContents())[0] ?? '';

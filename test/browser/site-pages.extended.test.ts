@@ -2,14 +2,11 @@
  * Every kind of page of the site, embedded pictures and the pages of patterns in a real browser: accessible, in sight at
  * every width, in both schemes, within their policy.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { Service } from '../gateway/service.ts';
-import {
-  PATTERN_PATHS,
-  type PatternPages,
-  startPatternPages,
-} from '../gateway/web/patterns/pattern-pages.ts';
-import { type Browser, openBrowser, startSite } from './browser.ts';
+import { PATTERN_PATHS, startPatternPages } from '../gateway/web/patterns/pattern-pages.ts';
+import { openBrowser, startSite } from './browser.ts';
 import { inspect } from './page-checks.ts';
 
 const EMBED = '/embed/indicators/alpha.life_expectancy';
@@ -18,19 +15,9 @@ const WIDTHS_OF_SHAPES =
   "[...document.querySelectorAll('use')].map((use) => use.getBoundingClientRect().width)";
 const FILLS = "[...document.querySelectorAll('.world > g')].map((group) => getComputedStyle(group).fill)";
 
-let service: Service;
-let patterns: PatternPages;
-let browser: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  patterns = await startPatternPages();
-  browser = await openBrowser();
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await patterns.stop();
-  await service.stop();
-});
+const service = await stopAfterTests(Service.start());
+const patterns = await stopAfterTests(startPatternPages());
+const browser = await stopAfterTests(openBrowser());
 
 /** With what the browser refuses to load or run, but for the status of a page that is missing. */
 async function newPage() {

@@ -2,30 +2,24 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { openBrowser } from './browser.ts';
 import { signInHere } from './page-checks.ts';
 
 const runProgram = promisify(execFile);
 const EMAIL = 'visitor@example.org';
 
-let harness: AccountPagesHarness;
-let browser: Browser;
-let page: Page;
 /** Subjects of the fixture that can be compared and ranked. */
 const indicator = { id: 'alpha.child_mortality', name: 'Child mortality' };
 const codes = ['KEN', 'DEU', 'USA'];
 
-beforeAll(async () => {
-  harness = await startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } });
-  browser = await openBrowser();
-  page = await browser.context.newPage();
-});
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await harness.stop();
-});
+const harness = await stopAfterTests(
+  startAccountPages({ settings: { PAGES_PER_MINUTE: '100000', PAGES_PER_DAY: '1000000' } }),
+);
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
 
 /** A page that runs no script. */
 async function withoutScripts(context: BrowserContext): Promise<Page> {

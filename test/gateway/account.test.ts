@@ -1,12 +1,9 @@
 /** GET /ping and GET /usage. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { NOON, Service } from './service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 const DAY_MS = 86_400_000;
 

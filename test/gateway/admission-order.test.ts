@@ -2,15 +2,12 @@
  * The fixed order of checks: method 405 → key 401 → rules of the key 403 → scope 403 → rate 429 → parameters 422/400 → existence 404 →
  * export gate 403 → balance 402. A request that fails several of them gets the first one's answer.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ settings: { FREE_PER_MINUTE: '2' } });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start({ settings: { FREE_PER_MINUTE: '2' } }));
 
 const unscoped = async (): Promise<TestKey> => {
   const made = await service.account({ credits: 0 });

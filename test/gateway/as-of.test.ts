@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, observationsFile } from '../../data/schema/snapshot.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
 import { readLog, writeLog } from './fixture-log.ts';
 import { fixturePath, publishFixture, writeFixture } from './fixture-snapshot.ts';
@@ -27,9 +28,6 @@ const shift = (by: number): FixtureIndicator[] =>
 const GONE = 'beta.life_expectancy';
 const WITHHELD = 'alpha.child_mortality';
 
-let root: string;
-let service: Service;
-let owner: TestKey;
 const atItsTime = new Map<string, string>();
 const PATHS = [
   '/v1/data?indicator=alpha.life_expectancy',
@@ -51,30 +49,26 @@ const askAsOf = (path: string, as_of: string) =>
 const plain = ({ text }: Answer, as_of: string): string =>
   text.replace(`,"as_of":${JSON.stringify(as_of)}`, '');
 
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-as-of-'));
-  await publishFixture(root, { id: FIRST, generatedAt: timeOf(FIRST), indicators: shift(0) });
-  service = await Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
-  owner = await service.account({ credits: 1_000_000 });
-  const remember = async (id: string) => {
-    for (const path of PATHS) atItsTime.set(`${id} ${path}`, (await ask(path)).text);
-  };
-  await remember(FIRST);
-  await publishFixture(root, { id: SECOND, generatedAt: timeOf(SECOND), indicators: shift(1) });
-  await service.snapshots.check();
-  await remember(SECOND);
-  const bad = { id: ROLLED_BACK, generatedAt: timeOf(ROLLED_BACK), indicators: shift(500), base: SECOND };
-  await publishFixture(root, bad);
-  await service.snapshots.check();
-  await remember(ROLLED_BACK);
-  await publishFixture(root, { id: THIRD, generatedAt: timeOf(THIRD), indicators: shift(2), base: SECOND });
-  await service.snapshots.check();
-  await remember(THIRD);
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(root, { recursive: true });
-});
+const root = await useDirectory();
+await publishFixture(root, { id: FIRST, generatedAt: timeOf(FIRST), indicators: shift(0) });
+const service = await stopAfterTests(
+  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
+);
+const owner = await service.account({ credits: 1_000_000 });
+const remember = async (id: string) => {
+  for (const path of PATHS) atItsTime.set(`${id} ${path}`, (await ask(path)).text);
+};
+await remember(FIRST);
+await publishFixture(root, { id: SECOND, generatedAt: timeOf(SECOND), indicators: shift(1) });
+await service.snapshots.check();
+await remember(SECOND);
+const bad = { id: ROLLED_BACK, generatedAt: timeOf(ROLLED_BACK), indicators: shift(500), base: SECOND };
+await publishFixture(root, bad);
+await service.snapshots.check();
+await remember(ROLLED_BACK);
+await publishFixture(root, { id: THIRD, generatedAt: timeOf(THIRD), indicators: shift(2), base: SECOND });
+await service.snapshots.check();
+await remember(THIRD);
 
 describe('the edition', () => {
   test.each(NIGHTS)('%s answers a date as it did then, byte for byte', async (id) => {

@@ -1,17 +1,13 @@
 /** "Authentication": each numbered rule that a request can show, and what costs nothing. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { mintKeyText } from '../../gateway/api/metering/keys.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES, KEYED_ROUTES, PUBLIC_ROUTES } from './public-routes.ts';
-import { codeOf, NOON, Service, type TestKey } from './service.ts';
+import { codeOf, NOON, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account();
 
 const withHeader = (path: string, authorization: string) => service.get(path, { headers: { authorization } });
 

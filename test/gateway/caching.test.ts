@@ -1,16 +1,12 @@
 /** Entity tags, 304, Vary and content codings. */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES, KEYED_ROUTES } from './public-routes.ts';
-import { type Answer, Service, type TestKey } from './service.ts';
+import { type Answer, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 100_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 100_000 });
 
 const DECODE: Record<string, (bytes: Buffer) => Buffer> = {
   br: brotliDecompressSync,

@@ -1,11 +1,9 @@
 /** The Atom feed, read by a feed reader that knows nothing of ours: Python's feedparser, installed from PyPI. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { tellStory } from './edition-story.ts';
 import { Service } from './service.ts';
 
@@ -23,21 +21,14 @@ print(json.dumps({'bozo': bool(feed.bozo), 'version': feed.version, 'status': fe
                   'links': [[link.rel, link.href] for link in feed.feed.links], 'entries': entries}))
 `;
 
-let story: Awaited<ReturnType<typeof tellStory>>;
-let service: Service;
-let python: string;
-beforeAll(async () => {
-  python = await mkdtemp(join(tmpdir(), 'alm-feedparser-'));
-  await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, 'feedparser==6.0.11']);
-  expect(existsSync(join(python, 'feedparser'))).toBe(true);
-  story = await tellStory();
-  service = await Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR });
-});
-afterAll(async () => {
-  await service.stop();
-  await story.world.remove();
-  await rm(python, { recursive: true });
-});
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+
+const python = await useDirectory();
+await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, 'feedparser==6.0.11']);
+expect(existsSync(join(python, 'feedparser'))).toBe(true);
+const story = await tellStory();
+afterAll(() => story.world.remove());
+const service = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
 
 test('a feed reader finds an entry for each edition, with links that work', async () => {
   const url = `${service.url}/v1/changes?format=atom`;

@@ -1,15 +1,11 @@
 /** GET /countries and GET /countries/{iso3}: every row of their tables. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { countryRecord } from '../../data/schema/records.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { codeOf, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account();
 
 const codes = (rows: { iso3: string }[]): string[] => rows.map(({ iso3 }) => iso3);
 

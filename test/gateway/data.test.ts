@@ -3,19 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
 import { rankRows } from './fixture-ranks.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 1_000_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 1_000_000 });
 
 const get = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
 const LIFE = 'indicator=alpha.life_expectancy';

@@ -1,11 +1,11 @@
 /** The catalogue as a DuckDB database, opened by DuckDB. */
 import { hash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
 import { codeOf, PUBLIC_URL, Service } from './service.ts';
@@ -17,31 +17,23 @@ const GONE = 'alpha.withdrawn_series';
 /** Of Gamma only what may not be exported. */
 const SHOWN = INDICATORS.filter(({ id }) => id !== 'gamma.zero');
 
-let service: Service;
-let folder: string;
 let bytes: Buffer;
-let instance: DuckDBInstance;
-let connection: DuckDBConnection;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'alm-database-'));
-  const snapshots = join(folder, 'snapshots');
-  const terms = { access_tier: 'display', licence: 'none', licence_url: null, attribution: 'none' } as const;
-  await publishFixture(snapshots, { indicators: SHOWN, vanished: [{ id: GONE, ...terms }] });
-  service = await Service.start({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } });
-  ({ bytes } = await service.get(PATH));
-  const file = join(folder, 'almanac.duckdb');
-  await writeFile(file, bytes);
-  instance = await DuckDBInstance.create();
-  connection = await instance.connect();
-  await connection.run(`ATTACH '${file}' AS almanac (READ_ONLY)`);
-});
-afterAll(async () => {
-  connection?.closeSync();
-  instance?.closeSync();
-  await service?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+const folder = await useDirectory();
+const snapshots = join(folder, 'snapshots');
+const terms = { access_tier: 'display', licence: 'none', licence_url: null, attribution: 'none' } as const;
+await publishFixture(snapshots, { indicators: SHOWN, vanished: [{ id: GONE, ...terms }] });
+const service = await stopAfterTests(
+  Service.start({ snapshots, settings: { PUBLIC_URL: `${PUBLIC_URL}/it's/` } }),
+);
+({ bytes } = await service.get(PATH));
+const file = join(folder, 'almanac.duckdb');
+await writeFile(file, bytes);
+const instance = await DuckDBInstance.create();
+afterAll(() => instance.closeSync());
+const connection = await instance.connect();
+afterAll(() => connection.closeSync());
+await connection.run(`ATTACH '${file}' AS almanac (READ_ONLY)`);
 
 const rowsOf = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
 

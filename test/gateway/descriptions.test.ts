@@ -1,20 +1,16 @@
 /** Descriptions of indicators, providers and snapshots: data packages, Croissant, and the DCAT catalogue. */
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_ID } from './fixture-snapshot.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
 const PUBLIC_URL = 'https://almanac.example/';
 const LIFE = 'indicators/alpha.life_expectancy';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start({ settings: { PUBLIC_URL } });
-  owner = await service.account({ credits: 10_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start({ settings: { PUBLIC_URL } }));
+const owner = await service.account({ credits: 10_000 });
 
 /** What an address of a description gives. */
 async function download(address: string) {

@@ -1,7 +1,7 @@
 /** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
 import { readFile } from 'node:fs/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../gateway/api/core/call.ts';
 import { Executor } from '../../gateway/api/core/execute.ts';
 import type { Result } from '../../gateway/api/core/result.ts';
@@ -9,20 +9,21 @@ import type { Content, Operation } from '../../gateway/api/operations/operation.
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
 import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { NOON, PUBLIC_URL, Service, type TestKey } from './service.ts';
+import { NOON, PUBLIC_URL, Service } from './service.ts';
 
-let service: Service;
-let executor: Executor;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  const { snapshots, metering } = service;
-  const contact = 'help@almanac.example';
-  executor = new Executor({ metering, snapshots, now: () => NOON, log: pino({ level: 'silent' }), contact });
-  owner = await service.account({ credits: 1_000 });
+const service = await stopAfterTests(Service.start());
+const { snapshots, metering } = service;
+const contact = 'help@almanac.example';
+const executor = new Executor({
+  metering,
+  snapshots,
+  now: () => NOON,
+  log: pino({ level: 'silent' }),
+  contact,
 });
-afterAll(() => service.stop());
+const owner = await service.account({ credits: 1_000 });
 
 /** An adapter in a few lines: JSON text, without compression, caches or headers. */
 async function renderText(content: Content, snapshot: Snapshot): Promise<string> {

@@ -1,33 +1,26 @@
 /** Files while snapshots are published: a lease keeps its edition, and today's decisions govern every one. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { objectPath } from '../../data/schema/snapshot.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
 import { readManifest } from './fixture-log.ts';
 import { FIXTURE_ID, publishFixture } from './fixture-snapshot.ts';
-import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, Service } from './service.ts';
 
 const [FIRST, SECOND, THIRD] = [FIXTURE_ID, '20261121T020000Z-00000002', '20261122T020000Z-00000003'];
 const LONG = '/v1/files/beta.long_series.parquet';
 const SAME = '/v1/files/alpha.life_expectancy.parquet';
 const BUNDLE = '/v1/bundles/beta.parquet';
 
-let root: string;
-let service: Service;
-let reader: TestKey;
 let first: Answer;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-file-editions-'));
-  await publishFixture(root);
-  service = await Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
-  reader = await service.account({ credits: 100_000 });
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(root, { recursive: true });
-});
+const root = await useDirectory();
+await publishFixture(root);
+const service = await stopAfterTests(
+  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
+);
+const reader = await service.account({ credits: 100_000 });
 
 const ask = (path: string, headers: Record<string, string> = {}, who = reader, method = 'GET') =>
   service.get(path, { key: who.key, headers, method });

@@ -1,8 +1,9 @@
 /** Whole files: their bytes, parts and heads, and what they cost. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { observationsFile } from '../../data/schema/snapshot.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { fixturePath } from './fixture-snapshot.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
@@ -10,13 +11,8 @@ const FILE = '/v1/files/beta.long_series.parquet';
 /** The fixture has so many rows of it. */
 const PRICE = 2750;
 
-let service: Service;
-let bytes: Buffer;
-beforeAll(async () => {
-  service = await Service.start();
-  bytes = await readFile(await fixturePath(service.directory, observationsFile('beta.long_series')));
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const bytes = await readFile(await fixturePath(service.directory, observationsFile('beta.long_series')));
 
 const caller = (credits = 10_000): Promise<TestKey> => service.account({ credits });
 const charged = ({ headers }: Answer): number => Number(headers['x-credits-charged']);

@@ -1,28 +1,20 @@
 /** `Idempotency-Key`: a retried call is paid once. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { KEYED_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
-let root: string;
-let service: Service;
 let owner: TestKey;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-idempotency-'));
-  await publishFixture(root, {});
-  service = await Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } });
-});
+const root = await useDirectory();
+await publishFixture(root, {});
+const service = await stopAfterTests(
+  Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
+);
 beforeEach(async () => {
   owner = await service.account({ credits: 100 });
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(root, { recursive: true });
 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';

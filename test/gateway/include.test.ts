@@ -2,9 +2,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ADDITION_WORDS, indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { INCLUDE_WORDS } from '../../gateway/api/operations/catalogue/include.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
 import { fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
@@ -12,11 +13,7 @@ import { Service } from './service.ts';
 const ID = 'alpha.life_expectancy';
 const DETAIL = `/v1/indicators/${ID}`;
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 const snapshotFile = async (path: string) => readFile(await fixturePath(service.directory, path), 'utf8');
 

@@ -1,12 +1,9 @@
 /** GET /indicators: every parameter, order, default and bound of its tables. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { codeOf, Service } from './service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 const NAME_ORDER = [
   'gamma.zero', // Åland ferries

@@ -1,8 +1,9 @@
 /** Rules of a key over HTTP: monthly limit, address ranges, origins. What a rule refuses is free, and says why. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dayOf, redisKeys } from '../../data/schema/redis-keys.ts';
 import { foldUsageByKey, readUsageDays } from '../../gateway/api/metering/usage.ts';
 import type { KeyRules } from '../../gateway/commerce/store/records.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
 
 const SITE = 'https://maps.example';
@@ -11,11 +12,7 @@ const SERIES = '/v1/data?indicator=alpha.life_expectancy';
 const FILE = '/v1/files/alpha.life_expectancy.parquet';
 const NONE: KeyRules = { monthly_limit: null, ranges: [], origins: [] };
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ settings: { TRUST_PROXY: '127.0.0.1' } });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start({ settings: { TRUST_PROXY: '127.0.0.1' } }));
 
 const bound = (rules: Partial<KeyRules>): Promise<TestKey> =>
   service.account({ rules: { ...NONE, ...rules } });

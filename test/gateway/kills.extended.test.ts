@@ -4,9 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { startRedis } from '../redis.ts';
 import { sendSignal } from '../signals.ts';
 import { call, childrenOf } from './process/worker-harness.ts';
 import { Program, type Started } from './program.ts';
@@ -15,14 +16,10 @@ const KILLS = 6;
 const CREDITS = 1_000_000;
 const WITHIN = { timeout: 900_000 };
 
-let redis: TestRedis;
-let program: Program;
 let gateway: Started;
 let store: AccountStore;
-beforeAll(async () => {
-  redis = await startRedis({ persistent: true });
-  program = await Program.prepare();
-});
+const redis = await stopAfterTests(startRedis({ persistent: true }));
+const program = await stopAfterTests(Program.prepare());
 beforeEach(async () => {
   gateway = await program.start({
     ...{ REDIS_URL: redis.url, WORKERS: '2', LOG_LEVEL: 'silent' },
@@ -31,10 +28,6 @@ beforeEach(async () => {
   const client = await redis.connect();
   store = new AccountStore({ redis: client, now: Date.now, random: randomBytes, packs: [] });
   return () => program.killAll();
-});
-afterAll(async () => {
-  await program[Symbol.asyncDispose]();
-  await redis.stop();
 });
 
 async function account(email: string): Promise<{ account_id: string; authorization: string }> {

@@ -1,14 +1,11 @@
 /** GET /indicators/{indicator_id}, /topics, /meta/freshness, /meta/coverage. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import * as records from '../../data/schema/records.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { codeOf, Service } from './service.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 describe('GET /v1/indicators/{indicator_id}', () => {
   test('data: the record of the list plus related; meta: generated_at, licence, attribution', async () => {

@@ -1,24 +1,21 @@
 /** Files of the open snapshot that disappear while it is served: 503 and a cause, nothing charged, recovery by itself. */
 import { mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { OBJECTS, observationsFile } from '../../data/schema/snapshot.ts';
 import { SnapshotFiles, SnapshotUnreadable } from '../../gateway/api/snapshot/files/snapshot-files.ts';
 import { QueryRunner, readAllColumns } from '../../gateway/api/snapshot/rows/query-runner.ts';
+import { useDirectory } from '../after-tests.ts';
 import { readManifest } from './fixture-log.ts';
 import { FIXTURE_ID, fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { objectSource } from './object-source.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service, type TestKey } from './service.ts';
 
-let root: string;
 let directory: string;
 let service: Service;
 let owner: TestKey;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-lost-'));
-});
+const root = await useDirectory();
 beforeEach(async () => {
   directory = await mkdtemp(join(root, 'snapshots-'));
   await publishFixture(directory);
@@ -26,7 +23,6 @@ beforeEach(async () => {
   owner = await service.account();
 });
 afterEach(() => service.stop());
-afterAll(() => rm(root, { recursive: true }));
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';
 const ready = () => service.get('/readyz');

@@ -5,24 +5,20 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createRequestIds } from '../../gateway/api/http/http.ts';
 import { metricsServer } from '../../gateway/api/http/server/metrics.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { type Answer, Service, type TestKey } from './service.ts';
+import { type Answer, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
 let lines: Record<string, unknown>[] = [];
-beforeAll(async () => {
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  service = await Service.start({ log });
-  owner = await service.account();
-});
+const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+const service = await stopAfterTests(Service.start({ log }));
+const owner = await service.account();
 beforeEach(() => {
   lines = [];
 });
-afterAll(() => service.stop());
 
 /** The line is written when the answer has left, which may be after it has arrived. */
 const linesOf = (sent: string) =>

@@ -1,10 +1,11 @@
 /** The machine-readable description itself. That every answer agrees with it is checked on every request of the tests. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../gateway/api/core/errors.ts';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { buildOpenApi, errorsOf } from '../../gateway/api/http/openapi/openapi.ts';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { tellStory } from './edition-story.ts';
 import { examplesRefused } from './openapi-check.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
@@ -41,20 +42,11 @@ const document = buildOpenApi({}, undefined, PUBLIC_URL) as unknown as Descripti
 const withoutExamples = (json: unknown): unknown =>
   JSON.parse(JSON.stringify(json, (name, value) => (name === 'example' ? undefined : value)));
 
-let service: Service;
+const service = await stopAfterTests(Service.start());
+const story = await tellStory();
+afterAll(() => story.world.remove());
 /** Serves a snapshot that revised another. */
-let revised: Service;
-let story: Awaited<ReturnType<typeof tellStory>>;
-beforeAll(async () => {
-  service = await Service.start();
-  story = await tellStory();
-  revised = await Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR });
-});
-afterAll(async () => {
-  await service.stop();
-  await revised.stop();
-  await story.world.remove();
-});
+const revised = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
 
 test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only, files with HEAD', () => {
   expect(document.openapi).toMatch(/^3\.1\./);

@@ -1,19 +1,15 @@
 /** What is defined is documented and reachable, and nothing is documented that is not defined. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ERRORS, type ErrorCode } from '../../gateway/api/core/errors.ts';
 import { buildOpenApi } from '../../gateway/api/http/openapi/openapi.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { exchange } from '../attack/smuggling.ts';
 import { documentationText } from '../style/documentation.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start({ settings: { FREE_PER_MINUTE: '30' } });
-  owner = await service.account();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start({ settings: { FREE_PER_MINUTE: '30' } }));
+const owner = await service.account();
 
 /** Error codes and statuses of the interface's own table. */
 const INTERFACE_ERRORS: Partial<Record<ErrorCode, number>> = {

@@ -1,17 +1,13 @@
 /** `dry_run` and `max_credits`. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { priceProperty } from './prices.ts';
 import { KEYED_ROUTES } from './public-routes.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 1_000_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 1_000_000 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';
 const PRICED = KEYED_ROUTES.filter(({ price }) => price > 0);

@@ -1,14 +1,10 @@
 /** GET /rankings/{indicator}: its rows, its years, its refusals. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { codeOf, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account();
 
 const get = (path: string) => service.get(`/v1/rankings/${path}`, { key: owner.key });
 interface Row {

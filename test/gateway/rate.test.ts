@@ -1,29 +1,26 @@
 /** "Limits": rate windows per address and per account, and what a caller is told of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { FREE_ROUTES } from './public-routes.ts';
 import { codeOf, NOON, Service } from './service.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-let service: Service;
 let minutes = 0;
-beforeAll(async () => {
-  const settings = {
-    ANONYMOUS_PER_MINUTE: '3',
-    ANONYMOUS_PER_DAY: '1000',
-    FREE_PER_MINUTE: '5',
-    FREE_PER_DAY: '7',
-    TRUST_PROXY: '127.0.0.1',
-  };
-  service = await Service.start({ settings });
-});
+const settings = {
+  ANONYMOUS_PER_MINUTE: '3',
+  ANONYMOUS_PER_DAY: '1000',
+  FREE_PER_MINUTE: '5',
+  FREE_PER_DAY: '7',
+  TRUST_PROXY: '127.0.0.1',
+};
+const service = await stopAfterTests(Service.start({ settings }));
 // A window of its own for each test.
 beforeEach(() => {
   minutes += 1;
   service.clock.ms = NOON + minutes * MINUTE_MS;
 });
-afterAll(() => service.stop());
 
 const from = (address: string, path = '/v1/topics') =>
   service.get(path, { headers: { 'x-forwarded-for': address } });

@@ -1,28 +1,18 @@
 /** Receipts, the log's proofs and the published keys, over HTTP and verified as a reader would. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseKeys, readCheckpoint, verifyOneLog, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { FIXTURE_ID, publishFixture, writeFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
 
 const EARLIER = '20261119T020000Z-00000001';
-let root: string;
-let service: Service;
 let key: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'almanac-receipts-'));
-  await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00' });
-  await publishFixture(root);
-  service = await Service.start({ snapshots: root });
-  ({ key } = await service.account({ credits: 1000 }));
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(root, { recursive: true });
-});
+const root = await useDirectory();
+await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00' });
+await publishFixture(root);
+const service = await stopAfterTests(Service.start({ snapshots: root }));
+({ key } = await service.account({ credits: 1000 }));
 
 const text = async (path: string): Promise<string> => (await service.get(path)).text;
 const keys = async () => parseKeys(await text('/.well-known/almanac-keys.json'));

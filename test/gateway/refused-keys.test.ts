@@ -1,7 +1,8 @@
 /** Keys that no longer work: refused before any work is done for them, and without Redis once they come in a flood. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { mintKeyText, parseKey } from '../../gateway/api/metering/keys.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { countCommands } from '../redis.ts';
 import { call } from './api/mcp/mcp-client.ts';
 import { codeOf, NOON, Service, type TestKey } from './service.ts';
@@ -13,14 +14,10 @@ const SECOND_MS = 1_000;
 const CONTACT = 'help@almanac.example';
 const SCRIPTS = ['evalsha', 'eval'];
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ settings: { CONTACT_EMAIL: CONTACT } });
-});
+const service = await stopAfterTests(Service.start({ settings: { CONTACT_EMAIL: CONTACT } }));
 beforeEach(() => {
   service.clock.ms = NOON;
 });
-afterAll(() => service.stop());
 
 const EXPIRY_MS = 500;
 

@@ -2,26 +2,19 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import type { ChangeEntry } from '../../gateway/api/operations/history/changes.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { tellStory } from './edition-story.ts';
-import { type Answer, codeOf, Service, type TestKey } from './service.ts';
+import { type Answer, codeOf, Service } from './service.ts';
 import { sectionOf, textOf } from './site/page-text.ts';
 
-let story: Awaited<ReturnType<typeof tellStory>>;
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  story = await tellStory();
-  service = await Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR });
-  owner = await service.account({ credits: 1_000_000 });
-});
-afterAll(async () => {
-  await service.stop();
-  await story.world.remove();
-});
+const story = await tellStory();
+afterAll(() => story.world.remove());
+const service = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
+const owner = await service.account({ credits: 1_000_000 });
 
 const ask = (path: string) => service.get(path, { key: owner.key });
 

@@ -1,8 +1,9 @@
 /** "Behaviour shared by every public route": one test for each numbered row, over every route. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
 import { FIXTURE_TIME } from './fixture-snapshot.ts';
 import { FREE_ROUTES, KEYED_ROUTES, PUBLIC_ROUTES } from './public-routes.ts';
-import { codeOf, Service, type TestKey } from './service.ts';
+import { codeOf, Service } from './service.ts';
 
 const OTHER_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'];
 const KEYED_HEADERS = [
@@ -13,13 +14,8 @@ const KEYED_HEADERS = [
   'x-credits-remaining',
 ];
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account();
 
 /** A request that the route answers with 200. */
 const good = (path: string, key: 'optional' | 'required') =>

@@ -1,10 +1,10 @@
 /** Following the published pointer: switching, refusing what is damaged, going without, and never mixing two. */
 import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, OBJECTS, objectPath, ROUTE_FILES } from '../../data/schema/snapshot.ts';
+import { useDirectory } from '../after-tests.ts';
 import { INDICATORS } from './fixture-data.ts';
 import { readManifest } from './fixture-log.ts';
 import {
@@ -17,16 +17,12 @@ import {
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { codeOf, Service } from './service.ts';
 
-let root: string;
 let service: Service | undefined;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-snapshots-'));
-});
+const root = await useDirectory();
 afterEach(async () => {
   await service?.stop();
   service = undefined;
 });
-afterAll(() => rm(root, { recursive: true }));
 
 let directories = 0;
 async function emptyDirectory(): Promise<string> {

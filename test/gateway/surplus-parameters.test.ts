@@ -1,19 +1,15 @@
 /** Parameters that an operation does not know, or that are sent twice: refused where a call costs something, else named. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isPriced } from '../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
-import { type Answer, Service, type TestKey } from './service.ts';
+import { type Answer, Service } from './service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 100_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 100_000 });
 
 const STRICT = { prefer: 'handling=strict' };
 const withQuery = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;

@@ -1,20 +1,16 @@
 /** What CI runs and how it counts repeated files. */
 import { type ExecFileException, execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { EXTENDED_SAMPLE } from '../extended-sample.ts';
 import { files, ROOT } from './repository.ts';
 
 const run = promisify(execFile);
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'alm-ci-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await useDirectory();
 
 it('samples extended tests that exist, each once', () => {
   const extended = files.filter((path) => path.endsWith('.extended.test.ts'));

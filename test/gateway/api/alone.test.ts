@@ -1,15 +1,11 @@
 /** `gateway/api` starts and serves without site and accounts: catalogue, figures, metering, and nothing of the rest. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { buildApi } from '../../../gateway/api/api.ts';
-import { codeOf, Service, type TestKey } from '../service.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { codeOf, Service } from '../service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start({ build: buildApi });
-  owner = await service.account({ credits: 1 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start({ build: buildApi }));
+const owner = await service.account({ credits: 1 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy&countries=KEN&from=2010&to=2010';
 

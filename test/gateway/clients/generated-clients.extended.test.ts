@@ -3,11 +3,11 @@
  * rules, and a program that uses them hears what a plain request does.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
 import { installNodePackages } from '../../node-packages.ts';
 import { installPackages, pythonPath } from '../../python-packages.ts';
 import { Service } from '../service.ts';
@@ -37,21 +37,12 @@ const TSC = join(import.meta.dirname, '../../../node_modules/.bin/tsc');
 /** Limit for what hangs. */
 const WITHIN_MS = 900_000;
 
-let service: Service;
 let key: string;
-let folder: string;
-let told: object;
 
-beforeAll(async () => {
-  service = await Service.start();
-  ({ key } = await service.account({ credits: 10_000 }));
-  folder = await mkdtemp(join(tmpdir(), 'alm-clients-'));
-  told = await toldTo(service, key);
-});
-afterAll(async () => {
-  await service?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+const service = await stopAfterTests(Service.start());
+({ key } = await service.account({ credits: 10_000 }));
+const folder = await useDirectory();
+const told = await toldTo(service, key);
 
 /** Runs a program in the folder. @returns what it printed @throws with all that it said, when it fails */
 async function run(program: string, args: string[], more: Record<string, string> = {}): Promise<string> {

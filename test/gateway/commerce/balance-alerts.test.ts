@@ -1,20 +1,14 @@
 /** Alerts about a low balance: each crossing is written once, also where the alert is set anew. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { BalanceAlerts } from '../../../gateway/commerce/notifications/alerts/balance-alerts.ts';
-import { startRedis, type TestRedis } from '../../redis.ts';
-import { createWorld, type World } from '../api/metering/harness.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { startRedis } from '../../redis.ts';
+import { createWorld } from '../api/metering/harness.ts';
 
-let redis: TestRedis;
-let world: World;
-let alerts: BalanceAlerts;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  world = createWorld(await redis.connect());
-  alerts = new BalanceAlerts({ redis: world.redis, now: () => world.clock.ms });
-});
-afterAll(() => redis.stop());
+const redis = await stopAfterTests(startRedis());
+const world = createWorld(await redis.connect());
+const alerts = new BalanceAlerts({ redis: world.redis, now: () => world.clock.ms });
 
 /** How many crossings wait to be told, after a look. */
 async function told(account_id: string): Promise<number> {

@@ -1,5 +1,5 @@
 /** Digests of editions that were built and published, against what `/v1/changes` says of them. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { UsedIndicators } from '../../../gateway/api/metering/usage.ts';
@@ -9,9 +9,10 @@ import {
   type EditionDigest,
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
-import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { createWorld, UNLIMITED, type World } from '../api/metering/harness.ts';
-import { type Story, tellStory } from '../edition-story.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { silentLog, startRedis } from '../../redis.ts';
+import { createWorld, UNLIMITED } from '../api/metering/harness.ts';
+import { tellStory } from '../edition-story.ts';
 import { Service } from '../service.ts';
 
 interface Change {
@@ -22,27 +23,15 @@ interface Change {
   revised: { indicator: string; changed: number; withdrawn: number; restored: number }[];
 }
 
-let story: Story;
-let service: Service;
-let snapshots: SnapshotStore;
-let redis: TestRedis;
-let world: World;
-
-beforeAll(async () => {
-  story = await tellStory();
-  const { SNAPSHOT_DIR: directory } = story.world.settings;
-  service = await Service.start({ snapshots: directory });
-  const options = { directory, pollMs: 100_000, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog };
-  snapshots = await SnapshotStore.open(options);
-  redis = await startRedis();
-  world = createWorld(await redis.connect(), UNLIMITED);
-});
-afterAll(async () => {
-  await snapshots.close();
-  await service.stop();
-  await redis.stop();
-  await story.world.remove();
-});
+const story = await tellStory();
+afterAll(() => story.world.remove());
+const { SNAPSHOT_DIR: directory } = story.world.settings;
+const service = await stopAfterTests(Service.start({ snapshots: directory }));
+const options = { directory, pollMs: 100_000, hotCacheMb: 4, queryTimeoutMs: 5_000, log: silentLog };
+const snapshots = await SnapshotStore.open(options);
+afterAll(() => snapshots.close());
+const redis = await stopAfterTests(startRedis());
+const world = createWorld(await redis.connect(), UNLIMITED);
 
 /** What an account that uses these indicators should be told of an edition, as lines. */
 function linesOf({ withdrawn, renamed, revised }: Change, used: readonly string[]): string[] {

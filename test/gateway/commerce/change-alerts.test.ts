@@ -1,6 +1,6 @@
 /** Alerts about indicators that an edition changed: what is named, to whom, and how often. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { EditionChanges } from '../../../data/schema/snapshot.ts';
@@ -15,18 +15,13 @@ import {
   type ChangedIndicator,
 } from '../../../gateway/commerce/notifications/alerts/changed-indicators.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
-import { createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
+import { createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 import { editionName, Served } from './served-editions.ts';
 
-let redis: TestRedis;
-let world: World;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  world = createWorld(await redis.connect(), UNLIMITED);
-});
-afterAll(() => redis.stop());
+const redis = await stopAfterTests(startRedis());
+const world = createWorld(await redis.connect(), UNLIMITED);
 
 const IDS = ['a.one', 'a.two', 'a.three', 'b.four', 'b.five', 'b.six'];
 const REF = { sha256: '0'.repeat(64), bytes: 1 };

@@ -1,25 +1,16 @@
 /** `npm run account -- …`: most commands run in this process, two in a process of their own. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { run } from '../../../admin/cli.ts';
 import { parseKey } from '../../../gateway/api/metering/keys.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
 
 const MAIN = join(import.meta.dirname, '../../../admin/cli.ts');
 
-let server: TestRedis;
-let varDir: string;
-beforeAll(async () => {
-  server = await startRedis();
-  varDir = await mkdtemp(join(tmpdir(), 'alm-cli-'));
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(varDir, { recursive: true, force: true });
-});
+const server = await stopAfterTests(startRedis());
+const varDir = await useDirectory();
 beforeEach(async () => {
   await flushRedis(await server.connect());
 });

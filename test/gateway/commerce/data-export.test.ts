@@ -1,29 +1,19 @@
 /** Data exports: streamed in bounded memory, complete or not there, deleted in time. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ExportFiles } from '../../../gateway/commerce/privacy/export-files.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { startRedis, type TestRedis } from '../../redis.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { startRedis } from '../../redis.ts';
 import { addDebits, openLedger, prepareExport, requestExport } from './long-ledger.ts';
 import { readExport } from './pages/read-export.ts';
 
-let server: TestRedis;
-let redis: RedisClient;
-let directory: string;
-
-beforeAll(async () => {
-  [server, directory] = await Promise.all([startRedis(), mkdtemp(join(tmpdir(), 'alm-export-'))]);
-  redis = await server.connect();
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(directory, { recursive: true, force: true });
-});
+const directory = await useDirectory();
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
 
 const ENTRIES = 10_000;
 /** Enough for the program, not for a ledger of any length. `export.extended.test.ts` has one that does not fit. */

@@ -2,21 +2,20 @@
 
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { issuedDocument } from '../../../gateway/commerce/orders/document.ts';
 import { InvoiceRegister } from '../../../gateway/commerce/orders/invoice-register.ts';
 import { DEFAULT_TERMS } from '../../../gateway/commerce/orders/sales-terms.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
 import { NOON_MS, PACKS, seededRandom } from '../api/metering/harness.ts';
 
 /** Longer than marks are left to a process that may still run. */
 const LATER_MS = 3_600_000;
 
-let server: TestRedis;
-let redis: RedisClient;
 const clock = { ms: NOON_MS };
 let stores = 0;
 
@@ -26,11 +25,8 @@ const openStore = (client: RedisClient): AccountStore =>
     random: seededRandom(`sequence ${stores++}`),
   });
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
 beforeEach(async () => {
   clock.ms = NOON_MS;
   await flushRedis(redis);

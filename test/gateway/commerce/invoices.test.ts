@@ -1,14 +1,13 @@
 /** What invoices and credit notes say: VAT, parties, amounts, and the PDF. */
 import fc from 'fast-check';
 import { extractText, getDocumentProxy, getMeta } from 'unpdf';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../../data/runtime/settings.ts';
 import { DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import {
   BillingStore,
   billingFrom,
-  type Country,
   readCountries,
 } from '../../../gateway/commerce/orders/billing-details.ts';
 import type { InvoiceDocument } from '../../../gateway/commerce/orders/document.ts';
@@ -18,7 +17,8 @@ import { createInvoicePrinter } from '../../../gateway/commerce/orders/print-inv
 import { salesTermsOf } from '../../../gateway/commerce/orders/sales-terms.ts';
 import { EU_COUNTRIES, isVatId, vatAmounts, vatTreatment } from '../../../gateway/commerce/orders/vat.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
 import { createWorld, PACKS, seededRandom, type World } from '../api/metering/harness.ts';
 
 const SELLER = {
@@ -32,18 +32,13 @@ const ANN = {
   ...{ country: 'GR', country_name: 'Greece', vat_id: 'EL123456789' },
 };
 
-let server: TestRedis;
 let world: World;
 let store: AccountStore;
 let billing: BillingStore;
-let countries: Country[];
 let account_id: string;
 
-beforeAll(async () => {
-  server = await startRedis();
-  countries = await readCountries('data');
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
+const countries = await readCountries('data');
 beforeEach(async () => {
   world = createWorld(await server.connect());
   await flushRedis(world.redis);

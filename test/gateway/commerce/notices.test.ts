@@ -1,5 +1,5 @@
 /** Mails about changes: who is told of what, by whom it was done, and each event once. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ConditionStore } from '../../../admin/alerts/condition-store.ts';
 import { run } from '../../../admin/cli.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -7,29 +7,18 @@ import type { GivenRole } from '../../../gateway/commerce/accounts/member-store.
 import { PENDING_TIMEOUT_MS } from '../../../gateway/commerce/history/audit-log.ts';
 import type { Mail } from '../../../gateway/commerce/notifications/mail/mailer.ts';
 import type { Visitor } from '../../admin/harness.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { codeAt } from './authenticator.ts';
-import {
-  type AccountPagesHarness,
-  type Customer,
-  NOON,
-  PASSWORD,
-  startAccountPages,
-} from './pages/harness.ts';
+import { type Customer, NOON, PASSWORD, startAccountPages } from './pages/harness.ts';
 
 const CONTACT = 'help@almanac.example';
 const OPERATORS = 'operators@almanac.example';
 const HOUR_MS = 3_600_000;
 
-let harness: AccountPagesHarness;
 let people = 0;
-beforeAll(async () => {
-  harness = await startAccountPages({
-    settings: { CONTACT_EMAIL: CONTACT, OPERATOR_ALERT_EMAIL: OPERATORS },
-  });
-});
-afterAll(async () => {
-  await harness.stop();
-});
+const harness = await stopAfterTests(
+  startAccountPages({ settings: { CONTACT_EMAIL: CONTACT, OPERATOR_ALERT_EMAIL: OPERATORS } }),
+);
 
 /** What the sweep sends to an address, after what it has already. */
 async function sweep(email: string): Promise<Mail[]> {

@@ -1,6 +1,6 @@
 /** Alerts about spending: once for each hour or day in which calls cost more than set. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../gateway/api/metering/metering.ts';
 import {
@@ -8,19 +8,13 @@ import {
   type Period,
   SpendingAlerts,
 } from '../../../gateway/commerce/notifications/alerts/spending-alerts.ts';
-import { startRedis, type TestRedis } from '../../redis.ts';
-import { type Customer, createWorld, NOON_MS, UNLIMITED, type World } from '../api/metering/harness.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { startRedis } from '../../redis.ts';
+import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 
-let redis: TestRedis;
-let world: World;
-let alerts: SpendingAlerts;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  world = createWorld(await redis.connect(), UNLIMITED);
-  alerts = new SpendingAlerts({ redis: world.redis, now: () => world.clock.ms });
-});
-afterAll(() => redis.stop());
+const redis = await stopAfterTests(startRedis());
+const world = createWorld(await redis.connect(), UNLIMITED);
+const alerts = new SpendingAlerts({ redis: world.redis, now: () => world.clock.ms });
 
 const step = fc.oneof(
   {

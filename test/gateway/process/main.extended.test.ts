@@ -6,18 +6,15 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
 import { end, isRefused, Program, type Started } from '../program.ts';
 
 const CONTROL_C = '\u0003';
 const run = promisify(execFile);
 
-let program: Program;
-beforeAll(async () => {
-  program = await Program.prepare();
-});
+const program = await stopAfterTests(Program.prepare());
 afterEach(() => program.killAll());
-afterAll(() => program[Symbol.asyncDispose]());
 
 const redisPids = async (): Promise<string> =>
   (

@@ -1,6 +1,7 @@
 /** Several workers over their life: limits, killed workers, shutdown, failed starts. Each test starts a gateway. */
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
 import { freePort } from '../../free-ports.ts';
 import { sendSignal, signalGroup } from '../../signals.ts';
 import { isRefused } from '../program.ts';
@@ -18,11 +19,7 @@ import {
 
 const ENDS_WITHIN = { timeout: 120_000, interval: 50 };
 
-let world: WorkerWorld;
-beforeAll(async () => {
-  world = await WorkerWorld.open();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await stopAfterTests(WorkerWorld.open());
 
 describe('a gateway with two workers', () => {
   afterEach(() => world.program.killAll());

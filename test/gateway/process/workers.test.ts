@@ -1,14 +1,11 @@
 /** Two workers act as one gateway. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
 import { freePort } from '../../free-ports.ts';
 import type { Started } from '../program.ts';
 import { metricsAt, run, statuses, WorkerWorld, workersOf } from './worker-harness.ts';
 
-let world: WorkerWorld;
-beforeAll(async () => {
-  world = await WorkerWorld.open();
-});
-afterAll(() => world[Symbol.asyncDispose]());
+const world = await stopAfterTests(WorkerWorld.open());
 
 describe('two workers', () => {
   let metricsPort: number;

@@ -1,14 +1,10 @@
 /** GET /data about several indicators, with chosen columns, wide, in every text format: by eye, over the fixture. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { codeOf, Service, type TestKey } from '../service.ts';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
+import { codeOf, Service } from '../service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 1_000_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 1_000_000 });
 
 const get = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
 const charged = (answer: Awaited<ReturnType<typeof get>>) => Number(answer.headers['x-credits-charged']);

@@ -1,16 +1,12 @@
 /** Lists, rankings and profiles of countries as CSV and NDJSON, held against their JSON. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
 import { FIXTURE_ID } from '../fixture-snapshot.ts';
-import { codeOf, Service, type TestKey } from '../service.ts';
+import { codeOf, Service } from '../service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 100_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 100_000 });
 
 const LISTS = [
   '/v1/countries',

@@ -1,14 +1,10 @@
 /** Codes and groups in `countries`, and the list of groups. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Service, type TestKey } from '../service.ts';
+import { expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
+import { Service } from '../service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 100_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 100_000 });
 
 const get = (countries: string, path = 'data') =>
   service.get(`/v1/${path}?indicator=alpha.life_expectancy&countries=${countries}`, { key: owner.key });

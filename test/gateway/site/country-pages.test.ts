@@ -1,18 +1,13 @@
 /** Pages of countries and comparisons of them: every figure is that of the API, and what is not there is named. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CountryDetail, TopicItem } from '../../../data/schema/records.ts';
-import { Service, type TestKey } from '../service.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { Service } from '../service.ts';
 import { figuresIn } from './page-text.ts';
 
-let service: Service;
-let key: TestKey;
-let codes: string[];
-beforeAll(async () => {
-  service = await Service.start();
-  key = await service.account({ credits: 10_000 });
-  codes = (await service.get('/v1/countries')).json.data.map(({ iso3 }: { iso3: string }) => iso3);
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const key = await service.account({ credits: 10_000 });
+const codes = (await service.get('/v1/countries')).json.data.map(({ iso3 }: { iso3: string }) => iso3);
 
 async function profile(iso3: string): Promise<CountryDetail> {
   return (await service.get(`/v1/countries/${iso3}`, { key: key.key })).json.data;

@@ -1,31 +1,28 @@
 /** Guides and reference: held to the code, to the service's own description, and to what the calls that they show answer. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ERRORS } from '../../../gateway/api/core/errors.ts';
 import { ENCODERS } from '../../../gateway/api/encoders/encoders.ts';
 import { isPriced } from '../../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { DOCS_LINKS } from '../../../gateway/site/pages/docs.ts';
-import { Service, type TestKey } from '../service.ts';
+import { stopAfterTests } from '../../after-tests.ts';
+import { Service } from '../service.ts';
 
 const BASE = 'https://almanac.example';
 const REFERENCE = OPERATIONS.map(({ name }) => `/docs/reference/${name}`);
 const PAGES = ['/docs', ...DOCS_LINKS.map(({ href }) => href), ...REFERENCE];
 
-let service: Service;
-let key: TestKey;
+const service = await stopAfterTests(
+  Service.start({ settings: { PUBLIC_URL: BASE, FREE_PER_MINUTE: '4321' } }),
+);
+const key = await service.account({ credits: 1_000_000 });
 /** The text of each page, by path. */
-let texts: Map<string, string>;
-beforeAll(async () => {
-  service = await Service.start({ settings: { PUBLIC_URL: BASE, FREE_PER_MINUTE: '4321' } });
-  key = await service.account({ credits: 1_000_000 });
-  texts = new Map();
-  for (const path of PAGES) {
-    const { status, text } = await service.get(path);
-    expect([path, status]).toEqual([path, 200]);
-    texts.set(path, text);
-  }
-});
-afterAll(() => service.stop());
+const texts: Map<string, string> = new Map();
+for (const path of PAGES) {
+  const { status, text } = await service.get(path);
+  expect([path, status]).toEqual([path, 200]);
+  texts.set(path, text);
+}
 
 const text = (path: string): string => texts.get(path) ?? '';
 const unescaped = (html: string): string =>

@@ -1,11 +1,12 @@
 /** What a page shows first comes from a small file that the build made: it has the rows of the series, and says the same. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { excerptFile } from '../../../data/schema/snapshot.ts';
 import type { Snapshot } from '../../../gateway/api/snapshot/editions/snapshot.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { type Cell, SERVED, World } from '../../build/world.ts';
 import { SEED } from '../../environment.ts';
-import { Service, type TestKey } from '../service.ts';
+import { Service } from '../service.ts';
 import { sectionOf, valuesOf } from './page-text.ts';
 
 const FROM = 2005;
@@ -33,10 +34,6 @@ const notWellKnown = SERVED.filter((iso3) => !['KEN', 'BRA', 'IND'].includes(iso
 
 const ALL = ['atlas.free', 'atlas.tied', 'atlas.small', 'atlas.forecast', 'globe.shown'];
 
-let world: World;
-let service: Service;
-let owner: TestKey;
-
 const served = (): Snapshot => service.snapshots.current() as Snapshot;
 
 async function night(revision: number): Promise<void> {
@@ -53,21 +50,16 @@ async function night(revision: number): Promise<void> {
   await world.build();
 }
 
-beforeAll(async () => {
-  const projected_from = 2027;
-  world = await World.create({
-    atlas: { projected_from },
-    globe: { projected_from, access_tier: 'display' },
-    hidden: { projected_from, redistributable: false },
-  });
-  await night(0);
-  service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  owner = await service.account({ credits: 1_000_000 });
+const projected_from = 2027;
+const world = await World.create({
+  atlas: { projected_from },
+  globe: { projected_from, access_tier: 'display' },
+  hidden: { projected_from, redistributable: false },
 });
-afterAll(async () => {
-  await service.stop();
-  await world.remove();
-});
+afterAll(() => world.remove());
+await night(0);
+const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const owner = await service.account({ credits: 1_000_000 });
 
 let pages = 0;
 /** Rendered anew: an answer is kept when its URL is asked for again. */

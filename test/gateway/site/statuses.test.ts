@@ -1,5 +1,6 @@
 /** What a source says of a figure stands beside it in the ranking, in the words of the API. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
 import { World } from '../../build/world.ts';
 import { Service } from '../service.ts';
 import { rowsOf, sectionOf } from './page-text.ts';
@@ -15,32 +16,25 @@ const ROWS = [
   'KEN,2022,5,E',
 ];
 
-let world: World;
-let service: Service;
-beforeAll(async () => {
-  world = await World.create({
-    office: {
-      connector: 'frictionless',
-      source: {
-        place: ['place'],
-        year: 'year',
-        status: 'note',
-        packages: [{ path: 'pack', values: ['rate'] }],
-      },
+const world = await World.create({
+  office: {
+    connector: 'frictionless',
+    source: {
+      place: ['place'],
+      year: 'year',
+      status: 'note',
+      packages: [{ path: 'pack', values: ['rate'] }],
     },
-  });
-  const fields = FIELDS.map((name) => ({ name, type: 'any' }));
-  const resources = [{ path: 'data.csv', schema: { fields } }];
-  await world.write('mirror/office/pack/datapackage.json', JSON.stringify({ name: 'pack', resources }));
-  await world.write('mirror/office/pack/data.csv', `${[FIELDS.join(), ...ROWS].join('\n')}\n`);
-  expect(await world.ingest('office')).toMatchObject({ status: 'succeeded', reason: null });
-  await world.build();
-  service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
+  },
 });
-afterAll(async () => {
-  await service.stop();
-  await world.remove();
-});
+afterAll(() => world.remove());
+const fields = FIELDS.map((name) => ({ name, type: 'any' }));
+const resources = [{ path: 'data.csv', schema: { fields } }];
+await world.write('mirror/office/pack/datapackage.json', JSON.stringify({ name: 'pack', resources }));
+await world.write('mirror/office/pack/data.csv', `${[FIELDS.join(), ...ROWS].join('\n')}\n`);
+expect(await world.ingest('office')).toMatchObject({ status: 'succeeded', reason: null });
+await world.build();
+const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
 
 test('the ranking marks estimated, provisional and other figures of the latest year', async () => {
   const { data } = (await service.get('/v1/indicators')).json;

@@ -2,16 +2,12 @@
 import { tableFromIPC } from 'apache-arrow';
 import { parse } from 'csv-parse/sync';
 import { parquetMetadata } from 'hyparquet';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Service, type TestKey } from '../../service.ts';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { Service } from '../../service.ts';
 
-let service: Service;
-let owner: TestKey;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 1_000_000 });
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 1_000_000 });
 
 const get = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
 

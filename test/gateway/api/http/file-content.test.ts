@@ -1,18 +1,14 @@
 /** Parts of files as they are read for an answer: whole, cut anywhere, and where the disk has less than was published. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readPart } from '../../../../gateway/api/http/api/file-content.ts';
 import type { WholeFile } from '../../../../gateway/api/operations/operation.ts';
+import { useDirectory } from '../../../after-tests.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'alm-parts-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await useDirectory();
 
 async function fileOf(bytes: Buffer): Promise<WholeFile & { place: string }> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');

@@ -1,21 +1,17 @@
 /** Input that means harm or nonsense: always a clear 4xx, never a 500, never a cost, and the service goes on. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { exchange } from '../../../attack/smuggling.ts';
-import { codeOf, Service, type TestKey } from '../../service.ts';
+import { codeOf, Service } from '../../service.ts';
 
-let service: Service;
-let owner: TestKey;
 const CREDITS = 1_000;
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: CREDITS });
-});
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: CREDITS });
 afterEach(async () => {
   expect(await service.balance(owner)).toBe(CREDITS);
 });
-afterAll(() => service.stop());
 
 const raw = (bytes: string | Buffer): Promise<string> => exchange(service.port, bytes);
 /** Everything that comes back until the server closes the connection. */

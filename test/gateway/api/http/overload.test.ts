@@ -1,23 +1,18 @@
 /** More than can be answered: refused at once and for free, what is cached and health never; then all is as before. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { LoadShedder } from '../../../../gateway/api/http/server/overload.ts';
-import { type Answer, codeOf, Service, type TestKey } from '../../service.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { type Answer, codeOf, Service } from '../../service.ts';
 
 const LIMITS = { sustained: 4, admitted: 2, burst: 8, patience_ms: 60_000, late_ms: 60_000, lag_ms: 60_000 };
 
-let service: Service;
-let owner: TestKey;
-let loadShedder: LoadShedder;
-beforeAll(async () => {
-  loadShedder = new LoadShedder(LIMITS, pino({ level: 'silent' }));
-  service = await Service.start({ loadShedder });
-  owner = await service.account({ credits: 100 });
-  // The key is known from here on, so that each call waits for one answer of Redis.
-  await service.get('/v1/ping', { key: owner.key });
-});
-afterAll(() => service.stop());
+const loadShedder = new LoadShedder(LIMITS, pino({ level: 'silent' }));
+const service = await stopAfterTests(Service.start({ loadShedder }));
+const owner = await service.account({ credits: 100 });
+// The key is known from here on, so that each call waits for one answer of Redis.
+await service.get('/v1/ping', { key: owner.key });
 
 const flat = (): Promise<Answer> => service.get('/v1/countries/KEN', { key: owner.key });
 

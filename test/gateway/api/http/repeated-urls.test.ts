@@ -1,20 +1,18 @@
 /** Repeated URLs are answered from the response cache; no answer may differ from that to a new URL. */
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ResponseCache } from '../../../../gateway/api/http/api/response-cache.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { PUBLIC_ROUTES } from '../../public-routes.ts';
-import { type Answer, Service, type TestKey } from '../../service.ts';
+import { type Answer, Service } from '../../service.ts';
 
-let service: Service;
-let owner: TestKey;
 let lines: Record<string, unknown>[] = [];
-beforeAll(async () => {
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  service = await Service.start({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } });
-  owner = await service.account({ credits: 100_000 });
-});
-afterAll(() => service.stop());
+const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+const service = await stopAfterTests(
+  Service.start({ log, settings: { TRUST_PROXY: '127.0.0.1', ANONYMOUS_PER_MINUTE: '3' } }),
+);
+const owner = await service.account({ credits: 100_000 });
 
 /** Headers that differ between any two answers. */
 const PER_ANSWER = ['date', 'x-request-id', 'x-credits-remaining', 'x-ratelimit-remaining', 'ratelimit'];

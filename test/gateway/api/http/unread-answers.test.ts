@@ -2,21 +2,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readSettings } from '../../../../data/runtime/settings.ts';
 import { slowClients } from '../../../../gateway/api/http/server/overload.ts';
 import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
 import { Service } from '../../service.ts';
 
 /** More than any system takes for a connection that nobody reads. */
 const ASKED_MOST = 200_000;
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 
 test('watches a client that reads none of many small answers, until it leaves', async () => {
   const socket = connect(service.port, '127.0.0.1').pause();

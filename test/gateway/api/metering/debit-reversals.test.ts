@@ -1,22 +1,19 @@
 /** Refunds of calls whose answer could not be produced, and the search for debits that Redis has forgotten. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { findCharged } from '../../../../gateway/api/metering/debit-reversals.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { keysMatching, silentLog, startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 import { startFaultyProxy } from './proxy.ts';
 
 const DAY_MS = 86_400_000;
 
-let server: TestRedis;
 let world: World;
 let customer: Customer;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
 beforeEach(async () => {
   world = createWorld(await server.connect(), UNLIMITED);
   customer = await world.customer({ credits: 100 });

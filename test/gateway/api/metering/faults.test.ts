@@ -1,9 +1,10 @@
 /** Lost requests, lost replies and a lost Redis: no call is charged twice, or charged without an answer. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { MeteringUnavailable, type Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { keysMatching, silentLog, startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
 import {
   admissionOf,
   type Books,
@@ -15,16 +16,12 @@ import {
 } from './harness.ts';
 import { type FaultyProxy, startFaultyProxy } from './proxy.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startRedis({ persistent: true });
-  // Loads the scripts: a cut connection must lose their replies, not a NOSCRIPT error.
-  const { metering, customer } = createWorld(await server.connect(), UNLIMITED);
-  const verdict = await (await customer()).call({ price: 1 });
-  if (verdict.kind === 'admitted' && verdict.debit) await metering.refund(verdict.debit);
-});
+const server = await stopAfterTests(startRedis({ persistent: true }));
+// Loads the scripts: a cut connection must lose their replies, not a NOSCRIPT error.
+const { metering, customer } = createWorld(await server.connect(), UNLIMITED);
+const verdict = await (await customer()).call({ price: 1 });
+if (verdict.kind === 'admitted' && verdict.debit) await metering.refund(verdict.debit);
 const WITHIN = { timeout: 60_000, interval: 1 };
-afterAll(() => server.stop());
 
 /** A customer, and a metering that reaches Redis through a proxy of its own: tests run concurrently. */
 interface Setup extends AsyncDisposable {

@@ -1,19 +1,15 @@
 /** The record of an Idempotency-Key in the scripts that debit and reverse, on a real Redis that loses replies and dies. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
-import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { silentLog, startRedis } from '../../../redis.ts';
+import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED } from './harness.ts';
 
-let server: TestRedis;
-let world: World;
-beforeAll(async () => {
-  server = await startRedis({ persistent: true });
-  world = createWorld(await server.connect(), UNLIMITED);
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis({ persistent: true }));
+const world = createWorld(await server.connect(), UNLIMITED);
 
 const named = { key: 'k', fingerprint: 'f', edition: 'e1' };
 const PRICE = 7;

@@ -6,12 +6,13 @@
  * a month; whatever may be admitted is.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CallSource, Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import type { KeyRules } from '../../../../gateway/commerce/store/records.ts';
 import { AccountError, MAX_ACTIVE_KEYS } from '../../../../gateway/commerce/store/records.ts';
-import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { silentLog, startRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, createWorld, UNLIMITED, type World } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
@@ -275,11 +276,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof AccountError ? error.code : String(error)),
   );
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
 
 /** Two gateways with connections and caches of their own. */
 async function service(): Promise<{ world: World; gateways: RedisMetering[] }> {

@@ -1,23 +1,19 @@
 /** Leases of files in the scripts that debit and reverse, on a real Redis: never paid twice, never more than was paid for. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit, LeaseTerms, Verdict } from '../../../../gateway/api/metering/metering.ts';
-import { startRedis, type TestRedis } from '../../../redis.ts';
-import { booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startRedis } from '../../../redis.ts';
+import { booksOf, type Customer, createWorld, UNLIMITED } from './harness.ts';
 
 const PRICE = 7;
 const SIZE = 100;
 const ALLOWANCE = 20 * SIZE;
 const [FILE, OTHER] = ['a', 'b'].map((digit) => digit.repeat(64)) as [string, string];
 
-let server: TestRedis;
-let world: World;
-beforeAll(async () => {
-  server = await startRedis();
-  world = createWorld(await server.connect(), UNLIMITED);
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
+const world = createWorld(await server.connect(), UNLIMITED);
 
 interface Asked extends Partial<LeaseTerms> {
   pin?: string | null;

@@ -1,20 +1,17 @@
 /** `REDIS_WAIT_REPLICAS`: an acknowledged charge is held by a replica; any other is reversed. */
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { MeteringUnavailable } from '../../../../gateway/api/metering/metering.ts';
-import { startRedisCluster, type TestCluster } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startRedisCluster } from '../../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
 
-let cluster: TestCluster;
 let world: World;
 let customer: Customer;
 let replica: Redis;
 let replicaPort: number;
-beforeAll(async () => {
-  cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 6_000 });
-});
-afterAll(() => cluster.stop());
+const cluster = await stopAfterTests(startRedisCluster({ replicas: 1, nodeTimeoutMs: 6_000 }));
 beforeEach(async () => {
   world = createWorld(await cluster.connect(1), UNLIMITED);
   customer = await world.customer({ credits: 10_000 });

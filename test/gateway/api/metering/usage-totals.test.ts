@@ -1,7 +1,8 @@
 /** The usage totals of all callers. In a file of its own, because they are shared by everything on one Redis. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readTotalUsage } from '../../../../admin/routes/usage.ts';
-import { startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startRedis } from '../../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED } from './harness.ts';
 
 const DAY_MS = 86_400_000;
@@ -9,11 +10,7 @@ const HOUR_MS = DAY_MS / 24;
 /** The time between calls: over two midnights, and back over one, as when a clock is set. */
 const STEPS_MS = [0, 5 * HOUR_MS, 8 * HOUR_MS, 0, -3 * HOUR_MS, 3 * HOUR_MS, 0, DAY_MS, 1, -DAY_MS, DAY_MS];
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
 
 it('usage totals count every call on its UTC day, under its route or as anonymous', async () => {
   const world = createWorld(await server.connect(), UNLIMITED);

@@ -1,30 +1,25 @@
 /** Availability against a plain set of minutes, on a real Redis. */
 
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';
 import { recordReadiness } from '../../../../gateway/api/status/readiness.ts';
-import { startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startRedis } from '../../../redis.ts';
 import { seededRandom } from '../metering/harness.ts';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const START = Date.UTC(2026, 10, 21, 22, 13, 5);
 
-let redis: TestRedis;
-let client: RedisClient;
 let now_ms = START;
 const now = (): number => now_ms;
-beforeAll(async () => {
-  redis = await startRedis();
-  client = await redis.connect();
-});
+const redis = await stopAfterTests(startRedis());
+const client = await redis.connect();
 beforeEach(async () => {
   await client.flushall();
   now_ms = START;
 });
-afterAll(() => redis.stop());
 
 describe('availability', () => {
   test('is that of the recorded minutes, whatever gateways record, repeat and miss', async () => {

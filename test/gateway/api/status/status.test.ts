@@ -1,19 +1,16 @@
 /** `/status.json` and the page of the same facts. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type BuildRun, SNAPSHOT_SUBJECT } from '../../../../data/schema/jobs.ts';
 import type { RunRecord } from '../../../../data/schema/lake.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';
 import type { ServiceStatus } from '../../../../gateway/api/status/service-status.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { NOON, Service } from '../../service.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(Service.start());
 beforeEach(() => {
   // Beyond what was read before.
   service.clock.ms = NOON + HOUR * Math.ceil((service.clock.ms - NOON) / HOUR + 1);

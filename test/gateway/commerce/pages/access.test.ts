@@ -1,10 +1,11 @@
 /** The table of routes and permissions, against the routes that exist and in every role. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { ROLES, type Role } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { ACCESS } from '../../../../gateway/commerce/pages/access.ts';
 import { hiddenTokens } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startAccountPages } from './harness.ts';
 
 /** Written apart from the product. */
 const ALLOWED: Record<Role, readonly string[]> = {
@@ -17,13 +18,8 @@ const ALLOWED: Record<Role, readonly string[]> = {
 const ANONYMOUS =
   /^\/account\/(?:sign-in|sign-up|confirm|forgot|reset|closed$|summary$|stripe|invitation|email|undo-email)/;
 
-let harness: AccountPagesHarness;
-let ann: Customer;
-beforeAll(async () => {
-  harness = await startAccountPages();
-  ann = await harness.customer();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
+const ann = await harness.customer();
 
 const listed = () =>
   harness.routes.flatMap(({ method, url }) =>

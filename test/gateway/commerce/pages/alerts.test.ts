@@ -1,46 +1,33 @@
 /** The page of alerts, and the mails and webhooks that follow from it, with two gateways on one Redis. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { Archive } from '../../../../gateway/commerce/history/archive.ts';
 import { openAccountQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { listAccountData } from '../../../../gateway/commerce/privacy/data-export.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startRedis } from '../../../redis.ts';
 import { Served } from '../served-editions.ts';
-import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { type AccountPagesHarness, type Customer, NOON, PASSWORD, startAccountPages } from './harness.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+import { NOON, PASSWORD, startAccountPages } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const USED = 'alpha.life_expectancy';
 
-let redis: TestRedis;
-let receiver: Receiver;
-let served: Served;
-let gateways: [AccountPagesHarness, AccountPagesHarness];
-let ann: Customer;
-let key: string;
-
-beforeAll(async () => {
-  redis = await startRedis();
-  receiver = await startReceiver();
-  served = new Served();
-  served.publish(NOON - DAY_MS, { added: [USED], withdrawn: [], renamed: [], revised: {} });
-  const options = { redis, served, settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } };
-  gateways = [await startAccountPages(options), await startAccountPages(options)];
-  const [first] = gateways;
-  ann = await first.customer('Ann');
-  key = (await first.accounts.keys.mint(ann.account_id)).key;
-  const types = ['spending.above', 'indicators.changed'];
-  await first.context.webhooks.endpoints.create(ann.account_id, {
-    url: `${receiver.url}/ann`,
-    types,
-    by: 'test',
-  });
-});
-afterAll(async () => {
-  for (const gateway of gateways) await gateway.stop();
-  await receiver.stop();
-  await redis.stop();
+const redis = await stopAfterTests(startRedis());
+const receiver = await stopAfterTests(startReceiver());
+const served = new Served();
+served.publish(NOON - DAY_MS, { added: [USED], withdrawn: [], renamed: [], revised: {} });
+const options = { redis, served, settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } };
+const first = await stopAfterTests(startAccountPages(options));
+const gateways = [first, await stopAfterTests(startAccountPages(options))] as const;
+const ann = await first.customer('Ann');
+const key = (await first.accounts.keys.mint(ann.account_id)).key;
+const types = ['spending.above', 'indicators.changed'];
+await first.context.webhooks.endpoints.create(ann.account_id, {
+  url: `${receiver.url}/ann`,
+  types,
+  by: 'test',
 });
 
 /** Moves the clocks of both gateways. Sessions end meanwhile, so a new one begins. */

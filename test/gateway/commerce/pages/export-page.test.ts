@@ -1,18 +1,15 @@
 /** The account page while a data export is prepared, given up, ready, expired and erased. */
 import { readdir } from 'node:fs/promises';
 import { Queue } from 'bullmq';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { type Customer, startAccountPages } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-let harness: AccountPagesHarness;
-beforeAll(async () => {
-  harness = await startAccountPages();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
 
 /** A customer whose export is ready. */
 async function exported(): Promise<Customer & { request_id: string; path: string }> {

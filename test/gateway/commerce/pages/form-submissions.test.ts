@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import {
   createFormToken,
@@ -11,14 +11,11 @@ import {
   PAGE_TTL_MS,
 } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { type Customer, startAccountPages } from './harness.ts';
 
-let harness: AccountPagesHarness;
-beforeAll(async () => {
-  harness = await startAccountPages({ settings: { FREE_GRANT: '5' } });
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages({ settings: { FREE_GRANT: '5' } }));
 
 const repository = join(import.meta.dirname, '../../../..');
 const keyIn = ({ html }: Page): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';

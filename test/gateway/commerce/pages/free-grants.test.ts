@@ -1,15 +1,14 @@
 /** What people see who sign up beyond the bounds of the free credits, or whose account is suspended, and whom they write to. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startAccountPages } from './harness.ts';
 
-let harness: AccountPagesHarness;
-beforeAll(async () => {
-  harness = await startAccountPages({
+const harness = await stopAfterTests(
+  startAccountPages({
     settings: { FREE_GRANT: '70', FREE_GRANTS_PER_RANGE: '2', CONTACT_EMAIL: 'help@almanac.example' },
-  });
-});
-afterAll(() => harness.stop());
+  }),
+);
 
 async function signUp(email: string, address: string) {
   const visitor = harness.visitor();

@@ -1,26 +1,22 @@
 /** Billing details and invoices on the account pages: who sees what, what an erasure keeps, what prices contain. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { type Customer, startAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const BILLING = { name: 'Ann & Sons', address: '1 Street\nTown', country: 'FR', vat_id: 'FR12 345678901' };
 
-let harness: AccountPagesHarness;
-let ann: Customer;
-let bob: Customer;
-
-beforeAll(async () => {
-  harness = await startAccountPages({
+const harness = await stopAfterTests(
+  startAccountPages({
     settings: { INVOICE_COUNTRY: 'DE', INVOICE_VAT_ID: 'DE123456789', INVOICE_VAT_RATE: '19' },
-  });
-  ann = await harness.customer('Ann');
-  bob = await harness.customer('Bob');
-});
-afterAll(() => harness.stop());
+  }),
+);
+const ann = await harness.customer('Ann');
+const bob = await harness.customer('Bob');
 
 const save = (who: Customer, change: Partial<typeof BILLING> = {}) =>
   who.visitor.submit('/account/billing', '/account/billing', { ...BILLING, ...change });

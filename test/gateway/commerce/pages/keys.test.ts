@@ -1,14 +1,12 @@
 /** The pages of keys: rules, rename, rotation, and usage by key. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { AuditLog, accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { type Page, wordsOf } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startAccountPages } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const ROTATED = /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/;
-
-let harness: AccountPagesHarness;
-let ann: Customer;
 
 const keyIdOf = (key: string): string => key.split('_')[2] ?? '';
 const pathOf = (key: string): string => `/account/keys/${keyIdOf(key)}`;
@@ -23,11 +21,8 @@ const callFrom = async (key: string, headers: Record<string, string>): Promise<n
   return (await fetch(`${harness.url}/v1/countries/KEN`, options)).status;
 };
 
-beforeAll(async () => {
-  harness = await startAccountPages();
-  ann = await harness.customer('Ann');
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
+const ann = await harness.customer('Ann');
 
 describe('pages of keys', () => {
   it('a key is made with rules, which the list shows with its maker', async () => {

@@ -1,21 +1,17 @@
 /** Mail to a real SMTP server, and as files without a server. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createMailer } from '../../../../gateway/commerce/notifications/mail/mailer.ts';
 import { confirmAddress, lowBalance } from '../../../../gateway/commerce/notifications/mail/templates.ts';
+import { useDirectory } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
 import { startSmtpSink } from './smtp-sink.ts';
 
 const now = (): number => Date.UTC(2026, 10, 21, 12);
 const LINK = 'https://almanac.example/account/confirm/abc';
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-mail-'));
-});
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const directory = await useDirectory();
 
 describe('with SMTP_URL', () => {
   it('sends a plain-text mail from MAIL_FROM with an unbroken link', async () => {

@@ -1,17 +1,14 @@
 /** Members over the pages: mailed invitations, roles that change under open forms, switching accounts, the ownership. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { GivenRole } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { hiddenTokens, type Visitor, wordsOf } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
 
 const MEMBERS = '/account/members';
 
-let harness: AccountPagesHarness;
 let people = 0;
-beforeAll(async () => {
-  harness = await startAccountPages();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
 
 const freshEmail = (): string => `guest-${people++}@example.org`;
 

@@ -1,22 +1,19 @@
 /** The second factor over the pages: setting up, signing in by password and by link, recovery, turning off. */
 import { Resvg } from '@resvg/resvg-js';
 import decodeQR from 'qr/decode.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Page, wordsOf } from '../../../admin/harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { keysMatching } from '../../../redis.ts';
 import { codeAt, STEP_MS, wrongCodeAt } from '../authenticator.ts';
-import { type AccountPagesHarness, type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const FACTOR = '/account/second-factor';
 const SET_UP = `${FACTOR}/set-up`;
 const CODE = '/account/sign-in/code';
 
-let harness: AccountPagesHarness;
-beforeAll(async () => {
-  harness = await startAccountPages();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
 
 /** The code of the next step, so that each is used once. */
 function nextCode(secret: string): string {

@@ -3,10 +3,11 @@
  * may do exactly what an independent model says, and every key works exactly as it says.
  */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PasswordHasher } from '../../../../gateway/commerce/people/passwords.ts';
 import { type Fields, hiddenTokens, type Page, type Visitor } from '../../../admin/harness.ts';
-import { type AccountPagesHarness, PASSWORD, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { PASSWORD, startAccountPages } from './harness.ts';
 import { type Act, GRACE_MS, PEOPLE, TeamModel, type Who } from './team-model.ts';
 
 const KEYS = '/account/keys';
@@ -21,14 +22,9 @@ const PROBES: readonly (readonly [Act, path: string, Fields])[] = [
   ['manage', `${MEMBERS}/invite`, { email: 'x@example.org', role: 'emperor' }],
 ];
 
-let harness: AccountPagesHarness;
-let hashed: string;
 let teams = 0;
-beforeAll(async () => {
-  harness = await startAccountPages();
-  hashed = await new PasswordHasher(16).hash(PASSWORD);
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startAccountPages());
+const hashed = await new PasswordHasher(16).hash(PASSWORD);
 
 interface Person {
   person_id: string;

@@ -1,28 +1,20 @@
 /** The pages of webhooks: added, changed, rotated, tested, sent again and removed, by those who may. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { wordsOf } from '../../../admin/harness.ts';
-import { answers, isSignedWith, type Receiver, startReceiver } from '../webhooks/receiver.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { answers, isSignedWith, startReceiver } from '../webhooks/receiver.ts';
+import { type Customer, startAccountPages } from './harness.ts';
 
 const SECRET = /whsec_[A-Za-z0-9+/=]{44}/;
 const PAGE = '/account/webhooks';
 
-let harness: AccountPagesHarness;
-let receiver: Receiver;
-let ann: Customer;
-beforeAll(async () => {
-  harness = await startAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } });
-  // Verifiers compare the time of a signature with their own clock.
-  harness.clock.ms = Date.now();
-  receiver = await startReceiver();
-  ann = await harness.customer('Ann');
-});
-afterAll(async () => {
-  await harness.stop();
-  await receiver.stop();
-});
+const harness = await stopAfterTests(startAccountPages({ settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } }));
+// Verifiers compare the time of a signature with their own clock.
+harness.clock.ms = Date.now();
+const receiver = await stopAfterTests(startReceiver());
+const ann = await harness.customer('Ann');
 
 const fields = (url: string, types: readonly string[]) => ({
   url,

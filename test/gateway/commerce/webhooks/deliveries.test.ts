@@ -1,19 +1,16 @@
 /** Deliveries of webhooks to a real receiver: signed, retried, recorded, and ended where an endpoint ends. */
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import type { Delivery } from '../../../../gateway/commerce/notifications/webhooks/delivery-log.ts';
 import { EndpointStore } from '../../../../gateway/commerce/notifications/webhooks/endpoint-store.ts';
 import { WebhookSender } from '../../../../gateway/commerce/notifications/webhooks/sender.ts';
-import { startWebhooks, type WebhookHarness } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startWebhooks } from './harness.ts';
 import { answers, isSignedWith } from './receiver.ts';
 
-let harness: WebhookHarness;
-beforeAll(async () => {
-  harness = await startWebhooks();
-  harness.startWorker();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startWebhooks());
+harness.startWorker();
 beforeEach(() => {
   // Verifiers compare the time of a signature with their own clock.
   harness.clock.ms = Date.now();

@@ -8,14 +8,11 @@ import { BalanceAlerts } from '../../../../gateway/commerce/notifications/alerts
 import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/catalogue.ts';
 import type { StoredEvent } from '../../../../gateway/commerce/notifications/outbox.ts';
 import { WebhookEvents } from '../../../../gateway/commerce/notifications/webhooks/webhook-events.ts';
-import { startWebhooks, type WebhookHarness } from './harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { startWebhooks } from './harness.ts';
 import { answers } from './receiver.ts';
 
-let harness: WebhookHarness;
-beforeAll(async () => {
-  harness = await startWebhooks();
-});
-afterAll(() => harness.stop());
+const harness = await stopAfterTests(startWebhooks());
 beforeEach(() => {
   harness.receiver.received.length = 0;
   harness.receiver.respond = answers(200);
