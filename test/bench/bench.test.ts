@@ -5,7 +5,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Cost, costTable } from './cost-table.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import { chosenParts } from './parts.ts';
@@ -67,26 +66,6 @@ describe('figures', () => {
     expect(broken).toEqual({ name: 'broken', skipped: 'failed' });
     expect(whole).toMatchObject({ measured: { rounds: [10, 20, 20, 40, 30, 60], cpu_us: 2 } });
     expect(whole && 'measured' in whole && ratio(whole)).toBe(2.5);
-  });
-
-  it('derives the cost of a deployment from its calls a day', () => {
-    const kinds = ['cached catalogue', '304', 'one country', 'one ranking'];
-    const more = ['filtered data, 60 rows', 'whole indicator as JSON'];
-    const cost = (kind: string): Cost => ({
-      kind,
-      gateway_s: 86.4,
-      redis_s: 8.64,
-      lasting_mb: 100,
-      passing_mb: 0,
-      file_mb: 10,
-    });
-    const table = costTable([...kinds, ...more].map(cost));
-    // A hundred million calls a day at a peak of five times the mean, four days of ledger.
-    expect(table).toContain(
-      'large, 100,000,000 calls a day: at the peak 0.50 cores of gateways and 0.05 cores of',
-    );
-    expect(table).toContain('40,000 MB of Redis beyond its accounts; 1,000 MB a day to its file');
-    expect(costTable(kinds.map(cost))).not.toContain('deployment');
   });
 
   it('runs the gateway as `npm start` and the image do', () => {

@@ -41,13 +41,8 @@ const dir = await dataDirectory(scratch, values.data);
 const redis = await scratch.redis();
 const session = scratch.use(new Session({ dir, redisUrl: redis.url, say }));
 
-const { rows, costs } = await runParts(session, parts);
-const report: Report = {
-  at: new Date().toISOString(),
-  machine: machineFacts(),
-  rows,
-  ...(costs && { costs }),
-};
+const rows = await runParts(session, parts);
+const report: Report = { at: new Date().toISOString(), machine: machineFacts(), rows };
 const table = markdown(report, earlier);
 const file = await writeReport(report.at, report, table);
 console.log(table);

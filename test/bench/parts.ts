@@ -2,8 +2,6 @@
 
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
-import type { Cost } from './cost-table.ts';
-import { costs } from './costs.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { mcpRows } from './mcp.ts';
@@ -15,33 +13,25 @@ import type { Session } from './session.ts';
 import { startRows } from './start.ts';
 import { repeatStarts } from './throughput.ts';
 
-export interface Found {
-  rows: (Row | Skipped)[];
-  costs?: Cost[];
-}
+type Part = (session: Session) => Promise<(Row | Skipped)[]>;
 
-type Part = (session: Session) => Promise<Found>;
-
-const rowsOf =
-  (measure: (session: Session) => Promise<(Row | Skipped)[]>): Part =>
-  async (session) => ({ rows: await measure(session) });
-
-const rowsOverStarts = (measure: (session: Session) => Promise<(Row | Skipped)[]>): Part =>
-  rowsOf((session) => repeatStarts(() => measure(session)));
+const overStarts =
+  (measure: Part): Part =>
+  (session) =>
+    repeatStarts(() => measure(session));
 
 export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
-  ['night', rowsOf(nightlyRows)],
-  ['start', rowsOf(startRows)],
-  ['cached', rowsOverStarts(cachedRows)],
-  ['keyed', rowsOverStarts(keyedRows)],
-  ['files', rowsOverStarts(fileRows)],
-  ['refusals', rowsOverStarts(refusalRows)],
-  ['cold', rowsOf(coldRows)],
-  ['formats', rowsOf(formatRows)],
-  ['mcp', rowsOverStarts(mcpRows)],
-  ['pages', rowsOf(pageRows)],
-  ['paint', rowsOf(paintRows)],
-  ['costs', async (session) => ({ rows: [], costs: await costs(session) })],
+  ['night', nightlyRows],
+  ['start', startRows],
+  ['cached', overStarts(cachedRows)],
+  ['keyed', overStarts(keyedRows)],
+  ['files', overStarts(fileRows)],
+  ['refusals', overStarts(refusalRows)],
+  ['cold', coldRows],
+  ['formats', formatRows],
+  ['mcp', overStarts(mcpRows)],
+  ['pages', pageRows],
+  ['paint', paintRows],
 ]);
 
 /**
@@ -58,16 +48,14 @@ export function chosenParts(only: string | undefined): [string, Part][] {
 }
 
 /** Runs parts in sequence. A failed part becomes a row; the others still run. */
-export async function runParts(session: Session, parts: [string, Part][]): Promise<Found> {
-  const all: Required<Found> = { rows: [], costs: [] };
+export async function runParts(session: Session, parts: [string, Part][]): Promise<(Row | Skipped)[]> {
+  const rows: (Row | Skipped)[] = [];
   for (const [name, part] of parts) {
     try {
-      const found = await part(session);
-      all.rows.push(...found.rows);
-      all.costs.push(...(found.costs ?? []));
+      rows.push(...(await part(session)));
     } catch (error) {
-      all.rows.push({ name, skipped: `failed: ${(error as Error).message}`, failed: true });
+      rows.push({ name, skipped: `failed: ${(error as Error).message}`, failed: true });
     }
   }
-  return all;
+  return rows;
 }

@@ -1,7 +1,6 @@
 /** Rows of the bench, their statistics, and the tables they make. */
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem, type } from 'node:os';
-import { type Cost, costTable } from './cost-table.ts';
 
 /** One figure over several rounds. */
 export interface Sample {
@@ -33,7 +32,6 @@ export interface Report {
   at: string;
   machine: Record<string, string | number>;
   rows: (Row | Skipped)[];
-  costs?: Cost[];
 }
 
 export function median(values: number[]): number {
@@ -126,9 +124,7 @@ function cells(row: Row | Skipped, earlier: Map<string, Row>): string[] {
   ];
 }
 
-/**
- * The Markdown table. With an earlier report a last column shows changes. Costs make a second table.
- */
+/** The Markdown table. With an earlier report a last column shows changes. */
 export function markdown(report: Report, earlier: Report | null): string {
   const before = new Map(
     (earlier?.rows ?? []).flatMap((row): [string, Row][] => ('skipped' in row ? [] : [[row.name, row]])),
@@ -146,7 +142,6 @@ export function markdown(report: Report, earlier: Report | null): string {
     '',
     'Median of the rounds (least–greatest); a ratio is the median of the ratios by round ± the median distance from it.',
     'CPU µs: what one call costs the answering process, and the floor’s.',
-    ...(report.costs?.length ? ['', costTable(report.costs)] : []),
   ].join('\n');
 }
 
