@@ -1,11 +1,12 @@
 /** Markup and spreadsheet formulas in stored text are shown as text on pages and disarmed in CSV exports. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { csvLine } from '../../gateway/web/forms.ts';
-import { type AdminService, NOON, startAdmin, type Visitor } from './harness.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { NOON, startAdmin } from './harness.ts';
 
 const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{ 7*7 }}{% raw %}</title><script>`;
 
@@ -13,148 +14,128 @@ const EVIL = `=HYPERLINK("http://evil.example")"'><img src=x onerror=alert(1)>{{
 const withoutMark = (html: string): string =>
   html.replace(/<img src="\/assets\/icon-[0-9a-f]{12}\.svg" alt="" width="28" height="28">/, '');
 
-describe('markup and formulas in stored text', () => {
-  let service: AdminService;
-  let operator: Visitor;
-  let account: string;
-  let indicator: string;
-  beforeAll(async () => {
-    service = await startAdmin();
-    operator = await service.signedIn();
-    const { accounts, client } = service;
-    account = (
-      await accounts.create({ email: 'evil@example.org', name: EVIL, verified: true, credits: 9, by: EVIL })
-    ).account_id;
-    const email = `${EVIL}@example.org`;
-    await client.hset(`{a:${account}}:account`, 'email', email, 'balance', 10);
-    await accounts.keys.mint(account, { label: EVIL });
-    await service.charge(account, [{ route: EVIL, request_id: EVIL }]);
-    const { order_id } = await accounts.orders.create(account, 'starter');
-    await client.hset(
-      `{a:${account}}:order:${order_id}`,
-      'pack_name',
-      EVIL,
-      'currency',
-      EVIL,
-      'pack_id',
-      EVIL,
-    );
-    await service.requests.open(account, 'export');
-    await operator.submit('/admin/', `/admin/users/${account}/credits`, {
-      delta: '2',
-      reason: EVIL,
-      idem: EVIL,
-    });
-    const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
-    indicator = first.split(',')[0] ?? '';
-    const edit = { name: EVIL, description: EVIL, unit: EVIL.slice(0, 150) };
-    await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
-    const reporter = new RunReporter(client, () => NOON);
-    const moment = formatTimestamp(NOON);
-    reporter.onRun(
-      runRecord.parse({
-        run_id: EVIL,
-        provider_id: 'imf',
-        status: 'suspicious',
-        started_at: moment,
-        finished_at: moment,
-        rows_written: 1,
-        indicators: 1,
-        countries: 1,
-        bytes: 1,
-        vintage: EVIL,
-        rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
-        failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
-        reason: EVIL,
-      }),
-    );
-    reporter.write(JSON.stringify({ time: EVIL, level: 30, run: EVIL, provider: 'imf', msg: EVIL }));
-    await reporter.close();
-  });
-  afterAll(() => service.stop());
+const service = await stopAfterTests(startAdmin());
+const operator = await service.signedIn();
+const { accounts, client } = service;
+const account = (
+  await accounts.create({ email: 'evil@example.org', name: EVIL, verified: true, credits: 9, by: EVIL })
+).account_id;
+const email = `${EVIL}@example.org`;
+await client.hset(`{a:${account}}:account`, 'email', email, 'balance', 10);
+await accounts.keys.mint(account, { label: EVIL });
+await service.charge(account, [{ route: EVIL, request_id: EVIL }]);
+const { order_id } = await accounts.orders.create(account, 'starter');
+await client.hset(`{a:${account}}:order:${order_id}`, 'pack_name', EVIL, 'currency', EVIL, 'pack_id', EVIL);
+await service.requests.open(account, 'export');
+await operator.submit('/admin/', `/admin/users/${account}/credits`, {
+  delta: '2',
+  reason: EVIL,
+  idem: EVIL,
+});
+const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
+const indicator = first.split(',')[0] ?? '';
+const edit = { name: EVIL, description: EVIL, unit: EVIL.slice(0, 150) };
+await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
+const reporter = new RunReporter(client, () => NOON);
+const moment = formatTimestamp(NOON);
+reporter.onRun(
+  runRecord.parse({
+    run_id: EVIL,
+    provider_id: 'imf',
+    status: 'suspicious',
+    started_at: moment,
+    finished_at: moment,
+    rows_written: 1,
+    indicators: 1,
+    countries: 1,
+    bytes: 1,
+    vintage: EVIL,
+    rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
+    failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
+    reason: EVIL,
+  }),
+);
+reporter.write(JSON.stringify({ time: EVIL, level: 30, run: EVIL, provider: 'imf', msg: EVIL }));
+await reporter.close();
 
-  const pages = (): string[] => [
-    ...['/admin/', '/admin/indicators', `/admin/indicators/${indicator}`, '/admin/runs'],
-    ...[
-      `/admin/runs/imf/${encodeURIComponent(EVIL)}`,
-      `/admin/users?q=${encodeURIComponent(EVIL)}`,
-      '/admin/users',
-    ],
-    ...[
-      `/admin/users/${account}`,
-      '/admin/orders',
-      `/admin/orders?status=${encodeURIComponent(EVIL.slice(0, 40))}`,
-    ],
-    ...[
-      '/admin/usage',
-      '/admin/reconcile',
-      '/admin/gdpr',
-      '/admin/audit',
-      `/admin/${encodeURIComponent(EVIL)}`,
-    ],
-  ];
+const pages = (): string[] => [
+  ...['/admin/', '/admin/indicators', `/admin/indicators/${indicator}`, '/admin/runs'],
+  ...[
+    `/admin/runs/imf/${encodeURIComponent(EVIL)}`,
+    `/admin/users?q=${encodeURIComponent(EVIL)}`,
+    '/admin/users',
+  ],
+  ...[
+    `/admin/users/${account}`,
+    '/admin/orders',
+    `/admin/orders?status=${encodeURIComponent(EVIL.slice(0, 40))}`,
+  ],
+  ...[
+    '/admin/usage',
+    '/admin/reconcile',
+    '/admin/gdpr',
+    '/admin/audit',
+    `/admin/${encodeURIComponent(EVIL)}`,
+  ],
+];
 
-  it('are escaped on every page', async () => {
-    let shown = 0;
-    for (const path of pages()) {
-      const { html, status } = await operator.get(path);
-      expect([path, [200, 404].includes(status)]).toEqual([path, true]);
-      expect([path, withoutMark(html).match(/<img|<script|onerror=alert\(1\)>|49\{%/g)]).toEqual([
-        path,
-        null,
-      ]);
-      if (html.includes('&lt;img src=x onerror=alert(1)&gt;{{ 7*7 }}')) shown += 1;
-    }
-    expect(shown).toBeGreaterThanOrEqual(10);
-  });
+it('are escaped on every page', async () => {
+  let shown = 0;
+  for (const path of pages()) {
+    const { html, status } = await operator.get(path);
+    expect([path, [200, 404].includes(status)]).toEqual([path, true]);
+    expect([path, withoutMark(html).match(/<img|<script|onerror=alert\(1\)>|49\{%/g)]).toEqual([path, null]);
+    if (html.includes('&lt;img src=x onerror=alert(1)&gt;{{ 7*7 }}')) shown += 1;
+  }
+  expect(shown).toBeGreaterThanOrEqual(10);
+});
 
-  it('are escaped in refused forms', async () => {
-    const answer = await operator.submit('/admin/', `/admin/users/${account}/credits`, {
-      delta: EVIL.slice(0, 90),
-      reason: EVIL,
-    });
-    expect(answer.status).toBe(422);
-    expect(withoutMark(answer.html)).not.toMatch(/<img|<script/);
-    const stranger = service.visitor();
-    const refused = await stranger.signIn(EVIL, EVIL, EVIL);
-    expect(refused.html).toContain('&lt;img');
-    expect(withoutMark(refused.html)).not.toMatch(/<img|<script/);
+it('are escaped in refused forms', async () => {
+  const answer = await operator.submit('/admin/', `/admin/users/${account}/credits`, {
+    delta: EVIL.slice(0, 90),
+    reason: EVIL,
   });
+  expect(answer.status).toBe(422);
+  expect(withoutMark(answer.html)).not.toMatch(/<img|<script/);
+  const stranger = service.visitor();
+  const refused = await stranger.signIn(EVIL, EVIL, EVIL);
+  expect(refused.html).toContain('&lt;img');
+  expect(withoutMark(refused.html)).not.toMatch(/<img|<script/);
+});
 
-  it('are disarmed in every CSV export', async () => {
-    const lists = [
-      ...['/admin/users', '/admin/orders', '/admin/usage', '/admin/reconcile', '/admin/gdpr', '/admin/audit'],
-      ...['/admin/indicators', '/admin/runs'],
-    ].map((path) => `${path}?format=csv`);
-    const own = ['keys', 'ledger', 'orders', 'audit', 'usage'].map(
-      (list) => `/admin/users/${account}?format=${list}.csv`,
-    );
-    let disarmed = 0;
-    for (const path of [...lists, ...own]) {
-      const { html, status, headers } = await operator.get(path);
-      expect([path, status]).toEqual([path, 200]);
-      expect(headers['content-disposition']).toMatch(/^attachment; filename="[\w-]+\.csv"$/);
-      const cells: string[] = parse(html).flat();
-      const live = cells.filter((cell) => /^[=+\-@\t\r]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
-      expect([path, live]).toEqual([path, []]);
-      disarmed += cells.filter((cell) => cell.startsWith("'=HYPERLINK")).length;
-    }
-    expect(disarmed).toBeGreaterThanOrEqual(8);
-  });
+it('are disarmed in every CSV export', async () => {
+  const lists = [
+    ...['/admin/users', '/admin/orders', '/admin/usage', '/admin/reconcile', '/admin/gdpr', '/admin/audit'],
+    ...['/admin/indicators', '/admin/runs'],
+  ].map((path) => `${path}?format=csv`);
+  const own = ['keys', 'ledger', 'orders', 'audit', 'usage'].map(
+    (list) => `/admin/users/${account}?format=${list}.csv`,
+  );
+  let disarmed = 0;
+  for (const path of [...lists, ...own]) {
+    const { html, status, headers } = await operator.get(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="[\w-]+\.csv"$/);
+    const cells: string[] = parse(html).flat();
+    const live = cells.filter((cell) => /^[=+\-@\t\r]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell));
+    expect([path, live]).toEqual([path, []]);
+    disarmed += cells.filter((cell) => cell.startsWith("'=HYPERLINK")).length;
+  }
+  expect(disarmed).toBeGreaterThanOrEqual(8);
+});
 
-  it.each([
-    ['=1', "'=1"],
-    ['+1', "'+1"],
-    ['-1', "'-1"],
-    ['@a', "'@a"],
-    ['\tx', "'\tx"],
-    ['\rx', `"'\rx"`],
-    ['a"b', '"a""b"'],
-    ['a,b', '"a,b"'],
-    ['plain', 'plain'],
-    [-5, '-5'],
-    [null, ''],
-  ])('csvCell writes %j as %j', (cell, written) => {
-    expect(csvLine([cell])).toBe(`${written}\r\n`);
-  });
+it.each([
+  ['=1', "'=1"],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@a', "'@a"],
+  ['\tx', "'\tx"],
+  ['\rx', `"'\rx"`],
+  ['a"b', '"a""b"'],
+  ['a,b', '"a,b"'],
+  ['plain', 'plain'],
+  [-5, '-5'],
+  [null, ''],
+])('csvCell writes %j as %j', (cell, written) => {
+  expect(csvLine([cell])).toBe(`${written}\r\n`);
 });

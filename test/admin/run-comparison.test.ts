@@ -2,11 +2,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { compareLogs } from '../../admin/routes/run-comparison.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { cells, type Series } from '../build/world.ts';
 import { wordsOf } from './harness.ts';
-import { type LiveArea, startLiveArea } from './live-area.ts';
+import { startLiveArea } from './live-area.ts';
 
 it('a comparison names the messages that one run logged more often, whatever their order', () => {
   const messages = fc.array(fc.constantFrom('read', 'written', 'slow', 'retried'), { maxLength: 12 });
@@ -24,71 +25,67 @@ it('a comparison names the messages that one run logged more often, whatever the
   );
 });
 
-describe('the page', () => {
-  let area: LiveArea;
-  const one: Series = { name: 'One', cells: cells(20) };
-  const withUnknown: Series = { ...one, cells: [...one.cells, ['Atlantis', 2000, 1]] };
-  const short = (value: number): Series => ({ name: 'Short', cells: [['FRA', 2000, value]] });
-  beforeAll(async () => {
-    area = await startLiveArea({ atlas: {} }, { atlas: { one, gone: short(1), revised: short(1) } });
-    area.world.tomorrow();
-    await area.world.publish('atlas', { one: withUnknown, fresh: short(1), revised: short(2) });
-    await area.world.ingest('atlas');
-    area.world.tomorrow();
-    await area.world.ingest('atlas');
-    for (const record of area.world.records) area.reporter.onRun(record);
-    await area.reporter.flush();
-  });
-  afterAll(() => area.stop());
+const one: Series = { name: 'One', cells: cells(20) };
+const withUnknown: Series = { ...one, cells: [...one.cells, ['Atlantis', 2000, 1]] };
+const short = (value: number): Series => ({ name: 'Short', cells: [['FRA', 2000, value]] });
+const area = await stopAfterTests(
+  startLiveArea({ atlas: {} }, { atlas: { one, gone: short(1), revised: short(1) } }),
+);
+area.world.tomorrow();
+await area.world.publish('atlas', { one: withUnknown, fresh: short(1), revised: short(2) });
+await area.world.ingest('atlas');
+area.world.tomorrow();
+await area.world.ingest('atlas');
+for (const record of area.world.records) area.reporter.onRun(record);
+await area.reporter.flush();
 
-  const runIds = (): string[] => [...new Set(area.world.records.map(({ run_id }) => run_id))].sort();
-  const compare = (query: Record<string, string>) =>
-    area.operator.get(`/admin/runs/compare?${new URLSearchParams({ subject: 'atlas', ...query })}`);
+const runIds = (): string[] => [...new Set(area.world.records.map(({ run_id }) => run_id))].sort();
+const compare = (query: Record<string, string>) =>
+  area.operator.get(`/admin/runs/compare?${new URLSearchParams({ subject: 'atlas', ...query })}`);
 
-  it('shows figures, series and rejected rows of two runs, the earlier first', async () => {
-    const [first = '', second = ''] = runIds();
-    for (const [before, after] of [
-      [first, second],
-      [second, first],
-    ]) {
-      const page = wordsOf(await compare({ before: before ?? '', after: after ?? '' }));
-      expect(page).toContain(`Run ${first} ${second} –`);
-      expect(page).toContain('Added: 1 series fresh : 0 → 1 row');
-      expect(page).toContain('Removed: 1 series gone : 1 → 0 rows');
-      expect(page).toContain('Changed: 1 series revised : 1 → 1 row');
-      expect(page).toContain('Unchanged: 1 series');
-      expect(page).toContain('unknown_place: 0 → 1 row');
-      expect(page).toContain('Only in the later samples: Atlantis');
-    }
-  });
+it('shows figures, series and rejected rows of two runs, the earlier first', async () => {
+  const [first = '', second = ''] = runIds();
+  for (const [before, after] of [
+    [first, second],
+    [second, first],
+  ]) {
+    const page = wordsOf(await compare({ before: before ?? '', after: after ?? '' }));
+    expect(page).toContain(`Run ${first} ${second} –`);
+    expect(page).toContain('Added: 1 series fresh : 0 → 1 row');
+    expect(page).toContain('Removed: 1 series gone : 1 → 0 rows');
+    expect(page).toContain('Changed: 1 series revised : 1 → 1 row');
+    expect(page).toContain('Unchanged: 1 series');
+    expect(page).toContain('unknown_place: 0 → 1 row');
+    expect(page).toContain('Only in the later samples: Atlantis');
+  }
+});
 
-  it('takes for a run that found upstream unchanged the series of the run before it', async () => {
-    const [, second = '', third = ''] = runIds();
-    const page = wordsOf(await compare({ before: second, after: third }));
-    expect(page).toContain('Status succeeded unchanged changed');
-    expect(page).toContain('Added: none');
-    expect(page).toContain('Unchanged: 3 series');
-  });
+it('takes for a run that found upstream unchanged the series of the run before it', async () => {
+  const [, second = '', third = ''] = runIds();
+  const page = wordsOf(await compare({ before: second, after: third }));
+  expect(page).toContain('Status succeeded unchanged changed');
+  expect(page).toContain('Added: none');
+  expect(page).toContain('Unchanged: 3 series');
+});
 
-  it('says so where the lake does not have the series', async () => {
-    const [first = ''] = runIds();
-    await rm(join(area.world.settings.LAKE_DIR, 'atlas', first, 'series.json'));
-    expect(wordsOf(await compare({ before: first }))).toContain(
-      'The lake does not have the series of both runs',
-    );
-  });
+it('says so where the lake does not have the series', async () => {
+  const [first = ''] = runIds();
+  await rm(join(area.world.settings.LAKE_DIR, 'atlas', first, 'series.json'));
+  expect(wordsOf(await compare({ before: first }))).toContain(
+    'The lake does not have the series of both runs',
+  );
+});
 
-  it.each([
-    [{ subject: 'nobody' }, 404],
-    [{ subject: 'snapshot' }, 404],
-    [{ before: 'none' }, 404],
-    [{ before: '../../x', after: '..' }, 404],
-  ])('refuses %j', async (query, status) => {
-    expect((await compare(query)).status).toBe(status);
-  });
+it.each([
+  [{ subject: 'nobody' }, 404],
+  [{ subject: 'snapshot' }, 404],
+  [{ before: 'none' }, 404],
+  [{ before: '../../x', after: '..' }, 404],
+])('refuses %j', async (query, status) => {
+  expect((await compare(query)).status).toBe(status);
+});
 
-  it('refuses to compare a run with itself', async () => {
-    const [first = ''] = runIds();
-    expect((await compare({ before: first, after: first })).status).toBe(422);
-  });
+it('refuses to compare a run with itself', async () => {
+  const [first = ''] = runIds();
+  expect((await compare({ before: first, after: first })).status).toBe(422);
 });

@@ -1,178 +1,165 @@
 /** What owners and operators decide in the operator area, in a real browser; `admin.extended.test.ts` walks the rest. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { runRecord } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { SecondFactorStore } from '../../gateway/commerce/people/second-factor.ts';
 import { type AdminService, NOON, PASSWORD as OWNER_PASSWORD, startAdmin } from '../admin/harness.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { codeAt, STEP_MS } from '../gateway/commerce/authenticator.ts';
 import { Mailbox } from '../gateway/commerce/pages/mailbox.ts';
-import { type Browser, openBrowser } from './browser.ts';
+import { openBrowser } from './browser.ts';
 import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
-const LAKE = await mkdtemp(join(tmpdir(), 'alm-lake-'));
+const LAKE = await useDirectory();
 const PASSWORD = 'another horse battery staple';
 
-describe('decisions in the operator area', () => {
-  let service: AdminService;
-  let browser: Browser;
-  let page: Page;
-  const mailbox = new Mailbox();
+const mailbox = new Mailbox();
 
-  beforeAll(async () => {
-    service = await startAdmin({}, { mailer: mailbox, lakeDir: LAKE });
-    await service.signedIn('owner');
-    const withheld: ExcludedIndicator = {
-      ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
-      ...{ provider: 'world-bank', why: 'not redistributable' },
-      detail: 'International Energy Agency: IEA terms and conditions',
-    };
-    await service.client.set('left-out', JSON.stringify([withheld]));
-    browser = await openBrowser();
-    page = await browser.context.newPage();
-    await page.goto(`${service.url}/admin/`);
-    await signIn(page, service.url, 'owner@example.org');
-  });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    await service.stop();
-    await rm(LAKE, { recursive: true });
-  });
+const service = await stopAfterTests(startAdmin({}, { mailer: mailbox, lakeDir: LAKE }));
+await service.signedIn('owner');
+const withheld: ExcludedIndicator = {
+  ...{ id: 'world-bank.energy-use', name: 'Energy use', unit: 'kg per person', topic: 'energy' },
+  ...{ provider: 'world-bank', why: 'not redistributable' },
+  detail: 'International Energy Agency: IEA terms and conditions',
+};
+await service.client.set('left-out', JSON.stringify([withheld]));
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
+await page.goto(`${service.url}/admin/`);
+await signIn(page, service.url, 'owner@example.org');
 
-  it('an owner invites an operator, who chooses a password and signs in', async () => {
-    await follow(page, 'Operators', '/admin/operators');
-    await inspect(page, 'admin-operators');
-    await page.getByLabel('E-mail address').fill('ann@example.org');
-    await page.getByLabel('Role').selectOption('viewer');
-    const mail = mailbox.next('ann@example.org');
-    await page.getByRole('button', { name: 'Invite' }).click();
-    await page.getByText('A link was mailed to ann@example.org.').waitFor();
-    await inspect(page, 'admin-operator');
-    await using second = await openBrowser();
-    const other = await second.context.newPage();
-    await other.goto((await mail).link ?? '');
-    await inspect(other, 'admin-password');
-    await other.getByLabel('New password').fill(PASSWORD);
-    await other.getByRole('button', { name: 'Set password' }).click();
-    await inspect(other, 'admin-password-set');
-    await other.getByRole('link', { name: 'Sign in' }).click();
-    await signInHere(other, 'ann@example.org', PASSWORD);
-    await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
-    await follow(other, 'Operators', '/admin/operators');
-    expect(await other.getByRole('button', { name: 'Invite' }).count()).toBe(0);
-  });
+it('an owner invites an operator, who chooses a password and signs in', async () => {
+  await follow(page, 'Operators', '/admin/operators');
+  await inspect(page, 'admin-operators');
+  await page.getByLabel('E-mail address').fill('ann@example.org');
+  await page.getByLabel('Role').selectOption('viewer');
+  const mail = mailbox.next('ann@example.org');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByText('A link was mailed to ann@example.org.').waitFor();
+  await inspect(page, 'admin-operator');
+  await using second = await openBrowser();
+  const other = await second.context.newPage();
+  await other.goto((await mail).link ?? '');
+  await inspect(other, 'admin-password');
+  await other.getByLabel('New password').fill(PASSWORD);
+  await other.getByRole('button', { name: 'Set password' }).click();
+  await inspect(other, 'admin-password-set');
+  await other.getByRole('link', { name: 'Sign in' }).click();
+  await signInHere(other, 'ann@example.org', PASSWORD);
+  await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
+  await follow(other, 'Operators', '/admin/operators');
+  expect(await other.getByRole('button', { name: 'Invite' }).count()).toBe(0);
+});
 
-  it('an owner changes a role, ends sessions, and removes the operator', async () => {
-    await page.reload();
-    await page.getByLabel('Role').selectOption('operator');
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await inspect(page, 'admin-operator-role');
-    await page.getByRole('button', { name: 'Change role' }).click();
-    await page.getByText('ann@example.org is operator.').waitFor();
-    await page.getByRole('link', { name: 'End all sessions' }).click();
-    await inspect(page, 'admin-operator-end-sessions');
-    await page.getByRole('button', { name: 'End sessions' }).click();
-    await page.getByText('All sessions of ann@example.org have ended.').waitFor();
-    await page.getByRole('link', { name: 'Remove operator' }).click();
-    await inspect(page, 'admin-operator-remove');
-    await page.getByRole('button', { name: 'Remove operator' }).click();
-    await page.getByText('ann@example.org is removed.').waitFor();
-  });
+it('an owner changes a role, ends sessions, and removes the operator', async () => {
+  await page.reload();
+  await page.getByLabel('Role').selectOption('operator');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await inspect(page, 'admin-operator-role');
+  await page.getByRole('button', { name: 'Change role' }).click();
+  await page.getByText('ann@example.org is operator.').waitFor();
+  await page.getByRole('link', { name: 'End all sessions' }).click();
+  await inspect(page, 'admin-operator-end-sessions');
+  await page.getByRole('button', { name: 'End sessions' }).click();
+  await page.getByText('All sessions of ann@example.org have ended.').waitFor();
+  await page.getByRole('link', { name: 'Remove operator' }).click();
+  await inspect(page, 'admin-operator-remove');
+  await page.getByRole('button', { name: 'Remove operator' }).click();
+  await page.getByText('ann@example.org is removed.').waitFor();
+});
 
-  it('an operator sets up a second factor and signs in with a code', async () => {
-    await page.getByRole('button', { name: /^Account/ }).click();
-    await page.getByRole('link', { name: 'Second factor' }).click();
-    await inspect(page, 'admin-second-factor');
-    await page.getByRole('link', { name: 'Set it up' }).click();
-    await inspect(page, 'admin-second-factor-set-up');
-    const secret = String(await page.locator('code.take').textContent());
-    await page.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
-    await page.getByLabel('Your password').fill(OWNER_PASSWORD);
-    await page.getByRole('button', { name: 'Turn on' }).click();
-    await page.getByText('Keep these recovery codes.').waitFor();
-    await inspect(page, 'admin-recovery-codes');
-    await using second = await openBrowser();
-    const other = await second.context.newPage();
-    await other.goto(`${service.url}/admin/`);
-    await signInHere(other, 'owner@example.org', OWNER_PASSWORD);
-    service.clock.ms += STEP_MS;
-    await other.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
-    await other.getByRole('button', { name: 'Sign in' }).click();
-    await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
-  });
+it('an operator sets up a second factor and signs in with a code', async () => {
+  await page.getByRole('button', { name: /^Account/ }).click();
+  await page.getByRole('link', { name: 'Second factor' }).click();
+  await inspect(page, 'admin-second-factor');
+  await page.getByRole('link', { name: 'Set it up' }).click();
+  await inspect(page, 'admin-second-factor-set-up');
+  const secret = String(await page.locator('code.take').textContent());
+  await page.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
+  await page.getByLabel('Your password').fill(OWNER_PASSWORD);
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByText('Keep these recovery codes.').waitFor();
+  await inspect(page, 'admin-recovery-codes');
+  await using second = await openBrowser();
+  const other = await second.context.newPage();
+  await other.goto(`${service.url}/admin/`);
+  await signInHere(other, 'owner@example.org', OWNER_PASSWORD);
+  service.clock.ms += STEP_MS;
+  await other.getByRole('textbox', { name: 'Code' }).fill(codeAt(secret, service.clock.ms));
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByRole('heading', { name: 'Dashboard' }).waitFor();
+});
 
-  it('an owner clears the second factor of another', async () => {
-    const store = { redis: service.client, now: () => service.clock.ms, random: randomBytes };
-    const factor = new SecondFactorStore(store, 'operator');
-    await service.operators.put('ben@example.org', 'operator', OWNER_PASSWORD);
-    const { secret } = factor.propose({ issuer: 'Almanac', label: 'ben@example.org' });
-    await factor.turnOn('ben@example.org', { secret, code: codeAt(secret, service.clock.ms) });
-    await follow(page, 'Operators', '/admin/operators');
-    await page.getByRole('link', { name: 'ben@example.org' }).click();
-    await page.getByRole('link', { name: 'Clear second factor' }).click();
-    await inspect(page, 'admin-operator-clear');
-    await page.getByRole('button', { name: 'Clear second factor' }).click();
-    await page.getByText('The second factor of ben@example.org is cleared.').waitFor();
-  });
+it('an owner clears the second factor of another', async () => {
+  const store = { redis: service.client, now: () => service.clock.ms, random: randomBytes };
+  const factor = new SecondFactorStore(store, 'operator');
+  await service.operators.put('ben@example.org', 'operator', OWNER_PASSWORD);
+  const { secret } = factor.propose({ issuer: 'Almanac', label: 'ben@example.org' });
+  await factor.turnOn('ben@example.org', { secret, code: codeAt(secret, service.clock.ms) });
+  await follow(page, 'Operators', '/admin/operators');
+  await page.getByRole('link', { name: 'ben@example.org' }).click();
+  await page.getByRole('link', { name: 'Clear second factor' }).click();
+  await inspect(page, 'admin-operator-clear');
+  await page.getByRole('button', { name: 'Clear second factor' }).click();
+  await page.getByText('The second factor of ben@example.org is cleared.').waitFor();
+});
 
-  it('an operator switches a provider off', async () => {
-    await follow(page, 'Providers', '/admin/providers');
-    await inspect(page, 'admin-providers');
-    await page.getByRole('link', { name: 'Gapminder', exact: true }).click();
-    await inspect(page, 'admin-provider');
-    await page.getByRole('link', { name: 'Switch off' }).click();
-    await inspect(page, 'admin-provider-switch');
-    await page.getByLabel('Reason').fill('they asked');
-    await page.getByRole('button', { name: 'Switch off and rebuild' }).click();
-    await page.getByText('Gapminder is switched off. The catalogue is being rebuilt').waitFor();
-    await inspect(page, 'admin-provider-off');
-    await page.getByRole('link', { name: 'Switch on' }).click();
-    await page.getByLabel('Reason').fill('they changed their mind');
-    await page.getByRole('button', { name: 'Switch on and rebuild' }).click();
-    await page.getByText('Gapminder is switched on.').waitFor();
-  });
+it('an operator switches a provider off', async () => {
+  await follow(page, 'Providers', '/admin/providers');
+  await inspect(page, 'admin-providers');
+  await page.getByRole('link', { name: 'Gapminder', exact: true }).click();
+  await inspect(page, 'admin-provider');
+  await page.getByRole('link', { name: 'Switch off' }).click();
+  await inspect(page, 'admin-provider-switch');
+  await page.getByLabel('Reason').fill('they asked');
+  await page.getByRole('button', { name: 'Switch off and rebuild' }).click();
+  await page.getByText('Gapminder is switched off. The catalogue is being rebuilt').waitFor();
+  await inspect(page, 'admin-provider-off');
+  await page.getByRole('link', { name: 'Switch on' }).click();
+  await page.getByLabel('Reason').fill('they changed their mind');
+  await page.getByRole('button', { name: 'Switch on and rebuild' }).click();
+  await page.getByText('Gapminder is switched on.').waitFor();
+});
 
-  it('an operator decides about a series that is withheld for its licence', async () => {
-    await follow(page, 'Licences', '/admin/licences');
-    await inspect(page, 'admin-licences');
-    await page.getByRole('link', { name: 'Energy use' }).click();
-    await inspect(page, 'admin-licence');
-    await page.getByLabel('Decision').selectOption('open');
-    await page.getByLabel('Reason').fill('permission of 1 May, kept with the contracts');
-    await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-    await page.getByText('Licence: name the licence under which it is published.').waitFor();
-    await inspect(page, 'admin-licence-refused');
-    await page.getByRole('textbox', { name: /^Licence/ }).fill('Permission of the IEA');
-    await page.getByRole('button', { name: 'Decide and rebuild' }).click();
-    await page.getByText('Energy use is published as open. The catalogue is being rebuilt').waitFor();
-    await inspect(page, 'admin-licence-decided');
-    await follow(page, 'Licences', '/admin/licences');
-    await page.getByText('No series.').waitFor();
-  });
+it('an operator decides about a series that is withheld for its licence', async () => {
+  await follow(page, 'Licences', '/admin/licences');
+  await inspect(page, 'admin-licences');
+  await page.getByRole('link', { name: 'Energy use' }).click();
+  await inspect(page, 'admin-licence');
+  await page.getByLabel('Decision').selectOption('open');
+  await page.getByLabel('Reason').fill('permission of 1 May, kept with the contracts');
+  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
+  await page.getByText('Licence: name the licence under which it is published.').waitFor();
+  await inspect(page, 'admin-licence-refused');
+  await page.getByRole('textbox', { name: /^Licence/ }).fill('Permission of the IEA');
+  await page.getByRole('button', { name: 'Decide and rebuild' }).click();
+  await page.getByText('Energy use is published as open. The catalogue is being rebuilt').waitFor();
+  await inspect(page, 'admin-licence-decided');
+  await follow(page, 'Licences', '/admin/licences');
+  await page.getByText('No series.').waitFor();
+});
 
-  it('an operator compares two runs', async () => {
-    await seedRuns(service);
-    await page.goto(`${service.url}/admin/providers/gapminder`);
-    await inspect(page, 'admin-provider-runs');
-    await page.getByRole('button', { name: 'Compare' }).click();
-    await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
-    for (const summary of await page.locator('details summary').all()) await summary.click();
-    await inspect(page, 'admin-run-comparison');
-    await page.getByRole('link', { name: '20261121T020000Z' }).click();
-    await page.getByRole('link', { name: 'Compare with the run before' }).click();
-    await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
-  });
+it('an operator compares two runs', async () => {
+  await seedRuns(service);
+  await page.goto(`${service.url}/admin/providers/gapminder`);
+  await inspect(page, 'admin-provider-runs');
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+  for (const summary of await page.locator('details summary').all()) await summary.click();
+  await inspect(page, 'admin-run-comparison');
+  await page.getByRole('link', { name: '20261121T020000Z' }).click();
+  await page.getByRole('link', { name: 'Compare with the run before' }).click();
+  await page.getByRole('heading', { name: 'Runs of gapminder compared' }).waitFor();
+});
 
-  it('was inspected page by page', () => {
-    const roots = ['runs/compare', 'licences', 'providers', 'second-factor', 'operators', 'password'];
-    expect(roots.flatMap((root) => unseenPages(service.routes, `/admin/${root}`))).toEqual([]);
-  });
+it('was inspected page by page', () => {
+  const roots = ['runs/compare', 'licences', 'providers', 'second-factor', 'operators', 'password'];
+  expect(roots.flatMap((root) => unseenPages(service.routes, `/admin/${root}`))).toEqual([]);
 });
 
 /** Two nights of a provider, with their series in the lake. */

@@ -1,88 +1,73 @@
 /** A page of another origin calls the service from a real browser: with a key, conditionally, and reads what comes back. */
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Service, type TestKey } from '../gateway/service.ts';
-import { type Browser, type OtherSite, openBrowser, startSite } from './browser.ts';
+import { expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { Service } from '../gateway/service.ts';
+import { openBrowser, startSite } from './browser.ts';
 
 interface Call {
   path: string;
   headers: Record<string, string>;
 }
 
-describe('a page of another origin', () => {
-  let service: Service;
-  let owner: TestKey;
-  let browser: Browser;
-  let site: OtherSite;
-  let page: Page;
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 100 });
+const browser = await stopAfterTests(openBrowser());
+const site = await stopAfterTests(startSite());
+const page = await browser.context.newPage();
+await page.goto(site.localUrl);
 
-  beforeAll(async () => {
-    service = await Service.start();
-    owner = await service.account({ credits: 100 });
-    browser = await openBrowser();
-    site = await startSite();
-    page = await browser.context.newPage();
-    await page.goto(site.localUrl);
-  });
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    await site[Symbol.asyncDispose]();
-    await service.stop();
-  });
+/** Runs in the page: what a script of it can see of an answer. */
+const fetchThere = ({ path, headers }: Call) =>
+  page.evaluate(
+    async ({ url, sent }) => {
+      const answer = await fetch(url, { headers: sent, cache: 'no-store' });
+      return {
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers.entries()),
+        text: await answer.text(),
+      };
+    },
+    { url: service.url + path, sent: headers },
+  );
 
-  /** Runs in the page: what a script of it can see of an answer. */
-  const fetchThere = ({ path, headers }: Call) =>
-    page.evaluate(
-      async ({ url, sent }) => {
-        const answer = await fetch(url, { headers: sent, cache: 'no-store' });
-        return {
-          status: answer.status,
-          headers: Object.fromEntries(answer.headers.entries()),
-          text: await answer.text(),
-        };
-      },
-      { url: service.url + path, sent: headers },
-    );
-
-  it('makes a keyed call and reads its price and its limits', async () => {
-    const { status, headers, text } = await fetchThere({
-      path: '/v1/data?indicator=alpha.life_expectancy&countries=KEN',
-      headers: {
-        Authorization: `Bearer ${owner.key}`,
-        'Idempotency-Key': 'once',
-        'X-Request-Id': 'from-a-page',
-      },
-    });
-    expect([status, JSON.parse(text).data[0].iso3]).toEqual([200, 'KEN']);
-    expect(headers['x-credits-charged']).toBe(String(JSON.parse(text).meta.count));
-    expect(headers['x-request-id']).toBe('from-a-page');
-    for (const name of ['x-ratelimit-remaining', 'ratelimit', 'ratelimit-policy', 'x-snapshot']) {
-      expect(headers[name]).toMatch(/\w/);
-    }
+it('makes a keyed call and reads its price and its limits', async () => {
+  const { status, headers, text } = await fetchThere({
+    path: '/v1/data?indicator=alpha.life_expectancy&countries=KEN',
+    headers: {
+      Authorization: `Bearer ${owner.key}`,
+      'Idempotency-Key': 'once',
+      'X-Request-Id': 'from-a-page',
+    },
   });
+  expect([status, JSON.parse(text).data[0].iso3]).toEqual([200, 'KEN']);
+  expect(headers['x-credits-charged']).toBe(String(JSON.parse(text).meta.count));
+  expect(headers['x-request-id']).toBe('from-a-page');
+  for (const name of ['x-ratelimit-remaining', 'ratelimit', 'ratelimit-policy', 'x-snapshot']) {
+    expect(headers[name]).toMatch(/\w/);
+  }
+});
 
-  it('makes a conditional keyed call', async () => {
-    const authorization = { Authorization: `Bearer ${owner.key}` };
-    const first = await fetchThere({ path: '/v1/indicators', headers: authorization });
-    const tag = first.headers.etag ?? '';
-    const again = await fetchThere({
-      path: '/v1/indicators',
-      headers: { ...authorization, 'If-None-Match': tag },
-    });
-    expect([first.status, again.status, again.text]).toEqual([200, 304, '']);
+it('makes a conditional keyed call', async () => {
+  const authorization = { Authorization: `Bearer ${owner.key}` };
+  const first = await fetchThere({ path: '/v1/indicators', headers: authorization });
+  const tag = first.headers.etag ?? '';
+  const again = await fetchThere({
+    path: '/v1/indicators',
+    headers: { ...authorization, 'If-None-Match': tag },
   });
+  expect([first.status, again.status, again.text]).toEqual([200, 304, '']);
+});
 
-  it('asks that nothing be ignored, and reads why it is refused', async () => {
-    const { status, text, headers } = await fetchThere({
-      path: '/v1/topics?a=1',
-      headers: { Prefer: 'handling=strict' },
-    });
-    expect([status, JSON.parse(text).detail[0].type]).toEqual([422, 'extra_forbidden']);
-    expect(headers['preference-applied']).toBe('handling=strict');
-    const refused = await fetchThere({ path: '/v1/ping', headers: { Authorization: 'Bearer nonsense' } });
-    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
-      401,
-      'Bearer error="invalid_token"',
-    ]);
+it('asks that nothing be ignored, and reads why it is refused', async () => {
+  const { status, text, headers } = await fetchThere({
+    path: '/v1/topics?a=1',
+    headers: { Prefer: 'handling=strict' },
   });
+  expect([status, JSON.parse(text).detail[0].type]).toEqual([422, 'extra_forbidden']);
+  expect(headers['preference-applied']).toBe('handling=strict');
+  const refused = await fetchThere({ path: '/v1/ping', headers: { Authorization: 'Bearer nonsense' } });
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+    401,
+    'Bearer error="invalid_token"',
+  ]);
 });

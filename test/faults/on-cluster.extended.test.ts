@@ -15,9 +15,6 @@ afterAll(() => cluster.stop());
 describe('metering/address-meter', () =>
   import('../gateway/api/metering/address-meter.test.ts').then(() => {}));
 describe('metering/admit', () => import('../gateway/api/metering/admit.test.ts').then(() => {}));
-describe('metering/redis-keys', () => import('../gateway/api/metering/redis-keys.test.ts').then(() => {}));
-describe('metering/key-resolver', () =>
-  import('../gateway/api/metering/key-resolver.test.ts').then(() => {}));
 describe('metering/windows', () => import('../gateway/api/metering/windows.test.ts').then(() => {}));
 describe('account/demo', () => import('../gateway/commerce/demo-key.test.ts').then(() => {}));
 describe('account/keys-and-orders', () =>

@@ -200,17 +200,6 @@ describe('GET /v1/countries/{iso3}', () => {
     }
   });
 
-  test('401 unauthorized without a key', async () => {
-    expect(codeOf(await service.get('/v1/countries/KEN'))).toBe('unauthorized');
-  });
-
-  test('402 insufficient_credits with an empty balance', async () => {
-    const poor = await service.account({ credits: 0 });
-    const answer = await service.get('/v1/countries/KEN', { key: poor.key });
-    expect(answer.status).toBe(402);
-    expect(codeOf(answer)).toBe('insufficient_credits');
-  });
-
   test.each(['XYZ', 'xyz', 'ATA'])('404 country_not_found names the code sent: %s', async (code) => {
     const answer = await get(`/v1/countries/${code}`);
     expect(answer.status).toBe(404);

@@ -1,5 +1,4 @@
-/** The seam between operations and adapters: every operation runs, is charged and is refunded without a server. */
-import { readFile } from 'node:fs/promises';
+/** Calls of several adapters: paid from one wallet, and refunded where a fault follows the charge. */
 import { pino } from 'pino';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../gateway/api/core/call.ts';
@@ -8,9 +7,8 @@ import type { Result } from '../../gateway/api/core/result.ts';
 import type { Content, Operation } from '../../gateway/api/operations/operation.ts';
 import { OPERATIONS } from '../../gateway/api/operations/operations.ts';
 import { parameterReader, parseQueryString } from '../../gateway/api/operations/parameters/parameters.ts';
-import type { Snapshot } from '../../gateway/api/snapshot/editions/snapshot.ts';
+import type { Snapshot } from '../../gateway/api/snapshot/snapshot.ts';
 import { stopAfterTests } from '../after-tests.ts';
-import { PUBLIC_ROUTES } from './public-routes.ts';
 import { NOON, PUBLIC_URL, Service } from './service.ts';
 
 const service = await stopAfterTests(Service.start());
@@ -23,20 +21,11 @@ const executor = new Executor({
   log: pino({ level: 'silent' }),
   contact,
 });
-const owner = await service.account({ credits: 1_000 });
 
-/** An adapter in a few lines: JSON text, without compression, caches or headers. */
+/** An adapter in a few lines: the text of a prerendered file, without compression, caches or headers. */
 async function renderText(content: Content, snapshot: Snapshot): Promise<string> {
-  if (content.kind === 'document') return content.json.toString();
-  if (content.kind === 'object') return JSON.stringify(content.value);
-  if (content.kind === 'file') return (await snapshot.routes.bytes(content.path, 'identity')).toString();
-  if (content.kind === 'whole') {
-    const { file } = content;
-    return ('held' in file ? file.held : await readFile(await file.path())).toString('latin1');
-  }
-  let text = '';
-  for await (const piece of content.encoder.stream(content.table)) text += piece.toString();
-  return text;
+  if (content.kind !== 'file') throw new Error(`a file was expected, not ${content.kind}`);
+  return (await snapshot.routes.bytes(content.path, 'identity')).toString();
 }
 
 interface Options {
@@ -72,40 +61,6 @@ const operation = (name: string): Operation => {
   if (!found) throw new Error(`no operation ${name}`);
   return found;
 };
-
-/** One good call of an operation, with its price. */
-function goodCall({ path: template, pathParameters }: Operation): Options & { price: number } {
-  const route = PUBLIC_ROUTES.find((one) => one.template === `/v1${template}`);
-  if (route === undefined) throw new Error(`no route ${template}`);
-  const [resource = '', query = ''] = route.path.split('?');
-  const pattern = `/v1${template}`.replaceAll(/\{(\w+)\}/g, '(?<$1>.+)');
-  const path = { ...new RegExp(`^${pattern}$`).exec(resource)?.groups };
-  expect(Object.keys(path)).toEqual(Object.keys(pathParameters));
-  return { path, query, price: route.price };
-}
-
-describe.each(OPERATIONS.map(({ name }) => name))('%s without a server', (name) => {
-  test('answers what its schema describes and charges its price', async () => {
-    const { price, ...options } = goodCall(operation(name));
-    const before = await service.balance(owner);
-    const result = await run(operation(name), { ...options, key: owner.key });
-    if (result.kind !== 'success') throw new Error(JSON.stringify(result));
-    const { answer, mediaType = 'application/json' } = operation(name);
-    const body = /[/+]json\b/.test(mediaType) ? JSON.parse(result.rendered) : result.rendered;
-    expect(answer.safeParse(body).error).toBeUndefined();
-    expect(result.quota).toMatchObject({ charged: price, balance: before - price });
-    expect(await service.balance(owner)).toBe(before - price);
-    expect(operation(name).priceText === 'free', 'the described price').toBe(price === 0);
-  });
-
-  test('needs a key exactly where it says so', async () => {
-    const { price: _, ...options } = goodCall(operation(name));
-    const result = await run(operation(name), options);
-    if (operation(name).needsKey)
-      expect(result).toMatchObject({ kind: 'error', error: { code: 'unauthorized' } });
-    else expect(result).toMatchObject({ kind: 'success', quota: null });
-  });
-});
 
 test('two adapters charge one wallet at once, each call once', async () => {
   const account = await service.account({ credits: 100 });

@@ -173,10 +173,6 @@ test('the first, second and third asking give the same bytes', async () => {
 });
 
 describe('refusals, all free of charge', () => {
-  test('401 unauthorized without a key', async () => {
-    expect(codeOf(await service.get('/v1/rankings/alpha.life_expectancy'))).toBe('unauthorized');
-  });
-
   test('404 indicator_not_found', async () => {
     const answer = await get('none.such');
     expect(answer.status).toBe(404);
@@ -188,11 +184,5 @@ describe('refusals, all free of charge', () => {
     expect(answer.status).toBe(400);
     expect(codeOf(answer)).toBe('not_rankable');
     expect(answer.headers['x-credits-charged']).toBe('0');
-  });
-
-  test('402 with an empty balance', async () => {
-    const poor = await service.account({ credits: 0 });
-    const answer = await service.get('/v1/rankings/alpha.life_expectancy', { key: poor.key });
-    expect(answer.status).toBe(402);
   });
 });

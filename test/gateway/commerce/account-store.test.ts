@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, type AccountErrorCode } from '../../../gateway/commerce/store/records.ts';
 import { keysMatching } from '../../redis.ts';
-import { booksOf, createWorld, type World } from '../api/metering/harness.ts';
+import { createWorld, type World } from '../api/metering/harness.ts';
 import { useStores } from './stores.ts';
 
 let world: World;
@@ -92,19 +92,6 @@ describe('creating an account', () => {
   });
 });
 
-describe('verifying an e-mail address', () => {
-  it('grants its credits once, even if repeated or raced', async () => {
-    const { account_id } = await world.store.create({ email: 'ann@example.org', by });
-    await Promise.all(Array.from({ length: 5 }, () => world.store.verify(account_id, { credits: 1000, by })));
-    expect(await world.store.verify(account_id, { credits: 1000, by })).toMatchObject({
-      verified: true,
-      tier: 'free',
-      credits: { balance: 1000 },
-    });
-    expect((await booksOf(world, account_id)).entries).toBe(1);
-  });
-});
-
 describe('account states', () => {
   const moves = { suspend: 'suspended', restore: 'active', close: 'closed' } as const;
   it.each([
@@ -159,56 +146,6 @@ describe('account states', () => {
 });
 
 describe('credits', () => {
-  it('are granted with author and reason in the ledger', async () => {
-    const { account_id } = await world.customer({ credits: 1 });
-    const granted = await world.store.grant(account_id, { credits: 41, by: 'ops', reason: ' goodwill ' });
-    expect(granted).toEqual({ applied: 41, shortfall: 0, balance: 42, repeated: false });
-    expect((await world.store.ledger(account_id))[0]).toMatchObject({
-      kind: 'grant',
-      delta: 41,
-      balance: 42,
-      cause: { by: 'ops' },
-      reason: 'goodwill',
-    });
-  });
-
-  it('are clawed back down to zero, with the shortfall reported', async () => {
-    const { account_id, call } = await world.customer({ credits: 100 });
-    await call({ price: 70, rows: 70 });
-    expect(await world.store.adjust(account_id, { delta: -50, by: 'ops' })).toEqual({
-      applied: -30,
-      shortfall: 20,
-      balance: 0,
-      repeated: false,
-    });
-    expect(await world.store.adjust(account_id, { delta: -50, by: 'ops' })).toMatchObject({
-      applied: 0,
-      shortfall: 50,
-    });
-    expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, granted: 70, spent: 70, ledger: 0 });
-    expect((await world.store.ledger(account_id))[0]).toMatchObject({ kind: 'admin_adjust', delta: -30 });
-  });
-
-  it('are adjusted once per idempotency key; a repeat returns the first result', async () => {
-    const { account_id } = await world.customer({ credits: 10 });
-    const once = { delta: -15, by: 'ops', idem: 'ticket 1' };
-    const first = await world.store.adjust(account_id, once);
-    await world.store.grant(account_id, { credits: 100, by });
-    const repeats = await Promise.all([1, 2, 3].map(() => world.store.adjust(account_id, once)));
-    for (const repeat of repeats) expect(repeat).toEqual({ ...first, repeated: true });
-    expect(first).toMatchObject({ applied: -10, shortfall: 5, balance: 0 });
-    expect((await world.store.get(account_id)).credits.balance).toBe(100);
-  });
-
-  it('an idempotency key reused for another amount or kind is rejected', async () => {
-    const { account_id } = await world.customer({ credits: 10 });
-    await world.store.adjust(account_id, { delta: 5, by, idem: 'x' });
-    expect(await codeOf(world.store.adjust(account_id, { delta: 6, by, idem: 'x' }))).toBe('idem_conflict');
-    expect(await codeOf(world.store.grant(account_id, { credits: 5, by, idem: 'x' }))).toBe('idem_conflict');
-    const other = await world.customer({ credits: 10 });
-    expect(await codeOf(world.store.adjust(other.account_id, { delta: 6, by, idem: 'x' }))).toBe('done');
-  });
-
   it.each([0, 0.5, -1, Number.NaN])('a grant of %d is rejected', async (credits) => {
     const { account_id } = await world.customer();
     expect(await codeOf(world.store.grant(account_id, { credits, by }))).toBe('bad_input');
@@ -220,20 +157,5 @@ describe('credits', () => {
     expect(await codeOf(world.store.grant(account_id, { credits: 1, by }))).toBe('done');
     expect(await codeOf(world.store.grant(account_id, { credits: 1, by }))).toBe('too_large');
     expect((await world.store.get(account_id)).credits.balance).toBe(Number.MAX_SAFE_INTEGER);
-  });
-});
-
-describe('ledger pages', () => {
-  it('is paged newest first, without missing or repeated entries', async () => {
-    const { account_id } = await world.customer({ credits: 1 });
-    for (let i = 0; i < 24; i++) await world.store.grant(account_id, { credits: 1, by });
-    const seen: number[] = [];
-    for (let before: string | undefined; ; ) {
-      const page = await world.store.ledger(account_id, { limit: 7, ...(before && { before }) });
-      if (page.length === 0) break;
-      seen.push(...page.map(({ balance }) => balance));
-      before = page.at(-1)?.id;
-    }
-    expect(seen).toEqual(Array.from({ length: 25 }, (_, i) => 25 - i));
   });
 });

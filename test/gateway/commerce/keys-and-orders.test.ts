@@ -20,7 +20,7 @@ const codeOf = (work: Promise<unknown>) =>
   );
 
 describe('keys', () => {
-  it('are listed without their secret', async () => {
+  it('are listed and stored without their secret', async () => {
     const { key, key_id } = await world.store.keys.mint(account_id, {
       label: ' laptop ',
       by: 'ada@example.org',
@@ -41,49 +41,8 @@ describe('keys', () => {
         ...{ replaces: null, replaced_by: null, counted_with: null },
       },
     ]);
-  });
-
-  it('are limited to ten active ones; a revoked key does not count', async () => {
-    const minted = [];
-    for (let i = 0; i < 10; i++) minted.push(await world.store.keys.mint(account_id));
-    expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
-    expect(await world.store.keys.list(account_id)).toHaveLength(10);
-    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(10);
-    await world.store.keys.revoke(minted[3]?.key_id ?? '');
-    const atOnce = [1, 2].map(() => codeOf(world.store.keys.mint(account_id)));
-    expect((await Promise.all(atOnce)).toSorted()).toEqual(['done', 'too_many_keys']);
-    expect(await keysMatching(world.redis, 'key:*')).toHaveLength(11);
-  });
-
-  it('an expired key does not count', async () => {
-    for (let i = 0; i < 10; i++) {
-      await world.store.keys.mint(account_id, { expires_at_ms: i === 0 ? world.clock.ms + 1000 : null });
-    }
-    world.clock.ms += 999;
-    expect(await codeOf(world.store.keys.mint(account_id))).toBe('too_many_keys');
-    world.clock.ms += 1;
-    expect(await codeOf(world.store.keys.mint(account_id))).toBe('done');
-    expect((await world.store.keys.list(account_id)).filter(({ state }) => state === 'expired')).toHaveLength(
-      1,
-    );
-  });
-
-  it('have no TTL in Redis', async () => {
-    const { key_id } = await world.store.keys.mint(account_id);
-    expect(await world.redis.pttl(redisKeys.key(key_id))).toBe(-1);
-  });
-
-  it('are revoked permanently and idempotently', async () => {
-    const { key, key_id } = await world.store.keys.mint(account_id);
-    const apiKey = await world.metering.resolveKey(`Bearer ${key}`);
-    const revoked = await world.store.keys.revoke(key_id);
-    expect(revoked).toMatchObject({ key_id, state: 'revoked', revoked_at_ms: world.clock.ms });
-    world.clock.ms += 5000;
-    expect(await world.store.keys.revoke(key_id)).toEqual(revoked);
-    expect(apiKey && (await world.metering.admit(admissionOf(apiKey)))).toEqual({
-      kind: 'invalid_key',
-      isSuspended: false,
-    });
+    for (const name of await keysMatching(world.redis))
+      expect(JSON.stringify(await world.redis.dump(name))).not.toContain(key.slice(-40));
   });
 
   it('stay listed after revocation, the newest fifty, and never work again', async () => {
@@ -142,19 +101,6 @@ describe('orders', () => {
       shortfall: 0,
     });
     expect((await world.store.get(account_id)).credits.balance).toBe(0);
-  });
-
-  it('grant their credits exactly once, even if repeated or raced', async () => {
-    const { order_id } = await world.store.orders.create(account_id, 'small');
-    const moves = await Promise.all(
-      Array.from({ length: 8 }, () => world.store.orders.move(order_id, 'paid')),
-    );
-    expect(moves.filter(({ changed }) => changed)).toHaveLength(1);
-    expect(await world.store.orders.move(order_id, 'paid')).toMatchObject({ changed: false, balance: 100 });
-    expect(await world.store.get(account_id)).toMatchObject({ tier: 'paid', credits: { balance: 100 } });
-    expect(await world.store.ledger(account_id)).toMatchObject([
-      { kind: 'purchase', delta: 100, cause: { order_id } },
-    ]);
   });
 
   it('take back the remaining credits when refunded and report the shortfall', async () => {

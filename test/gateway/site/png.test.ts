@@ -1,8 +1,5 @@
 /** Pictures as PNG: sizes, fonts, cards, and a flood of them. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { QueueFull } from '../../../gateway/api/core/errors.ts';
+import { describe, expect, test } from 'vitest';
 import { PngRenderer } from '../../../gateway/site/png.ts';
 import { testService } from './test-service.ts';
 
@@ -83,62 +80,6 @@ describe('the renderer', () => {
     }
     expect(pictures.size).toBe(2);
     expect(pictures).not.toContain(empty.toString('hex'));
-  });
-
-  test('reads and draws one picture at a time, and nothing for those that its queue cannot hold', async () => {
-    const renderer = new PngRenderer({ queueMax: 4 });
-    let begun = 0;
-    const pictures = Array.from({ length: 8 }, async () => {
-      await renderer.render(() => {
-        begun += 1;
-        return drawing('')();
-      });
-      return begun;
-    });
-    const settled = await Promise.allSettled(pictures);
-    // When one is done, the next one has not begun: the renderer rests.
-    const ends = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(QueueFull);
-    expect([ends, begun]).toEqual([[1, 2, 3, 4, 5], 5]);
-  });
-
-  test('rests three times as long as a picture took, after it was handed over', async () => {
-    let now_ms = 0;
-    let begun = 0;
-    const rests: number[] = [];
-    const { promise: rested, resolve: endRest } = Promise.withResolvers<void>();
-    const clock = {
-      now: () => now_ms,
-      rest: (ms: number) => {
-        rests.push(ms);
-        return rested;
-      },
-    };
-    const renderer = new PngRenderer({ clock });
-    const ask = (took_ms: number): Promise<unknown> =>
-      renderer.render(() => {
-        begun += 1;
-        now_ms += took_ms;
-        return drawing('')();
-      });
-    await ask(7);
-    const others = [ask(40), ask(2_000)];
-    await nextTurn();
-    expect([rests, begun]).toEqual([[21], 1]);
-    endRest();
-    await Promise.all(others);
-    await nextTurn();
-    expect([rests, begun]).toEqual([[21, 120, 500], 3]);
-  });
-
-  test('lets its thread end when nothing is wanted, and starts another', async () => {
-    const end = vi.spyOn(Worker.prototype, 'terminate');
-    onTestFinished(() => end.mockRestore());
-    const renderer = new PngRenderer({ idleMs: 0 });
-    for (const ended of [1, 2]) {
-      expect(sizeOf(await drawn(renderer))).toEqual([60, 20]);
-      await expect.poll(() => end.mock.calls.length).toBe(ended);
-    }
   });
 
   test('goes on after a document that cannot be drawn', async () => {

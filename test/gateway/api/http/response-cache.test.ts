@@ -5,7 +5,6 @@ import { ResponseCache } from '../../../../gateway/api/http/api/response-cache.t
 
 const BUDGET = 1_000_000;
 const PLAIN = '"plain"';
-const CODED = '"coded"';
 
 const answer = (bytes: number, tag = PLAIN): Representation => ({
   status: 200,
@@ -24,19 +23,6 @@ const accept = (acceptEncoding: string, ifNoneMatch?: string): Preferences => ({
 });
 
 describe('ResponseCache', () => {
-  test('finds each coding, whole or as 304 for a matching tag', () => {
-    const cache = new ResponseCache(BUDGET);
-    const [plain, coded] = [answer(100), answer(50, CODED)];
-    cache.set('/a', accept('identity'), plain, false);
-    expect(cache.find('/a', accept('br'))).toBeNull();
-    cache.set('/a', accept('br'), coded, false);
-    expect(cache.find('/a', accept('identity'))).toBe(plain);
-    expect(cache.find('/a', accept('br, gzip'))).toBe(coded);
-    expect(cache.find('/a', accept('br', CODED))).toMatchObject({ status: 304, tag: CODED, body: [] });
-    expect(cache.find('/a', accept('br', PLAIN))).toBe(coded);
-    expect(cache.find('/b', accept('br'))).toBeNull();
-  });
-
   test('evicts the least recently used answers and never exceeds the budget', () => {
     const cache = new ResponseCache(BUDGET);
     cache.set('/first', accept('br'), answer(200_000), false);

@@ -65,22 +65,6 @@ describe('address ranges', () => {
   });
 
   it.each([
-    ['::ffff:192.0.2.1', '192.0.2.0/24'],
-    ['192.0.2.1', '::ffff:192.0.2.0/120'],
-    ['fe80::1%eth0', 'fe80::/10'],
-  ])('%s lies in %s', (sent, range) => {
-    expect(holds(range, sent)).toBe(true);
-  });
-
-  it.each([
-    ['', '0.0.0.0/0'],
-    ['unix:', '::/0'],
-    ['192.0.2.1', '::/0'],
-  ])('"%s" does not lie in %s', (sent, range) => {
-    expect(holds(range, sent)).toBe(false);
-  });
-
-  it.each([
     '',
     'x',
     '1.2.3',

@@ -1,21 +1,17 @@
-/** The admission script, branch by branch, on a real Redis. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+/** The admission script, branch by branch, on a real Redis, and the keys that it writes. */
+import { describe, expect, it } from 'vitest';
+import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { silentLog, startRedis, type TestRedis } from '../../../redis.ts';
+import { keysMatching, silentLog } from '../../../redis.ts';
+import { useStores } from '../../commerce/stores.ts';
 import { admissionOf, booksOf, createWorld, LIMITS, SOURCE, UNLIMITED, type World } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 const HALF_DAY_MS = 43_200_000;
 
-let server: TestRedis;
 let world: World;
-
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
-beforeEach(async () => {
-  world = createWorld(await server.connect());
+useStores(({ redis }) => {
+  world = createWorld(redis);
 });
 
 describe('an admitted request', () => {
@@ -110,25 +106,6 @@ describe('a rejected request costs nothing:', () => {
     });
   });
 
-  it.each([422, 404, 403, 400])(
-    '%i: counted in the windows and as an error, never charged',
-    async (status) => {
-      const { call, account_id } = await world.customer({ credits: 3 });
-      expect(await call({ status, price: 2, rows: 2 })).toMatchObject({
-        kind: 'admitted',
-        charged: 0,
-        balance: 3,
-      });
-      expect((await world.metering.usage(account_id, 1)).totals).toEqual({
-        requests: 1,
-        errors: 1,
-        rows: 0,
-        credits: 0,
-      });
-      expect((await booksOf(world, account_id)).debits).toBe(0);
-    },
-  );
-
   it('429, window full: counted as an error, not in the windows', async () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) expect((await call()).kind).toBe('admitted');
@@ -204,18 +181,6 @@ describe('a debit id', () => {
 });
 
 describe('a used-up window', () => {
-  it('is known from the request that used it up until it ends', async () => {
-    const { call, apiKey } = await world.customer();
-    await call();
-    for (let i = 1; i < LIMITS.FREE_PER_MINUTE; i++) {
-      expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
-      await call();
-    }
-    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('unconfirmed');
-    world.clock.ms += MINUTE_MS;
-    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
-  });
-
   it('is confirmed by peeking, which counts only a rejection', async () => {
     const { call, account_id } = await world.customer();
     for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
@@ -235,6 +200,54 @@ describe('a used-up window', () => {
     expect((await call()).kind).toBe('admitted');
     expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
   });
+});
+
+describe('keys in Redis', () => {
+  it('of one account, and of its person, carry a hash tag, so that a cluster keeps them on one node', async () => {
+    const { call, account_id } = await world.customer();
+    await call();
+    // Usage totals are written every few seconds, or now.
+    await world.metering.flush();
+    const outside = (await keysMatching(world.redis)).filter((key) => !key.startsWith(`{a:${account_id}}:`));
+    expect(outside.sort()).toEqual([
+      'accounts',
+      expect.stringMatching(/^email:/),
+      expect.stringMatching(/^key:/),
+      'outbox',
+      '{global}:usage:2026-11-20',
+      expect.stringMatching(/^\{p:per_\w+\}:accounts$/),
+      expect.stringMatching(/^\{p:per_\w+\}:person$/),
+    ]);
+  });
+
+  it('of windows, usage and debits expire; wallets and ledgers do not', async () => {
+    const { call } = await world.customer();
+    await call({ price: 1, rows: 1 });
+    const lifetimes: Record<string, number> = {};
+    for (const key of await keysMatching(world.redis, '{a:*')) {
+      const [, kind = ''] = key.split('}:');
+      lifetimes[kind.split(':')[0] ?? ''] = Math.max(0, Math.ceil((await world.redis.pttl(key)) / 1000));
+    }
+    expect(lifetimes).toEqual({
+      account: 0,
+      keys: 0,
+      ledger: 0,
+      members: 0,
+      outbox: 0, // until what it holds was told
+      minute: 120,
+      debits: 180,
+      day: 172_800,
+      usage: 8_640_000,
+    });
+  });
+});
+
+it('text chosen by a user or a proxy cannot escape its place in a key', () => {
+  expect(redisKeys.account('a}:account{b')).toBe('{a:a%7D%3Aaccount%7Bb}:account');
+  expect(redisKeys.key('x}{y z')).toBe('key:x%7D%7By%20z');
+  expect(redisKeys.addressMinute('1.2.3.4}:x', 1)).toBe('{ip:1.2.3.4%7D%3Ax}:minute:1');
+  expect(redisKeys.email(' Ann@Example.ORG ')).toBe(redisKeys.email('ann@example.org'));
+  expect(redisKeys.email('ann@example.org')).toMatch(/^email:[0-9a-f]{64}$/);
 });
 
 it('scripts are loaded again when Redis has lost them', async () => {

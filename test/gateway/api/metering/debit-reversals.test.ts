@@ -6,7 +6,15 @@ import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
-import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED, type World } from './harness.ts';
+import {
+  admissionOf,
+  booksOf,
+  type Customer,
+  createWorld,
+  debitOf,
+  UNLIMITED,
+  type World,
+} from './harness.ts';
 import { startFaultyProxy } from './proxy.ts';
 
 const DAY_MS = 86_400_000;
@@ -24,11 +32,8 @@ const credits = async (days = 1) => (await world.metering.usage(customer.account
 
 /** Charges a call and returns its debit. */
 async function charge(price: number, metering: RedisMetering = world.metering): Promise<Debit> {
-  const verdict = await metering.admit(
-    admissionOf(customer.apiKey, { price, request_id: `call of ${price}` }),
-  );
-  if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
-  return verdict.debit;
+  const request_id = `call of ${price}`;
+  return debitOf(await metering.admit(admissionOf(customer.apiKey, { price, request_id })));
 }
 
 describe('refund', () => {
@@ -146,18 +151,6 @@ describe('the search for charged debits in a ledger', () => {
     expect(
       await found(searched('a'), searched('b'), searched('b', 1), searched('c'), searched('a', 0, 6)),
     ).toEqual(['a', 'b']);
-  });
-
-  it('does not find a debit that was refunded, however late', async () => {
-    await addEntry('debit', 'a');
-    await addEntry('refund', 'a', 3_600_000);
-    expect(await found(searched('a'))).toEqual([]);
-  });
-
-  it('finds identical debits as often as the ledger holds them', async () => {
-    await addEntry('debit', 'a');
-    await addEntry('debit', 'a');
-    expect(await found(searched('a'), searched('a'), searched('a'))).toEqual(['a', 'a']);
   });
 
   it('reads a ledger of several pages', async () => {

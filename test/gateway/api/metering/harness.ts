@@ -2,7 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
-import type { Admission, ApiKey, CallSource, Verdict } from '../../../../gateway/api/metering/metering.ts';
+import type {
+  Admission,
+  ApiKey,
+  CallSource,
+  Debit,
+  Verdict,
+} from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering, type TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
 import { silentLog } from '../../../redis.ts';
@@ -108,6 +114,12 @@ export const admissionOf = (key: ApiKey, changes: Partial<Admission> = {}): Admi
   request_id: 'request-1',
   ...changes,
 });
+
+/** The debit of a verdict that charged. */
+export function debitOf(verdict: Verdict): Debit {
+  if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
+  return verdict.debit;
+}
 
 export interface Books {
   balance: number;

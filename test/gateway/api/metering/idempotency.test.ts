@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
+import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog, startRedis } from '../../../redis.ts';
-import { admissionOf, booksOf, type Customer, createWorld, UNLIMITED } from './harness.ts';
+import { admissionOf, booksOf, type Customer, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
 const server = await stopAfterTests(startRedis({ persistent: true }));
 const world = createWorld(await server.connect(), UNLIMITED);
@@ -16,30 +16,7 @@ const PRICE = 7;
 const call = ({ call: send }: Customer, edition = 'e1') =>
   send({ price: PRICE, idempotency: { ...named, edition } });
 
-function debitOf(verdict: Verdict): Debit {
-  if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
-  return verdict.debit;
-}
-
 describe('a reversal', () => {
-  it('of a call that was not repeated frees its key', async () => {
-    const customer = await world.customer();
-    await world.metering.refund(debitOf(await call(customer)));
-    expect(await world.redis.exists(redisKeys.repeatable(customer.account_id, 'k'))).toBe(0);
-    expect(await call(customer)).toMatchObject({ charged: PRICE, debit: expect.anything() });
-    expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 93, spent: 7 });
-  });
-
-  it('of a call that was repeated leaves its debit: the repeat was served for it', async () => {
-    const customer = await world.customer();
-    const debit = debitOf(await call(customer));
-    expect(await call(customer, 'e2')).toMatchObject({ charged: 0, debit: null, repeatOf: 'e1' });
-    await world.metering.refund(debit);
-    await world.metering.refund(debit);
-    expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 93, spent: 7, entries: 2 });
-    expect(await call(customer)).toMatchObject({ charged: 0, repeatOf: 'e1' });
-  });
-
   it('that arrives before its debit leaves no record behind', async () => {
     const customer = await world.customer();
     const metering = new RedisMetering({

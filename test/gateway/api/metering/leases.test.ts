@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { Debit, LeaseTerms, Verdict } from '../../../../gateway/api/metering/metering.ts';
+import type { LeaseTerms, Verdict } from '../../../../gateway/api/metering/metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { startRedis } from '../../../redis.ts';
-import { booksOf, type Customer, createWorld, UNLIMITED } from './harness.ts';
+import { booksOf, type Customer, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
 const PRICE = 7;
 const SIZE = 100;
@@ -38,11 +38,6 @@ const pinned = async ({ call: send }: Customer, pin = 'file'): Promise<string | 
 };
 
 const chargedFor = (verdict: Verdict): number => (verdict.kind === 'admitted' ? verdict.charged : -1);
-function debitOf(verdict: Verdict): Debit {
-  if (verdict.kind !== 'admitted' || verdict.debit === null) throw new Error('the call was not charged');
-  return verdict.debit;
-}
-
 describe('a lease', () => {
   it('is begun by a debit, and what it covers is free and counts no rows', async () => {
     const customer = await world.customer();

@@ -1,9 +1,10 @@
 /** Fixed UTC windows on an injected clock: boundaries, and the window that is reported. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { readTotalUsage } from '../../../../admin/routes/usage.ts';
+import { DAY_MS, dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
-import { startRedis, type TestRedis } from '../../../redis.ts';
-import { createWorld, LIMITS, UNLIMITED } from './harness.ts';
+import { flushRedis, startRedis, type TestRedis } from '../../../redis.ts';
+import { createWorld, LIMITS, NOON_MS, UNLIMITED } from './harness.ts';
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -127,4 +128,40 @@ it('usage is counted by UTC day: last millisecond of one, first of the next', as
     ['2026-11-20', 1],
     ['2026-11-21', 2],
   ]);
+});
+
+const HOUR_MS = DAY_MS / 24;
+/** The time between calls: over two midnights, and back over one, as when a clock is set. */
+const STEPS_MS = [0, 5 * HOUR_MS, 8 * HOUR_MS, 0, -3 * HOUR_MS, 3 * HOUR_MS, 0, DAY_MS, 1, -DAY_MS, DAY_MS];
+
+it('usage totals count every call on its UTC day, under its route or as anonymous', async () => {
+  const world = createWorld(await server.connect(), UNLIMITED);
+  await flushRedis(world.redis);
+  const { call } = await world.customer({ credits: 1_000 });
+  const expected = new Map<string, number>();
+  const counted = (what: string, amount = 1) => {
+    const date = new Date(world.clock.ms).toISOString().slice(0, 10);
+    expected.set(`${date} ${what}`, (expected.get(`${date} ${what}`) ?? 0) + amount);
+  };
+  for (const [turn, step_ms] of STEPS_MS.entries()) {
+    world.clock.ms += step_ms;
+    for (let anonymous = 0; anonymous <= turn; anonymous++) {
+      await world.metering.admitAddress(`192.0.2.${turn}`);
+      counted('anonymous');
+    }
+    const route = turn % 2 === 0 ? '/v1/data' : '/v1/countries/{iso3}';
+    await call({ route, price: turn, rows: turn });
+    counted(route);
+    counted('credits', turn);
+  }
+  await world.metering.flush();
+
+  const seen = new Map<string, number>();
+  for (let day = 0; day < 3; day++) {
+    const now_ms = NOON_MS + day * DAY_MS;
+    const { daily, endpoints } = await readTotalUsage(world.redis, now_ms, 1);
+    for (const { route, requests } of endpoints) seen.set(`${daily[0]?.date} ${route}`, requests);
+    seen.set(`${daily[0]?.date} credits`, daily[0]?.credits ?? 0);
+  }
+  expect([...seen].sort()).toEqual([...expected].sort());
 });

@@ -205,29 +205,6 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       expect(await stateOf(order_id)).toBe('pending');
     });
 
-    it.each([
-      ['checkout.session.async_payment_succeeded', 'paid'],
-      ['checkout.session.async_payment_failed', 'failed'],
-      ['checkout.session.expired', 'cancelled'],
-    ])('%s sets the order to %s', async (type, state) => {
-      const { order_id, session } = await purchase();
-      expect(await send(eventText(type, session))).toBe(200);
-      expect(await stateOf(order_id)).toBe(state);
-    });
-
-    it('for a full refund takes back the remaining credits; for a partial refund changes nothing', async () => {
-      const { account_id, order_id, session } = await purchase();
-      await send(paid(session));
-      const charge = chargeOf(session);
-      await send(eventText('charge.refunded', { ...charge, refunded: false, amount_refunded: 100 }));
-      expect(await stateOf(order_id)).toBe('paid');
-      await send(eventText('charge.refunded', { ...charge, refunded: true }));
-      expect(await stateOf(order_id)).toBe('refunded');
-      expect(await harness.balance(account_id)).toBe(0);
-      await send(paid(session));
-      expect(await harness.balance(account_id)).toBe(0);
-    });
-
     it('rejects other methods and oversized bodies', async () => {
       const url = `${harness.url}/account/stripe/webhook`;
       expect((await fetch(url)).status).toBe(401);
