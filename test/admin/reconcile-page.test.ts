@@ -1,10 +1,9 @@
-/** GET /admin/reconcile: names no account without a discrepancy and the corrupted one in every other case. */
+/** GET /admin/reconcile shows what the reconciliation finds; `reconcile.test.ts` has every kind of corruption. */
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { NOON, startAdmin, wordsOf } from './harness.ts';
 
 let id: string;
-let orders: string[];
 let email: string;
 let created = 0;
 
@@ -12,26 +11,13 @@ const service = await startAdmin();
 const operator = await service.signedIn();
 afterAll(() => service.stop());
 
-/** Three accounts with purchases, debits, refunds and adjustments. Tests corrupt only the last. */
+/** Three accounts. Tests corrupt only the last. */
 beforeEach(async () => {
   await service.client.del(redisKeys.accounts);
   for (let count = 0; count < 3; count += 1) {
     email = `person-${created++}@example.org`;
     id = (await service.accounts.create({ email, verified: true, credits: 500, by: 'test' })).account_id;
-    orders = await Promise.all(
-      [0, 1, 2, 3].map(async () => (await service.accounts.orders.create(id, 'starter')).order_id),
-    );
-    const [paid = '', refunded = '', failed = ''] = orders;
-    await service.accounts.orders.move(paid, 'paid');
-    await service.accounts.orders.move(refunded, 'paid');
-    await service.accounts.orders.move(refunded, 'refunded');
-    await service.accounts.orders.move(failed, 'failed');
-    await service.charge(
-      id,
-      [1, 7, 19].map((price) => ({ price })),
-    );
-    await service.accounts.adjust(id, { delta: -50, by: 'test' });
-    await service.accounts.adjust(id, { delta: 20, by: 'test' });
+    await service.charge(id, [{ price: 7 }]);
   }
 });
 
@@ -57,16 +43,15 @@ it('finds no discrepancy after a refund beyond the balance or in an empty accoun
   expect(await report()).toEqual([]);
 });
 
-const account = () => redisKeys.account(id);
 const moments = async () =>
   (await service.accounts.ledger(id)).map(({ at_ms }) => new Date(at_ms).toISOString());
 
 it('reports a balance that differs from the sum of the ledger, and by how much', async () => {
-  await service.client.hincrby(account(), 'balance', 25);
-  await service.client.hincrby(account(), 'granted', 25);
+  await service.client.hincrby(redisKeys.account(id), 'balance', 25);
+  await service.client.hincrby(redisKeys.account(id), 'granted', 25);
   const [line, ...more] = await report();
   expect(more).toEqual([]);
-  expect(line).toContain(`${id},${email},balance,balance against the sum of the ledger,10468,10443,25,`);
+  expect(line).toContain(`${id},${email},balance,balance against the sum of the ledger,518,493,25,`);
   expect(await moments()).toContain(line?.split(',').at(-1));
   const page = await operator.get('/admin/reconcile');
   expect(wordsOf(page)).toContain('1 discrepancy in 3 accounts');
@@ -76,46 +61,4 @@ it('reports a balance that differs from the sum of the ledger, and by how much',
     `Accounts do not reconcile: 1 discrepancy (${email})`,
   );
   service.clock.ms = NOON;
-});
-
-it('reports an entry with a wrong balance although the sum is right', async () => {
-  const entries = await service.client.xrange(redisKeys.ledger(id), '-', '+');
-  await service.client.del(redisKeys.ledger(id));
-  for (const [index, [entry, fields]] of entries.entries()) {
-    const changed = fields.map((value, at) => (index === 2 && fields[at - 1] === 'balance' ? '1' : value));
-    await service.client.xadd(redisKeys.ledger(id), entry, ...changed);
-  }
-  const [line, ...more] = await report();
-  expect(more).toEqual([]);
-  expect(line).toMatch(
-    new RegExp(`^${id},${email},balance,balance at entry \\S+ against the sum of entries up to it,1,`),
-  );
-});
-
-it('reports an order that granted twice', async () => {
-  await service.client.hincrby(account(), 'balance', 10_000);
-  await service.client.hincrby(account(), 'granted', 10_000);
-  const fields = [
-    'at_ms',
-    NOON,
-    'kind',
-    'purchase',
-    'delta',
-    10_000,
-    'balance',
-    20_443,
-    'order',
-    orders[0] ?? '',
-  ];
-  await service.client.xadd(redisKeys.ledger(id), '*', ...fields);
-  const [line, ...more] = await report();
-  expect(more).toEqual([]);
-  expect(line).toContain(`orders,order ${orders[0]} (paid),20000,10000,10000`);
-});
-
-it('raises no false alarm during paid calls', async () => {
-  const calls = service.charge(id, Array(200).fill({}));
-  expect(await Promise.all([report(), report()])).toEqual([[], []]);
-  await calls;
-  expect(await report()).toEqual([]);
 });

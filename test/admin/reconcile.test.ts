@@ -84,6 +84,23 @@ describe('reports corruption in Redis', () => {
     );
   });
 
+  it('a live entry with another balance, although the sum is right', async () => {
+    await remake((fields, index) => (index === 2 ? set(fields, 'balance', '1') : fields));
+    const what = expect.stringMatching(/^balance at entry \S+ against the sum of entries up to it$/);
+    expect(await found()).toEqual([expect.objectContaining({ what })]);
+  });
+
+  it('an order that granted twice', async () => {
+    const [paid = ''] = week.orders;
+    for (const total of ['balance', 'granted']) await redis.hincrby(wallet(), total, 100);
+    const balance = Number(await redis.hget(wallet(), 'balance'));
+    const fields = { at_ms: week.world.clock.ms, kind: 'purchase', delta: 100, balance, order: paid };
+    await redis.xadd(redisKeys.ledger(id), '*', ...Object.entries(fields).flat());
+    expect(await found()).toEqual([
+      expect.objectContaining({ check: 'orders', what: `order ${paid} (paid)`, off: 100 }),
+    ]);
+  });
+
   it.each([
     ['granted', 3, 'granted − spent against the balance', 3],
     ['spent', 4, 'credits ever spent against the debits', 4],

@@ -1,4 +1,4 @@
-/** GET /indicators/{indicator_id}, /topics, /meta/freshness, /meta/coverage. */
+/** GET /countries, /countries/{iso3}, /indicators/{indicator_id}, /topics, /meta/freshness, /meta/coverage. */
 import { describe, expect, test } from 'vitest';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import * as records from '../../data/schema/records.ts';
@@ -6,6 +6,7 @@ import { stopAfterTests } from '../after-tests.ts';
 import { codeOf, Service } from './service.ts';
 
 const service = await stopAfterTests(Service.start());
+const owner = await service.account();
 
 describe('GET /v1/indicators/{indicator_id}', () => {
   test('data: the record of the list plus related; meta: generated_at, licence, attribution', async () => {
@@ -89,3 +90,234 @@ test.each(['/v1/topics', '/v1/meta/freshness', '/v1/meta/coverage'])(
     expect((await service.get(`${path}?region=x&limit=0&q=%ff`)).text).toBe(plain.text);
   },
 );
+
+const codes = (rows: { iso3: string }[]): string[] => rows.map(({ iso3 }) => iso3);
+
+describe('GET /v1/countries', () => {
+  test('data: country records of twelve fields, without `enabled`', async () => {
+    const { json } = await service.get('/v1/countries');
+    expect(json.data).toHaveLength(11);
+    for (const record of json.data) {
+      expect(Object.keys(record)).toHaveLength(12);
+      expect(records.countryRecord.strict().safeParse(record).success).toBe(true);
+    }
+  });
+
+  test('data: ordered by name, Åland with A', async () => {
+    const { json } = await service.get('/v1/countries');
+    expect(json.data.map(({ name }: { name: string }) => name)).toEqual([
+      'Afghanistan',
+      'Åland Islands',
+      'Albania',
+      'Brazil',
+      'Côte d’Ivoire',
+      'Curaçao',
+      'Germany',
+      'Kenya',
+      'Kosovo',
+      'United States',
+      'Zimbabwe',
+    ]);
+  });
+
+  test('meta: generated_at and count', async () => {
+    const { json } = await service.get('/v1/countries');
+    expect(json.meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 11 });
+  });
+
+  test('region: exact match', async () => {
+    const { json } = await service.get('/v1/countries?region=Sub-Saharan+Africa');
+    expect(codes(json.data)).toEqual(['CIV', 'KEN', 'ZWE']);
+    expect(json.meta).toMatchObject({ count: 3, region: 'Sub-Saharan Africa' });
+    expect(json.meta).not.toHaveProperty('income_group');
+  });
+
+  test('region: case-sensitive', async () => {
+    const { json } = await service.get('/v1/countries?region=sub-saharan%20africa');
+    expect(json.data).toEqual([]);
+    expect(json.meta).toMatchObject({ count: 0, region: 'sub-saharan africa' });
+  });
+
+  test('income_group: exact match, and a null group matches nothing', async () => {
+    const { json } = await service.get('/v1/countries?income_group=High%20income');
+    expect(codes(json.data)).toEqual(['CUW', 'DEU', 'USA']);
+    expect((await service.get('/v1/countries?income_group=')).json.data).toEqual([]);
+    expect((await service.get('/v1/countries?income_group=null')).json.data).toEqual([]);
+  });
+
+  test('region and income_group combine with AND', async () => {
+    const path = '/v1/countries?income_group=High+income&region=Europe+%26+Central+Asia';
+    const { json } = await service.get(path);
+    expect(codes(json.data)).toEqual(['DEU']);
+    expect(json.meta).toMatchObject({ region: 'Europe & Central Asia', income_group: 'High income' });
+  });
+
+  test('a filtered list has the same records as the complete one', async () => {
+    const whole = (await service.get('/v1/countries')).json.data;
+    const filtered = (await service.get('/v1/countries?region=North+America')).json.data;
+    expect(filtered).toEqual(whole.filter(({ iso3 }: { iso3: string }) => iso3 === 'USA'));
+  });
+});
+
+describe('GET /v1/countries/{iso3}', () => {
+  const get = (path: string) => service.get(path, { key: owner.key });
+
+  test('case-insensitive: lower, upper and mixed case are one request', async () => {
+    const upper = await get('/v1/countries/KEN');
+    expect(upper.status).toBe(200);
+    for (const code of ['ken', 'Ken', 'kEN'])
+      expect((await get(`/v1/countries/${code}`)).text).toBe(upper.text);
+  });
+
+  test('data: the country record plus topics', async () => {
+    const { json } = await get('/v1/countries/KEN');
+    const listed = (await service.get('/v1/countries')).json.data;
+    const { topics, ...record } = json.data;
+    expect(record).toEqual(listed.find(({ iso3 }: { iso3: string }) => iso3 === 'KEN'));
+    expect(Object.keys(topics)).toEqual(['population', 'economy', 'health']);
+  });
+
+  test('items: curated order within the topic, then name; latest observed value', async () => {
+    const { json } = await get('/v1/countries/KEN');
+    expect(json.data.topics.health).toEqual([
+      {
+        indicator: 'alpha.child_mortality',
+        name: 'Child mortality',
+        unit: 'per 1,000',
+        year: 2016,
+        value: 4,
+        rank: 1,
+        rank_delta_1y: 1,
+        featured: true,
+      },
+      {
+        indicator: 'beta.life_expectancy',
+        name: 'Life expectancy',
+        unit: 'years',
+        year: 2000,
+        value: 51.5,
+        rank: 3,
+        rank_delta_1y: null,
+        featured: false,
+      },
+      {
+        indicator: 'alpha.life_expectancy',
+        name: 'Life expectancy',
+        unit: 'years',
+        year: 2021,
+        value: 63.5,
+        rank: 3,
+        rank_delta_1y: 0,
+        featured: true,
+      },
+    ]);
+  });
+
+  test('a forecast is not the latest value', async () => {
+    const { json } = await get('/v1/countries/KEN');
+    expect(json.data.topics.population[0]).toMatchObject({ year: 2020, value: 51 });
+  });
+
+  test('a country with gaps only shows the newest observed year with null', async () => {
+    const { json } = await get('/v1/countries/AFG?topic=trade');
+    expect(json.data.topics.trade[0]).toMatchObject({
+      indicator: 'beta.gaps_only',
+      year: 2002,
+      value: null,
+      rank: null,
+    });
+  });
+
+  test('rank is null for a series that is not ranked', async () => {
+    const { json } = await get('/v1/countries/DEU?topic=governance');
+    expect(json.data.topics.governance[0]).toMatchObject({ value: 2, rank: null, rank_delta_1y: null });
+  });
+
+  test('meta: count over all topics, topic_counts', async () => {
+    const { json } = await get('/v1/countries/KEN');
+    expect(json.meta).toEqual({
+      generated_at: '2026-11-20T02:00:00+00:00',
+      count: 5,
+      topic_counts: { population: 1, economy: 1, health: 3 },
+    });
+  });
+
+  test('featured=true: only featured items; topic_counts stay; echoed', async () => {
+    const { json } = await get('/v1/countries/KEN?featured=true');
+    expect(Object.keys(json.data.topics)).toEqual(['population', 'health']);
+    expect(json.meta).toMatchObject({ count: 3, featured: true, topic_counts: { economy: 1, health: 3 } });
+  });
+
+  test('featured=false gives the complement', async () => {
+    const { json } = await get('/v1/countries/KEN?featured=false');
+    expect(json.meta).toMatchObject({ count: 2, featured: false });
+    const whole = (await get('/v1/countries/KEN')).json.data.topics;
+    const chosen = (await get('/v1/countries/KEN?featured=true')).json.data.topics;
+    const sorted = (topics: object) =>
+      Object.values(topics)
+        .flat()
+        .map((item) => item.indicator)
+        .sort();
+    expect(sorted(json.data.topics).concat(sorted(chosen)).sort()).toEqual(sorted(whole));
+  });
+
+  test('topic restricts to one, combines with featured, and is echoed', async () => {
+    const { json } = await get('/v1/countries/KEN?topic=health&featured=no');
+    expect(Object.keys(json.data.topics)).toEqual(['health']);
+    expect(json.meta).toMatchObject({ count: 1, topic: 'health', featured: false });
+  });
+
+  test('an unknown topic is no error: empty topics, count 0, full topic_counts, 1 credit', async () => {
+    const answer = await get('/v1/countries/KEN?topic=astrology');
+    expect(answer.status).toBe(200);
+    expect(answer.json.data.topics).toEqual({});
+    expect(answer.json.meta).toMatchObject({
+      count: 0,
+      topic_counts: { population: 1, economy: 1, health: 3 },
+    });
+    expect(answer.headers['x-credits-charged']).toBe('1');
+  });
+
+  test('costs 1 credit whatever the number of items', async () => {
+    for (const code of ['KEN', 'DEU', 'ZWE']) {
+      expect((await get(`/v1/countries/${code}`)).headers['x-credits-charged']).toBe('1');
+    }
+  });
+
+  test.each(['XYZ', 'xyz', 'ATA'])('404 country_not_found names the code sent: %s', async (code) => {
+    const answer = await get(`/v1/countries/${code}`);
+    expect(answer.status).toBe(404);
+    expect(codeOf(answer)).toBe('country_not_found');
+    expect(answer.json.error.message).toContain(`'${code}'`);
+    expect(answer.headers['x-credits-charged']).toBe('0');
+  });
+
+  test.each([
+    ['K', 'K'],
+    ['KENYA', 'KENYA'],
+    ['404', '404'],
+    ['K%20N', 'K N'],
+    ['u%C5%BFa', 'uſa'], // its upper case would be USA
+    ['%E6%9D%B1%E4%BA%AC%E9%83%BD', '東京都'],
+    ['..%2f..%2fetc', '../../etc'],
+    ['constructor', 'constructor'],
+  ])('a code of the wrong form is 404 too: %s', async (code, named) => {
+    const answer = await get(`/v1/countries/${code}`);
+    expect(answer.status).toBe(404);
+    expect(codeOf(answer)).toBe('country_not_found');
+    expect(answer.json.error.message).toContain(`'${named}'`);
+  });
+
+  test('includes values of display indicators', async () => {
+    const { json } = await get('/v1/countries/BRA?topic=economy');
+    const ids = json.data.topics.economy.map(({ indicator }: { indicator: string }) => indicator);
+    expect(ids).toContain('gamma.reserves');
+  });
+
+  test.each(['maybe', '', '2', 'tru'])('featured=%s gives 422 and costs nothing', async (value) => {
+    const answer = await get(`/v1/countries/KEN?featured=${value}`);
+    expect(answer.status).toBe(422);
+    expect(answer.json.detail[0]).toMatchObject({ loc: ['query', 'featured'], type: 'bool_parsing' });
+    expect(answer.headers['x-credits-charged']).toBe('0');
+  });
+});

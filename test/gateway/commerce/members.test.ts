@@ -1,5 +1,8 @@
-/** Members of an account, on a real Redis: what happens at once, in a suspended account, and late. */
-import { describe, expect, it } from 'vitest';
+/**
+ * Members of an account, on a real Redis: what happens at once, in a suspended account, and late. Who may do what:
+ * `pages/team-events.extended.test.ts`.
+ */
+import { expect, it } from 'vitest';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import {
   INVITATION_TTL_MS,
@@ -18,8 +21,10 @@ const { clock } = useStores(({ base }) => {
   accounts = new AccountStore({ ...base, packs: [] });
 });
 
-const PEOPLE = ['owner', 'member', 'other', 'stranger'] as const;
-type Team = Record<(typeof PEOPLE)[number] | 'account_id' | 'invitation_id' | 'email', string>;
+type Team = Record<
+  'account_id' | 'invitation_id' | 'email' | 'owner' | 'member' | 'other' | 'stranger',
+  string
+>;
 let teams = 0;
 
 /** An owner, a developer with the address, a viewer, a stranger, and an invitation of somebody else. */
@@ -40,53 +45,6 @@ async function makeTeam(): Promise<Team> {
   const { invitation_id } = await members.invite(account_id, invitation);
   return { account_id, invitation_id, email: emailOf('member'), owner, member, other, stranger };
 }
-
-const rolesIn = (team: Team) => Promise.all(PEOPLE.map((who) => members.roleOf(team.account_id, team[who])));
-
-describe('only who may', () => {
-  type Act = (team: Team, by: string) => Promise<unknown>;
-  const give =
-    (whom: keyof Team): Act =>
-    (team, by) =>
-      members.setRole(team.account_id, { person_id: team[whom], role: 'billing', by });
-  const remove =
-    (whom: keyof Team): Act =>
-    (team, by) =>
-      members.remove(team.account_id, { person_id: team[whom], by });
-  const move =
-    (whom: keyof Team): Act =>
-    (team, by) =>
-      members.moveOwnership(team.account_id, { to: { person_id: team[whom], email: 'to@example.org' }, by });
-  const invite: Act = ({ account_id }, by) =>
-    members.invite(account_id, { email: 'new@example.org', role: 'viewer', by });
-  const withdraw: Act = (team, by) => members.withdraw(team.account_id, team.invitation_id, by);
-
-  it.each<[string, Act, string[], (string | null)[]]>([
-    ['invites', invite, ['owner'], ['owner', 'developer', 'viewer', null]],
-    ['withdraws an invitation', withdraw, ['owner'], ['owner', 'developer', 'viewer', null]],
-    ['gives a member a role', give('member'), ['owner'], ['owner', 'billing', 'viewer', null]],
-    ['gives the owner a role', give('owner'), [], []],
-    ['gives a stranger a role', give('stranger'), [], []],
-    ['removes a member', remove('member'), ['owner', 'member'], ['owner', null, 'viewer', null]],
-    ['removes the owner', remove('owner'), [], []],
-    ['moves the ownership', move('member'), ['owner'], ['developer', 'owner', 'viewer', null]],
-    ['moves the ownership to a stranger', move('stranger'), [], []],
-  ])('%s', async (_what, act, allowed, roles) => {
-    for (const by of PEOPLE) {
-      const team = await makeTeam();
-      const before = await rolesIn(team);
-      const code = await act(team, team[by]).then(
-        () => 'done',
-        (error: { code?: string }) => error.code,
-      );
-      const isAllowed = allowed.includes(by);
-      expect([by, code]).toEqual([by, isAllowed ? 'done' : 'member_refused']);
-      expect([by, await rolesIn(team)]).toEqual([by, isAllowed ? roles : before]);
-      // Addresses are unique among accounts.
-      await accounts.close(team.account_id);
-    }
-  });
-});
 
 it('a moved ownership takes the address of the account along and ends invitations; one accepted is used up', async () => {
   const team = await makeTeam();

@@ -5,7 +5,7 @@ import { barChart } from '../../../gateway/site/charts/bars.ts';
 import { textWidth } from '../../../gateway/site/charts/drawing.ts';
 import { standAlone } from '../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../gateway/site/charts/lines.ts';
-import { outlinesFile, WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
+import { WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
 import type { Point } from '../../../gateway/site/series.ts';
 import { COUNTRIES, countryOf, history, point, yearOf } from './chart-figures.ts';
@@ -47,11 +47,6 @@ describe('a line', () => {
     }));
     expect(drawn(bounded)).toContain('fill-opacity');
     expect(drawn(rising(1990, 1995))).not.toContain('fill-opacity');
-  });
-
-  test('is rounded to whole units', () => {
-    const points = rising(1960, 2020).map((each) => ({ ...each, value: Math.sin(each.year) * 12.345 }));
-    for (const path of found(/ d="([^"]+)"/g, drawn(points))) expect(path).not.toContain('.');
   });
 
   test('of a single year is a dot, and of one value lies in the middle of an axis', () => {
@@ -136,12 +131,6 @@ describe('a map', () => {
         )
         .join(''),
     );
-
-  test('refers by country to outlines in one file', () => {
-    const used = found(/href="\/assets\/world\.svg#([A-Z]{3})"/g, svg);
-    expect(used.length).toBeGreaterThan(150);
-    for (const code of used) expect(outlinesFile()).toContain(`<path id="${code}" d="M`);
-  });
 
   test('shows each country in the class that the legend gives its value, and says the value', () => {
     const [shapes, ranges] = [mapIn(svg), rangesOf(map)];

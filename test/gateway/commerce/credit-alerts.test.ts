@@ -1,8 +1,9 @@
-/** Alerts about spending: once for each hour or day in which calls cost more than set. */
+/** Alerts about spending, once for each hour or day in which calls cost more than set, and about the balance, once for each crossing. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../gateway/api/metering/metering.ts';
+import { BalanceAlerts } from '../../../gateway/commerce/notifications/alerts/balance-alerts.ts';
 import {
   PERIODS,
   type Period,
@@ -14,7 +15,9 @@ import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/
 
 const redis = await stopAfterTests(startRedis());
 const world = createWorld(await redis.connect(), UNLIMITED);
-const alerts = new SpendingAlerts({ redis: world.redis, now: () => world.clock.ms });
+const base = { redis: world.redis, now: () => world.clock.ms };
+const alerts = new SpendingAlerts(base);
+const balanceAlerts = new BalanceAlerts(base);
 
 const step = fc.oneof(
   {
@@ -186,3 +189,30 @@ it.each([
   await customer.call({ price: 5 });
   expect(await look(customer.account_id)).toMatchObject([{ threshold: above, per, spent: 5 }]);
 });
+
+/** How many crossings wait to be told, after a look. */
+async function told(account_id: string): Promise<number> {
+  await balanceAlerts.look(account_id);
+  return world.redis.hlen(redisKeys.accountOutbox(account_id));
+}
+
+it.each([
+  ['another threshold', [80]],
+  ['the same threshold', [90]],
+  ['none and then another', [null, 80]],
+])(
+  'set to %s, the alert about the balance tells of the next crossing, and each crossing once',
+  async (_name, changes) => {
+    const { account_id } = await world.customer({ credits: 100 });
+    const move = (delta: number) => world.store.adjust(account_id, { delta, by: 'test' });
+    await balanceAlerts.set(account_id, 90);
+    await move(-15);
+    const before = await told(account_id);
+    for (const low_at of changes) await balanceAlerts.set(account_id, low_at);
+    expect(await told(account_id)).toBe(before);
+    await move(15);
+    await move(-30);
+    expect(await told(account_id)).toBe(before + 1);
+    expect(await told(account_id)).toBe(before + 1);
+  },
+);
