@@ -43,6 +43,12 @@ export const PARTS: readonly Part[] = [
     load: async () => (await import('./gateway.ts')).gatewayFaults,
   },
   {
+    name: 'damage',
+    fault: 'a bit flipped in every published file right after a start',
+    limit_s: 300,
+    load: async () => (await import('./damage.ts')).damageFaults,
+  },
+  {
     name: 'cluster',
     fault: 'masters of a Redis Cluster, three with a replica each, killed under load one after another',
     limit_s: 300,

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { documentationText } from '../style/documentation.ts';
 import { clusterFaults } from './cluster.ts';
+import { damageFaults } from './damage.ts';
 import { gatewayFaults } from './gateway.ts';
 import { hostileSeriesFaults } from './hostile-series.ts';
 import { readinessFaults } from './readiness.ts';
@@ -37,6 +38,9 @@ test('Redis replies lost: no caller is charged twice, served unpaid or left with
 
 test('gateway killed, stopped and given other snapshots: charges and responses stay correct', () =>
   holds(7, (report) => gatewayFaults(report, { kills: 2, stops: 2, publications: 1, workers: 16 })));
+
+test('a bit flipped in every published file: no wrong answer, and no charge for one', () =>
+  holds(3, (report) => damageFaults(report, { starts: 2 })));
 
 test('snapshot directory removed, Redis full: calls are refused free of charge, and /readyz tells the cause', () =>
   holds(4, (report) => readinessFaults(report, { rounds: 2, workers: 8 })));

@@ -123,8 +123,8 @@ describe('a read that failed while its file was away is unavailable, even when t
     const queries = await QueryRunner.open(10_000);
     const files = new SnapshotFiles(await readManifest(directory, FIXTURE_ID), objectSource(directory));
     await files.loadLists();
-    const restore = await moveAway(home);
     const reading = files.use([FILE], async ([path = '']) => {
+      const restore = await moveAway(home);
       const [outcome] = await Promise.allSettled([read(path, queries)]);
       await restore();
       if (outcome.status === 'rejected') throw outcome.reason;

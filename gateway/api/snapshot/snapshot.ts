@@ -5,8 +5,8 @@
  *   requests; one whose lists, catalogue or whole bodies do not match their hashes is refused and logged.
  * - Operations see an `Edition`, which never changes: a request uses one from start to end. The served one has most answers
  *   ready; any earlier one computes them from kept files, and today's decisions govern what it shows.
- * - No answer is made from a file that is known to have another content than published; a file that cannot be read makes the
- *   call unavailable, never wrong.
+ * - No answer is made from a file that was not verified since this process first opened it; a file that cannot be read, or has
+ *   another content than published, makes the call unavailable, never wrong.
  * - Memory is bounded: columns of asked-for series, bodies and parsed files are kept within budgets.
  * - Queries are prepared, values bound, and each has a time limit, waiting included.
  * - An origin that is followed is proven before it is mirrored. Nothing here knows operations, HTTP or keys.

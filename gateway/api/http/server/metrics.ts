@@ -94,15 +94,27 @@ export function createMetrics({ snapshots, metering, now }: Measured): Metrics {
     labelNames: ['route'],
     registers: [registry],
   });
-  new Counter({
-    name: 'almanac_anonymous_uncounted_total',
-    help: 'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(metering.uncounted);
-    },
-  });
+  const total = (name: string, help: string, read: () => number): void => {
+    new Counter({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  };
+  total(
+    'almanac_anonymous_uncounted_total',
+    'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
+    () => metering.uncounted,
+  );
+  total(
+    'almanac_damaged_files_total',
+    'Published files that were found to have another content',
+    () => snapshots.damages,
+  );
   registerSnapshotMetrics(registry, snapshots, now);
   return {
     observe(route, status, seconds, creditsCharged) {

@@ -8,7 +8,7 @@ import { INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
-import { SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { isAway, SnapshotUnreadable } from '../files/snapshot-files.ts';
 
 const REVISIONS_SQL = readSql(import.meta.url, 'sql/revisions.sql');
 const FIGURES_SQL = readSql(import.meta.url, 'sql/figures.sql');
@@ -119,7 +119,7 @@ async function readFiles(
   if (files.length === 0) return [];
   // Equal revisions of two editions are one file.
   const byPath = Map.groupBy(files, ({ ref }) => shared.objects.path(ref));
-  const refs = files.map(({ ref }) => ref);
+  const refs = [...byPath.values()].flatMap(([one]) => one?.ref ?? []);
   const chunks = await useObjects(shared, refs, () =>
     shared.queries.run(
       REVISIONS_SQL,
@@ -178,20 +178,21 @@ async function readFigures(
   );
 }
 
-/** Passes on what is read from objects. @throws {SnapshotUnreadable} when one of them is damaged or not there. */
+/** Passes on what is read from objects, verified. @throws {SnapshotUnreadable} when one of them is damaged or not there. */
 async function useObjects<T>(
   { objects, onUnreadable }: Parts,
   refs: readonly FileRef[],
   reading: () => Promise<T>,
 ): Promise<T> {
-  const fail = (ref: FileRef, cause?: unknown): SnapshotUnreadable => {
-    onUnreadable('revisions', ref);
+  const fail = (ref: FileRef, cause: unknown): SnapshotUnreadable => {
+    if (!isAway(cause)) onUnreadable('revisions', ref);
     return new SnapshotUnreadable(`${objects.path(ref)} cannot be read`, { cause });
   };
-  await objects.ensure(refs).catch((cause: unknown) => {
-    throw new SnapshotUnreadable('revisions cannot be fetched', { cause });
-  });
-  for (const ref of refs) if (objects.isDamaged(ref)) throw fail(ref);
+  const open = (ref: FileRef) =>
+    objects.open(ref).catch((cause: unknown) => {
+      throw fail(ref, cause);
+    });
+  await Promise.all(refs.map(open));
   try {
     return await reading();
   } catch (cause) {

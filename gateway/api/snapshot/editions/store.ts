@@ -27,6 +27,8 @@ export interface Snapshots {
   current(): Snapshot | null;
   /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
   fault(): Promise<string | null>;
+  /** Files that this process has found to have another content than published. */
+  readonly damages: number;
   /** @param listener called after each switch to another snapshot */
   onSwitch(listener: () => void): void;
   /** Stops polling and retires the current snapshot. */
@@ -57,6 +59,7 @@ export class SnapshotStore implements Snapshots {
   #loggedFault: string | null = null;
   /** Of `withheld.json`; null without one. */
   #withheldStamp: string | null = null;
+  #damages = 0;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #closed = false;
@@ -73,7 +76,10 @@ export class SnapshotStore implements Snapshots {
     const observations = new ObservationCache(queries, (hotCacheMb * MEGABYTE) / processCount);
     const store = new SnapshotStore(options, {
       directory,
-      objects: new Objects(directory, options.origin),
+      objects: new Objects(directory, options.origin, ({ sha256 }) => {
+        store.#damages += 1;
+        log.error({ object: sha256 }, 'published file has another content');
+      }),
       parsed: new ParsedObjects(),
       onUnreadable: (file, ref) => {
         observations.forget(ref);
@@ -91,6 +97,10 @@ export class SnapshotStore implements Snapshots {
 
   current(): Snapshot | null {
     return this.#current;
+  }
+
+  get damages(): number {
+    return this.#damages;
   }
 
   async fault(): Promise<string | null> {

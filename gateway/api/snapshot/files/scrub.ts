@@ -1,9 +1,8 @@
 /**
- * Hashes the files of the served snapshot in the background, one after another at a bounded rate, again and again. A file
- * found to be damaged is refused from then on (see `SnapshotFiles`).
+ * Hashes the files of the served snapshot in the background, one after another, in one slow round a day: a file that was
+ * sound when it was first opened may be damaged later. A damaged file is refused from then on (see `SnapshotFiles`).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Snapshot } from '../editions/snapshot.ts';
 import type { Snapshots } from '../editions/store.ts';
 
 export interface ScrubOptions {
@@ -14,14 +13,9 @@ export interface ScrubOptions {
   wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** A gigabyte in eight minutes, at 1 % of a core. */
-const BYTES_PER_MS = 2 * 1024;
-/** What opening a file counts as. */
-const FILE_BYTES = 4 * 1024;
-/** Read without a pause. */
-const BURST_BYTES = 256 * 1024;
-/** Before each pass, also the first: a start reads no file that nobody asks for. */
-const REST_MS = 60_000;
+const ROUND_MS = 86_400_000;
+/** Between two looks for a snapshot, while there is none. */
+const LOOK_EVERY_MS = 60_000;
 
 const waitUnlessStopped = (ms: number, signal: AbortSignal): Promise<void> =>
   pause(ms, undefined, { signal, ref: false }).catch(() => {});
@@ -30,10 +24,7 @@ export class Scrub {
   readonly #options: Required<ScrubOptions>;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
-  /** Bytes read since the last pause. */
-  #read = 0;
 
-  /** The first pass begins after a rest. */
   constructor(options: ScrubOptions) {
     this.#options = { wait: waitUnlessStopped, ...options };
     this.#running = this.#run();
@@ -45,30 +36,23 @@ export class Scrub {
     return this.#running;
   }
 
+  /** Waits before each file, so a start reads no file that nobody asks for. A round goes on when the snapshot changes. */
   async #run(): Promise<void> {
+    const { snapshots, onDamage, wait } = this.#options;
     const { signal } = this.#stopping;
-    for (;;) {
-      await this.#options.wait(REST_MS, signal);
-      if (signal.aborted) return;
-      const snapshot = this.#options.snapshots.current();
-      if (snapshot !== null) await this.#pass(snapshot);
+    const hashed = new Set<string>();
+    while (!signal.aborted) {
+      const snapshot = snapshots.current();
+      const names = new Map(snapshot?.files.all().map(([name, { sha256 }]) => [sha256, name]));
+      const due = [...names].filter(([sha256]) => !hashed.has(sha256));
+      if (due.length === 0) hashed.clear();
+      if (names.size === 0) await wait(LOOK_EVERY_MS, signal);
+      for (const [sha256, name] of due) {
+        await wait(ROUND_MS / names.size, signal);
+        if (signal.aborted || snapshot === null || snapshot.isRetired) break;
+        hashed.add(sha256);
+        if (!(await snapshot.files.verify(name))) onDamage(name);
+      }
     }
-  }
-
-  /** Ends early when another snapshot is served. */
-  async #pass(snapshot: Snapshot): Promise<void> {
-    for (const [name] of snapshot.files.all()) {
-      if (this.#stopping.signal.aborted || snapshot.isRetired) return;
-      await this.#pace(FILE_BYTES);
-      if (!(await snapshot.files.verify(name, (bytes) => this.#pace(bytes)))) this.#options.onDamage(name);
-    }
-  }
-
-  async #pace(bytes: number): Promise<void> {
-    this.#read += bytes;
-    if (this.#read < BURST_BYTES) return;
-    const ms = this.#read / BYTES_PER_MS;
-    this.#read = 0;
-    await this.#options.wait(ms, this.#stopping.signal);
   }
 }

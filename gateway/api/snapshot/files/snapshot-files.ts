@@ -2,12 +2,14 @@
  * The published files by content, and those of one edition by name. The lists of providers are read when one of their files
  * is wanted, and shared with other editions that have the same list.
  *
- * A file that is read whole is verified by its hash; others are verified by the scrub, or when reading them fails. A file
- * may disappear or change while it is served: a volume that is unmounted, a disk that fails. A read of such a file is
- * unavailable, not an internal error, and no answer is made from a file that is known to have another content than published.
+ * No answer is made from a file with another content than published. A file that is read whole is hashed each time; any other
+ * is hashed when a process first opens it, and again when it was changed or replaced. A damaged file is fetched anew where an
+ * origin is followed. A read of a file that is damaged or gone, such as one on an unmounted volume, is unavailable, not an
+ * internal error.
  */
 import { createHash, hash } from 'node:crypto';
-import { access, type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+import { createReadStream, type Stats } from 'node:fs';
+import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpackJson } from '../../../../data/runtime/durable-files.ts';
 import {
@@ -18,6 +20,7 @@ import {
   objectPath,
   providerOfFile,
 } from '../../../../data/schema/snapshot.ts';
+import { OriginError } from '../origin/origin-client.ts';
 import type { ParsedObjects } from './memory.ts';
 
 /** A file cannot be read as it was published: a transient fault, reported as `unavailable`. */
@@ -25,61 +28,88 @@ export class SnapshotUnreadable extends Error {
   override name = 'SnapshotUnreadable';
 }
 
-/** What tells whether a file was replaced: size, time and place. */
+/** Size, time and place: another one tells that a file was changed or replaced. */
 type Stamp = string;
 
+/** The event loop gets a turn after each block that is hashed. */
 const BLOCK_BYTES = 256 * 1024;
+/** Files that are remembered as sound. Beyond, all are forgotten, and hashed when they are next opened. */
+const SOUND_MAX = 65_536;
 
 /** Fetches objects from the origin that is followed. */
 export interface ObjectOrigin {
-  /**
-   * Resolves when all are here, verified.
-   * @throws {Error} when one cannot be had; with `isAbsent` when the origin has no such object.
-   */
-  ensure(refs: Iterable<FileRef>): Promise<void>;
+  /** Resolves when all are here, verified. @param anew replaces what is here. @throws {OriginError} {Error} of the file system. */
+  ensure(refs: Iterable<FileRef>, anew?: boolean): Promise<void>;
 }
 
-const isAbsent = (error: unknown): boolean =>
-  error instanceof Error && 'isAbsent' in error && error.isAbsent === true;
+/** The origin that would have the file is not reached, which whoever follows it says once. */
+export const isAway = (error: unknown): boolean => error instanceof OriginError && error.isAway;
 
 export class Objects {
   readonly #directory: string;
-  /** By hash, the stamp of a file with another content. A missing file is not damaged: it may be back at once. */
-  readonly #damaged = new Map<string, Stamp>();
-
   readonly #origin: ObjectOrigin | null;
+  readonly #onDamage: (ref: FileRef) => void;
+  /** Stamps by hash. */
+  readonly #sound = new Map<string, Stamp>();
+  /** A missing file is not damaged: it may be back at once. */
+  readonly #damaged = new Map<string, Stamp>();
+  readonly #hashing = new Map<string, Promise<boolean>>();
 
-  /** @param directory of the snapshots. @param origin null when the directory holds all objects. */
-  constructor(directory: string, origin: ObjectOrigin | null = null) {
+  /**
+   * @param directory of the snapshots. @param origin null when the directory holds all objects.
+   * @param onDamage called once for each file that is found to have another content.
+   */
+  constructor(
+    directory: string,
+    origin: ObjectOrigin | null = null,
+    onDamage: (ref: FileRef) => void = () => {},
+  ) {
     this.#directory = directory;
     this.#origin = origin;
+    this.#onDamage = onDamage;
   }
 
   path({ sha256 }: FileRef): string {
     return join(this.#directory, objectPath(sha256));
   }
 
-  isDamaged({ sha256 }: FileRef): boolean {
-    return this.#damaged.has(sha256);
-  }
-
   /** Fetches what is missing or known to be damaged, where an origin is followed. @throws {Error} of the fetch. */
   async ensure(refs: readonly FileRef[]): Promise<void> {
     if (this.#origin === null) return;
-    for (const ref of refs) if (this.#damaged.delete(ref.sha256)) await rm(this.path(ref), { force: true });
+    const damaged = refs.filter(({ sha256 }) => this.#damaged.has(sha256));
+    if (damaged.length > 0) await this.#origin.ensure(damaged, true);
+    for (const { sha256 } of damaged) this.#damaged.delete(sha256);
     await this.#origin.ensure(refs);
   }
 
-  /** The whole file, verified. @throws {Error} of the file system, or when it has another content. */
-  async read(ref: FileRef): Promise<Buffer> {
-    await this.ensure([ref]);
-    const bytes = await readFile(this.path(ref));
-    if (bytes.length === ref.bytes && hash('sha256', bytes) === ref.sha256) {
-      this.#damaged.delete(ref.sha256);
-      return bytes;
+  /** The whole file, verified. @throws {Error} of the file system or the fetch, or when it has another content. */
+  read(ref: FileRef): Promise<Buffer> {
+    return this.#fromSound(ref, async () => {
+      const bytes = await readFile(this.path(ref));
+      const isSound = bytes.length === ref.bytes && hash('sha256', bytes) === ref.sha256;
+      if (isSound) this.#damaged.delete(ref.sha256);
+      else this.#note(ref, await this.#stampOf(ref), false);
+      return isSound ? bytes : null;
+    });
+  }
+
+  /** Where the file lies, verified. @throws {Error} of the file system or the fetch, or when it has another content. */
+  open(ref: FileRef): Promise<string> {
+    return this.#fromSound(ref, async () => {
+      const path = this.path(ref);
+      const stamp = stampOf(await stat(path));
+      const isSound = this.#sound.get(ref.sha256) === stamp || (await this.verify(ref));
+      return isSound ? path : null;
+    });
+  }
+
+  /** @param take gives null when the file is damaged; it is then fetched anew where an origin is followed. */
+  async #fromSound<Taken>(ref: FileRef, take: () => Promise<Taken | null>): Promise<Taken> {
+    for (let fetches = this.#origin === null ? 1 : 2; fetches > 0; fetches -= 1) {
+      await this.ensure([ref]);
+      const taken = await take();
+      if (taken !== null) return taken;
     }
-    const stamp = await this.#stampOf(ref);
-    if (stamp !== null) this.#damaged.set(ref.sha256, stamp);
     throw new SnapshotUnreadable('another content than published');
   }
 
@@ -88,7 +118,7 @@ export class Objects {
     try {
       await this.ensure([ref]);
     } catch (cause) {
-      if (isAbsent(cause)) return false;
+      if (cause instanceof OriginError && cause.isAbsent) return false;
       throw new SnapshotUnreadable('the origin cannot be asked', { cause });
     }
     return this.hasSize(ref);
@@ -100,47 +130,51 @@ export class Objects {
     return file?.isFile() === true && file.size === ref.bytes;
   }
 
-  /**
-   * Hashes the file, unless it is known to be damaged and was not replaced since.
-   * @param pace awaited after each block with its length.
-   */
-  async verify(ref: FileRef, pace: (bytes: number) => Promise<void> = async () => {}): Promise<boolean> {
+  /** Hashes the file, unless it is known to be damaged and was not replaced since. Concurrent callers share the work. */
+  verify(ref: FileRef): Promise<boolean> {
+    const { sha256 } = ref;
+    const hashing =
+      this.#hashing.get(sha256) ?? this.#verify(ref).finally(() => this.#hashing.delete(sha256));
+    this.#hashing.set(sha256, hashing);
+    return hashing;
+  }
+
+  async #verify(ref: FileRef): Promise<boolean> {
     const stamp = await this.#stampOf(ref);
     if (stamp !== null && this.#damaged.get(ref.sha256) === stamp) return false;
-    const isSound = stamp !== null && (await this.#hasContent(ref, pace));
-    if (isSound || stamp === null) this.#damaged.delete(ref.sha256);
-    else this.#damaged.set(ref.sha256, stamp);
+    const isSound = stamp !== null && (await this.#hasContent(ref));
+    this.#note(ref, stamp, isSound);
     return isSound;
   }
 
-  async #hasContent(ref: FileRef, pace: (bytes: number) => Promise<void>): Promise<boolean> {
-    const file = await open(this.path(ref)).catch(() => null);
-    if (file === null) return false;
+  #note(ref: FileRef, stamp: Stamp | null, isSound: boolean): void {
+    const { sha256 } = ref;
+    const isNew = this.#damaged.get(sha256) !== stamp;
+    this.#damaged.delete(sha256);
+    this.#sound.delete(sha256);
+    if (stamp === null) return;
+    if (this.#sound.size >= SOUND_MAX) this.#sound.clear();
+    (isSound ? this.#sound : this.#damaged).set(sha256, stamp);
+    if (!isSound && isNew) this.#onDamage(ref);
+  }
+
+  async #hasContent(ref: FileRef): Promise<boolean> {
+    const whole = createHash('sha256');
     try {
-      return (await hashFile(file, pace)) === ref.sha256;
+      const blocks = createReadStream(this.path(ref), { highWaterMark: BLOCK_BYTES });
+      for await (const block of blocks) whole.update(block);
     } catch {
       return false;
-    } finally {
-      await file.close();
     }
+    return whole.digest('hex') === ref.sha256;
   }
 
-  async #stampOf(ref: FileRef): Promise<Stamp | null> {
-    const file = await stat(this.path(ref)).catch(() => null);
-    return file === null ? null : `${file.size} ${file.mtimeMs} ${file.ctimeMs} ${file.ino}`;
+  #stampOf(ref: FileRef): Promise<Stamp | null> {
+    return stat(this.path(ref)).then(stampOf, () => null);
   }
 }
 
-async function hashFile(file: FileHandle, pace: (bytes: number) => Promise<void>): Promise<string> {
-  const whole = createHash('sha256');
-  const block = Buffer.allocUnsafe(BLOCK_BYTES);
-  for (;;) {
-    const { bytesRead } = await file.read(block);
-    if (bytesRead === 0) return whole.digest('hex');
-    whole.update(block.subarray(0, bytesRead));
-    await pace(bytesRead);
-  }
-}
+const stampOf = ({ size, mtimeMs, ino }: Stats): Stamp => `${size} ${mtimeMs} ${ino}`;
 
 export interface ObjectSource {
   /** SNAPSHOT_DIR. */
@@ -152,7 +186,6 @@ export interface ObjectSource {
 }
 
 const NO_FILES: FileList = {};
-/** Files whose size is checked at a time. */
 const CHECKED_AT_ONCE = 64;
 
 export class SnapshotFiles {
@@ -259,42 +292,36 @@ export class SnapshotFiles {
     return this.shared<Parsed>(name, 'json', parseJson);
   }
 
-  /** Passes on what is read from files. @throws {SnapshotUnreadable} when that failed because of one of them. */
+  /** Passes on what is read from files, verified. @throws {SnapshotUnreadable} when that failed because of one of them. */
   async use<T>(names: readonly string[], reading: (paths: string[]) => Promise<T>): Promise<T> {
     const refs = await Promise.all(names.map(async (name) => this.#known(name, await this.find(name))));
     const { objects } = this.#source;
-    const isMissing = async (ref: FileRef) => !(await objects.hasSize(ref));
-    await objects.ensure(refs).catch((cause: unknown) => {
-      throw new SnapshotUnreadable(`${names.join(', ')} cannot be fetched`, { cause });
-    });
-    for (const [at, ref] of refs.entries())
-      if (objects.isDamaged(ref)) throw this.#fail(names[at] ?? '', ref, undefined);
+    const open = (ref: FileRef, at: number) =>
+      objects.open(ref).catch((cause: unknown) => {
+        throw this.#fail(names[at] ?? '', ref, cause);
+      });
+    const paths = await Promise.all(refs.map(open));
     try {
-      return await reading(refs.map((ref) => objects.path(ref)));
+      return await reading(paths);
     } catch (cause) {
-      const isBad = isFileError(cause) ? isMissing : async (ref: FileRef) => !(await objects.verify(ref));
+      const isThere = (ref: FileRef) => (isFileError(cause) ? objects.hasSize(ref) : objects.verify(ref));
       for (const [at, ref] of refs.entries())
-        if (await isBad(ref)) throw this.#fail(names[at] ?? '', ref, cause);
+        if (!(await isThere(ref))) throw this.#fail(names[at] ?? '', ref, cause);
       // A file that was away for a moment.
       if (isFileError(cause) && refs[0]) throw this.#fail(names[0] ?? '', refs[0], cause);
       throw cause;
     }
   }
 
-  /** Where a file lies, in its whole size. @throws {SnapshotUnreadable} */
-  async pathOf(name: string): Promise<string> {
-    const { bytes } = this.#known(name, await this.find(name));
-    return this.use([name], async ([path = '']) => {
-      const { size } = await stat(path);
-      if (size !== bytes) throw new Error(`${name} has ${size} bytes instead of ${bytes}`);
-      return path;
-    });
+  /** Where a file lies, verified. @throws {SnapshotUnreadable} */
+  pathOf(name: string): Promise<string> {
+    return this.use([name], async ([path = '']) => path);
   }
 
-  /** Hashes one file. @param pace awaited after each block with its length. */
-  async verify(name: string, pace?: (bytes: number) => Promise<void>): Promise<boolean> {
+  /** Hashes one file. */
+  async verify(name: string): Promise<boolean> {
     const ref = await this.find(name);
-    if (ref === undefined || (await this.#source.objects.verify(ref, pace))) return true;
+    if (ref === undefined || (await this.#source.objects.verify(ref))) return true;
     this.#fail(name, ref, undefined);
     return false;
   }
@@ -357,7 +384,7 @@ export class SnapshotFiles {
   }
 
   #fail(name: string, ref: FileRef, cause: unknown): SnapshotUnreadable {
-    if (!this.#unreadable.has(name)) this.#source.onUnreadable(name, ref);
+    if (!this.#unreadable.has(name) && !isAway(cause)) this.#source.onUnreadable(name, ref);
     this.#unreadable.set(name, ref);
     return new SnapshotUnreadable(`${name} cannot be read`, { cause });
   }

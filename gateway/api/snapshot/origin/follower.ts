@@ -77,6 +77,7 @@ export class OriginFollower {
   /** By the hash of the manifest. */
   readonly #manifests = new Map<string, ManifestFacts>();
   #fault: string | null = null;
+  #isAway = false;
   #timer: NodeJS.Timeout | null = null;
   #checking: Promise<void> | null = null;
   #isClosed = false;
@@ -118,15 +119,17 @@ export class OriginFollower {
     try {
       await this.#mirror();
       if (this.#fault !== null) log.info('the origin is followed again');
-      this.#fault = null;
+      [this.#fault, this.#isAway] = [null, false];
       await cache.evictWhenDue();
     } catch (error) {
       if (this.#isClosed) return;
       const fault = error instanceof Error ? error.message : String(error);
-      // A fault that lasts is logged once.
-      if (fault !== this.#fault)
+      const isAway = error instanceof OriginError && error.isAway;
+      // A fault that lasts is logged once. An origin that is away may say so in many ways.
+      const isKnown = isAway ? this.#isAway : fault === this.#fault;
+      [this.#fault, this.#isAway] = [fault, isAway];
+      if (!isKnown)
         log.error({ err: error, serving: await this.#localPointer() }, 'the origin is not followed');
-      this.#fault = fault;
     }
   }
 

@@ -2,7 +2,7 @@
  * Keeps objects of history under a limit: what was not used for longest goes first. Objects of the served edition and of
  * the one before stay, and so does what was used a short while ago, because a request may still read it.
  *
- * An object's modification time is that of its last use.
+ * An object's access time is that of its last use; its modification time tells whether it was changed.
  */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ export class ObjectCache {
         if (this.#protected.some((objects) => objects.has(name))) continue;
         const path = join(root, folder, name);
         const file = await stat(path).catch(() => null);
-        if (file) history.push({ path, bytes: file.size, used_ms: file.mtimeMs });
+        if (file) history.push({ path, bytes: file.size, used_ms: file.atimeMs });
       }
     }
     return history;

@@ -33,12 +33,12 @@ export class ObjectFetcher {
   }
 
   /**
-   * Fetches the objects that are not here, and marks the others as used now.
+   * Fetches the objects that are not here, and marks the others as used now. @param anew fetches all, and replaces what is here.
    * @throws {OriginError} when one cannot be fetched or has another content than its name; {Error} of the file system.
    */
-  async ensure(refs: Iterable<FileRef>): Promise<void> {
+  async ensure(refs: Iterable<FileRef>, anew = false): Promise<void> {
     // All end before an error is thrown, so that no fetch goes on behind the caller's back.
-    const ended = await Promise.allSettled([...refs].map((ref) => this.#ensureOne(ref)));
+    const ended = await Promise.allSettled([...refs].map((ref) => this.#ensureOne(ref, anew)));
     const failure = ended.find((one) => one.status === 'rejected');
     if (failure) throw failure.reason;
   }
@@ -53,11 +53,10 @@ export class ObjectFetcher {
     }
   }
 
-  async #ensureOne(ref: FileRef): Promise<void> {
+  async #ensureOne(ref: FileRef, anew: boolean): Promise<void> {
     const path = join(this.#directory, objectPath(ref.sha256));
-    const used = new Date(this.#now());
-    const found = await stat(path).catch(() => null);
-    if (found?.size === ref.bytes) return utimes(path, used, used);
+    const found = anew ? null : await stat(path).catch(() => null);
+    if (found?.size === ref.bytes) return utimes(path, new Date(this.#now()), found.mtime);
     const pending = this.#pending.get(ref.sha256);
     if (pending) return pending;
     const fetching = this.#limit(() => this.#fetch(ref, path)).finally(() =>

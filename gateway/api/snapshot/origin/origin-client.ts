@@ -22,10 +22,16 @@ export class OriginError extends Error {
   override name = 'OriginError';
   /** Whether the origin has no such file. Object storage may answer 403 for one to who cannot list its files. */
   readonly isAbsent: boolean;
+  /** Whether the origin is not reached, breaks off or says that it is not there. */
+  readonly isAway: boolean;
 
-  constructor(message: string, { status, ...options }: ErrorOptions & { status?: number } = {}) {
+  constructor(
+    message: string,
+    { status = 0, isAway = false, ...options }: ErrorOptions & { status?: number; isAway?: boolean } = {},
+  ) {
     super(message, options);
     this.isAbsent = status === 404 || status === 403;
+    this.isAway = isAway || status >= 500;
   }
 }
 
@@ -93,7 +99,8 @@ export class OriginClient {
         read_bytes += block.length;
         if (read_bytes > most_bytes) throw new OriginError(`${path}: longer than ${most_bytes} bytes`);
         const granted_ms = graceMs + (read_bytes / slowestBytesPerS) * 1_000;
-        if (performance.now() - started_ms > granted_ms) throw new OriginError(`${path}: too slow`);
+        if (performance.now() - started_ms > granted_ms)
+          throw new OriginError(`${path}: too slow`, { isAway: true });
         await use(block);
       }
       return readValidators(headers);
@@ -112,7 +119,7 @@ export class OriginClient {
         signal: this.#closing.signal,
       });
     } catch (error) {
-      throw new OriginError(`${path}: ${describeError(error)}`, { cause: error });
+      throw new OriginError(`${path}: ${describeError(error)}`, { cause: error, isAway: true });
     }
   }
 
@@ -128,7 +135,7 @@ async function* failingAs(path: string, body: Dispatcher.ResponseData['body']): 
   try {
     yield* body;
   } catch (error) {
-    throw new OriginError(`${path}: ${describeError(error)}`, { cause: error });
+    throw new OriginError(`${path}: ${describeError(error)}`, { cause: error, isAway: true });
   }
 }
 

@@ -1,9 +1,9 @@
 /** Files of every size against their hash, wherever the damage lies. */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
 import { Objects, SnapshotUnreadable } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 
@@ -14,6 +14,7 @@ const SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK];
 describe('a stored file', () => {
   let directory: string;
   let objects: Objects;
+  let damaged: string[];
   const content = (size: number): Buffer => Buffer.alloc(size, `${size} `);
   const refOf = (bytes: Buffer): FileRef => ({
     bytes: bytes.length,
@@ -25,19 +26,18 @@ describe('a stored file', () => {
   }
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'alm-objects-'));
-    objects = new Objects(directory);
+    damaged = [];
+    objects = new Objects(directory, null, ({ sha256 }) => damaged.push(sha256));
   });
   afterEach(() => rm(directory, { recursive: true }));
 
   it.each(SIZES)('of %i bytes is verified and read', async (size) => {
     const ref = refOf(content(size));
     await write(ref, content(size));
-    const blocks: number[] = [];
-    const pace = async (bytes: number) => void blocks.push(bytes);
-    expect(await objects.verify(ref, pace)).toBe(true);
-    expect(blocks.reduce((sum, bytes) => sum + bytes, 0)).toBe(size);
+    expect(await objects.verify(ref)).toBe(true);
     expect(await objects.read(ref)).toEqual(content(size));
-    expect(objects.isDamaged(ref)).toBe(false);
+    expect(await readFile(await objects.open(ref))).toEqual(content(size));
+    expect(damaged).toEqual([]);
   });
 
   it.each(SIZES.filter((size) => size > 0))(
@@ -47,9 +47,13 @@ describe('a stored file', () => {
       const bytes = content(size);
       bytes[size - 1] = 0;
       await write(ref, bytes);
-      await expect(objects.read(ref)).rejects.toBeInstanceOf(SnapshotUnreadable);
-      expect(await new Objects(directory).verify(ref)).toBe(false);
-      expect(objects.isDamaged(ref)).toBe(true);
+      for (let time = 0; time < 2; time += 1) {
+        await expect(objects.open(ref)).rejects.toBeInstanceOf(SnapshotUnreadable);
+        await expect(objects.read(ref)).rejects.toBeInstanceOf(SnapshotUnreadable);
+        expect(await objects.verify(ref)).toBe(false);
+      }
+      // Told once.
+      expect(damaged).toEqual([ref.sha256]);
     },
   );
 
@@ -58,21 +62,31 @@ describe('a stored file', () => {
     await write(ref, Buffer.concat([content(size), Buffer.from('x')]));
     expect(await objects.hasSize(ref)).toBe(false);
     expect(await objects.verify(ref)).toBe(false);
-    expect(objects.isDamaged(ref)).toBe(true);
+    expect(damaged).toEqual([ref.sha256]);
   });
 
-  it('is sound again once it is replaced, and hashed only then', async () => {
+  it('is sound again once it is replaced', async () => {
     const ref = refOf(content(BLOCK));
     await write(ref, content(1));
     expect(await objects.verify(ref)).toBe(false);
-    let blocks = 0;
-    const pace = async () => void blocks++;
-    expect(await objects.verify(ref, pace)).toBe(false);
-    expect(blocks).toBe(0);
     await write(ref, content(BLOCK));
-    expect(await objects.verify(ref, pace)).toBe(true);
-    expect(blocks).toBe(1);
-    expect(objects.isDamaged(ref)).toBe(false);
+    expect(await objects.verify(ref)).toBe(true);
+    expect(await objects.open(ref)).toBe(objects.path(ref));
+  });
+
+  it('is hashed when it is first opened, and again only once it was changed', async () => {
+    const ref = refOf(content(BLOCK));
+    const opened = vi.spyOn(objects, 'verify');
+    await write(ref, content(BLOCK));
+    await Promise.all([objects.open(ref), objects.open(ref)]);
+    opened.mockClear();
+    await objects.open(ref);
+    expect(opened).not.toHaveBeenCalled();
+    const changed = content(BLOCK);
+    changed[BLOCK >> 1] = 0;
+    await write(ref, changed);
+    await expect(objects.open(ref)).rejects.toBeInstanceOf(SnapshotUnreadable);
+    expect(damaged).toEqual([ref.sha256]);
   });
 
   it('that is missing is neither sound nor damaged: it may be back at once', async () => {
@@ -80,6 +94,7 @@ describe('a stored file', () => {
     await write(ref, content(1));
     await unlink(objects.path(ref));
     expect(await objects.verify(ref)).toBe(false);
-    expect(objects.isDamaged(ref)).toBe(false);
+    await expect(objects.open(ref)).rejects.toThrow('ENOENT');
+    expect(damaged).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@
 import { access, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { editionLeaf, MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
 import {
@@ -10,7 +11,7 @@ import {
   signCheckpoint,
 } from '../../../../../data/proofs/signing-key.ts';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
-import { observationsFile } from '../../../../../data/schema/snapshot.ts';
+import { indicatorFile, observationsFile } from '../../../../../data/schema/snapshot.ts';
 import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
 import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
 import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
@@ -60,6 +61,7 @@ let follower: OriginFollower;
 let client: OriginClient;
 let key: string;
 let directKey: string;
+const logged: string[] = [];
 
 /** Signs the log of the fixture. */
 async function sign(): Promise<void> {
@@ -72,6 +74,11 @@ const follow = async (): Promise<void> => {
   await follower.check();
   expect(follower.fault).toBeNull();
 };
+/** With one bit flipped. */
+function flipped(bytes = Buffer.alloc(1)): Buffer {
+  const at = bytes.length >> 1;
+  return Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ 1), bytes.subarray(at + 1)]);
+}
 const isMirrored = async (name: string, id: string): Promise<boolean> => {
   const path = (await fixturePath(source, name, id)).replace(source, mirror);
   return access(path).then(
@@ -101,7 +108,8 @@ beforeAll(async () => {
   });
   ({ client, follower } = followed);
   direct = await Service.start({ snapshots: source, settings: QUIET });
-  following = await Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET });
+  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
+  following = await Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET, log });
   ({ key } = await following.account({ credits: 1_000_000 }));
   ({ key: directKey } = await direct.account({ credits: 1_000_000 }));
 });
@@ -162,30 +170,45 @@ describe('history', () => {
     await rm((await fixturePath(source, observationsFile(indicator), FIXTURE_ID)).replace(source, mirror));
     const path = `/v1/data?indicator=${indicator}&as_of=${FIXTURE_ID}`;
     origin.fault = () => (response) => void response.destroy();
-    const refused = await following.get(path, { key });
-    expect([refused.status, codeOf(refused)]).toEqual([503, 'unavailable']);
+    logged.length = 0;
+    for (let call = 0; call < 5; call += 1) {
+      const refused = await following.get(path, { key });
+      expect([refused.status, codeOf(refused)]).toEqual([503, 'unavailable']);
+    }
+    expect(logged).toEqual([]);
     expect((await following.get(`/v1/data?indicator=${indicator}`, { key })).status).toBe(200);
     expect(await following.snapshots.fault()).toBeNull();
     origin.fault = () => undefined;
     await expectSameAnswers([path]);
   });
 
-  test('a damaged file of the served edition is fetched anew', async () => {
-    const path = await fixturePath(mirror, observationsFile(LIFE), SECOND);
-    const sound = await readFile(path);
-    await writeFile(path, Buffer.alloc(sound.length, 1));
+  test('a damaged file of any edition is fetched anew for the first call that needs it', async () => {
+    const paths = [
+      await fixturePath(mirror, observationsFile(LIFE), SECOND),
+      await fixturePath(mirror, observationsFile(OTHER), FIXTURE_ID),
+      await fixturePath(mirror, indicatorFile(LIFE), SECOND),
+    ];
+    const sound = await Promise.all(paths.map((path) => readFile(path)));
+    for (const [at, path] of paths.entries()) await writeFile(path, flipped(sound[at]));
     const copy = await mkdtemp(join(tmpdir(), 'alm-copy-'));
     await cp(mirror, copy, { recursive: true });
     const fetcher = new ObjectFetcher({ directory: copy, client, now: Date.now });
     const service = await Service.start({ snapshots: copy, origin: fetcher, settings: QUIET });
     const account = await service.account({ credits: 1_000 });
-    await service.get(`/v1/data?indicator=${LIFE}`, { key: account.key });
-    await service.snapshots.check();
-    const { status } = await service.get(`/v1/data?indicator=${LIFE}`, { key: account.key });
-    expect(status).toBe(200);
-    expect(await readFile(path.replace(mirror, copy))).toEqual(sound);
+    for (const path of [
+      `/v1/data?indicator=${LIFE}`,
+      `/v1/data?indicator=${OTHER}&as_of=${FIXTURE_ID}`,
+      `/v1/indicators/${LIFE}`,
+    ]) {
+      const answer = await service.get(path, { key: account.key });
+      expect(answer.status).toBe(200);
+      expect(answer.text).toBe((await direct.get(path, { key: directKey })).text);
+    }
+    for (const [at, path] of paths.entries())
+      expect(await readFile(path.replace(mirror, copy))).toEqual(sound[at]);
+    expect(service.snapshots.damages).toBe(paths.length);
     await service.stop();
     await rm(copy, { recursive: true });
-    await writeFile(path, sound);
+    for (const [at, path] of paths.entries()) await writeFile(path, sound[at] ?? '');
   });
 });
