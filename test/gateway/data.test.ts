@@ -278,4 +278,47 @@ describe('refusals, all free of charge', () => {
     expect((await service.get(`/v1/data?${LIFE}&countries=KEN`, { key: poor.key })).status).toBe(200);
     expect(await service.balance(poor)).toBe(6);
   });
+
+  test('402 for want of credits reads no rows again within the minute, and ends with the first credit', async () => {
+    const poor = await service.account({ credits: 8 });
+    const ask = (query: string, headers: Record<string, string> = {}) =>
+      service.get(`/v1/data?${query}`, { key: poor.key, headers });
+    const reads = (): number => {
+      const { hits, misses } = service.snapshots.current()?.observations.counts ?? { hits: 0, misses: 0 };
+      return hits + misses;
+    };
+    const first = await ask(LIFE);
+    const before = reads();
+    for (const headers of [{}, { 'idempotency-key': 'again' }, { prefer: 'handling=strict' }]) {
+      const again = await ask(LIFE, headers);
+      expect([again.status, again.json.error]).toEqual([402, first.json.error]);
+      expect(again.headers['x-credits-remaining']).toBe('8');
+    }
+    expect((await ask(`${LIFE}&max_credits=9`)).json.error).toEqual(first.json.error);
+    expect(reads()).toBe(before);
+    // Each counts as a request that failed.
+    const { totals } = await service.metering.usage(poor.account_id, 1);
+    expect(totals).toEqual({ requests: 5, errors: 5, rows: 0, credits: 0 });
+    // Other questions have other prices and other answers.
+    expect(codeOf(await ask(`${LIFE}&max_credits=5`))).toBe('max_credits_exceeded');
+    expect((await ask(`${LIFE}&dry_run=true`)).json.data.price).toBe(9);
+    expect((await ask(`${LIFE}&countries=KEN`)).headers['x-credits-charged']).toBe('2');
+    service.clock.ms += 60_000;
+    const later = reads();
+    expect((await ask(LIFE)).status).toBe(402);
+    expect(reads()).toBeGreaterThan(later);
+    await service.accounts.grant(poor.account_id, { credits: 3, by: 'test', reason: 'test' });
+    const paid = await ask(LIFE);
+    expect([paid.status, paid.headers['x-credits-charged']]).toEqual([200, '9']);
+    expect(await service.balance(poor)).toBe(0);
+  });
+
+  test('402 by the limit of a key reads no rows again within the minute either', async () => {
+    const made = await service.account({ rules: { monthly_limit: 8, ranges: [], origins: [] } });
+    const refused = await service.get(`/v1/data?${LIFE}`, { key: made.key });
+    const { misses, hits } = service.snapshots.current()?.observations.counts ?? {};
+    const again = await service.get(`/v1/data?${LIFE}`, { key: made.key });
+    expect([again.status, again.json.error]).toEqual([402, refused.json.error]);
+    expect(service.snapshots.current()?.observations.counts).toEqual({ misses, hits });
+  });
 });

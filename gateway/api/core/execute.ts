@@ -30,7 +30,7 @@ import {
 } from '../snapshot/snapshot.ts';
 import type { Call, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
-import { type CallPlan, pinOf, planCall, type Unplanned } from './plan-call.ts';
+import { type CallPlan, CountedPrices, pinOf, planCall, type Unplanned } from './plan-call.ts';
 import {
   type Admitted,
   anonymous,
@@ -62,9 +62,11 @@ export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_
 
 export class Executor {
   readonly #dependencies: ExecuteDependencies;
+  readonly #prices: CountedPrices;
 
   constructor(dependencies: ExecuteDependencies) {
     this.#dependencies = dependencies;
+    this.#prices = new CountedPrices(dependencies.now);
   }
 
   /** Never rejects. */
@@ -104,7 +106,8 @@ export class Executor {
 
   /**
    * The key, then what is remembered of it, then its scope. A key that may not work, or was limited recently, is asked about
-   * before any work is done for it; so is a call that may repeat another, or whose file may be pinned to an edition.
+   * before any work is done for it; so is a call that may repeat another, whose file may be pinned to an edition, or that could not
+   * be paid a moment ago.
    */
   async #executeKeyed<Rendered>(
     call: Call<Rendered>,
@@ -120,10 +123,14 @@ export class Executor {
     if (standing === 'refused' || standing === 'suspended')
       return this.#refuse({ kind: 'invalid_key', isSuspended: standing === 'suspended' }, NO_CHARGE, keyed);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(keyed);
-    if (standing === 'confirmed' && keyed.repeatable === null && !file?.pin) return this.#charge(keyed, {});
-    const peek = { ...PEEK, idempotency: idempotency(keyed.repeatable, ''), file };
+    const counted = file ? undefined : this.#prices.find(key.account_id, call, snapshot);
+    const { price, edition } = counted ?? { price: 0, edition: snapshot.id };
+    const isKnown = standing === 'confirmed' && keyed.repeatable === null && !file?.pin;
+    if (isKnown && counted === undefined) return this.#charge(keyed, {});
+    const peek = { ...PEEK, price, idempotency: idempotency(keyed.repeatable, ''), file };
     const peeked = await this.#admit(keyed, peek);
-    return peeked.kind === 'admitted' ? this.#charge(keyed, peeked) : this.#refuse(peeked, PEEK, keyed);
+    if (peeked.kind === 'admitted') return this.#charge(keyed, peeked);
+    return this.#refuse(peeked, { price }, keyed, { id: edition });
   }
 
   /**
@@ -154,7 +161,10 @@ export class Executor {
         file: file && lease && { ...file, lease: { ...lease, ...terms } },
       });
       if (verdict.kind === 'lease_over') continue;
-      if (verdict.kind !== 'admitted') return this.#refuse(verdict, { price, lease }, keyed, edition);
+      if (verdict.kind !== 'admitted') {
+        this.#keepPrice(verdict, price, keyed, edition);
+        return this.#refuse(verdict, { price, lease }, keyed, edition);
+      }
       const { repeatOf: first = edition.id } = verdict;
       // A repeat may have been recognised only now, after a plan of another edition.
       const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
@@ -198,6 +208,17 @@ export class Executor {
     edition: Pick<Edition, 'id'> = snapshot,
   ): Result<Rendered> {
     return refusal(verdict, terms, { key, source: call, contact: this.#dependencies.contact }, edition);
+  }
+
+  /** Of a call that cannot be paid. Nothing is counted for a file. */
+  #keepPrice(
+    { kind }: Verdict,
+    price: number,
+    { call, key, snapshot, file }: KeyedCall<unknown>,
+    edition: Pick<Edition, 'id'>,
+  ): void {
+    const isShort = kind === 'insufficient_credits' || kind === 'key_limit_reached';
+    if (isShort && !file) this.#prices.keep(key.account_id, call, snapshot, price, edition.id);
   }
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */

@@ -6,6 +6,8 @@
  * parts that a client reads fit together. Metering decides about both.
  */
 
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { LeaseTerms } from '../metering/metering.ts';
 import {
   type AsOf,
@@ -160,4 +162,53 @@ export function pinOf(call: Call<unknown>): string | null {
   const reading = call.readQuery();
   if (!reading.ok || operation.asOf?.(reading.values) !== undefined) return null;
   return [operation.name, ...Object.values(path)].join(' ');
+}
+
+const KEPT_MAX = 10_000;
+const KEPT_MS = 60_000;
+
+/** What a call costs that could not be paid. */
+interface CountedPrice {
+  price: number;
+  /** Id of the one that would have answered. */
+  edition: string;
+  counted_ms: number;
+}
+
+/** Prices of calls that were refused for want of credits. For a minute, the same call is refused without counting its rows again. */
+export class CountedPrices {
+  readonly #now: () => number;
+  /** By served snapshot and query. */
+  readonly #prices = new LRUCache<string, CountedPrice>({ max: KEPT_MAX });
+  /** When accounts were refused last: calls of all others look no further. */
+  readonly #refused_ms = new LRUCache<string, number>({ max: KEPT_MAX });
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  keep(account_id: string, call: PricedCall, snapshot: Snapshot, price: number, edition: string): void {
+    const counted_ms = this.#now();
+    this.#refused_ms.set(account_id, counted_ms);
+    this.#prices.set(keyOf(call, snapshot), { price, edition, counted_ms });
+  }
+
+  /** Undefined where it is not known, or does not decide about the call. */
+  find(account_id: string, call: PricedCall, snapshot: Snapshot): CountedPrice | undefined {
+    const first_ms = this.#now() - KEPT_MS;
+    if ((this.#refused_ms.get(account_id) ?? 0) <= first_ms) return undefined;
+    const reading = call.readQuery();
+    if (!reading.ok || reading.controls.dry_run) return undefined;
+    const { max_credits = Number.POSITIVE_INFINITY } = reading.controls;
+    const found = this.#prices.get(keyOf(call, snapshot));
+    return found && found.counted_ms > first_ms && found.price <= max_credits ? found : undefined;
+  }
+}
+
+type PricedCall = Pick<Call<unknown>, 'route' | 'path' | 'readQuery'>;
+
+function keyOf(call: PricedCall, { id }: Snapshot): string {
+  const { route, path } = call;
+  const reading = call.readQuery();
+  return hash('sha256', JSON.stringify([id, route, path, reading.ok && reading.values]), 'base64url');
 }

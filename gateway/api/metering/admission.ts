@@ -58,7 +58,10 @@ export interface Admission {
     | undefined;
   /** Only for a call for a file; for a peek, only its pin is read. */
   file?: FileAdmission | undefined;
-  /** Only checks the key and its rate windows. The request is counted when it is rejected; otherwise by the call that follows. */
+  /**
+   * Only checks the key, its rate windows and whether the price can be paid, and charges nothing. The request is counted when it is
+   * rejected; otherwise by the call that follows.
+   */
   peek?: boolean;
 }
 

@@ -189,7 +189,8 @@ export class RedisMetering {
     const indicators = price === 0 ? '' : formatIndicators(admission.indicators);
     const of = { account_id, key_id, route, request_id, indicators };
     const repeated = { idempotency_key: idempotency?.key, leased: file?.lease?.object };
-    const debit: Debit | null = price === 0 ? null : { debit_id, price, at_ms: now_ms, ...of, ...repeated };
+    const isCharged = price > 0 && admission.peek !== true;
+    const debit: Debit | null = !isCharged ? null : { debit_id, price, at_ms: now_ms, ...of, ...repeated };
     return { now_ms, debit_id, price, debit, indicators };
   }
 

@@ -21,7 +21,8 @@
 --   4 price       credits, 0 or more
 --   5 rows        observation rows that will be served
 --   6 mode        'failed': the gateway will answer with an error in any case (price is 0); counted as an error
---                 'peek': only a rejection is counted; a second call for the same request follows and is counted
+--                 'peek': only a rejection is counted, also one for want of credits; otherwise nothing is charged, and a second call for
+--                 the same request follows and is counted
 --   7 route       template, for usage and ledger
 --   8 request_id  for the ledger
 --   9.. limits    per minute and per day of: anonymous, free, paid
@@ -177,7 +178,15 @@ if minute_used >= minute_limit or day_used >= day_limit then
   return { 'rate_limited', 0, balance, tier, minute_used, day_used }
 end
 
-if mode == 'peek' then
+local used_credits, is_over = 0, false
+if price > 0 then
+  if latest and string.sub(latest, 1, 7) >= month then
+    month, used_credits = string.sub(latest, 1, 7), tonumber(string.sub(latest, 9))
+  end
+  is_over = limit and used_credits + price > limit
+end
+
+if mode == 'peek' and (price == 0 or repeated ~= '' or not is_over and balance >= price) then
   local pinned = lease and pin ~= account and redis.call('GET', pin) or nil
   return { 'admitted', 0, balance, tier, minute_used, day_used, repeated, pinned }
 end
@@ -237,15 +246,9 @@ if mode ~= 'failed' and repeated ~= '' then
   return { 'admitted', 0, balance, tier, minute_used, day_used, repeated, covered and 1 or nil }
 end
 
-local used_credits = 0
-if price > 0 then
-  if latest and string.sub(latest, 1, 7) >= month then
-    month, used_credits = string.sub(latest, 1, 7), tonumber(string.sub(latest, 9))
-  end
-  if limit and used_credits + price > limit then
-    count('errors', 1)
-    return { 'key_limit_reached', 0, balance, tier, minute_used, day_used, limit, used_credits }
-  end
+if price > 0 and is_over then
+  count('errors', 1)
+  return { 'key_limit_reached', 0, balance, tier, minute_used, day_used, limit, used_credits }
 end
 
 if balance < price then
