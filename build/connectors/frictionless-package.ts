@@ -84,7 +84,7 @@ function tryParseJson(value: string): unknown {
   }
 }
 
-const isTable = (resource: PackageResource): boolean => {
+export const isTable = (resource: PackageResource): boolean => {
   const path = Array.isArray(resource.path) ? resource.path[0] : resource.path;
   const format = resource.format ?? resource.mediatype ?? path ?? '';
   return /\b(csv|tsv|comma-separated-values|tab-separated-values)(\.(gz|zip))?$/i.test(format);

@@ -1,32 +1,69 @@
-/** Guesses which connector reads an unknown upstream, and with which settings, from its file names and headers. */
+/**
+ * Guesses which connector reads an unknown upstream, and with which settings, from its file names, headers and first rows.
+ * Of several tables it takes the one with years and the most known places, and those of the same form.
+ */
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
-import { type CsvTable, openCsv } from './csv.ts';
-import { inferFields, isCsvPath } from './frictionless-package.ts';
-import { findPlaceColumns, findValueColumns, requireYearColumn } from './table-columns.ts';
+import { CsvError, type CsvTable, openCsv } from './csv.ts';
+import {
+  csvOptions,
+  inferFields,
+  isCsvPath,
+  isTable,
+  type PackageResource,
+  parsePackage,
+  resourcePaths,
+} from './frictionless-package.ts';
+import {
+  findPlaceColumns,
+  findValueColumns,
+  findYearColumn,
+  findYearColumns,
+  requireYearColumn,
+} from './table-columns.ts';
 
 export interface SourceGuess {
   connector: string;
   source: Record<string, unknown>;
   /** Why, as a sentence. */
   reason: string;
+  /** Tables that it does not read. */
+  leftOut: string[];
+}
+
+type IsPlace = (cell: string) => boolean;
+
+/** What the header and the first rows of a table show. */
+interface Sample {
+  name: string;
+  /** Tables of one form are read with the same settings. */
+  form: string;
+  hasYears: boolean;
+  /** Distinct known places in the column that has most. */
+  places: number;
 }
 
 const SAMPLE_ROWS = 5_000;
 /** Usual names of columns that name the series of a long table. */
 const SERIES_COLUMN = /^(indicator|series|variable|item|element|measure|subject|concept)/i;
 const CODE_COLUMN = /code|id$/i;
+const NUMBER = /^[\d\s.,+-]*$/;
 /** Dimensions of SDMX that usually name a series. */
 const SDMX_SERIES = ['INDICATOR', 'MEASURE', 'SERIES', 'SUBJECT', 'INDIC', 'NA_ITEM'];
 
 /**
  * @param files paths below the upstream's base
+ * @param isPlace whether some scheme knows it
  * @throws {RangeError} when none of them can be a table.
  */
-export async function guessSource(upstream: Upstream, files: readonly string[]): Promise<SourceGuess> {
+export async function guessSource(
+  upstream: Upstream,
+  files: readonly string[],
+  isPlace: IsPlace,
+): Promise<SourceGuess> {
   const packages = files.filter((file) => basename(file) === 'datapackage.json');
-  if (packages.length > 0) return guessPackages(upstream, packages);
+  if (packages.length > 0) return guessPackages(upstream, packages, isPlace);
   const charts = files.filter(
     (file) => file.endsWith('.metadata.json') && files.includes(file.replace('.metadata.json', '.csv')),
   );
@@ -36,7 +73,8 @@ export async function guessSource(upstream: Upstream, files: readonly string[]):
       metadata: '{chart}.metadata.json',
       charts: charts.map((file) => file.slice(0, -'.metadata.json'.length)),
     };
-    return { connector: 'owid-grapher', source, reason: 'a table and a .metadata.json for each chart' };
+    const reason = 'a table and a .metadata.json for each chart';
+    return { connector: 'owid-grapher', source, reason, leftOut: [] };
   }
   const tables = files.filter((file) => isCsvPath(file) || /\.zip$/i.test(file));
   const [first] = tables;
@@ -46,18 +84,87 @@ export async function guessSource(upstream: Upstream, files: readonly string[]):
     );
   }
   return /\.zip$/i.test(first) && !isCsvPath(first)
-    ? worldBank(tables)
-    : guessTables(tables, await openCsv(await upstream.stream(encodePath(first))));
+    ? worldBank(tables, [])
+    : guessTables(upstream, tables.filter(isCsvPath), isPlace);
 }
 
-async function guessPackages(upstream: Upstream, packages: readonly string[]): Promise<SourceGuess> {
+async function sampleTable(name: string, open: () => Promise<CsvTable>, isPlace: IsPlace): Promise<Sample> {
+  try {
+    const { header, batches } = await open();
+    const known = header.map(() => new Set<string>());
+    let rows = 0;
+    for await (const batch of batches) {
+      for (const [at, cell] of batch.flatMap((row) => [...row.entries()]))
+        if (!NUMBER.test(cell) && isPlace(cell)) known[at]?.add(cell);
+      rows += batch.length;
+      if (rows >= SAMPLE_ROWS) break;
+    }
+    const form = formOf(header);
+    const hasYears =
+      form !== 'plain' ||
+      findYearColumn([], header) !== undefined ||
+      findYearColumns(header, undefined) !== null;
+    const places = Math.max(...known.map(({ size }) => size));
+    return { name, form: form === 'plain' ? header.join('\n') : form, hasYears, places };
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return { name, form: '', hasYears: false, places: -1 };
+  }
+}
+
+function formOf(header: readonly string[]): 'world-bank' | 'sdmx' | 'gho' | 'plain' {
+  if (/^(data source|last updated date)$/i.test(header[0] ?? '')) return 'world-bank';
+  if (header.includes('OBS_VALUE')) return 'sdmx';
+  return header.includes('GHO') && header.includes('Numeric') ? 'gho' : 'plain';
+}
+
+/** The first of the best. */
+const bestOf = (samples: readonly Sample[]): Sample | undefined =>
+  samples.toSorted((a, b) => Number(b.hasYears) - Number(a.hasYears) || b.places - a.places)[0];
+
+async function guessPackages(
+  upstream: Upstream,
+  packages: readonly string[],
+  isPlace: IsPlace,
+): Promise<SourceGuess> {
   const [first = ''] = packages;
   const text = await upstream.text(encodePath(first));
   if (packages.length === 1 && /"ddf--(concepts|datapoints)/.test(text)) {
     const source = { ...(first === 'datapackage.json' ? {} : { datapackage: first }), ...ddfKeys(text) };
-    return { connector: 'ddf', source, reason: 'datapackage.json lists ddf-- files' };
+    return { connector: 'ddf', source, reason: 'datapackage.json lists ddf-- files', leftOut: [] };
   }
-  return { connector: 'frictionless', source: { packages: [...packages] }, reason: 'a datapackage.json' };
+  const chosen: (string | { path: string; resource: string })[] = [];
+  const leftOut: string[] = [];
+  for (const path of packages) {
+    const { resource, others } = await chooseResource(upstream, path, isPlace);
+    chosen.push(resource === null ? path : { path, resource });
+    leftOut.push(...others.map((name) => `${path}: ${name}`));
+  }
+  return { connector: 'frictionless', source: { packages: chosen }, reason: 'a datapackage.json', leftOut };
+}
+
+/** The name of the resource to read: null for the first that is a table. */
+async function chooseResource(
+  upstream: Upstream,
+  path: string,
+  isPlace: IsPlace,
+): Promise<{ resource: string | null; others: string[] }> {
+  const tables = parsePackage(await upstream.text(encodePath(path))).resources.filter(isTable);
+  if (tables.length < 2) return { resource: null, others: [] };
+  const directory = path.slice(0, path.lastIndexOf('/') + 1);
+  const open = async (resource: PackageResource): Promise<CsvTable> => {
+    const [file = ''] = resourcePaths(resource);
+    return openCsv(await upstream.stream(encodePath(directory + file)), csvOptions(resource, {}));
+  };
+  const samples: Sample[] = [];
+  for (const table of tables) {
+    const name = table.name ?? String(table.path);
+    samples.push(await sampleTable(name, () => open(table), isPlace));
+  }
+  const best = bestOf(samples);
+  const others = samples.filter((one) => one !== best).map(({ name }) => name);
+  const isNamed = tables.some(({ name }) => name === best?.name);
+  return { resource: best !== samples[0] && isNamed ? (best?.name ?? null) : null, others };
 }
 
 const ddfPackage = z.object({
@@ -84,26 +191,40 @@ function ddfKeys(text: string): { geo: string; time: string } | undefined {
   return time === undefined || geo === undefined ? undefined : { geo, time };
 }
 
-const worldBank = (files: readonly string[]): SourceGuess => ({
+const worldBank = (files: readonly string[], leftOut: string[]): SourceGuess => ({
   connector: 'world-bank-csv',
   source: { files: [...files] },
   reason: 'World Bank downloads have this form',
+  leftOut,
 });
 
-async function guessTables(files: readonly string[], table: CsvTable): Promise<SourceGuess> {
+async function guessTables(
+  upstream: Upstream,
+  tables: readonly string[],
+  isPlace: IsPlace,
+): Promise<SourceGuess> {
+  const open = async (file: string): Promise<CsvTable> => openCsv(await upstream.stream(encodePath(file)));
+  const samples: Sample[] = [];
+  for (const file of tables) samples.push(await sampleTable(file, () => open(file), isPlace));
+  const best = bestOf(samples);
+  const files = samples.filter(({ form }) => form === best?.form).map(({ name }) => name);
+  const leftOut = tables.filter((file) => !files.includes(file));
+  const table = await open(best?.name ?? '');
   const { header } = table;
-  if (/^(data source|last updated date)$/i.test(header[0] ?? '')) return closed(table, worldBank(files));
-  if (header.includes('OBS_VALUE')) {
+  const form = formOf(header);
+  if (form === 'world-bank') return closed(table, worldBank(files, leftOut));
+  if (form === 'sdmx') {
     const indicator = SDMX_SERIES.filter((name) => header.includes(name));
     const source = { files: [...files], ...(indicator.length > 0 ? { indicator } : {}) };
-    return closed(table, { connector: 'sdmx-csv', source, reason: 'the column OBS_VALUE' });
+    return closed(table, { connector: 'sdmx-csv', source, reason: 'the column OBS_VALUE', leftOut });
   }
-  if (header.includes('GHO') && header.includes('Numeric')) {
+  if (form === 'gho') {
     const source = { format: 'csv', indicators: files.map((file) => basename(file, '.csv')) };
-    return closed(table, { connector: 'who-gho', source, reason: 'the columns GHO and Numeric' });
+    return closed(table, { connector: 'who-gho', source, reason: 'the columns GHO and Numeric', leftOut });
   }
   const columns = await guessColumns(table);
-  return { connector: 'frictionless', source: { packages: [...files], ...columns }, reason: 'a plain table' };
+  const source = { packages: files, ...columns };
+  return { connector: 'frictionless', source, reason: 'a plain table', leftOut };
 }
 
 /** Closes a table that is not read further. */

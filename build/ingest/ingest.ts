@@ -8,6 +8,6 @@
  * - A country that gets no row because upstream writes it in an unknown way is reported by name.
  */
 export { acceptRun } from './accept-run.ts';
-export { findLostPlaces } from './definition-gaps.ts';
+export { findLostPlaces, providerSchemes } from './definition-gaps.ts';
 export { type IngestDependencies, ingestProvider } from './ingest-provider.ts';
 export { heldAdvice, lostPlaces, runReport } from './run-report.ts';

@@ -10,7 +10,7 @@ import type { LostPlace } from '../../data/schema/lake.ts';
 import type { ConnectorContext, SourceItem } from '../connectors/connector.ts';
 import { guessSource, type SourceGuess } from '../connectors/guess-source.ts';
 import { findConnector } from '../connectors/registry.ts';
-import { findLostPlaces } from '../ingest/ingest.ts';
+import { findLostPlaces, providerSchemes } from '../ingest/ingest.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { openUpstream, type ResolvedSource } from '../upstream/open-upstream.ts';
 import { UpstreamError } from '../upstream/upstream.ts';
@@ -68,7 +68,9 @@ export async function inspect(options: InspectOptions): Promise<Inspection> {
   const source: ResolvedSource = { connector: '', source: {}, base };
   const upstream = openUpstream(source, cache, signal, { now });
   try {
-    const guess = await guessSource(upstream, files);
+    const usual = providerSchemes(curated.places);
+    const isPlace = (cell: string): boolean => curated.places.resolve(usual, cell).kind !== 'unknown';
+    const guess = await guessSource(upstream, files, isPlace);
     const definition = providerDefinition.parse(placeholder(id, guess.connector));
     const found = await probe(guess, { definition, upstream, log, signal });
     const { schemes, unknown } = guessSchemes(found.places, curated.places);
@@ -223,7 +225,7 @@ function guessSchemes(
   const schemes: string[] = [];
   let unknown = [...places.keys()];
   for (;;) {
-    const known = [...table.schemes].map((scheme) => ({
+    const known = providerSchemes(table).map((scheme) => ({
       scheme,
       count: unknown.filter((place) => table.resolve([scheme], place).kind !== 'unknown').length,
     }));
@@ -297,12 +299,18 @@ function draftDefinition(draft: Draft): string {
 }
 
 /** What was found, as sentences: the head of the file, and what the command prints. */
-function findings({ location, found, unknown, lost }: Draft): string[] {
+function findings({ location, guess, found, unknown, lost }: Draft): string[] {
   const { problem, series, failed, rows, years } = found;
-  if (problem !== null) return [`Read from ${location}. It could not be read with these guesses: ${problem}`];
+  const leftOut =
+    guess.leftOut.length > 0
+      ? [`Left out, for the table with the most known places: ${listed(guess.leftOut)}.`]
+      : [];
+  if (problem !== null)
+    return [`Read from ${location}. It could not be read with these guesses: ${problem}`, ...leftOut];
   const span = years ? `, ${years[0]} to ${years[1]}` : '';
   return [
     `Read from ${location}: ${rows} rows of ${series.length} series, ${found.places.size} places${span}.`,
+    ...leftOut,
     `Series: ${listed(series.map(({ slug, unit }) => (unit ? `${slug} [${unit}]` : slug)))}.`,
     ...(failed.length > 0
       ? [`Failed: ${listed(failed.map(({ slug, reason }) => `${slug}: ${reason}`))}.`]

@@ -96,6 +96,42 @@ describe('inspect', () => {
     }
   });
 
+  const LOOKUP = 'iso3,name,region\nFRA,France,EU\nDEU,Germany,EU\nJPN,Japan,AS\n';
+  const FEW = 'country,year,deaths\nFRA,2000,9\nOz,2000,9\n';
+  const MOST = 'country,year,births\nFRA,2000,10\nDEU,2000,20\n';
+
+  it('takes the table with years and the most known places, with those of its form, and lists what it left out', async () => {
+    const files = {
+      'a.csv': LOOKUP,
+      'b.csv': FEW,
+      'c.csv': MOST,
+      'd.csv': MOST.replaceAll('2000', '2001'),
+      'e.csv': '\n',
+    };
+    for (const [name, text] of Object.entries(files)) await world.write(`mirror/fresh/${name}`, text);
+    const { findings, file } = await run(folder());
+    const left = 'Left out, for the table with the most known places: a.csv, b.csv, e.csv.';
+    expect(findings).toContain(left);
+    expect(findings[0]).toContain('4 rows of 2 series, 2 places, 2000 to 2001');
+    expect(await readFile(file, 'utf8')).toContain(left);
+  });
+
+  it('takes the resource with the most known places of a package, and lists the others', async () => {
+    const resources = ['lookup', 'few', 'most'].map((name) => ({ name, path: `${name}.csv`, format: 'csv' }));
+    await world.write('mirror/fresh/datapackage.json', JSON.stringify({ name: 'fresh', resources }));
+    for (const [name, text] of Object.entries({ lookup: LOOKUP, few: FEW, most: MOST }))
+      await world.write(`mirror/fresh/${name}.csv`, text);
+    const { findings } = await run(folder());
+    expect(findings[0]).toContain('2 rows of 1 series, 2 places');
+    expect(findings).toContain(
+      'Left out, for the table with the most known places: datapackage.json: lookup, datapackage.json: few.',
+    );
+    const { providers } = await loadCurated(world.settings.CURATED_DIR);
+    expect(providers.get('fresh')?.source).toEqual({
+      packages: [{ path: 'datapackage.json', resource: 'most' }],
+    });
+  });
+
   it('names unknown places, and the countries that they seem to be', async () => {
     await world.write('mirror/fresh/a.csv', 'country,year,births\nFrance,2000,1\nJapann,2000,2\nOz,2000,3\n');
     const { findings } = await run(folder());
