@@ -81,7 +81,7 @@ export interface AdminArea extends AdminDependencies {
   runs: RunStore;
   /** Curated providers by id, enabled or not as operators decided. */
   providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
-  view(template: string): PageView<object>;
+  view(template: string): PageView;
 }
 
 /**

@@ -13,14 +13,11 @@ import { AuditLog } from '../gateway/commerce/history/history.ts';
 import { GivenUpJobs, JobQueue, SignedLinks } from '../gateway/commerce/notifications/notifications.ts';
 import {
   createPageViews,
-  FormSubmissions,
   installProtectedArea,
-  KnownBrowsers,
+  openRealm,
   PasswordHasher,
-  PendingSignIns,
   type ProtectedArea,
   SecondFactorStore,
-  SessionStore,
   type SignedInUser,
   signInRoutes,
   Throttle,
@@ -28,7 +25,7 @@ import {
 import { PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';
-import { ConditionWatch } from './alerts/condition-watch.ts';
+import { ConditionWatch } from './condition-watch.ts';
 import type { AdminArea, AdminDependencies } from './context.ts';
 import { DecisionStore } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
@@ -89,27 +86,23 @@ const WITHOUT_SECOND_FACTOR = {
 export function registerAdmin(app: FastifyInstance, dependencies: AdminDependencies): void {
   const { redis, now, log, archive, settings } = dependencies;
   const store = { redis, now, random: randomBytes };
-  const sessions = new SessionStore(redis, now, 'operator');
+  const realm = openRealm(store, 'operator', log);
+  const { sessions, secondFactor } = realm;
   const passwords = new PasswordHasher();
   const operators = new OperatorStore(redis, now, passwords);
-  const links = new SignedLinks({ redis, now, random: randomBytes });
-  const secondFactor = new SecondFactorStore(store, 'operator');
+  const links = new SignedLinks(store);
   const persons = new PersonStore(store);
   const restrictUntilSecure = async (user: SignedInUser | null): Promise<SignedInUser | null> => {
     if (user === null || settings.ADMIN_SECOND_FACTOR !== 'required') return user;
     return (await secondFactor.isOn(user.subject)) ? user : { ...user, ...WITHOUT_SECOND_FACTOR };
   };
   const pages: ProtectedArea = {
+    ...realm,
     root: ADMIN_ROOT,
     name: 'Almanac operations',
     navName: 'Operations',
     isPublic: false,
     cookie: 'almanac_admin',
-    sessions,
-    browsers: new KnownBrowsers(store, 'operator'),
-    secondFactor,
-    pendingSignIns: new PendingSignIns(store, 'operator'),
-    submissions: new FormSubmissions(redis, log),
     findUser: async (session) => restrictUntilSecure(await operators.findUser(session)),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
@@ -130,7 +123,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     throttle: new Throttle(redis, now),
     audit: new AuditLog(redis, now, archive),
     index: new AccountIndex(redis, now),
-    requests: new PrivacyRequestStore({ redis, now, random: randomBytes }),
+    requests: new PrivacyRequestStore(store),
     reconciler: new Reconciler(
       { redis, now, archiveDir: archive.directory, workDir: join(settings.VAR_DIR, 'reconcile') },
       log,

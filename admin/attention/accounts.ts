@@ -3,7 +3,7 @@ import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { GivenUpJob } from '../../gateway/commerce/notifications/notifications.ts';
 import type { OrderRecord } from '../../gateway/commerce/store/store.ts';
 import type { AdminArea } from '../context.ts';
-import { whatOf } from '../routes/given-up-jobs.ts';
+import { describeGivenUp } from '../routes/given-up-jobs.ts';
 import {
   type AttentionItem,
   type AttentionSource,
@@ -92,7 +92,7 @@ function describeJob(job: GivenUpJob): AttentionItem {
   return {
     severity: 'warning',
     what: sentence(
-      `${whatOf(job)}${whose} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
+      `${describeGivenUp(job)}${whose} was given up after ${counted(attempts, 'attempt', 'attempts')}: ${reason}`,
     ),
     since_ms: failed_at_ms,
     path: '/admin/runs#given-up',

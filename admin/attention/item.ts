@@ -1,5 +1,6 @@
 /** What the dashboard's list "Needs attention" consists of, and what its sources look at. */
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
+import type { Condition } from '../../gateway/commerce/notifications/notifications.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderRuns, type ProviderRuns } from '../provider-freshness.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
@@ -20,6 +21,13 @@ export interface AttentionItem {
   action: string;
   /** Names it among those of its source as long as it lasts, so that it causes one alert; absent for none. */
   condition?: string;
+}
+
+/** What one look at the service found. */
+export interface Observation {
+  found: readonly Condition[];
+  /** Kinds of conditions of which none can have been missed. */
+  complete: readonly string[];
 }
 
 /** What several sources look at, read once. */

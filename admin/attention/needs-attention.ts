@@ -1,10 +1,15 @@
 /** Collects what needs an operator's attention, worst first. A further kind of finding is a source and a line here. */
 
 import { type Condition, withoutAddresses } from '../../gateway/commerce/notifications/notifications.ts';
-import type { Observation } from '../alerts/condition-store.ts';
 import { discrepancies, givenUpJobs, openInvoices, privacyRequests } from './accounts.ts';
 import { openQualityErrors, staleProviders, staleSeries } from './figures.ts';
-import { type AttentionContext, type AttentionItem, type AttentionSource, SEVERITIES } from './item.ts';
+import {
+  type AttentionContext,
+  type AttentionItem,
+  type AttentionSource,
+  type Observation,
+  SEVERITIES,
+} from './item.ts';
 import { failedJobs, failedRuns, failedSeries, heldRuns, rejectedRows } from './runs.ts';
 
 const ADMIN_PATH = '/admin';

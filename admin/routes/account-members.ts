@@ -72,6 +72,5 @@ const clearance = ({ person_id, email, name }: PersonRecord, back: string): Conf
     { label: 'Name', value: name || '–' },
   ],
   button: 'Clear second factor',
-  isDestructive: true,
   back,
 });

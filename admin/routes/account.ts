@@ -205,7 +205,6 @@ const suspension = ({ account_id, email, name, credits }: AccountRecord, keys: n
     { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
   ],
   button: 'Suspend account',
-  isDestructive: true,
   back: userPath(account_id),
 });
 
@@ -232,7 +231,7 @@ function adjustment(
         { label: 'Reason', value: reason },
       ],
       button: delta > 0 ? 'Give credits' : 'Take credits',
-      isDestructive: delta < 0,
+      isHarmless: delta > 0,
       values: { delta: String(delta), reason, idem: idem || randomUUID() },
       back: userPath(account_id),
     },
@@ -325,6 +324,5 @@ const revocation = (
     { label: 'Last used', value: moment(last_used_at_ms) },
   ],
   button: 'Revoke key',
-  isDestructive: true,
   back: userPath(account_id),
 });

@@ -1,7 +1,11 @@
 /** Account jobs that failed five times: shown on the page of runs, retried or dismissed here. */
 import type { FastifyInstance } from 'fastify';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
-import { type GivenUpJob, type JobName, rowOf } from '../../gateway/commerce/notifications/notifications.ts';
+import {
+  eventRow,
+  type GivenUpJob,
+  type JobName,
+} from '../../gateway/commerce/notifications/notifications.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { type AdminArea, auditedChange, userPath } from '../context.ts';
@@ -22,8 +26,8 @@ const WHAT: Readonly<Record<string, string>> = {
   erasure: 'Erasure of an account',
 } satisfies Record<Given, string>;
 
-export const whatOf = ({ name }: GivenUpJob): string =>
-  rowOf({ type: name })?.mail?.what ?? WHAT[name] ?? name;
+export const describeGivenUp = ({ name }: GivenUpJob): string =>
+  eventRow({ type: name })?.mail?.what ?? WHAT[name] ?? name;
 
 /** Each with the page of its account, empty without one. */
 export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea) {
@@ -34,7 +38,7 @@ export async function listGivenUpJobs({ givenUpJobs, requests }: AdminArea) {
       const request = request_id === null ? null : await requests.get(request_id).catch(() => null);
       const account = account_id ?? request?.account_id;
       const user = account === undefined ? '' : userPath(account);
-      return { ...job, what: whatOf(job), user, path: `/admin/jobs/${encodeURIComponent(id)}` };
+      return { ...job, what: describeGivenUp(job), user, path: `/admin/jobs/${encodeURIComponent(id)}` };
     }),
   );
 }

@@ -250,7 +250,6 @@ function withdrawal({ id, name, featured, served }: AdminIndicator, count: numbe
       { label: 'Public indicators', value: formatChange(count, served ? count - 1 : count) },
     ],
     button: 'Unpublish and rebuild',
-    isDestructive: true,
     values: { to: 'disabled' },
     back: indicatorPath(id),
   };
@@ -263,7 +262,7 @@ const publication = ({ id, name }: AdminIndicator): Confirmation => ({
   ],
   figures: [{ label: 'Id', value: id }],
   button: 'Publish and rebuild',
-  isDestructive: false,
+  isHarmless: true,
   values: { to: 'enabled' },
   back: indicatorPath(id),
 });
@@ -281,7 +280,6 @@ function resetting(indicator: AdminIndicator): Confirmation {
       value: `${before || 'none'} → ${after || 'none'}`,
     })),
     button: 'Reset to upstream',
-    isDestructive: true,
     back: indicatorPath(id),
   };
 }

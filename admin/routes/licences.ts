@@ -1,24 +1,30 @@
-/** The queue of series that are withheld for their licence, and the page that decides about one. */
+/**
+ * Series that the last build withheld for their licence, and those about whose licence operators decided: the queue, and the
+ * page that decides about one. A decision publishes a series under a licence, or confirms that it is withheld.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { ProviderDefinition } from '../../data/schema/curated.ts';
+import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
-import { LICENCE_STATES, type LicensedSeries, listLicensedSeries } from '../licence-queue.ts';
 import { containsWords, LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
 const ANY = 'any';
+const STATES = ['undecided', 'open', 'display', 'withhold'] as const;
 
 export const licencePath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
 const listQuery = z.object({
   q: textField(200),
   provider: textField(100),
-  state: z.enum([ANY, ...LICENCE_STATES]).default('undecided'),
+  state: z.enum([ANY, ...STATES]).default('undecided'),
   ...LIST_FIELDS,
 });
 
@@ -45,7 +51,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     return listView(reply, 'Licences', {
       ...filters,
       providers: [...new Set(all.map(({ provider }) => provider.id))],
-      states: [...LICENCE_STATES, ANY],
+      states: [...STATES, ANY],
       series: found.slice(offset, offset + limit).map((one) => ({ ...one, path: licencePath(one.id) })),
       ...listLinks(PATH, filters, { total: found.length, limit, offset }),
     });
@@ -63,7 +69,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     return licenceView(reply, name, {
       series,
       path: licencePath(id),
-      choices: choicesOf(series),
+      choices: allowedWords(series),
       form,
       ...(await shownChanges(area, indicatorSubject(id))),
     });
@@ -107,7 +113,7 @@ function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean 
 }
 
 /** No series is published wider than its provider allows. */
-const choicesOf = ({ widest }: LicensedSeries): LicenceDecision['publish'][] =>
+const allowedWords = ({ widest }: LicensedSeries): LicenceDecision['publish'][] =>
   LICENCE_WORDS.filter((word) => {
     if (word === 'withhold') return true;
     return widest !== null && (word === 'display' || widest === 'open');
@@ -127,7 +133,7 @@ function formOf({ decision }: LicensedSeries): DecisionForm {
 
 function findProblem(form: DecisionForm, series: LicensedSeries): string | null {
   const { publish, licence, licence_url, reason } = form;
-  if (!choicesOf(series).includes(publish))
+  if (!allowedWords(series).includes(publish))
     return `${series.provider.name} allows no wider access than ${series.widest ?? 'none'}: see its definition.`;
   if (reason === '') return 'Reason: say why, such as where the permission is kept.';
   if (publish === 'withhold') return null;
@@ -157,3 +163,54 @@ const record = (series: LicensedSeries) => ({
   pending: series.isPending,
   decided_by: series.decision?.by,
 });
+
+type LicensedSeries = ReturnType<typeof describeSeries>;
+
+/** In the order of ids. */
+async function listLicensedSeries(area: AdminArea): Promise<LicensedSeries[]> {
+  const [excluded, decided, providers] = await Promise.all([
+    area.indicators.excluded(),
+    area.decisions.licences.all(),
+    area.providers(),
+  ]);
+  const left = new Map(excluded.map((one) => [one.id, one]));
+  const withheld = excluded.filter(({ why }) => why === 'not redistributable').map(({ id }) => id);
+  const served = area.snapshots.current()?.catalogue.indicators;
+  const ids = [...new Set([...withheld, ...decided.keys()])].sort();
+  return ids.flatMap((id) => {
+    const provider = providers.get(id.slice(0, id.indexOf('.')));
+    const facts = { left: left.get(id), record: served?.get(id)?.record ?? null };
+    return provider ? [describeSeries(id, provider, decided.get(id) ?? null, facts)] : [];
+  });
+}
+
+function describeSeries(
+  id: string,
+  provider: ProviderDefinition,
+  decision: LicenceDecision | null,
+  { left, record }: { left: ExcludedIndicator | undefined; record: IndicatorRecord | null },
+) {
+  return {
+    ...{ id, provider, decision },
+    name: record?.name ?? left?.name ?? id,
+    unit: record?.unit ?? left?.unit ?? '',
+    /** Whose terms or which reason withheld it in the last build; empty when that published it. */
+    withheldBy: record ? '' : (left?.detail ?? left?.why ?? ''),
+    state: decision?.publish ?? ('undecided' as const),
+    /** Whether the served snapshot does not show the decision yet. */
+    isPending: decision !== null && isPending(decision, record, left),
+    /** The widest access that its provider allows; null when that withholds everything. */
+    widest: provider.redistributable ? provider.access_tier : null,
+  };
+}
+
+/** A build that leaves the series out for another reason obeys a decision to publish it, too. */
+function isPending(
+  decision: LicenceDecision,
+  record: IndicatorRecord | null,
+  left: ExcludedIndicator | undefined,
+): boolean {
+  if (decision.publish === 'withhold') return record !== null;
+  if (record === null) return left === undefined || left.why === 'not redistributable';
+  return record.licence !== decision.licence || record.access_tier !== decision.publish;
+}

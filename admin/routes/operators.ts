@@ -194,7 +194,6 @@ const ending = (operator: OperatorRecord, text: Pick<Confirmation, 'title' | 'ef
     { label: 'Operator', value: operator.email },
     { label: 'Role', value: operator.role },
   ],
-  isDestructive: true,
   back: listed(operator).path,
 });
 
@@ -206,7 +205,7 @@ const roleChange = (operator: OperatorRecord, role: Role): Confirmation => ({
     { label: 'Role', value: `${operator.role} → ${role}` },
   ],
   button: 'Change role',
-  isDestructive: false,
+  isHarmless: true,
   values: { role },
   back: listed(operator).path,
 });

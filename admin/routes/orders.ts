@@ -193,7 +193,7 @@ function orderMove(
       { label: 'Balance', value: formatChange(balance, next) },
     ],
     button: LABELS[to],
-    isDestructive: to !== 'paid',
+    isHarmless: to === 'paid',
     values: { to },
     back: PATH,
   };

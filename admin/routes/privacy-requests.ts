@@ -117,7 +117,6 @@ const failure = (request: PrivacyRequest, account: AccountRecord): Confirmation 
   ],
   figures: closing(request, account),
   button: 'Close as failed',
-  isDestructive: true,
   values: { status: 'failed' },
   back: PATH,
 });
@@ -130,7 +129,7 @@ const delivery = (request: PrivacyRequest, account: AccountRecord): Confirmation
   ],
   figures: closing(request, account),
   button: 'Close as done',
-  isDestructive: false,
+  isHarmless: true,
   values: { status: 'done' },
   back: PATH,
 });
@@ -144,7 +143,6 @@ const erasure = (request: PrivacyRequest, account: AccountRecord, found: Erasure
   ],
   figures: closing(request, account),
   button: 'Erase now',
-  isDestructive: true,
   values: { status: 'done' },
   back: PATH,
 });

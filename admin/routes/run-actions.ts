@@ -89,7 +89,6 @@ function acceptance({ subject, run_id, record, reason }: StoredRun, rowsBefore: 
       { label: 'Failed series', value: formatCount(record?.failed_indicators.length ?? 0) },
     ],
     button: 'Accept run and publish',
-    isDestructive: true,
     back: runPath(subject, run_id),
   };
 }
@@ -113,7 +112,6 @@ function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
           ...(progress ? [{ label: 'Done', value: `${formatCount(progress.done)} ${progress.unit}` }] : []),
         ],
         button: 'Cancel run',
-        isDestructive: true,
         back: runPath(subject, run),
       };
     },
@@ -164,7 +162,6 @@ function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
           { label: 'Never read', value: counted(providers.length - read.length, 'provider', 'providers') },
         ],
         button: 'Rebuild and publish',
-        isDestructive: true,
         back: RUNS_PATH,
       };
     },
@@ -235,7 +232,6 @@ function rollback(wanted: ListedSnapshot, served: ListedSnapshot | null): Confir
       { label: 'Observations', value: formatChange(served?.observations ?? 0, wanted.observations) },
     ],
     button: 'Serve this snapshot',
-    isDestructive: true,
     back: RUNS_PATH,
   };
 }

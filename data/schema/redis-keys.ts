@@ -78,7 +78,7 @@
  *   alerts                    zset    account ids with a low-balance alert
  *   alerts:spending           zset    account ids with an alert about spending
  *   alerts:edition            string  when the newest edition was published that change alerts have covered, in Unix milliseconds
- *   {alerts}:conditions       hash    condition -> JSON: what operators were alerted to; see admin/alerts/condition-store.ts
+ *   {alerts}:conditions       hash    condition -> JSON: what operators were alerted to; see admin/condition-watch.ts
  *   {alerts}:outbox           hash    as {a:ID}:outbox, of alerts to operators
  *   {alerts}:watcher          string  id of the process that looks for conditions; expires
  *   {alerts}:turns, :noted    string  number of its last look, and of the last one that was noted

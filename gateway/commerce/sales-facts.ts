@@ -3,12 +3,12 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { SalesFacts } from '../site/site.ts';
 import {
-  ATTEMPTS,
   DISABLE_AFTER_DAYS,
   KEPT,
   MAX_ENDPOINTS,
-  RETRY_DELAYS_MS,
   SEND_TIMEOUT_MS,
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_DELAYS_MS,
   WEBHOOK_EVENTS,
 } from './notifications/notifications.ts';
 import { pricesSentence, salesTermsOf } from './orders/orders.ts';
@@ -20,8 +20,8 @@ export const salesFacts = (settings: Settings): SalesFacts => ({
   webhooks: {
     endpointsMax: MAX_ENDPOINTS,
     events: WEBHOOK_EVENTS,
-    attempts: ATTEMPTS,
-    days: Math.floor(RETRY_DELAYS_MS.reduce((sum, delay_ms) => sum + delay_ms, 0) / DAY_MS),
+    attempts: WEBHOOK_ATTEMPTS,
+    days: Math.floor(WEBHOOK_DELAYS_MS.reduce((sum, delay_ms) => sum + delay_ms, 0) / DAY_MS),
     timeout_s: SEND_TIMEOUT_MS / 1_000,
     disabledAfter_days: DISABLE_AFTER_DAYS,
     kept: KEPT,

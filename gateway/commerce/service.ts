@@ -7,25 +7,28 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
+import type { CreditPack } from '../../data/schema/curated.ts';
 import { contactOf } from '../api/http/http.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
 import { Archive, AuditLog } from './history/history.ts';
-import { createJobHandlers } from './job-handlers.ts';
 import {
   BalanceAlerts,
   ChangeAlerts,
   createMailer,
+  findExpiringKeys,
   GivenUpJobs,
+  type JobHandlers,
   JobQueue,
   type Mailer,
   OperatorAlerts,
   Outbox,
-  openWebhooks,
+  prepareJobId,
   type ServedEditions,
   SignedLinks,
   SpendingAlerts,
   startJobWorker,
   Teller,
+  Webhooks,
 } from './notifications/notifications.ts';
 import {
   BillingStore,
@@ -61,99 +64,72 @@ interface AccountServiceDependencies {
 }
 
 export type AccountService = Awaited<ReturnType<typeof openAccountService>>;
+type Parts = ReturnType<typeof openParts>;
 
-/** @throws {CuratedError} if credit packs or countries cannot be read. */
-export async function openAccountService(dependencies: AccountServiceDependencies) {
+/** What does the work: of pages, of jobs, and of the operator area. */
+function openParts(dependencies: AccountServiceDependencies, packs: readonly CreditPack[]) {
   const { settings, redis, now, log, publicUrl } = dependencies;
-  const packs = await readPacks(settings.CURATED_DIR);
-  const countries = await readCountries(settings.CURATED_DIR);
   const mailer = dependencies.mailer ?? createMailer(settings, { now, log });
   const archive = dependencies.archive ?? new Archive(settings.ARCHIVE_DIR);
   const jobs = new JobQueue(redis);
-  const givenUpJobs = new GivenUpJobs(redis);
-  const stops: (() => Promise<unknown>)[] = [() => jobs.close(), () => givenUpJobs.close()];
-  if (!dependencies.archive) stops.push(() => archive.close());
-
   const store = { redis, now, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs, archive, terms: salesTermsOf(settings) });
-  const billing = new BillingStore(store);
   const persons = new PersonStore(store);
   const members = new MemberStore(store, persons);
-  const alerts = new BalanceAlerts(store);
-  const spendingAlerts = new SpendingAlerts(store);
   const outbox = new Outbox(store);
-  const changeAlerts = new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox);
-  const webhooks = openWebhooks(store, settings);
-  stops.push(() => webhooks.close());
+  const webhooks = new Webhooks({ ...store, allowsPrivate: settings.WEBHOOK_PRIVATE_TARGETS });
   const audit = new AuditLog(redis, now, archive);
   const { privacy, requests } = openPrivacy({ settings, redis, accounts, archive, mailer, now, log });
   const links = new SignedLinks(store);
   const freeGrant = settings.FREE_GRANT;
   const bounds = { perRange: settings.FREE_GRANTS_PER_RANGE, perDomain: settings.FREE_GRANTS_PER_DOMAIN };
   const freeGrants = new FreeGrants(store, bounds);
-  const parties = { accounts, persons, links, mailer, jobs };
-  const onboarding = new Onboarding({ ...parties, freeGrants, freeGrant, publicUrl });
-  const invitations = new Invitations({ ...parties, members, publicUrl });
+  const senders = { accounts, persons, links, mailer, jobs, publicUrl };
   const tellNow = (person_id: string): Promise<void> => teller.tellNow(person_id);
-  const emailChanges = new EmailChanges({ ...parties, members, tellNow, publicUrl });
-  const stripe = createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log });
+  const emailChanges = new EmailChanges({ ...senders, members, tellNow });
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
-  stops.push(() => operatorAlerts.close());
-  const contact = (): string => contactOf(settings, publicUrl());
   const teller = new Teller({
-    ...{
-      accounts,
-      persons,
-      members,
-      operatorAlerts,
-      outbox,
-      webhooks,
-      jobs,
-      mailer,
-      now,
-      log,
-      publicUrl,
-      contact,
-    },
+    ...{ accounts, persons, members, operatorAlerts, outbox, webhooks, jobs, mailer, now, log, publicUrl },
+    contact: () => contactOf(settings, publicUrl()),
     isExportReady: async (request_id) => (await requests.get(request_id)).status === 'ready',
     followAddress: (person_id, event) => emailChanges.follow(person_id, event),
   });
-  const parts = {
-    accounts,
-    redis,
-    now,
-    outbox,
-    teller,
-    alerts,
-    spendingAlerts,
-    changeAlerts,
-    webhooks,
-    audit,
-    onboarding,
-    invitations,
-    emailChanges,
-    operatorAlerts,
-    requests,
-    privacy,
-    jobs,
-    mailer,
-    publicUrl,
+  return {
+    ...{ accounts, persons, members, outbox, webhooks, audit, privacy, requests, emailChanges, teller },
+    ...{ operatorAlerts, mailer, archive, jobs, redis, now, publicUrl },
+    alerts: new BalanceAlerts(store),
+    spendingAlerts: new SpendingAlerts(store),
+    changeAlerts: new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox),
+    onboarding: new Onboarding({ ...senders, freeGrants, freeGrant }),
+    invitations: new Invitations({ ...senders, members }),
+    givenUpJobs: new GivenUpJobs(redis),
   };
+}
+
+/** @throws {CuratedError} if credit packs or countries cannot be read. */
+export async function openAccountService(dependencies: AccountServiceDependencies) {
+  const { settings, redis, now, log, publicUrl } = dependencies;
+  const packs = await readPacks(settings.CURATED_DIR);
+  const countries = await readCountries(settings.CURATED_DIR);
+  const parts = openParts(dependencies, packs);
+  const { accounts, audit, archive, jobs, givenUpJobs, webhooks, operatorAlerts } = parts;
   const handlers = createJobHandlers(parts);
+  const closed = [jobs, givenUpJobs, webhooks, operatorAlerts, ...(dependencies.archive ? [] : [archive])];
+  const stops = closed.map((part) => (): Promise<unknown> => part.close());
   return {
     ...parts,
-    ...{ settings, log, packs, countries, billing, persons, members },
-    ...{ stripe, handlers, givenUpJobs },
+    ...{ settings, log, packs, countries, handlers },
+    billing: new BillingStore({ redis, now }),
+    stripe: createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log }),
     passwords: dependencies.passwords ?? new PasswordHasher(),
     startWorker(): void {
-      const blocking = connectRedis(settings, log, 'jobs');
-      stops.push(async () => blocking.disconnect());
-      const worker = startJobWorker(blocking, handlers, log);
-      stops.push(() => worker.stop());
-      const sending = connectRedis(settings, log, 'jobs');
-      stops.push(async () => sending.disconnect());
-      const sender = webhooks.startWorker(sending, log);
-      stops.push(() => sender.stop());
+      const start = (worker: (connection: RedisClient) => { stop(): Promise<void> }): void => {
+        const connection = connectRedis(settings, log, 'jobs');
+        const { stop } = worker(connection);
+        stops.push(async () => connection.disconnect(), stop);
+      };
+      start((connection) => startJobWorker(connection, handlers, log));
+      start((connection) => webhooks.startWorker(connection, log));
     },
     /** Schedules the periodic jobs; each run is done by one of all workers. Idempotent; rejects without Redis. */
     scheduleJobs: () => jobs.schedule(settings.NIGHTLY_CRON),
@@ -163,3 +139,40 @@ export async function openAccountService(dependencies: AccountServiceDependencie
     },
   };
 }
+
+/** Handlers of the account jobs. All are idempotent: a job may run again after it was done. */
+const createJobHandlers = (parts: Parts): JobHandlers => ({
+  'sign-up': (signUp) => parts.onboarding.sendSignUpMail(signUp),
+  'sign-in-link': ({ email }) => parts.onboarding.sendSignInLink(email),
+  reset: ({ email }) => parts.onboarding.sendResetMail(email),
+  'email-change': ({ person_id, email }) => parts.emailChanges.sendLink(person_id, email),
+  'address-changed': (change) => parts.emailChanges.tell(change),
+  invitation: ({ account_id, invitation_id }) => parts.invitations.send(account_id, invitation_id),
+  told: (job) => parts.teller.send(job),
+  'expiring-keys': () => findExpiringKeys(parts, parts.accounts, parts.outbox),
+  prepare: async ({ request_id }) => {
+    await parts.privacy.prepare(request_id);
+    await parts.teller.tellNow('requests');
+  },
+  erasure: async ({ request_id }) => {
+    await parts.privacy.erase(request_id, 'nightly batch');
+  },
+  // `npm run account -- erase --ready` does the same at once.
+  erase: async () => {
+    for (const { request_id } of await parts.privacy.listErasable())
+      await parts.jobs.add('erasure', { request_id }, `erasure-${request_id}`);
+  },
+  // Looks for what is to be told, tells what the outbox holds, issues invoices, deletes expired exports, and queues jobs that
+  // were lost when a process died between a change and its job.
+  sweep: async () => {
+    await parts.audit.recoverPending();
+    await parts.privacy.deleteExpired();
+    for (const { request_id } of await parts.privacy.listUnprepared())
+      await parts.jobs.add('prepare', { request_id }, prepareJobId(request_id));
+    await parts.alerts.lookAtAll();
+    await parts.spendingAlerts.lookAtAll();
+    await parts.changeAlerts.findConcerned();
+    await parts.teller.sweep();
+    await parts.accounts.orders.invoices.sweep();
+  },
+});

@@ -1,7 +1,7 @@
 /** What operators are told, over random histories of conditions seen by two gateways. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ConditionStore } from '../../admin/alerts/condition-store.ts';
+import { ConditionStore } from '../../admin/condition-watch.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { Condition, OperatorAlert } from '../../gateway/commerce/notifications/alerts/operator-alert.ts';

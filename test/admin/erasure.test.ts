@@ -7,9 +7,8 @@ import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.t
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
 import { AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
-import { BalanceAlerts } from '../../gateway/commerce/notifications/alerts/balance-alerts.ts';
-import { readToldKinds, setToldKinds } from '../../gateway/commerce/notifications/alerts/change-settings.ts';
-import { SpendingAlerts } from '../../gateway/commerce/notifications/alerts/spending-alerts.ts';
+import { readToldKinds, setToldKinds } from '../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import { BalanceAlerts, SpendingAlerts } from '../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { createMailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { EndpointStore } from '../../gateway/commerce/notifications/webhooks/endpoint-store.ts';
 import { Erasures } from '../../gateway/commerce/privacy/erasures.ts';

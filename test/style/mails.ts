@@ -51,7 +51,7 @@ const keyChange = (change: keyof typeof notices.keyMails, when: string): KnownMa
   known(notices.keyMails[change](key, about), when, KEY);
 
 type Templates = Omit<typeof templates, 'SECURITY_EVENTS'> &
-  Omit<typeof notices, 'momentOf' | 'accountLine'> &
+  Omit<typeof notices, 'mailMoment' | 'accountLine'> &
   typeof alerts;
 
 /** By template: one that is missing here, or no longer exists, is an error of types. */

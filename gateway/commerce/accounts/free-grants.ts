@@ -10,14 +10,13 @@ import { isIPv4 } from 'node:net';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { addressUnit } from '../../api/metering/metering.ts';
-import { guarded, Store, type StoreDependencies } from '../store/store.ts';
+import { guarded, Store, type StoreDependencies, sharedSecret } from '../store/store.ts';
 import { domainOf, isPublicProvider, mailboxOf } from './mail-domains.ts';
 
 const CLAIM = readScript(import.meta.url, 'lua/claim-grant.lua', 7);
 
 const WINDOW_MS = 30 * DAY_MS;
 const SEEN_MS = 90 * DAY_MS;
-const SECRET_BYTES = 32;
 const PER_MAILBOX = 1;
 
 const GROUP_KINDS = ['mailbox', 'range', 'domain'] as const;
@@ -59,7 +58,7 @@ export class FreeGrants extends Store {
    */
   async claim({ account_id, email, address }: NewAccount): Promise<GroupKind | null> {
     const domain = domainOf(email);
-    const secret = await this.#secret();
+    const secret = await sharedSecret({ redis: this.redis, random: this.random }, redisKeys.signUpSecret);
     const digest = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url');
     const groups = [
       ['mailbox', digest(mailboxOf(email)), PER_MAILBOX],
@@ -73,14 +72,6 @@ export class FreeGrants extends Store {
       ...groups.flatMap(([kind, id, most]) => [`${kind}:${id}`, most]),
     ]);
     return result === 'granted' ? null : (GROUP_KINDS[Number(result)] ?? 'range');
-  }
-
-  /** The one of this Redis, which the first call creates. */
-  async #secret(): Promise<string> {
-    const { redis, random } = this;
-    const fresh = random(SECRET_BYTES).toString('base64url');
-    const known = await redis.set(redisKeys.signUpSecret, fresh, 'NX', 'GET');
-    return known ?? fresh;
   }
 }
 

@@ -19,6 +19,7 @@ import {
   type Gap,
   integerOf,
   LAST_STREAM_ID,
+  NO_ARCHIVE,
   nextStreamId,
   parseStreamId,
   type StreamId,
@@ -28,28 +29,8 @@ import { listParts, listUsage, type Part } from './parts.ts';
 
 /** A page reads a few thousand rows. */
 const LIMITS = { memoryMb: 192, threads: 2, timeoutMs: 20_000 };
-
-export class Archive {
-  readonly directory: string;
-  readonly ledger: LedgerArchive;
-  readonly audit: AuditArchive;
-  readonly usage: UsageArchive;
-  readonly #engine = new ArchiveEngine(LIMITS);
-
-  /** DuckDB is opened by the first query. */
-  constructor(directory: string) {
-    this.directory = directory;
-    this.ledger = new LedgerArchive(directory, this.#engine);
-    this.audit = new AuditArchive(directory, this.#engine);
-    this.usage = new UsageArchive(directory, this.#engine);
-  }
-
-  close(): Promise<void> {
-    return this.#engine.close();
-  }
-}
-
 const AUDIT_PAGE = readSql(import.meta.url, 'sql/audit-page.sql');
+const USAGE_DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
 
 interface AuditQuery {
   archivedThrough: AuditArchivedThrough;
@@ -60,24 +41,36 @@ interface AuditQuery {
   limit: number;
 }
 
-/** Archived entries of the audit log, newest first: all of them, or those of one subject. */
-class AuditArchive {
-  readonly #directory: string;
-  readonly #engine: ArchiveEngine;
+export interface RouteUsage extends UsageCounts {
+  /** `2026-11-21` */
+  date: string;
+  route: string;
+}
 
-  constructor(directory: string, engine: ArchiveEngine) {
-    this.#directory = directory;
-    this.#engine = engine;
+export class Archive {
+  readonly directory: string;
+  readonly ledger: LedgerArchive;
+  readonly #engine = new ArchiveEngine(LIMITS);
+
+  /** DuckDB is opened by the first query. */
+  constructor(directory: string) {
+    this.directory = directory;
+    this.ledger = new LedgerArchive(directory, this.#engine);
   }
 
-  async page({ archivedThrough, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
-    const parts = (await listParts(this.#directory, 'audit')).reverse();
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  /** Archived entries of the audit log, newest first: all of them, or those of one subject. */
+  async auditPage({ archivedThrough, subject, before, limit }: AuditQuery): Promise<ArchivedPage> {
+    const parts = (await listParts(this.directory, 'audit')).reverse();
     const wanted = earlierStreamId(before, nextStreamId(parseStreamId(archivedThrough.through)));
     const entries: ArchivedEntry[] = [];
     if (parts.length === 0)
       return {
         entries,
-        gap: { message: 'Older entries are in the archive, which cannot be read here.', before: null },
+        gap: NO_ARCHIVE,
       };
     for (const [index, part] of parts.entries()) {
       if (entries.length === limit) break;
@@ -108,32 +101,13 @@ class AuditArchive {
     }
     return { message: damagedPart(damaged.name), before: null };
   }
-}
-
-const USAGE_DAYS = readSql(import.meta.url, 'sql/usage-days.sql');
-
-export interface RouteUsage extends UsageCounts {
-  /** `2026-11-21` */
-  date: string;
-  route: string;
-}
-
-/** Usage of accounts on archived days. */
-class UsageArchive {
-  readonly #directory: string;
-  readonly #engine: ArchiveEngine;
-
-  constructor(directory: string, engine: ArchiveEngine) {
-    this.#directory = directory;
-    this.#engine = engine;
-  }
 
   /**
    * Archived days of one account before a date, oldest first, by route.
    * @throws the error of DuckDB when a day cannot be read: a report is complete or fails.
    */
-  async before(account: string, date: string): Promise<RouteUsage[]> {
-    const files = (await listUsage(this.#directory)).filter((day) => day.date < date).map(({ file }) => file);
+  async usageBefore(account: string, date: string): Promise<RouteUsage[]> {
+    const files = (await listUsage(this.directory)).filter((day) => day.date < date).map(({ file }) => file);
     if (files.length === 0) return [];
     const rows = await this.#engine.rows(USAGE_DAYS, { files, account });
     return rows.map((row) => ({

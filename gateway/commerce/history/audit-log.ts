@@ -15,7 +15,14 @@ import { auditArchivedThrough } from '../../../data/schema/archive.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { AccountError, guarded, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
-import { type ArchivedEntry, compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from './entries.ts';
+import {
+  type ArchivedEntry,
+  compareStreamIds,
+  type Gap,
+  LAST_STREAM_ID,
+  NO_ARCHIVE,
+  parseStreamId,
+} from './entries.ts';
 import { readAllPages, readLive } from './live-entries.ts';
 
 const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 4);
@@ -23,10 +30,6 @@ const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 4);
 export const PENDING_TIMEOUT_MS = 60_000;
 const MAX_PAGE = 1_000;
 const READ_BATCH = 500;
-const NO_ARCHIVE: Gap = {
-  message: 'Older entries are in the archive, which cannot be read here.',
-  before: null,
-};
 /** `after.outcome` of a change that was perhaps made. */
 const NOT_CONFIRMED = 'not confirmed: the process ended during the change';
 
@@ -191,7 +194,7 @@ export class AuditLog {
     const newer = live.filter(({ id }) => compareStreamIds(parseStreamId(id), end) > 0);
     if (newer.length === wanted) return { entries: newer.map(entryFrom), gap: null };
     if (!this.#archive) return { entries: newer.map(entryFrom), gap: NO_ARCHIVE };
-    const { entries, gap } = await this.#archive.audit.page({
+    const { entries, gap } = await this.#archive.auditPage({
       archivedThrough,
       subject: subject ?? null,
       before: before === undefined ? LAST_STREAM_ID : parseStreamId(before),

@@ -55,6 +55,11 @@ export interface Gap {
   before: string | null;
 }
 
+export const NO_ARCHIVE: Gap = {
+  message: 'Older entries are in the archive, which cannot be read here.',
+  before: null,
+};
+
 export interface ArchivedPage {
   /** Newest first; ends at the gap, if there is one. */
   entries: ArchivedEntry[];

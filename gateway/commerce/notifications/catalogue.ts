@@ -47,7 +47,7 @@ export interface Told {
     isExportReady(request_id: string): Promise<boolean>;
   };
   /** Somebody by whom a change was made, as the reader is told. */
-  nameOf(by: string): Promise<string>;
+  nameAuthor(by: string): Promise<string>;
 }
 
 export interface EventRow<Schema extends z.ZodObject = z.ZodObject> {
@@ -191,10 +191,10 @@ export const EVENTS = {
       async words(told, { key_id, days }) {
         const found = await findKey(told, key_id);
         if (!found || daysToTell(found, await told.find.keys(), told.now_ms) === null) return null;
-        const made = found.by === '' ? [] : [`Made by: ${await told.nameOf(found.by)}`];
+        const made = found.by === '' ? [] : [`Made by: ${await told.nameAuthor(found.by)}`];
         const facts = [
           ...made,
-          `Made at: ${changes.momentOf(found.created_at_ms)}`,
+          `Made at: ${changes.mailMoment(found.created_at_ms)}`,
           ...changes.accountLine(told.account),
         ];
         return changes.keyExpires(found, days, { ...told.about, facts });
@@ -276,7 +276,7 @@ type EventType = keyof typeof EVENTS;
 const isEventType = (word: string): word is EventType => Object.hasOwn(EVENTS, word);
 
 /** The row of an event that a script of this version wrote. */
-export const rowOf = ({ type }: Pick<StoredEvent, 'type'>): EventRow | null =>
+export const eventRow = ({ type }: Pick<StoredEvent, 'type'>): EventRow | null =>
   isEventType(type) ? EVENTS[type] : null;
 
 /** The types of events that endpoints receive, and what each means. */

@@ -10,26 +10,42 @@
  * - Telling may repeat after a crash: each mail and delivery then has the id that it had.
  * - No job and no event holds a secret. Recipients are determined when the mail is sent.
  */
-export { BalanceAlerts } from './alerts/balance-alerts.ts';
-export { ChangeAlerts, type ServedEditions } from './alerts/change-alerts.ts';
-export { readToldKinds, setToldKinds } from './alerts/change-settings.ts';
-export { CHANGE_KINDS } from './alerts/changed-indicators.ts';
+export {
+  CHANGE_KINDS,
+  ChangeAlerts,
+  readToldKinds,
+  type ServedEditions,
+  setToldKinds,
+} from './alerts/change-alerts.ts';
 export { findExpiringKeys } from './alerts/expiring-keys.ts';
+export {
+  BalanceAlerts,
+  PERIODS,
+  type Period,
+  SpendingAlerts,
+  type SpendingLimit,
+} from './alerts/ledger-alerts.ts';
 export type { Condition } from './alerts/operator-alert.ts';
 export { OperatorAlerts } from './alerts/operator-alerts.ts';
-export { PERIODS, type Period, SpendingAlerts, type SpendingLimit } from './alerts/spending-alerts.ts';
-export { rowOf, SUBSCRIBABLE, WEBHOOK_EVENTS } from './catalogue.ts';
+export { eventRow, SUBSCRIBABLE, WEBHOOK_EVENTS } from './catalogue.ts';
 export { type GivenUpJob, GivenUpJobs } from './jobs/given-up.ts';
 export { type JobData, type JobName, withoutAddresses } from './jobs/job-data.ts';
-export { type JobHandlers, type JobProducer, JobQueue, prepareJobId, startJobWorker } from './jobs/queue.ts';
+export {
+  type JobHandlers,
+  type JobProducer,
+  JobQueue,
+  prepareJobId,
+  startJobWorker,
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_DELAYS_MS,
+} from './jobs/queue.ts';
 export { createMailer, type Mailer } from './mail/mailer.ts';
 export { type LinkPayload, SignedLinks } from './mail/signed-links.ts';
 export * as templates from './mail/templates.ts';
 export { Outbox, type StoredEvent } from './outbox.ts';
 export { Teller } from './tell.ts';
 export { type Delivery, DeliveryLog, DISABLE_AFTER_DAYS, KEPT } from './webhooks/delivery-log.ts';
-export { ATTEMPTS, RETRY_DELAYS_MS } from './webhooks/delivery-queue.ts';
 export { endpointsFrom, MAX_ENDPOINTS, type WebhookEndpoint } from './webhooks/endpoint-records.ts';
 export { OLD_SECRET_MS, type SigningEndpoint } from './webhooks/endpoint-store.ts';
 export { SEND_TIMEOUT_MS } from './webhooks/sender.ts';
-export { openWebhooks, type Webhooks } from './webhooks/webhooks.ts';
+export { Webhooks } from './webhooks/webhooks.ts';

@@ -34,7 +34,7 @@ function outboxKey(owner: string): string {
 }
 
 /** The account that an event is about; null for one of a person, or of operators. */
-export function accountOf(owner: string, { data }: StoredEvent): string | null {
+export function eventAccount(owner: string, { data }: StoredEvent): string | null {
   if (owner === 'requests') return String((data as { account_id: unknown }).account_id);
   return owner === 'operators' || owner.startsWith('per_') ? null : owner;
 }

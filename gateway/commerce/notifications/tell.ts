@@ -8,12 +8,12 @@ import type { Logger } from 'pino';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import { AccountError, type AccountRecord, nullIfUnknown, type OrderRecord } from '../store/store.ts';
 import type { OperatorAlerts } from './alerts/operator-alerts.ts';
-import { type EventRow, rowOf, type Told } from './catalogue.ts';
+import { type EventRow, eventRow, type Told } from './catalogue.ts';
 import type { JobData } from './jobs/job-data.ts';
 import { type JobProducer, queueTold, toldId } from './jobs/queue.ts';
-import { accountLine, momentOf } from './mail/change-mails.ts';
+import { accountLine, mailMoment } from './mail/change-mails.ts';
 import type { Mailer } from './mail/mailer.ts';
-import { accountOf, type Outbox, type StoredEvent } from './outbox.ts';
+import { eventAccount, type Outbox, type StoredEvent } from './outbox.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
 interface TellerDependencies {
@@ -65,12 +65,12 @@ export class Teller {
 
   async #take(owner: string, event: StoredEvent): Promise<'taken' | 'left'> {
     const { webhooks, jobs, followAddress } = this.#deps;
-    const row = rowOf(event);
+    const row = eventRow(event);
     // Written by a later version, which tells it.
     if (!row) return 'left';
     if (event.type === 'address.changed') await followAddress(owner, event);
-    if (row.webhook !== undefined) await webhooks.events.hand(owner, event);
-    const account_id = accountOf(owner, event);
+    if (row.webhook !== undefined) await webhooks.hand(owner, event);
+    const account_id = eventAccount(owner, event);
     // Labels are words of their owner, and a job that is given up outlives an erasure.
     const { label: _, ...data } = event.data as Record<string, unknown>;
     const recipients = await this.#recipients(account_id ?? owner, event, row);
@@ -82,23 +82,27 @@ export class Teller {
   async send(told: JobData['told']): Promise<void> {
     const { accounts, mailer, now, operatorAlerts } = this.#deps;
     const { account_id, recipient, event } = told;
-    const row = rowOf(event);
+    const row = eventRow(event);
     const owner = account_id ?? recipient;
     if (!row?.mail || !(await this.#recipients(owner, event, row)).includes(recipient)) return;
     if (recipient === 'webhook') return operatorAlerts.post(event);
-    const to = await this.#addressOf(recipient);
+    const to = await this.#findAddress(recipient);
     if (to === null) return;
     const account = account_id === null ? null : await accounts.get(account_id).catch(nullIfUnknown);
-    const nameOf = (by: string): Promise<string> => this.#nameOf(by, account, recipient);
-    const facts = [`By: ${await nameOf(event.by)}`, `At: ${momentOf(event.at_ms)}`, ...accountLine(account)];
+    const nameAuthor = (by: string): Promise<string> => this.#nameAuthor(by, account, recipient);
+    const facts = [
+      `By: ${await nameAuthor(event.by)}`,
+      `At: ${mailMoment(event.at_ms)}`,
+      ...accountLine(account),
+    ];
     const { publicUrl, contact } = this.#deps;
     const about = { to, facts, publicUrl: publicUrl(), contact: contact() };
-    const known = { event, account, about, now_ms: now(), find: this.#finder(owner), nameOf };
+    const known = { event, account, about, now_ms: now(), find: this.#finder(owner), nameAuthor };
     const mail = await row.mail.words(known, row.data.partial().parse(event.data));
     if (mail) await mailer.send({ id: toldId(told), ...mail });
   }
 
-  async #addressOf(recipient: string): Promise<string | null> {
+  async #findAddress(recipient: string): Promise<string | null> {
     const { operatorAlerts, persons } = this.#deps;
     if (recipient === 'mail') return operatorAlerts.email;
     return (await persons.get(recipient))?.email ?? null;
@@ -135,7 +139,7 @@ export class Teller {
   }
 
   /** Operators are not named, and neither is somebody whose data was erased. */
-  async #nameOf(by: string, account: AccountRecord | null, reader: string): Promise<string> {
+  async #nameAuthor(by: string, account: AccountRecord | null, reader: string): Promise<string> {
     if (by === 'stripe') return 'the card payment service';
     if (!by.startsWith('per_')) return 'an operator of Almanac';
     if (by === reader) return 'you';

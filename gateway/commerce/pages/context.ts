@@ -22,7 +22,7 @@ export interface AccountContext extends AccountService {
   throttle: Throttle;
   /** Payment methods that the settings allow, the preferred one first. */
   payments: ReadonlyMap<PaymentId, PaymentMethod>;
-  view<Data extends object>(template: string): PageView<Data>;
+  view(template: string): PageView;
 }
 
 /** The id of the account that the signed-in person looks at. */

@@ -97,8 +97,8 @@ export function mailForm<Fields extends { email: string }>(
   context: AccountContext,
   { path, title, template, fields, page = {}, problem = addressProblem, wait, hint, send }: MailForm<Fields>,
 ): void {
-  const view = context.view<object>(template);
-  const mailSent = context.view<{ email: string }>('mail-sent.njk');
+  const view = context.view(template);
+  const mailSent = context.view('mail-sent.njk');
   const show = (reply: FastifyReply, form: Fields, why = ''): Promise<FastifyReply> =>
     view(reply, title, { ...page, form: { ...form, problem: why } });
 
@@ -141,7 +141,7 @@ export function linkPages<Found, Fields>(
   context: AccountContext,
   { path, again, fields, peek, show, act }: LinkPages<Found, Fields>,
 ): void {
-  const view = context.view<{ again: string }>('invalid-link.njk');
+  const view = context.view('invalid-link.njk');
   const invalid = (reply: FastifyReply) => view(reply.code(410), 'This link is no longer valid', { again });
 
   scope.get(`${path}/:token`, ANONYMOUS, async (request, reply) => {

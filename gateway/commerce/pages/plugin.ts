@@ -8,13 +8,9 @@ import type { FastifyInstance } from 'fastify';
 import { invoicePayment } from '../orders/orders.ts';
 import {
   createPageViews,
-  FormSubmissions,
   installProtectedArea,
-  KnownBrowsers,
-  PendingSignIns,
+  openRealm,
   type ProtectedArea,
-  SecondFactorStore,
-  SessionStore,
   Throttle,
 } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
@@ -60,19 +56,15 @@ const NAV = [
 
 export function createAccountContext(service: AccountService): AccountContext {
   const { redis, now, log, stripe } = service;
-  const store = { redis, now, random: randomBytes };
-  const sessions = new SessionStore(redis, now, 'account');
+  const realm = openRealm({ redis, now, random: randomBytes }, 'account', log);
+  const { sessions } = realm;
   const site: ProtectedArea = {
+    ...realm,
     root: ACCOUNT_ROOT,
     name: 'Almanac',
     navName: 'Account',
     isPublic: true,
     cookie: 'almanac_account',
-    sessions,
-    browsers: new KnownBrowsers(store, 'account'),
-    secondFactor: new SecondFactorStore(store, 'account'),
-    pendingSignIns: new PendingSignIns(store, 'account'),
-    submissions: new FormSubmissions(redis, log),
     findUser: userFinder({ ...service, sessions }),
     authorise,
     nav: NAV,

@@ -17,7 +17,8 @@ export interface Confirmation {
   figures: readonly Figure[];
   /** Label of the button that acts. */
   button: string;
-  isDestructive: boolean;
+  /** Takes nothing from anybody; default false. */
+  isHarmless?: boolean;
   /** Sent with the form. */
   values?: Readonly<Record<string, string>>;
   /** Where "Cancel" leads. */
@@ -92,12 +93,12 @@ export const formatChange = (before: number, after: number): string =>
   before === after ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
 
 interface Area extends Pick<ProtectedArea, 'sessions'> {
-  view<Data extends object>(template: string): PageView<Data>;
+  view(template: string): PageView;
 }
 
 /** Returns what shows a confirmation page. @param action where its form is sent */
 export function confirmationView(area: Pick<Area, 'view'>) {
-  const view = area.view<ConfirmationPage>('confirmation.njk');
+  const view = area.view('confirmation.njk');
   return (reply: FastifyReply, page: ConfirmationPage): Promise<FastifyReply> =>
     view(reply, page.confirmation.title, page);
 }

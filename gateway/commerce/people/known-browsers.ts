@@ -10,11 +10,10 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { addressDigest, DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import type { StoreDependencies } from '../store/store.ts';
+import { type StoreDependencies, sharedSecret } from '../store/store.ts';
 import type { Realm } from './sessions.ts';
 
 export const KNOWN_FOR_MS = 180 * DAY_MS;
-const SECRET_BYTES = 32;
 const ID_BYTES = 16;
 const COOKIE = /^([A-Za-z0-9_-]{22})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
 
@@ -45,9 +44,7 @@ export class KnownBrowsers {
   }
 
   async #sign(email: string, epoch: string, id: string, issued: string): Promise<Buffer> {
-    const { redis, random } = this.#deps;
-    const fresh = random(SECRET_BYTES).toString('base64url');
-    const secret = (await redis.set(redisKeys.browserSecret, fresh, 'NX', 'GET')) ?? fresh;
+    const secret = await sharedSecret(this.#deps, redisKeys.browserSecret);
     const facts = [this.#realm, addressDigest(email), epoch, id, issued].join('.');
     return createHmac('sha256', secret).update(facts).digest();
   }

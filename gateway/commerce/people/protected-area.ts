@@ -23,12 +23,12 @@ import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operatio
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../web/templates.ts';
-import { AccountError } from '../store/store.ts';
-import { createFormToken, type FormSubmissions, installFormSubmissions } from './form-submissions.ts';
-import type { KnownBrowsers } from './known-browsers.ts';
-import type { PendingSignIns } from './pending-sign-ins.ts';
-import type { SecondFactorStore } from './second-factor.ts';
-import { SESSION_LIFETIME, type Session, type SessionStore, type SignedInUser } from './sessions.ts';
+import { AccountError, type StoreDependencies } from '../store/store.ts';
+import { createFormToken, FormSubmissions, installFormSubmissions } from './form-submissions.ts';
+import { KnownBrowsers } from './known-browsers.ts';
+import { PendingSignIns } from './pending-sign-ins.ts';
+import { SecondFactorStore } from './second-factor.ts';
+import { type Realm, SESSION_LIFETIME, type Session, SessionStore, type SignedInUser } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -47,7 +47,18 @@ declare module 'fastify' {
   }
 }
 
-export interface ProtectedArea {
+/** How the users of a realm are known, between requests and during sign-in. */
+export function openRealm(store: StoreDependencies, realm: Realm, log: Logger) {
+  return {
+    sessions: new SessionStore(store.redis, store.now, realm),
+    submissions: new FormSubmissions(store.redis, log),
+    browsers: new KnownBrowsers(store, realm),
+    secondFactor: new SecondFactorStore(store, realm),
+    pendingSignIns: new PendingSignIns(store, realm),
+  };
+}
+
+export interface ProtectedArea extends ReturnType<typeof openRealm> {
   /** Such as `/admin`. */
   root: string;
   name: string;
@@ -56,11 +67,6 @@ export interface ProtectedArea {
   /** Whether it is served beside the public site, whose header and footer it then has. */
   isPublic: boolean;
   cookie: string;
-  sessions: SessionStore;
-  submissions: FormSubmissions;
-  browsers: KnownBrowsers;
-  secondFactor: SecondFactorStore;
-  pendingSignIns: PendingSignIns;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
   /** Throws if the signed-in user may not open the route. */
@@ -252,15 +258,11 @@ function layoutData(
 const isBelow = (path: string, entry: string, root: string): boolean =>
   path === entry || (entry === `${root}/` ? path === root : path.startsWith(`${entry}/`));
 
-/** Renders one template with typed data, inside the layout of its area. */
-export type PageView<Data extends object> = (
-  reply: FastifyReply,
-  title: string,
-  data: Data,
-) => Promise<FastifyReply>;
+/** Renders one template inside the layout of its area. A value that a template needs and does not get is an error. */
+export type PageView = (reply: FastifyReply, title: string, data: object) => Promise<FastifyReply>;
 
 export function createPageViews(area: ProtectedArea) {
-  return <Data extends object>(template: string): PageView<Data> =>
+  return (template: string): PageView =>
     async (reply, title, data) => {
       const { webSession } = reply.request;
       if (webSession?.notice) await area.sessions.clearNotice(webSession);

@@ -8,9 +8,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField, untrimmedField } from '../../web/forms.ts';
-import { type QrCode, qrCode } from '../../web/templates.ts';
+import { qrCode } from '../../web/templates.ts';
 import { createPageViews, type ProtectedArea, redirectWithFlash } from './protected-area.ts';
-import { SECRET_PATTERN, type SecondFactorState } from './second-factor.ts';
+import { SECRET_PATTERN } from './second-factor.ts';
 import type { SignedInUser } from './sessions.ts';
 import { tooManyAttempts } from './sign-in-routes.ts';
 
@@ -24,22 +24,6 @@ interface SecondFactorOptions {
   confirmPassword(request: FastifyRequest, reply: FastifyReply, password: string): Promise<string | null>;
   /** Called after a change, before its answer. */
   onChange(request: FastifyRequest, change: SecondFactorChange): Promise<void>;
-}
-
-interface StatePage {
-  factor: SecondFactorState;
-  problem: string;
-}
-
-interface SetUpPage {
-  secret: string;
-  uri: string;
-  qr: QrCode;
-  problem: string;
-}
-
-interface RecoveryCodesPage {
-  codes: string[];
 }
 
 const setUpForm = z.object({
@@ -60,16 +44,16 @@ export function secondFactorRoutes(
 ): void {
   const path = `${area.root}/second-factor`;
   const views = createPageViews(area);
-  const statePage = views<StatePage>('second-factor.njk');
-  const setUpPage = views<SetUpPage>('second-factor-set-up.njk');
-  const codesPage = views<RecoveryCodesPage>('recovery-codes.njk');
+  const statePage = views('second-factor.njk');
+  const setUpPage = views('second-factor-set-up.njk');
+  const codesPage = views('recovery-codes.njk');
   const { secondFactor } = area;
 
   const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> =>
-    statePage(reply, TITLE, { factor: await secondFactor.state(userOf(request).subject), problem });
+    statePage(reply, TITLE, { factor: await secondFactor.state(signedInUser(request).subject), problem });
 
   const showSetUp = (request: FastifyRequest, reply: FastifyReply, secret = '', problem = '') => {
-    const names = { issuer: area.name, label: userOf(request).email };
+    const names = { issuer: area.name, label: signedInUser(request).email };
     const proposal = secret === '' ? secondFactor.propose(names) : secondFactor.proposalOf(secret, names);
     return setUpPage(reply, 'Set up the second factor', { ...proposal, qr: qrCode(proposal.uri), problem });
   };
@@ -77,7 +61,7 @@ export function secondFactorRoutes(
   /** Null when the code was right; the status of `reply` is set otherwise. */
   const codeProblem = async (request: FastifyRequest, reply: FastifyReply): Promise<string | null> => {
     const { code } = parseFields(codeForm, request.body);
-    const check = await secondFactor.check(userOf(request).subject, code);
+    const check = await secondFactor.check(signedInUser(request).subject, code);
     if (check.kind === 'accepted') return null;
     if (check.kind === 'throttled') return tooManyAttempts(reply, check.wait_s);
     reply.code(422);
@@ -87,7 +71,7 @@ export function secondFactorRoutes(
   scope.get('/second-factor', OPEN, (request, reply) => show(request, reply));
 
   scope.get('/second-factor/set-up', OPEN, async (request, reply) => {
-    if (await secondFactor.isOn(userOf(request).subject)) return reply.redirect(path, 303);
+    if (await secondFactor.isOn(signedInUser(request).subject)) return reply.redirect(path, 303);
     return showSetUp(request, reply);
   });
 
@@ -95,7 +79,7 @@ export function secondFactorRoutes(
     const { secret, code, password } = parseFields(setUpForm, request.body);
     const refused = await options.confirmPassword(request, reply, password);
     if (refused !== null) return showSetUp(request, reply, secret, refused);
-    const result = await secondFactor.turnOn(userOf(request).subject, { secret, code });
+    const result = await secondFactor.turnOn(signedInUser(request).subject, { secret, code });
     if (result === 'already_on') throw new PageError(409, 'Your second factor is already on.');
     if (result === null) return showSetUp(request, reply.code(422), secret, WRONG_CODE);
     await options.onChange(request, 'turned_on');
@@ -105,7 +89,7 @@ export function secondFactorRoutes(
   scope.post('/second-factor/recovery-codes', OPEN, async (request, reply) => {
     const problem = await codeProblem(request, reply);
     if (problem !== null) return show(request, reply, problem);
-    const codes = await secondFactor.renewRecoveryCodes(userOf(request).subject);
+    const codes = await secondFactor.renewRecoveryCodes(signedInUser(request).subject);
     if (codes === null) throw new PageError(409, 'Your second factor is off.');
     await options.onChange(request, 'codes_renewed');
     return codesPage(reply, 'New recovery codes', { codes });
@@ -114,13 +98,13 @@ export function secondFactorRoutes(
   scope.post('/second-factor/off', OPEN, async (request, reply) => {
     const problem = await codeProblem(request, reply);
     if (problem !== null) return show(request, reply, problem);
-    await secondFactor.turnOff(userOf(request).subject);
+    await secondFactor.turnOff(signedInUser(request).subject);
     await options.onChange(request, 'turned_off');
     return redirectWithFlash(area, reply, path, 'Your second factor is off.');
   });
 }
 
-function userOf({ user }: FastifyRequest): SignedInUser {
+function signedInUser({ user }: FastifyRequest): SignedInUser {
   if (user === null) throw new PageError(401, 'Sign in first.');
   return user;
 }

@@ -162,7 +162,7 @@ function codeRoutes(
   area: ProtectedArea,
   { onAttempt, onRecoveryCode }: Pick<SignInOptions, 'onAttempt' | 'onRecoveryCode'>,
 ): void {
-  const view = createPageViews(area)<{ problem: string }>('sign-in-code.njk');
+  const view = createPageViews(area)('sign-in-code.njk');
   const title = 'Enter your code';
   const { pendingSignIns, secondFactor } = area;
   const cookie = pendingCookie(area);

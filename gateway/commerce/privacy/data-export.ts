@@ -111,7 +111,7 @@ export function listAccountData(
       each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ endpoints }) => endpoints)),
     ),
     list('earlier-usage', 'Usage before that, by day and route.', () =>
-      each(archive.usage.before(account_id, firstDay)),
+      each(archive.usageBefore(account_id, firstDay)),
     ),
     list('ledger', 'Every change of the balance, newest first.', () =>
       complete(readWholeLedger(accounts, account_id)),

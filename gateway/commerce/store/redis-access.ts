@@ -1,4 +1,5 @@
 /** Access to Redis that all stores share: scripts that may be repeated, errors as `AccountError`. */
+import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import {
   readScript,
@@ -29,7 +30,12 @@ export class Store {
   protected readonly random: RandomBytes;
   protected readonly run: RunScript;
 
-  constructor({ redis, now, random }: StoreDependencies) {
+  /** @param dependencies `random` by default that of Node */
+  constructor({
+    redis,
+    now,
+    random = randomBytes,
+  }: Omit<StoreDependencies, 'random'> & Partial<StoreDependencies>) {
     this.redis = guarded(redis);
     this.now = now;
     this.random = random;
@@ -88,6 +94,28 @@ export async function expectEvents(
   owner: string,
 ): Promise<void> {
   await redis.zadd(redisKeys.outbox, now(), owner).catch(throwUnavailable);
+}
+
+const BATCH = 200;
+
+/** Members of a sorted set, some at a time, such as all accounts. */
+export async function* readBatches(redis: RedisClient, key: string): AsyncGenerator<string[]> {
+  for (let from = 0; ; from += BATCH) {
+    const ids = await redis.zrange(key, String(from), String(from + BATCH - 1)).catch(throwUnavailable);
+    if (ids.length === 0) return;
+    yield ids;
+  }
+}
+
+const SECRET_BYTES = 32;
+
+/** A secret of this Redis, which the first call makes. */
+export async function sharedSecret(
+  { redis, random }: Pick<StoreDependencies, 'redis' | 'random'>,
+  key: string,
+): Promise<string> {
+  const fresh = random(SECRET_BYTES).toString('base64url');
+  return (await redis.set(key, fresh, 'NX', 'GET')) ?? fresh;
 }
 
 export function throwUnavailable(cause: unknown): never {

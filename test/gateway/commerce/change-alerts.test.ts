@@ -5,15 +5,13 @@ import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { EditionChanges } from '../../../data/schema/snapshot.ts';
 import { readUsedIndicators, UsedIndicators } from '../../../gateway/api/metering/usage.ts';
-import { ChangeAlerts } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
-import {
-  readToldKinds,
-  setToldKinds,
-} from '../../../gateway/commerce/notifications/alerts/change-settings.ts';
 import {
   CHANGE_KINDS,
+  ChangeAlerts,
   type ChangedIndicator,
-} from '../../../gateway/commerce/notifications/alerts/changed-indicators.ts';
+  readToldKinds,
+  setToldKinds,
+} from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { flushRedis, startRedis } from '../../redis.ts';

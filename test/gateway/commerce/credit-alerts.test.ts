@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../gateway/api/metering/metering.ts';
-import { BalanceAlerts } from '../../../gateway/commerce/notifications/alerts/balance-alerts.ts';
 import {
+  BalanceAlerts,
   PERIODS,
   type Period,
   SpendingAlerts,
-} from '../../../gateway/commerce/notifications/alerts/spending-alerts.ts';
+} from '../../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { startRedis } from '../../redis.ts';
 import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';

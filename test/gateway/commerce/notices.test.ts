@@ -1,7 +1,7 @@
 /** Mails about changes: who is told of what, by whom it was done, and each event once. */
 import { describe, expect, it } from 'vitest';
-import { ConditionStore } from '../../../admin/alerts/condition-store.ts';
 import { run } from '../../../admin/cli.ts';
+import { ConditionStore } from '../../../admin/condition-watch.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { GivenRole } from '../../../gateway/commerce/accounts/member-store.ts';
 import { PENDING_TIMEOUT_MS } from '../../../gateway/commerce/history/audit-log.ts';

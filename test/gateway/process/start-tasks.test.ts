@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { JobService } from '../../../data/runtime/jobs.ts';
 import { connectRedis, whenReady } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { JobQueue, openAccountQueue } from '../../../gateway/commerce/notifications/jobs/queue.ts';
+import { JobQueue, openQueue } from '../../../gateway/commerce/notifications/jobs/queue.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { StartTasks } from '../../../gateway/process/start-tasks.ts';
 import { silentLog, startRedis } from '../../redis.ts';
@@ -30,7 +30,7 @@ test('a gateway that starts without Redis makes demo key, first operator and sch
   const client = connectRedis({ REDIS_URL: redis.url, REDIS_CLUSTER: false }, silentLog, 'tool');
   expect(await whenReady(client, 10_000)).toBe(true);
   await expect.poll(() => client.zcard(redisKeys.operators), within).toBe(1);
-  const queue = openAccountQueue(client);
+  const queue = openQueue(client, 'account');
   await expect.poll(() => queue.getJobSchedulersCount(), within).toBe(3);
   client.disconnect();
   await redis.stop();

@@ -10,12 +10,8 @@ import { publishedMs } from '../../../../data/schema/editions.ts';
 import { dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.ts';
 import { readUsedIndicators } from '../../../api/metering/metering.ts';
-import { throwUnavailable } from '../../store/store.ts';
+import { readBatches, throwUnavailable } from '../../store/store.ts';
 import type { Outbox } from '../outbox.ts';
-import { readToldKinds } from './change-settings.ts';
-import { type ChangedIndicator, changedIndicators } from './changed-indicators.ts';
-
-const BATCH = 200;
 
 /** The editions that a gateway serves. */
 export interface ServedEditions {
@@ -87,14 +83,68 @@ export class ChangeAlerts {
 
   async #emitAll(asked: AskedEdition): Promise<void> {
     const { edition, published_at } = asked.entry;
-    for (let from = 0; ; from += BATCH) {
-      const ids = await this.#redis.zrange(redisKeys.accounts, String(from), String(from + BATCH - 1));
-      if (ids.length === 0) return;
+    for await (const ids of readBatches(this.#redis, redisKeys.accounts))
       for (const account_id of ids) {
         const changed = await this.#changed(account_id, asked);
         const digest: EditionDigest = { edition, published_at, changed };
         if (changed.length > 0) await this.#outbox.emit(account_id, 'indicators.changed', edition, digest);
       }
-    }
   }
+}
+
+/** A revised indicator has other figures for the same years; figures of further years are no revision. */
+export const CHANGE_KINDS = ['revised', 'renamed', 'withdrawn'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export interface ChangedIndicator {
+  /** The id by which it was used, or that it got since. */
+  indicator: string;
+  change: ChangeKind;
+  /** Its new id; of a renamed one. */
+  to?: string | undefined;
+  /** Number of figures that changed, went or came back; of a revised one. */
+  figures?: number | undefined;
+}
+
+/**
+ * Ordered by kind, then by id. One that was renamed and revised is named twice.
+ * @param idToday the id that an indicator has today: one that was renamed since its use is followed
+ */
+export function changedIndicators(
+  used: readonly string[],
+  changes: Pick<EditionChanges, 'withdrawn' | 'renamed' | 'revised'>,
+  idToday: (id: string) => string,
+): ChangedIndicator[] {
+  const withdrawn = new Set(changes.withdrawn);
+  const renamed = new Map(changes.renamed.map(({ from, to }) => [from, to]));
+  const found: Record<ChangeKind, ChangedIndicator[]> = { revised: [], renamed: [], withdrawn: [] };
+  const names = used.flatMap((id) => (renamed.has(id) ? [id] : [id, idToday(id)]));
+  for (const indicator of [...new Set(names)].sort()) {
+    const to = renamed.get(indicator);
+    const revisions = changes.revised[to ?? indicator];
+    const figures = revisions ? revisions.changed + revisions.withdrawn + revisions.restored : 0;
+    if (figures > 0) found.revised.push({ indicator, change: 'revised', figures });
+    if (to !== undefined) found.renamed.push({ indicator, change: 'renamed', to });
+    if (withdrawn.has(indicator)) found.withdrawn.push({ indicator, change: 'withdrawn' });
+  }
+  return CHANGE_KINDS.flatMap((kind) => found[kind]);
+}
+
+/** Which changes an account gets alerts about: all kinds that are not turned off. @throws {AccountError} `unavailable` */
+export async function readToldKinds(redis: RedisClient, account_id: string): Promise<ChangeKind[]> {
+  const off = await redis.hgetall(redisKeys.changeAlerts(account_id)).catch(throwUnavailable);
+  return CHANGE_KINDS.filter((kind) => off[kind] === undefined);
+}
+
+/** @throws {AccountError} `unavailable` */
+export async function setToldKinds(
+  redis: RedisClient,
+  account_id: string,
+  told: readonly ChangeKind[],
+): Promise<void> {
+  const name = redisKeys.changeAlerts(account_id);
+  const off = CHANGE_KINDS.filter((kind) => !told.includes(kind));
+  const change = redis.multi().del(name);
+  if (off.length > 0) change.hset(name, Object.fromEntries(off.map((kind) => [kind, 'off'])));
+  await change.exec().catch(throwUnavailable);
 }

@@ -6,7 +6,7 @@
 --   3 outbox  hash: <type>:<id> -> JSON of an event that is to be told
 -- ARGV
 --   1 writes  '1' if the outbox is indexed; otherwise a crossing is only reported
--- Returns 1 if there was a crossing, otherwise 0
+-- Returns 'passed' if there was a crossing, otherwise 'nothing'
 
 local alert, ledger, outbox = unpack(KEYS)
 
@@ -14,7 +14,7 @@ local MAX_READ = 2000 -- bounds the run time; the next call reads the rest
 
 local facts = redis.call('HMGET', alert, 'low_at', 'seen')
 if not facts[1] then
-  return 0
+  return 'nothing'
 end
 local low_at, seen = tonumber(facts[1]), facts[2]
 
@@ -31,13 +31,13 @@ for _, entry in ipairs(redis.call('XRANGE', ledger, '(' .. seen, '+', 'COUNT', M
   end
 end
 if last and ARGV[1] ~= '1' then
-  return 1
+  return 'passed'
 end
 redis.call('HSET', alert, 'seen', seen)
 if not last then
-  return 0
+  return 'nothing'
 end
 local data = { balance = last.balance, threshold = low_at }
 redis.call('HSET', outbox, 'credits.low:' .. last.id,
   cjson.encode({ type = 'credits.low', at_ms = last.at_ms, data = data }))
-return 1
+return 'passed'

@@ -1,11 +1,10 @@
 /** Keys that are about to expire, told 7 days and 1 day before. */
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { AccountStore } from '../../accounts/accounts.ts';
-import { type KeyRecord, type StoreDependencies, throwUnavailable } from '../../store/store.ts';
+import { type KeyRecord, readBatches, type StoreDependencies } from '../../store/store.ts';
 import type { Outbox } from '../outbox.ts';
 
 const DAYS_BEFORE = [1, 7] as const;
-const ACCOUNTS_AT_ONCE = 200;
 
 /**
  * Which warning is due for a key: 7 or 1 days before its end, or null. No warning is due if the end was set later than that:
@@ -27,11 +26,7 @@ export async function findExpiringKeys(
   { keys }: Pick<AccountStore, 'keys'>,
   outbox: Outbox,
 ): Promise<void> {
-  for (let from = 0; ; from += ACCOUNTS_AT_ONCE) {
-    const ids = await redis
-      .zrange(redisKeys.accounts, String(from), String(from + ACCOUNTS_AT_ONCE - 1))
-      .catch(throwUnavailable);
-    if (ids.length === 0) return;
+  for await (const ids of readBatches(redis, redisKeys.accounts))
     await Promise.all(
       ids.map(async (account_id) => {
         const all = await keys.list(account_id);
@@ -43,5 +38,4 @@ export async function findExpiringKeys(
         }
       }),
     );
-  }
 }

@@ -1,15 +1,14 @@
--- Sets or removes the low-balance alert. A balance that is already below the threshold is not a crossing.
+-- Sets or removes an alert about the ledger. What the ledger holds by then does not count.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
---   2 alert    hash: low_at, seen
+--   2 alert    hash: seen (id of the last entry read), and what count-crossings.lua and count-spending.lua need
 --   3 ledger   stream
 -- ARGV
---   1 low_at  threshold in credits; 0 removes the alert
+--   field, value in turn; none removes the alert
 -- Returns 'set' | 'closed' | 'unknown'
 
 local account, alert, ledger = unpack(KEYS)
-local low_at = tonumber(ARGV[1])
 
 local state = redis.call('HGET', account, 'state')
 if not state then
@@ -18,8 +17,8 @@ elseif state == 'closed' then
   return 'closed'
 end
 redis.call('DEL', alert)
-if low_at > 0 then
+if #ARGV > 0 then
   local last = redis.call('XREVRANGE', ledger, '+', '-', 'COUNT', 1)[1]
-  redis.call('HSET', alert, 'low_at', ARGV[1], 'seen', last and last[1] or '0-0')
+  redis.call('HSET', alert, 'seen', last and last[1] or '0-0', unpack(ARGV))
 end
 return 'set'

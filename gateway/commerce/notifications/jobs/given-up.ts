@@ -5,8 +5,8 @@
 import type { Job, Queue } from 'bullmq';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { StoredEvent } from '../outbox.ts';
-import { isWhole, keptOf } from './job-data.ts';
-import { openAccountQueue } from './queue.ts';
+import { isWhole, keptMembers } from './job-data.ts';
+import { openQueue } from './queue.ts';
 
 /** Times are Unix milliseconds. */
 export interface GivenUpJob {
@@ -33,7 +33,7 @@ export class GivenUpJobs {
 
   /** @param redis is not closed by `close`. */
   constructor(redis: RedisClient) {
-    this.#queue = openAccountQueue(redis);
+    this.#queue = openQueue(redis, 'account');
   }
 
   /** All of them, newest first; the queue bounds how many are kept. */
@@ -73,17 +73,17 @@ export class GivenUpJobs {
   }
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 /** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
 const RETURNING: readonly string[] = ['prepare', 'erasure', 'key.expires'];
 
 function givenUpFrom(job: Job): GivenUpJob {
   const { id = '', attemptsMade, failedReason, timestamp, finishedOn } = job;
-  const kept = keptOf(job);
+  const kept = keptMembers(job);
   const event = kept.event as StoredEvent | undefined;
-  const account_id = textOf(kept.account_id);
-  const request_id = textOf({ ...kept, ...(event?.data as object | undefined) }.request_id);
+  const account_id = asText(kept.account_id);
+  const request_id = asText({ ...kept, ...(event?.data as object | undefined) }.request_id);
   const name = event?.type ?? job.name;
   const canRetry = isWhole(job);
   return {

@@ -47,20 +47,20 @@ const JOB_MEMBERS: {
 };
 
 /** Removes from a job the members that name people. */
-export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptOf(job));
+export const removePersonalData = (job: Job): Promise<void> => job.updateData(keptMembers(job));
 
-const membersOf = ({ name }: Job): [string, 'kept' | 'personal'][] =>
+const listMembers = ({ name }: Job): [string, 'kept' | 'personal'][] =>
   Object.entries(JOB_MEMBERS[name as JobName]);
 
-export function keptOf(job: Job): Record<string, unknown> {
+export function keptMembers(job: Job): Record<string, unknown> {
   const held: Record<string, unknown> = job.data;
-  const kept = membersOf(job).filter(([member, kind]) => kind === 'kept' && member in held);
+  const kept = listMembers(job).filter(([member, kind]) => kind === 'kept' && member in held);
   return Object.fromEntries(kept.map(([member]) => [member, held[member]]));
 }
 
 /** Whether a given-up job still holds all that it is about. */
 export const isWhole = (job: Job): boolean =>
-  membersOf(job).length > 0 && membersOf(job).length === Object.keys(keptOf(job)).length;
+  listMembers(job).length > 0 && listMembers(job).length === Object.keys(keptMembers(job)).length;
 
 const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 

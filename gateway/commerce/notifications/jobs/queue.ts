@@ -1,6 +1,7 @@
 /**
- * The queue of account jobs: mail, preparing privacy requests, checking balances. A BullMQ queue on the same Redis
- * retries failed jobs, survives the process that was doing them, and gives each job to one of all gateways.
+ * The queues of a gateway: account jobs (mail, preparing privacy requests, checking balances) and deliveries of webhooks.
+ * BullMQ on the same Redis retries what failed, survives the process that was doing it, and gives each job to one of all
+ * gateways.
  *
  * Sign-up and password reset queue the same job for every address; only the job finds out whether the address has an
  * account, so that the page's answer cannot reveal it.
@@ -50,41 +51,81 @@ const SWEEP_INTERVAL_MS = 30_000;
 const EXPIRY_INTERVAL_MS = 3_600_000;
 /** Longer than a key is about to expire. */
 const ONCE_MS = 8 * DAY_MS;
-const CONCURRENCY = 4;
-const ATTEMPTS = 5;
 const MAX_GIVEN_UP = 1_000;
-/** Before the second to the fifth attempt: two hours in all, so that a restarting mail server loses no mail. */
-const RETRY_DELAYS_MS = [5_000, 60_000, 900_000, 6_300_000];
-const RETRIES = { attempts: ATTEMPTS, backoff: { type: 'custom' }, stackTraceLimit: 0 } as const;
+const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000];
+
+/** The delays come before the second and each further attempt. */
+const QUEUES = {
+  /** Two hours in all, so that a restarting mail server loses no mail. */
+  account: {
+    concurrency: 4,
+    delays_ms: [5 * SECOND_MS, MINUTE_MS, 15 * MINUTE_MS, 105 * MINUTE_MS],
+  },
+  /** Deliveries, apart so that slow endpoints delay no mail: more than three days in all. */
+  webhooks: {
+    concurrency: 16,
+    delays_ms: [
+      ...[5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
+      ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+    ],
+  },
+} as const satisfies Record<string, { concurrency: number; delays_ms: readonly number[] }>;
+
+type QueueName = keyof typeof QUEUES;
+
+export const WEBHOOK_DELAYS_MS: readonly number[] = QUEUES.webhooks.delays_ms;
+export const WEBHOOK_ATTEMPTS = WEBHOOK_DELAYS_MS.length + 1;
+
+/** Options of a job that is tried again. */
+export const retryOptions = (name: QueueName) => ({
+  ...{ attempts: QUEUES[name].delays_ms.length + 1, backoff: { type: 'custom' }, stackTraceLimit: 0 },
+});
+
 /** Finished jobs are deleted, because they contain addresses. */
-const KEEP_GIVEN_UP = { removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } } as const;
-/** Scheduled jobs are not retried: the next one comes anyway. */
-const REMOVE = { removeOnComplete: true, removeOnFail: true } as const;
+const KEPT = { ...retryOptions('account'), removeOnComplete: true, removeOnFail: { count: MAX_GIVEN_UP } };
+/** Jobs that are not kept. Scheduled ones are not retried: the next one comes anyway. */
+export const REMOVED = { removeOnComplete: true, removeOnFail: true } as const;
 
-const ACCOUNT_QUEUE = 'account';
-
-export function openAccountQueue(redis: RedisClient): Queue {
-  const queue = new Queue(ACCOUNT_QUEUE, producerOptions(redis));
+/** @param redis is not closed with the queue */
+export function openQueue(redis: RedisClient, name: QueueName): Queue {
+  const queue = new Queue(name, producerOptions(redis));
   // The connection logs its own outages.
   queue.on('error', () => {});
   return queue;
+}
+
+/** @param redis a connection that only this worker uses @param work must bear being repeated */
+export function startWorker<Data>(
+  redis: RedisClient,
+  name: QueueName,
+  work: (job: Job<Data>) => Promise<void>,
+): Worker<Data> {
+  const { concurrency, delays_ms } = QUEUES[name];
+  const worker = new Worker<Data>(name, work, {
+    ...{ connection: redis, prefix: redisKeys.jobs, concurrency },
+    // A job whose worker ends is taken up by another, and given up like one that failed.
+    maxStalledCount: delays_ms.length,
+    settings: { backoffStrategy: (attempts: number) => delays_ms[attempts - 1] ?? 0 },
+  });
+  // The connection logs its own outages.
+  worker.on('error', () => {});
+  return worker;
 }
 
 export class JobQueue implements JobProducer {
   readonly #queue: Queue;
 
   constructor(redis: RedisClient) {
-    this.#queue = openAccountQueue(redis);
+    this.#queue = openQueue(redis, 'account');
   }
 
   async add<Name extends JobName>(name: Name, data: JobData[Name], id?: string): Promise<void> {
-    const options = { ...RETRIES, ...KEEP_GIVEN_UP, ...(id !== undefined && { jobId: id }) };
-    await this.#queue.add(name, data, options);
+    await this.#queue.add(name, data, { ...KEPT, ...(id !== undefined && { jobId: id }) });
   }
 
   async addOnce<Name extends JobName>(name: Name, data: JobData[Name], id: string): Promise<void> {
     const deduplication = { id, ttl: ONCE_MS };
-    await this.#queue.add(name, data, { ...RETRIES, ...KEEP_GIVEN_UP, deduplication });
+    await this.#queue.add(name, data, { ...KEPT, deduplication });
   }
 
   /**
@@ -92,7 +133,7 @@ export class JobQueue implements JobProducer {
    * @param nightly cron pattern in UTC, or `off`
    */
   async schedule(nightly: string): Promise<void> {
-    const opts = REMOVE;
+    const opts = REMOVED;
     await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_INTERVAL_MS }, { name: 'sweep', opts });
     const hourly = { name: 'expiring-keys', opts };
     await this.#queue.upsertJobScheduler('expiring-keys', { every: EXPIRY_INTERVAL_MS }, hourly);
@@ -125,19 +166,11 @@ export function startJobWorker(
       throw new Error(withoutAddresses(error));
     }
   };
-  const options = {
-    ...{ connection: redis, prefix: redisKeys.jobs, concurrency: CONCURRENCY },
-    // A job whose worker ends is taken up by another, and given up like one that failed.
-    maxStalledCount: ATTEMPTS - 1,
-    settings: { backoffStrategy: (attempts: number) => RETRY_DELAYS_MS[attempts - 1] ?? 0 },
-  };
-  const worker = new Worker(ACCOUNT_QUEUE, work, options);
+  const worker = startWorker(redis, 'account', work);
   // A job that was lost with its worker five times fails without having run.
   worker.on('failed', (job) => {
     if (job?.finishedOn !== undefined) removePersonalData(job).catch(() => {});
   });
-  // The connection logs its own outages.
-  worker.on('error', () => {});
   return { stop: () => worker.close() };
 }
 

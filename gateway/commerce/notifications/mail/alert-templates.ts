@@ -1,6 +1,5 @@
 /** Alerts by mail, to operators and account holders. */
-import type { EditionDigest } from '../alerts/change-alerts.ts';
-import type { ChangedIndicator } from '../alerts/changed-indicators.ts';
+import type { ChangedIndicator, EditionDigest } from '../alerts/change-alerts.ts';
 import type { Condition, OperatorAlert } from '../alerts/operator-alert.ts';
 import type { Mail } from './mailer.ts';
 

@@ -30,7 +30,7 @@ interface ChangeText {
 }
 
 /** `2026-11-23 12:00 UTC`, or `never`. */
-export const momentOf = (ms: number | null): string =>
+export const mailMoment = (ms: number | null): string =>
   ms === null ? 'never' : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 export const accountLine = (account: AccountRecord | null): string[] =>
@@ -123,7 +123,7 @@ export const keyMails = {
     changeMail(about, {
       subject: 'A key was created',
       says: [
-        `${describeKey(key)} can spend the credits of your account. Expires: ${momentOf(key.expires_at_ms)}.`,
+        `${describeKey(key)} can spend the credits of your account. Expires: ${mailMoment(key.expires_at_ms)}.`,
       ],
       ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
     }),
@@ -132,7 +132,7 @@ export const keyMails = {
       subject: 'A key was replaced',
       says: [
         key.state === 'active'
-          ? `${describeKey(key)} was replaced by a new one. It works until ${momentOf(key.expires_at_ms)}; use the new one from then on.`
+          ? `${describeKey(key)} was replaced by a new one. It works until ${mailMoment(key.expires_at_ms)}; use the new one from then on.`
           : `${describeKey(key)} was replaced by a new one, and is refused from now on.`,
       ],
       ...{ linkFor: 'The key that was replaced', path: keyPath(key), unexpected: KEY_UNEXPECTED },
@@ -154,7 +154,7 @@ export const keyExpires = (key: Omit<ToldKey, 'reason'>, days: number, about: Ci
   changeMail(about, {
     subject: days === 1 ? 'A key expires within a day' : `A key expires within ${days} days`,
     says: [
-      `${describeKey(key)} expires at ${momentOf(key.expires_at_ms)} and is refused from then on.`,
+      `${describeKey(key)} expires at ${mailMoment(key.expires_at_ms)} and is refused from then on.`,
       'Make a new key before, and use it instead.',
     ],
     ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },

@@ -8,9 +8,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { openText, type StoreDependencies, sealText } from '../../store/store.ts';
+import { openText, type StoreDependencies, sealText, sharedSecret } from '../../store/store.ts';
 
-const SECRET_BYTES = 32;
 const ID_BYTES = 24;
 const TOKEN = /^([A-Za-z0-9_-]{32})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{43})$/;
 
@@ -65,11 +64,8 @@ export class SignedLinks {
     return Number.parseInt(expiry, 36) > this.#deps.now() ? id : null;
   }
 
-  /** Signs with the one secret of this Redis, which the first call creates. */
   async #sign(purpose: LinkPurpose, id: string, expiry: string): Promise<Buffer> {
-    const { redis, random } = this.#deps;
-    const fresh = random(SECRET_BYTES).toString('base64url');
-    const secret = (await redis.set(redisKeys.linkSecret, fresh, 'NX', 'GET')) ?? fresh;
+    const secret = await sharedSecret(this.#deps, redisKeys.linkSecret);
     return createHmac('sha256', secret).update(`${purpose}.${id}.${expiry}`).digest();
   }
 }

@@ -1,14 +1,7 @@
 /** The log of deliveries of an account: what was sent to which endpoint, and what it answered. */
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import {
-  AccountError,
-  createRunScript,
-  expectEvents,
-  type RunScript,
-  type StoreDependencies,
-  throwUnavailable,
-} from '../../store/store.ts';
+import { AccountError, Store } from '../../store/store.ts';
 
 const ADD = readScript(import.meta.url, 'add-delivery.lua', 3);
 const RECORD = readScript(import.meta.url, 'record-attempt.lua', 3);
@@ -54,15 +47,7 @@ export interface RecordedAttempt {
   outcome: 'delivered' | 'failed' | 'gone';
 }
 
-export class DeliveryLog {
-  readonly #deps: Pick<StoreDependencies, 'redis' | 'now'>;
-  readonly #run: RunScript;
-
-  constructor(dependencies: Pick<StoreDependencies, 'redis' | 'now'>) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
-  }
-
+export class DeliveryLog extends Store {
   /** Enters a delivery, once. @returns its state, or `gone` when there is no such endpoint */
   async add(
     account_id: string,
@@ -70,10 +55,10 @@ export class DeliveryLog {
   ): Promise<DeliveryState | 'gone'> {
     const { webhooks, webhookDeliveries, webhookLog } = redisKeys;
     const ttl_ms = KEPT.days * DAY_MS;
-    const [result] = await this.#run(ADD, [
+    const [result] = await this.run(ADD, [
       ...[webhooks(account_id), webhookDeliveries(account_id), webhookLog(account_id)],
       ...[endpoint_id, message_id, JSON.stringify(delivery), delivery.at_ms],
-      ...[this.#deps.now() - ttl_ms, KEPT.deliveries, ttl_ms],
+      ...[this.now() - ttl_ms, KEPT.deliveries, ttl_ms],
     ]);
     return result === 'added' ? 'waiting' : (result as DeliveryState | 'gone');
   }
@@ -86,10 +71,10 @@ export class DeliveryLog {
   ): Promise<boolean> {
     const kept = [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
     const { webhooks, webhookLog, accountOutbox } = redisKeys;
-    if (outcome !== 'delivered') await expectEvents(this.#deps, account_id);
-    const [result] = await this.#run(RECORD, [
+    if (outcome !== 'delivered') await this.expectEvents(account_id);
+    const [result] = await this.run(RECORD, [
       ...[webhooks(account_id), webhookLog(account_id), accountOutbox(account_id), endpoint_id, message_id],
-      ...[state, JSON.stringify(kept), outcome, this.#deps.now(), DISABLE_AFTER_DAYS * DAY_MS],
+      ...[state, JSON.stringify(kept), outcome, this.now(), DISABLE_AFTER_DAYS * DAY_MS],
     ]);
     return result === 'disabled';
   }
@@ -97,7 +82,7 @@ export class DeliveryLog {
   /** Lets a delivery wait again. @throws {AccountError} `delivery_unknown`; `endpoint_disabled` */
   async replay(account_id: string, endpoint_id: string, message_id: string): Promise<void> {
     const names = [redisKeys.webhooks(account_id), redisKeys.webhookLog(account_id)];
-    const [result] = await this.#run(REPLAY, [...names, endpoint_id, message_id]);
+    const [result] = await this.run(REPLAY, [...names, endpoint_id, message_id]);
     if (result === 'unknown') throw unknownDelivery(message_id);
     if (result === 'disabled')
       throw new AccountError('endpoint_disabled', 'The webhook is disabled: enable it first.');
@@ -118,10 +103,9 @@ export class DeliveryLog {
 
   /** Newest first. @param endpoint_id without it, those of all endpoints */
   async list(account_id: string, endpoint_id?: string): Promise<Delivery[]> {
-    const oldest_ms = this.#deps.now() - KEPT.days * DAY_MS;
-    const names = await this.#deps.redis
-      .zrange(redisKeys.webhookDeliveries(account_id), '+inf', String(oldest_ms), 'BYSCORE', 'REV')
-      .catch(throwUnavailable);
+    const oldest_ms = this.now() - KEPT.days * DAY_MS;
+    const key = redisKeys.webhookDeliveries(account_id);
+    const names = await this.redis.zrange(key, '+inf', String(oldest_ms), 'BYSCORE', 'REV');
     const wanted = names.filter((name) => endpoint_id === undefined || name.startsWith(`${endpoint_id}:`));
     return this.#read(account_id, wanted);
   }
@@ -129,9 +113,7 @@ export class DeliveryLog {
   async #read(account_id: string, names: readonly string[]): Promise<Delivery[]> {
     if (names.length === 0) return [];
     const fields = names.flatMap((name) => [name, `${name}:state`, `${name}:attempts`]);
-    const values = await this.#deps.redis
-      .hmget(redisKeys.webhookLog(account_id), ...fields)
-      .catch(throwUnavailable);
+    const values = await this.redis.hmget(redisKeys.webhookLog(account_id), ...fields);
     return names.flatMap((name, index): Delivery[] => {
       const [stored, state, attempts] = values.slice(index * 3, index * 3 + 3);
       if (!stored || !attempts) return [];

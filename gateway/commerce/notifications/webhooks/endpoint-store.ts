@@ -6,17 +6,15 @@ import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { randomId } from '../../../api/metering/metering.ts';
 import {
   AccountError,
-  createRunScript,
   type Hash,
-  type RunScript,
+  Store,
   type StoreDependencies,
-  throwUnavailable,
   throwUnknownAccount,
 } from '../../store/store.ts';
 import { SUBSCRIBABLE } from '../catalogue.ts';
 import { endpointsFrom, MAX_ENDPOINTS, secretsFrom, type WebhookEndpoint } from './endpoint-records.ts';
+import { isWebhookPort, PORTS_EXPECTED } from './sender.ts';
 import { newSecret } from './signature.ts';
-import { isWebhookPort, PORTS_EXPECTED } from './webhook-connector.ts';
 
 const CREATE = readScript(import.meta.url, 'create-endpoint.lua', 2);
 const CHANGE = readScript(import.meta.url, 'change-endpoint.lua', 1);
@@ -44,13 +42,12 @@ export interface EndpointStoreDependencies extends StoreDependencies {
   allowsPrivate: boolean;
 }
 
-export class EndpointStore {
-  readonly #deps: EndpointStoreDependencies;
-  readonly #run: RunScript;
+export class EndpointStore extends Store {
+  readonly #allowsPrivate: boolean;
 
   constructor(dependencies: EndpointStoreDependencies) {
-    this.#deps = dependencies;
-    this.#run = createRunScript(dependencies.redis);
+    super(dependencies);
+    this.#allowsPrivate = dependencies.allowsPrivate;
   }
 
   /** @returns its id, and the secret, which is shown only once. @throws {AccountError} `bad_input`, `account_state`, `too_many_endpoints` */
@@ -58,13 +55,13 @@ export class EndpointStore {
     account_id: string,
     input: EndpointInput & { by: string },
   ): Promise<{ endpoint_id: string; secret: string }> {
-    const { now, random } = this.#deps;
+    const { random } = this;
     const { url, types } = this.#validate(input);
     const endpoint_id = `whk_${randomId(ID_LENGTH, random)}`;
     const secret = newSecret(random);
     const names = [redisKeys.account(account_id), redisKeys.webhooks(account_id)];
-    const values = [endpoint_id, MAX_ENDPOINTS, url, types, secret, now(), input.by];
-    const [result, state] = await this.#run(CREATE, [...names, ...values]);
+    const values = [endpoint_id, MAX_ENDPOINTS, url, types, secret, this.now(), input.by];
+    const [result, state] = await this.run(CREATE, [...names, ...values]);
     if (result === 'unknown') throwUnknownAccount(account_id);
     if (result === 'inactive') throw new AccountError('account_state', `The account is ${String(state)}.`);
     if (result === 'full') {
@@ -77,16 +74,15 @@ export class EndpointStore {
   /** Enables it again if it was disabled. @throws {AccountError} `bad_input`, `endpoint_unknown` */
   async change(account_id: string, endpoint_id: string, input: EndpointInput): Promise<void> {
     const { url, types } = this.#validate(input);
-    const [result] = await this.#run(CHANGE, [redisKeys.webhooks(account_id), endpoint_id, url, types]);
+    const [result] = await this.run(CHANGE, [redisKeys.webhooks(account_id), endpoint_id, url, types]);
     if (result !== 'changed') throw unknownEndpoint(endpoint_id);
   }
 
   /** @returns the new secret. @throws {AccountError} `endpoint_unknown` */
   async rotate(account_id: string, endpoint_id: string): Promise<string> {
-    const { now, random } = this.#deps;
-    const secret = newSecret(random);
-    const values = [endpoint_id, secret, now() + OLD_SECRET_MS];
-    const [result] = await this.#run(ROTATE, [redisKeys.webhooks(account_id), ...values]);
+    const secret = newSecret(this.random);
+    const values = [endpoint_id, secret, this.now() + OLD_SECRET_MS];
+    const [result] = await this.run(ROTATE, [redisKeys.webhooks(account_id), ...values]);
     if (result !== 'rotated') throw unknownEndpoint(endpoint_id);
     return secret;
   }
@@ -95,7 +91,7 @@ export class EndpointStore {
   async remove(account_id: string, endpoint_id: string): Promise<void> {
     const { webhooks, webhookDeliveries, webhookLog } = redisKeys;
     const names = [webhooks(account_id), webhookDeliveries(account_id), webhookLog(account_id)];
-    const [result] = await this.#run(REMOVE, [...names, endpoint_id]);
+    const [result] = await this.run(REMOVE, [...names, endpoint_id]);
     if (result !== 'removed') throw unknownEndpoint(endpoint_id);
   }
 
@@ -109,12 +105,12 @@ export class EndpointStore {
     const hash = await this.read(account_id);
     const found = endpointsFrom(hash).find((endpoint) => endpoint.endpoint_id === endpoint_id);
     if (!found) throw unknownEndpoint(endpoint_id);
-    return { ...found, secrets: secretsFrom(endpoint_id, hash, this.#deps.now()) };
+    return { ...found, secrets: secretsFrom(endpoint_id, hash, this.now()) };
   }
 
   /** The stored hash; see endpoint-records.ts. */
   read(account_id: string): Promise<Hash> {
-    return this.#deps.redis.hgetall(redisKeys.webhooks(account_id)).catch(throwUnavailable);
+    return this.redis.hgetall(redisKeys.webhooks(account_id));
   }
 
   #validate({ url: text, types }: EndpointInput): { url: string; types: string } {
@@ -127,7 +123,7 @@ export class EndpointStore {
   }
 
   #validateUrl(text: string): string {
-    const { allowsPrivate } = this.#deps;
+    const allowsPrivate = this.#allowsPrivate;
     const url = URL.parse(text);
     const isHttp = url?.protocol === 'https:' || (allowsPrivate && url?.protocol === 'http:');
     if (!url || !isHttp || text.length > MAX_URL_LENGTH)

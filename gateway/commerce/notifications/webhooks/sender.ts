@@ -1,6 +1,24 @@
-/** Sends a webhook: one POST without redirects, to public addresses and ports of the web alone, within a time limit. */
-import { Agent, request } from 'undici';
-import { type ConnectorOptions, webhookConnector } from './webhook-connector.ts';
+/**
+ * Sends a webhook: one POST without redirects, within a time limit. It goes to addresses of the public internet alone, and to
+ * no port that is reserved for anything but the web: webhooks are kept off networks that only this machine reaches, and off
+ * services that speak no HTTP.
+ */
+import { Agent, buildConnector, request } from 'undici';
+import {
+  isPrivateHost,
+  PrivateAddressError,
+  publicLookup,
+} from '../../../../data/runtime/public-addresses.ts';
+
+/** What ports of URLs may be, in words. */
+export const PORTS_EXPECTED = '80, 443, or 1024 and above';
+
+const RESERVED_PORTS_END = 1_024;
+
+/** @param port of a URL; empty for that of its scheme. */
+export function isWebhookPort(port: string): boolean {
+  return ['', '80', '443'].includes(port) || Number(port) >= RESERVED_PORTS_END;
+}
 
 export const SEND_TIMEOUT_MS = 15_000;
 /** How much of a response is kept. */
@@ -13,16 +31,22 @@ export interface SentWebhook {
   answer: string;
 }
 
-/** `timeout_ms` is of the whole exchange. */
-export type SenderOptions = Omit<ConnectorOptions, 'timeout_ms'> & { timeout_ms?: number };
+interface SenderOptions {
+  /** Connects to private addresses, too. */
+  allowsPrivate: boolean;
+  /** Connects to every port. Default false. */
+  allowsAnyPort?: boolean;
+  /** Of the whole exchange. */
+  timeout_ms?: number;
+}
 
 export class WebhookSender {
   readonly #agent: Agent;
   readonly #timeout_ms: number;
 
-  constructor({ timeout_ms = SEND_TIMEOUT_MS, ...reach }: SenderOptions) {
+  constructor({ timeout_ms = SEND_TIMEOUT_MS, allowsPrivate, allowsAnyPort = false }: SenderOptions) {
     this.#timeout_ms = timeout_ms;
-    this.#agent = new Agent({ connect: webhookConnector({ ...reach, timeout_ms }) });
+    this.#agent = new Agent({ connect: connector(allowsPrivate, allowsAnyPort, timeout_ms) });
   }
 
   /** Never rejects. */
@@ -60,4 +84,20 @@ async function firstBytes(body: AsyncIterable<Buffer>): Promise<string> {
 function explain(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return explain(error.errors[0]);
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Node resolves no address that stands in the URL itself, so it is checked apart. */
+function connector(
+  allowsPrivate: boolean,
+  allowsAnyPort: boolean,
+  timeout: number,
+): buildConnector.connector {
+  const connect = buildConnector({ timeout, ...(!allowsPrivate && { lookup: publicLookup() }) });
+  return (options, callback) => {
+    const { hostname, port } = options;
+    if (!allowsPrivate && isPrivateHost(hostname)) callback(new PrivateAddressError(hostname), null);
+    else if (!allowsAnyPort && !isWebhookPort(port))
+      callback(new Error(`port ${port} is not ${PORTS_EXPECTED}`), null);
+    else connect(options, callback);
+  };
 }

@@ -6,19 +6,14 @@ import { ownAccountOf, withheldText } from '../../accounts/accounts.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { nullIfUnknown } from '../../store/store.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
-import { expectMembership, type Membership, membershipsOf } from '../signed-in.ts';
+import { expectMembership, membershipsOf } from '../signed-in.ts';
 
 const switchForm = z.object({ account_id: textField(100) });
 /** For those who are in no account, too. */
 const RESTRICTED = { config: { allowsRestricted: true } };
 
-interface AccountsPage {
-  accounts: (Membership & { isCurrent: boolean })[];
-  mayOpen: boolean;
-}
-
 export function accountsRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<AccountsPage>('accounts.njk');
+  const view = context.view('accounts.njk');
 
   scope.get('/accounts', RESTRICTED, async (request, reply) => {
     const person_id = personIdOf(request);

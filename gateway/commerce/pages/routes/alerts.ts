@@ -28,12 +28,6 @@ interface Typed {
   spendingProblem?: string;
 }
 
-interface AlertsPage {
-  email: string;
-  form: { low_at: string; above: string; per: string; balanceProblem: string; spendingProblem: string };
-  kinds: { kind: string; isTold: boolean }[];
-}
-
 /** Null for nothing or 0; NaN for what is no whole number of credits. */
 function parseCredits(typed: string): number | null {
   if (typed === '' || typed === '0') return null;
@@ -44,7 +38,7 @@ const isPeriod = (word: string): word is Period => Object.hasOwn(PERIODS, word);
 
 export function alertsRoutes(scope: FastifyInstance, context: AccountContext): void {
   const { alerts, spendingAlerts, redis } = context;
-  const view = context.view<AlertsPage>('alerts.njk');
+  const view = context.view('alerts.njk');
 
   async function show(
     request: FastifyRequest,

@@ -3,28 +3,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readUsage } from '../../../api/metering/metering.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
-import { barChart, type Chart } from '../../../web/templates.ts';
+import { barChart } from '../../../web/templates.ts';
 import { PASSWORD_LENGTH, passwordProblem, redirectWithFlash } from '../../people/people.ts';
-import { type AccountRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
+import { MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
 import { ANONYMOUS, reauthenticate, restartSession } from '../forms.ts';
 
 const DAYS_SHOWN = 30;
 const passwordForm = z.object({ current: untrimmedField(1_000), password: untrimmedField(1_000) });
 
-interface HomePage {
-  account: AccountRecord;
-  keys: { active: number; most: number };
-  chart: Chart;
-  open_orders: number;
-  isErasing: boolean;
-  /** Shortest password. */
-  least: number;
-  problem: string;
-}
-
 export function homeRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<HomePage>('home.njk');
+  const view = context.view('home.njk');
 
   const show = async (request: FastifyRequest, reply: FastifyReply, problem = ''): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);

@@ -12,29 +12,23 @@ import { ANONYMOUS, choiceProblem, tokenOf } from '../forms.ts';
 const form = z.object({ name: textField(200), password: untrimmedField(1_000) });
 const PATH = '/invitation/:token';
 
-interface InvitationPage {
-  token: string;
-  invitation: OpenInvitation;
-  /** `accept`: the invited person is signed in; `other`: somebody else is; `sign_in`; or `choose` a password. */
-  step: 'accept' | 'other' | 'sign_in' | 'choose';
-  least: number;
-  problem: string;
-}
+/** `accept`: the invited person is signed in; `other`: somebody else is; `sign_in`; or `choose` a password. */
+type Step = 'accept' | 'other' | 'sign_in' | 'choose';
 
 export function invitationRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<InvitationPage>('invitation.njk');
-  const invalid = context.view<object>('invitation-invalid.njk');
-  const accepted = context.view<{ account: string }>('invitation-accepted.njk');
+  const view = context.view('invitation.njk');
+  const invalid = context.view('invitation-invalid.njk');
+  const accepted = context.view('invitation-accepted.njk');
   const title = 'You are invited';
 
-  const stepOf = ({ user }: FastifyRequest, { email, isKnown }: OpenInvitation): InvitationPage['step'] => {
+  const nextStep = ({ user }: FastifyRequest, { email, isKnown }: OpenInvitation): Step => {
     if (user) return user.email === email ? 'accept' : 'other';
     return isKnown ? 'sign_in' : 'choose';
   };
   const show = (request: FastifyRequest, reply: FastifyReply, invitation: OpenInvitation, problem = '') =>
     view(reply, title, {
       ...{ token: tokenOf(request), invitation, problem },
-      step: stepOf(request, invitation),
+      step: nextStep(request, invitation),
       least: PASSWORD_LENGTH.least,
     });
   const refuse = (reply: FastifyReply) => invalid(reply.code(410), 'This invitation is no longer valid', {});
@@ -50,7 +44,7 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
     const invitation = await context.invitations.peek(token);
     if (invitation === null) return refuse(reply);
     const { account_id, email, account } = invitation;
-    const step = stepOf(request, invitation);
+    const step = nextStep(request, invitation);
     if (step === 'other' || step === 'sign_in') return show(request, reply.code(403), invitation);
     if (step === 'choose') {
       const problem = await choiceProblem(context, reply, { password, email, id: account_id });

@@ -5,26 +5,17 @@ import { parseFields, sendPdf, textField } from '../../../web/forms.ts';
 import {
   type BillingForm,
   billingFrom,
-  type Country,
   createInvoicePrinter,
   documentPath,
   type InvoiceDocument,
-  type InvoiceText,
   invoiceText,
   orderPath,
 } from '../../orders/orders.ts';
 import { redirectWithFlash } from '../../people/people.ts';
-import { AccountError, type OrderRecord } from '../../store/store.ts';
+import { AccountError } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
 import { findOwnOrder } from './orders.ts';
-
-interface InvoicePage {
-  text: InvoiceText;
-  order: OrderRecord;
-  path: string;
-  pdf: string;
-}
 
 /** The document of the path, if it belongs to the signed-in account. */
 async function findOwnDocument(
@@ -39,7 +30,7 @@ async function findOwnDocument(
 }
 
 export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<InvoicePage>('invoice.njk');
+  const view = context.view('invoice.njk');
   const { orders } = context.accounts;
   const print = createInvoicePrinter();
 
@@ -80,14 +71,8 @@ const billingForm = z.object({
   vat_id: textField(100),
 });
 
-interface BillingPage {
-  form: BillingForm;
-  problem: string;
-  countries: readonly Country[];
-}
-
 export function billingRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<BillingPage>('billing.njk');
+  const view = context.view('billing.njk');
   const { billing, countries } = context;
   const show = (reply: FastifyReply, form: BillingForm, problem = ''): Promise<FastifyReply> =>
     view(reply, 'Billing details', { form, problem, countries });

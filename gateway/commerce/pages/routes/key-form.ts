@@ -22,7 +22,7 @@ export const NEW_KEY: KeyFields = {
   ...{ use: 'server', label: '', expires: '', limit: '', ranges: '', origins: '' },
 };
 
-export const fieldsOf = ({ monthly_limit, ranges, origins }: KeyRules): RulesFields => ({
+export const rulesFields = ({ monthly_limit, ranges, origins }: KeyRules): RulesFields => ({
   use: origins.length > 0 ? 'browser' : 'server',
   limit: monthly_limit === null ? '' : String(monthly_limit),
   ranges: ranges.join('\n'),
@@ -30,7 +30,7 @@ export const fieldsOf = ({ monthly_limit, ranges, origins }: KeyRules): RulesFie
 });
 
 /** @throws {AccountError} `bad_input` that names the field */
-export function rulesOf({ use, limit, ranges, origins }: RulesFields): KeyRules {
+export function parseRules({ use, limit, ranges, origins }: RulesFields): KeyRules {
   const allowed = splitItems(origins);
   if (use === 'browser' && (allowed.length === 0 || limit === ''))
     throw badInput('A key for browsers needs the origins of its pages and a monthly limit.');

@@ -7,7 +7,7 @@ import { redirectWithFlash } from '../../people/people.ts';
 import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, auditedChange, personIdOf, withMakers } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
-import { fieldsOf, type RulesFields, rulesForm, rulesOf } from './key-form.ts';
+import { parseRules, type RulesFields, rulesFields, rulesForm } from './key-form.ts';
 import { createdKeyView, findOwnKey } from './keys.ts';
 
 const HOUR_MS = 3_600_000;
@@ -27,25 +27,15 @@ const rotateForm = z.object({
     .transform((hours) => Number(hours) * HOUR_MS),
 });
 
-interface KeyPage {
-  key: KeyRecord;
-  path: string;
-  /** Its rules can be changed, and it can be rotated. */
-  isCurrent: boolean;
-  graceChoices: typeof GRACE_CHOICES;
-  form: RulesFields;
-  problem: string;
-}
-
 export function keyRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<KeyPage>('key.njk');
+  const view = context.view('key.njk');
   const created = createdKeyView(context);
   const { keys } = context.accounts;
 
   const show = async (
     reply: FastifyReply,
     found: KeyRecord,
-    { form, problem }: Pick<KeyPage, 'form' | 'problem'> = { form: fieldsOf(found), problem: '' },
+    { form, problem }: { form: RulesFields; problem: string } = { form: rulesFields(found), problem: '' },
   ): Promise<FastifyReply> => {
     const [key = found] = await withMakers(context.persons, [found]);
     const isCurrent = key.state === 'active' && key.replaced_by === null;
@@ -60,7 +50,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
     { form, work }: { form?: RulesFields; work: (key: KeyRecord) => Promise<FastifyReply> },
   ): Promise<FastifyReply> => {
     const key = await findOwnKey(context, request);
-    const again = (problem: string) => show(reply, key, { form: form ?? fieldsOf(key), problem });
+    const again = (problem: string) => show(reply, key, { form: form ?? rulesFields(key), problem });
     return orShowAgain(reply, () => work(key), again);
   };
 
@@ -82,7 +72,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
     const form = parseFields(rulesForm, request.body);
     const work = async (key: KeyRecord): Promise<FastifyReply> => {
       const { key_id } = key;
-      const rules = rulesOf(form);
+      const rules = parseRules(form);
       const before = { key_id, ...auditedRules(key) };
       const after = { key_id, ...auditedRules(rules) };
       await auditedChange(context, request, { action: 'key.rules', before, after }, () =>

@@ -7,30 +7,17 @@ import type { Confirmation } from '../../people/people.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
-import { endOfDay, type KeyFields, keyForm, NEW_KEY, rulesOf } from './key-form.ts';
+import { endOfDay, keyForm, NEW_KEY, parseRules } from './key-form.ts';
 
 const PATH = '/account/keys';
 
-interface KeysPage {
-  keys: KeyRecord[];
-  active: number;
-  most: number;
-  form: KeyFields;
-  problem: string;
-}
-
-/** The page that shows a new key. */
-interface CreatedPage {
-  key: string;
-  label: string;
-  curl: string;
-  /** What happens to the key that it replaces; null where it replaces none. */
-  old: KeyRecord | null;
-}
-
+/** Shows a new key, and what happens to the one that it replaces. */
 export function createdKeyView(context: AccountContext) {
-  const view = context.view<CreatedPage>('key-created.njk');
-  return (reply: FastifyReply, made: Omit<CreatedPage, 'curl'>): Promise<FastifyReply> => {
+  const view = context.view('key-created.njk');
+  return (
+    reply: FastifyReply,
+    made: { key: string; label: string; old: KeyRecord | null },
+  ): Promise<FastifyReply> => {
     const curl = `curl -H 'Authorization: Bearer ${made.key}' ${context.publicUrl()}/v1/ping`;
     return view(reply, 'Your new key', { ...made, curl });
   };
@@ -45,7 +32,7 @@ export async function findOwnKey(context: AccountContext, request: FastifyReques
 }
 
 export function keysRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<KeysPage>('keys.njk');
+  const view = context.view('keys.njk');
   const created = createdKeyView(context);
 
   const show = async (
@@ -65,7 +52,7 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
     const form = parseFields(keyForm, request.body);
     const work = async (): Promise<FastifyReply> => {
       const expires_at_ms = endOfDay(form.expires);
-      const rules = rulesOf(form);
+      const rules = parseRules(form);
       const { label } = form;
       const by = personIdOf(request);
       const after = { expires_at_ms, ...auditedRules(rules) };
@@ -112,7 +99,6 @@ function revocation({ key_id, label, last4, state, last_used_at_ms }: KeyRecord)
       { label: 'Last used', value: formatMoment(last_used_at_ms) },
     ],
     button: 'Revoke key permanently',
-    isDestructive: true,
     back: PATH,
   };
 }

@@ -54,7 +54,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
     },
   });
 
-  const closed = context.view<object>('closed.njk');
+  const closed = context.view('closed.njk');
   scope.get('/closed', ANONYMOUS, (_request, reply) => closed(reply, 'Your account is closed', {}));
 }
 
@@ -73,7 +73,6 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
   ],
   figures: figuresOf(account, holdings),
   button: 'Close account permanently',
-  isDestructive: true,
   back: PRIVACY_PATH,
 });
 
@@ -86,6 +85,5 @@ const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   ],
   figures: figuresOf(account, holdings),
   button: 'Erase my data permanently',
-  isDestructive: true,
   back: PRIVACY_PATH,
 });

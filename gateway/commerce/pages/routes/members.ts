@@ -2,13 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import {
-  FORMER_OWNER,
-  GIVEN_ROLES,
-  type GivenRole,
-  type Invitation,
-  type Member,
-} from '../../accounts/accounts.ts';
+import { FORMER_OWNER, GIVEN_ROLES, type Member } from '../../accounts/accounts.ts';
 import { type Confirmation, counted, redirectWithFlash, tooManyAttempts } from '../../people/people.ts';
 import type { KeyRecord } from '../../store/store.ts';
 import { may } from '../access.ts';
@@ -28,21 +22,6 @@ interface ListedMember extends Member {
   email: string;
   name: string;
   isSelf: boolean;
-}
-
-interface MembersPage {
-  members: ListedMember[];
-  invitations: Invitation[];
-  roles: readonly GivenRole[];
-  mayManage: boolean;
-  isOwner: boolean;
-  accountName: string;
-  form: { email: string; role: string; problem: string };
-}
-
-interface RemovePage {
-  member: ListedMember;
-  keys: KeyRecord[];
 }
 
 async function listMembers(context: AccountContext, request: FastifyRequest): Promise<ListedMember[]> {
@@ -65,12 +44,12 @@ async function findMember(context: AccountContext, request: FastifyRequest): Pro
 }
 
 export function membersRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<MembersPage>('members.njk');
+  const view = context.view('members.njk');
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    form: MembersPage['form'] = { email: '', role: 'developer', problem: '' },
+    form = { email: '', role: 'developer', problem: '' },
   ): Promise<FastifyReply> => {
     const account_id = accountIdOf(request);
     const [members, invitations, account] = await Promise.all([
@@ -135,7 +114,7 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
 }
 
 export function removeMemberRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<RemovePage>('member-remove.njk');
+  const view = context.view('member-remove.njk');
 
   /** Active keys that a member made. */
   const keysOf = async (
@@ -221,7 +200,6 @@ const movingOwnership = (email: string): Confirmation => ({
   ],
   figures: [{ label: 'New owner', value: email }],
   button: 'Move ownership',
-  isDestructive: true,
   back: MEMBERS_PATH,
 });
 
@@ -233,6 +211,5 @@ const leaving = (account: string): Confirmation => ({
   ],
   figures: [{ label: 'Account of', value: account }],
   button: 'Leave',
-  isDestructive: true,
   back: MEMBERS_PATH,
 });

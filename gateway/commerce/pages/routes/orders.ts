@@ -1,11 +1,9 @@
 /** Orders: list, place, pay and cancel. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { CreditPack } from '../../../../data/schema/curated.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../../web/templates.ts';
 import {
-  type BillingDetails,
   type Checkout,
   documentPath,
   type InvoiceDocument,
@@ -37,26 +35,6 @@ interface DocumentLink {
   path: string;
 }
 
-interface OrdersPage {
-  packs: readonly CreditPack[];
-  payments: PaymentMethod[];
-  billing: BillingDetails | null;
-  /** Whether the prices contain VAT for this customer, as a sentence. */
-  vat: string;
-  orders: (OrderRecord & { path: string; documents: DocumentLink[] })[];
-}
-
-interface OrderPage {
-  order: OrderRecord;
-  path: string;
-  documents: DocumentLink[];
-  /** Whether the price contains VAT. */
-  vat: string;
-  /** When the invoice is due; null where it is paid or by card. */
-  due_at_ms: number | null;
-  payment: string;
-}
-
 /** The order of the path, if it belongs to the signed-in account. */
 export async function findOwnOrder(
   { accounts }: AccountContext,
@@ -69,20 +47,20 @@ export async function findOwnOrder(
   return order;
 }
 
-const linkOf = ({ kind, number }: InvoiceDocument): DocumentLink => ({
+const documentLink = ({ kind, number }: InvoiceDocument): DocumentLink => ({
   title: kind === 'invoice' ? 'Invoice' : 'Credit note',
   number,
   path: documentPath(number),
 });
 
-function methodOf({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
+function findMethod({ payments }: AccountContext, { payment }: Pick<OrderRecord, 'payment'>): PaymentMethod {
   const method = payments.get(payment);
   if (!method) throw new PageError(409, 'This payment method is no longer offered. Place a new order.');
   return method;
 }
 
 export function ordersRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<OrdersPage>('orders.njk');
+  const view = context.view('orders.njk');
   const terms = salesTermsOf(context.settings);
   const sendToCheckout = checkoutView(context);
 
@@ -99,7 +77,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
         (await orders.list(account_id)).map(async (order) => ({
           ...order,
           path: orderPath(order.order_id),
-          documents: (await orders.invoices.issuedOf(order.order_id)).map(linkOf),
+          documents: (await orders.invoices.issuedOf(order.order_id)).map(documentLink),
         })),
       ),
     });
@@ -107,7 +85,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
 
   scope.post('/orders', async (request, reply) => {
     const { pack, payment } = parseFields(orderForm, request.body);
-    methodOf(context, { payment });
+    findMethod(context, { payment });
     const account_id = accountIdOf(request);
     const order = await auditedChange(
       context,
@@ -122,7 +100,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
 
 /** Starts a payment: redirects to an own page, and shows a page with a link before leaving for another site. */
 function checkoutView(context: AccountContext) {
-  const view = context.view<{ order: OrderRecord; url: string; path: string; vat: string }>('checkout.njk');
+  const view = context.view('checkout.njk');
   const terms = salesTermsOf(context.settings);
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
     const { url, isExternal } = await beginCheckout(context, request, order);
@@ -139,7 +117,7 @@ async function beginCheckout(
   order: OrderRecord,
 ): Promise<Checkout> {
   try {
-    return await methodOf(context, order).startCheckout(order, await accountOf(context, request));
+    return await findMethod(context, order).startCheckout(order, await accountOf(context, request));
   } catch (error) {
     if (error instanceof PaymentUnavailable) throw new PageError(503, error.message);
     throw error;
@@ -147,7 +125,7 @@ async function beginCheckout(
 }
 
 export function orderRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<OrderPage>('order.njk');
+  const view = context.view('order.njk');
   const terms = salesTermsOf(context.settings);
   const sendToCheckout = checkoutView(context);
 
@@ -161,7 +139,7 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
     return view(reply, 'Order', {
       order,
       path: orderPath(order_id),
-      documents: documents.map(linkOf),
+      documents: documents.map(documentLink),
       vat: vatSentence(invoice ?? vatAmounts(terms, billing, price_minor)),
       due_at_ms: state === 'pending' ? (invoice?.due_at_ms ?? null) : null,
       payment: context.payments.get(payment)?.label ?? payment,
@@ -204,6 +182,5 @@ const cancellation = (order: OrderRecord): Confirmation => ({
     { label: 'Status', value: order.state },
   ],
   button: 'Cancel order permanently',
-  isDestructive: true,
   back: orderPath(order.order_id),
 });

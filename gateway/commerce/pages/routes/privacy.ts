@@ -20,16 +20,8 @@ interface ListedRequest extends PrivacyRequest {
   isGivenUp: boolean;
 }
 
-interface DataPage {
-  requests: ListedRequest[];
-  /** Reloads by a `Refresh` header, if the reader asks for it; null when nothing is being prepared. */
-  refresh: { isOn: boolean; every_s: number } | null;
-  open: { export: boolean; erasure: boolean };
-  isClosed: boolean;
-}
-
 export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<DataPage>('data.njk');
+  const view = context.view('data.njk');
 
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const requests = (await context.requests.listOf(accountIdOf(request))).toReversed();

@@ -5,7 +5,6 @@ import { PageError, parseFields, textField, untrimmedField } from '../../../web/
 import {
   type Confirmation,
   clearSessionCookie,
-  type ListedSession,
   redirectWithFlash,
   secondFactorRoutes as sharedSecondFactorRoutes,
   tooManyAttempts,
@@ -28,21 +27,13 @@ const PROFILE = '/account/profile';
 const nameForm = z.object({ name: textField(200) });
 const emailForm = z.object({ email: textField(254), password: untrimmedField(1_000) });
 
-interface ProfilePage {
-  name: string;
-  email: string;
-  hasSecondFactor: boolean;
-  sessions: ListedSession[];
-  form: { email: string; problem: string };
-}
-
 export function profileRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<ProfilePage>('profile.njk');
+  const view = context.view('profile.njk');
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    form: ProfilePage['form'] = { email: '', problem: '' },
+    form = { email: '', problem: '' },
   ): Promise<FastifyReply> => {
     const person_id = personIdOf(request);
     const person = await context.persons.get(person_id);
@@ -110,15 +101,9 @@ const EMAIL_LINKS = [
   },
 ] as const;
 
-interface EmailChangePage {
-  /** Where the form is sent. */
-  action: string;
-  to: string;
-}
-
 export function emailChangeRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<EmailChangePage>('email-change.njk');
-  const done = context.view<{ to: string; wasUndone: boolean }>('email-changed.njk');
+  const view = context.view('email-change.njk');
+  const done = context.view('email-changed.njk');
 
   for (const { path, purpose, title, action } of EMAIL_LINKS)
     linkPages(scope, context, {
@@ -190,6 +175,5 @@ const erasing = (email: string, accounts: number): Confirmation => ({
     { label: 'Accounts that you leave', value: String(accounts) },
   ],
   button: 'Erase my profile permanently',
-  isDestructive: true,
   back: PROFILE,
 });

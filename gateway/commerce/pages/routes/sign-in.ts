@@ -21,21 +21,6 @@ const emailForm = z.object({ email: textField(254) });
 const signUpForm = emailForm.extend({ name: textField(200) });
 const passwordForm = z.object({ password: untrimmedField(1_000) });
 
-interface ConfirmedPage {
-  account: { email: string; credits: number };
-  /** Why there are no free credits; empty where they were granted. */
-  withheld: string;
-  contact: string | null;
-}
-
-interface ChoicePage {
-  token: string;
-  email: string;
-  /** Shortest password. */
-  least: number;
-  problem: string;
-}
-
 export function signInRoutes(scope: FastifyInstance, context: AccountContext): void {
   const { site, persons, throttle, passwords, onboarding } = context;
 
@@ -69,7 +54,7 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     send: ({ email }) => onboarding.requestSignInLink(email),
   });
 
-  const opened = context.view<{ token: string }>('sign-in-link-opened.njk');
+  const opened = context.view('sign-in-link-opened.njk');
   linkPages(scope, context, {
     ...{ path: '/sign-in-link', again: `${site.root}/sign-in-link`, fields: z.object({}) },
     peek: async (token) => (await onboarding.isSignInLinkValid(token)) || null,
@@ -97,8 +82,8 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
     send: (form) => onboarding.signUp(form),
   });
 
-  const view = context.view<ChoicePage>('confirm.njk');
-  const confirmed = context.view<ConfirmedPage>('confirmed.njk');
+  const view = context.view('confirm.njk');
+  const confirmed = context.view('confirmed.njk');
   linkPages(scope, context, {
     ...{ path: '/confirm', again: '/account/sign-up', fields: passwordForm },
     peek: (token) => onboarding.peekSignUp(token),
@@ -138,8 +123,8 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
     send: ({ email }) => onboarding.requestPasswordReset(email),
   });
 
-  const view = context.view<Omit<ChoicePage, 'email'>>('reset.njk');
-  const done = context.view<object>('reset-done.njk');
+  const view = context.view('reset.njk');
+  const done = context.view('reset-done.njk');
   linkPages(scope, context, {
     ...{ path: '/reset', again: '/account/forgot', fields: passwordForm },
     peek: (token) => onboarding.peekReset(token),

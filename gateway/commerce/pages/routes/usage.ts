@@ -10,7 +10,6 @@ import {
   type Tier,
   type TierLimits,
   type UsageCounts,
-  type UsageReport,
 } from '../../../api/metering/metering.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
@@ -31,18 +30,6 @@ interface RateWindows {
   day: RateWindow;
 }
 
-interface UsagePage {
-  days: number;
-  dayChoices: number[];
-  totals: UsageCounts;
-  endpoints: UsageReport['endpoints'];
-  keys: KeyUsage[];
-  charts: Chart[];
-  windows: RateWindows;
-  tier: string;
-  csv: string;
-}
-
 interface KeyUsage extends UsageCounts {
   key_id: string;
   /** Empty for a key that is no longer listed. */
@@ -51,7 +38,7 @@ interface KeyUsage extends UsageCounts {
 }
 
 export function usageRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<UsagePage>('usage.njk');
+  const view = context.view('usage.njk');
 
   scope.get('/usage', async (request, reply) => {
     const { days, format } = parseFields(query, request.query);

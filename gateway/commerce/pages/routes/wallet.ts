@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Cell, formatField, parseFields, sendCsv, withQuery } from '../../../web/forms.ts';
 import { isGap, readWholeLedger } from '../../history/history.ts';
-import type { AccountRecord, LedgerEntry } from '../../store/store.ts';
+import type { LedgerEntry } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const PAGE_SIZE = 50;
@@ -17,18 +17,8 @@ const query = z.object({
 const DEBIT_COLUMNS = ['request_id', 'route', 'key_id', 'rows', 'indicators', 'more_indicators'];
 const COLUMNS = ['id', 'at', 'kind', 'delta', 'balance', 'order_id', ...DEBIT_COLUMNS, 'reason'];
 
-interface WalletPage {
-  account: AccountRecord;
-  ledger: LedgerEntry[];
-  /** Why the entries that follow cannot be shown; null when nothing is missing. */
-  gap: string | null;
-  newest: string | null;
-  older: string | null;
-  csv: string;
-}
-
 export function walletRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<WalletPage>('wallet.njk');
+  const view = context.view('wallet.njk');
 
   const show = async (
     request: FastifyRequest,

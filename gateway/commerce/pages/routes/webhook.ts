@@ -1,13 +1,7 @@
 /** One webhook: where it is and what it is told, its secret, its log; and one delivery, which can be sent again. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PageError, parseFields } from '../../../web/forms.ts';
-import {
-  type Delivery,
-  DISABLE_AFTER_DAYS,
-  KEPT,
-  OLD_SECRET_MS,
-  type WebhookEndpoint,
-} from '../../notifications/notifications.ts';
+import { DISABLE_AFTER_DAYS, KEPT, OLD_SECRET_MS } from '../../notifications/notifications.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
@@ -22,36 +16,17 @@ import {
   WEBHOOKS_PATH,
 } from './webhooks.ts';
 
-interface WebhookPage {
-  endpoint: Omit<WebhookEndpoint, 'secrets'>;
-  path: string;
-  deliveries: Delivery[];
-  kept: typeof KEPT;
-  disableAfterDays: number;
-  /** Whether the former secret signs too. */
-  hasOldSecret: boolean;
-  choices: typeof TYPE_CHOICES;
-  form: EndpointFields;
-  problem: string;
-}
-
-interface DeliveryPage {
-  endpoint: WebhookEndpoint;
-  path: string;
-  delivery: Delivery;
-}
-
 const pathOf = (endpoint_id: string): string => `${WEBHOOKS_PATH}/${encodeURIComponent(endpoint_id)}`;
 
 export function webhookRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<WebhookPage>('webhook.njk');
+  const view = context.view('webhook.njk');
   const secretShown = secretView(context);
-  const { endpoints, deliveries, events } = context.webhooks;
+  const { endpoints, deliveries } = context.webhooks;
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    refused?: Pick<WebhookPage, 'form' | 'problem'>,
+    refused?: { form: EndpointFields; problem: string },
   ): Promise<FastifyReply> => {
     const { secrets, ...endpoint } = await findOwnEndpoint(context, request);
     const { endpoint_id, url, types } = endpoint;
@@ -94,21 +69,21 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     const { endpoint_id, state } = await findOwnEndpoint(context, request);
     if (state === 'disabled') throw new PageError(409, 'The webhook is disabled: enable it first.');
     await limitSending(context, request, reply);
-    const message_id = await events.test(accountIdOf(request), endpoint_id);
+    const message_id = await context.webhooks.test(accountIdOf(request), endpoint_id);
     const notice = `A test event is on its way: ${message_id}. Reload to see the answer.`;
     return redirectWithFlash(context, reply, pathOf(endpoint_id), notice);
   });
 }
 
 export function webhookDeliveryRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<DeliveryPage>('webhook-delivery.njk');
-  const { deliveries, queue } = context.webhooks;
+  const view = context.view('webhook-delivery.njk');
+  const { webhooks } = context;
 
   scope.get('/webhooks/:endpoint_id/deliveries/:message_id', async (request, reply) => {
     const { message_id } = request.params as { message_id: string };
     const { secrets: _, ...endpoint } = await findOwnEndpoint(context, request);
     const { endpoint_id } = endpoint;
-    const delivery = await deliveries.get(accountIdOf(request), endpoint_id, message_id);
+    const delivery = await webhooks.deliveries.get(accountIdOf(request), endpoint_id, message_id);
     return view(reply, 'Delivery', { endpoint, path: pathOf(endpoint_id), delivery });
   });
 
@@ -117,8 +92,7 @@ export function webhookDeliveryRoutes(scope: FastifyInstance, context: AccountCo
     const account_id = accountIdOf(request);
     const { endpoint_id } = await findOwnEndpoint(context, request);
     await limitSending(context, request, reply);
-    await deliveries.replay(account_id, endpoint_id, message_id);
-    await queue.hasten({ account_id, endpoint_id, message_id });
+    await webhooks.replay({ account_id, endpoint_id, message_id });
     const path = `${pathOf(endpoint_id)}/deliveries/${encodeURIComponent(message_id)}`;
     return redirectWithFlash(context, reply, path, 'It is being sent again. Reload to see the answer.');
   });

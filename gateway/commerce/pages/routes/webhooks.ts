@@ -29,14 +29,6 @@ export const TYPE_CHOICES: readonly { type: string; box: string; help: string }[
   ({ type }) => SUBSCRIBABLE.includes(type),
 ).map(({ type, help }) => ({ type, box: BOX + type, help }));
 
-interface WebhooksPage {
-  endpoints: WebhookEndpoint[];
-  most: number;
-  choices: typeof TYPE_CHOICES;
-  form: EndpointFields;
-  problem: string;
-}
-
 /** The page that shows a new secret. */
 interface SecretPage {
   endpoint_id: string;
@@ -47,7 +39,7 @@ interface SecretPage {
 }
 
 export function secretView(context: AccountContext) {
-  const view = context.view<SecretPage>('webhook-secret.njk');
+  const view = context.view('webhook-secret.njk');
   return (reply: FastifyReply, page: SecretPage): Promise<FastifyReply> =>
     view(reply, 'The secret of your webhook', page);
 }
@@ -59,14 +51,14 @@ export function findOwnEndpoint(context: AccountContext, request: FastifyRequest
 }
 
 export function webhooksRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const view = context.view<WebhooksPage>('webhooks.njk');
+  const view = context.view('webhooks.njk');
   const secretShown = secretView(context);
   const { endpoints: store } = context.webhooks;
 
   const show = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    { form, problem }: Pick<WebhooksPage, 'form' | 'problem'>,
+    { form, problem }: { form: EndpointFields; problem: string },
   ): Promise<FastifyReply> => {
     const endpoints = await withMakers(context.persons, await store.list(accountIdOf(request)));
     return view(reply, 'Webhooks', { endpoints, most: MAX_ENDPOINTS, choices: TYPE_CHOICES, form, problem });
@@ -122,6 +114,5 @@ const removal = ({ endpoint_id, url, types }: WebhookEndpoint): Confirmation => 
     { label: 'Events', value: types.join(', ') },
   ],
   button: 'Remove webhook',
-  isDestructive: true,
   back: `${WEBHOOKS_PATH}/${encodeURIComponent(endpoint_id)}`,
 });

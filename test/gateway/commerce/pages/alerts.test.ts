@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { Archive } from '../../../../gateway/commerce/history/archive.ts';
-import { openAccountQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { openQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { listAccountData } from '../../../../gateway/commerce/privacy/data-export.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
@@ -102,7 +102,7 @@ describe('spending', () => {
     await sweep();
     expect(mails('spent more')).toHaveLength(2);
     for (const { mailbox } of gateways) mailbox.failure = null;
-    const queue = openAccountQueue(gateways[0].redis);
+    const queue = openQueue(gateways[0].redis, 'account');
     for (const job of await queue.getDelayed()) await job.promote();
     await queue.close();
     await sweep();

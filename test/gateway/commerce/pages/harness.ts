@@ -19,7 +19,7 @@ import { buildApp } from '../../../../gateway/app.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
 import { founderOf, ownAccountOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import type { ServedEditions } from '../../../../gateway/commerce/notifications/alerts/change-alerts.ts';
-import { type JobHandlers, openAccountQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { type JobHandlers, openQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { createMailer, type Mailer } from '../../../../gateway/commerce/notifications/mail/mailer.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import type { AccountContext } from '../../../../gateway/commerce/pages/context.ts';
@@ -168,7 +168,7 @@ export class AccountPagesHarness {
 
   /** Resolves when no account job waits or runs. */
   async settled(): Promise<void> {
-    const queue = openAccountQueue(this.redis);
+    const queue = openQueue(this.redis, 'account');
     const count = () => queue.getJobCountByTypes('waiting', 'active', 'delayed');
     await vi.waitUntil(async () => (await count()) === 0, 10_000);
     await queue.close();

@@ -125,8 +125,7 @@ describe('a failing endpoint', () => {
     expect([await queue.count(), new Set(receiver.received.map(({ id }) => id)).size]).toEqual([0, 1]);
 
     receiver.respond = answers(204);
-    await webhooks.deliveries.replay(account_id, endpoint_id, failed.message_id);
-    await webhooks.queue.hasten({ account_id, endpoint_id, message_id: failed.message_id });
+    await webhooks.replay({ account_id, endpoint_id, message_id: failed.message_id });
     const replayed = await attempted(account_id, endpoint_id, 11);
     expect([replayed.state, replayed.body]).toEqual(['delivered', failed.body]);
     const last = receiver.received.at(-1);
@@ -230,7 +229,7 @@ it('a rotated secret signs beside the new one for a day', async () => {
   const next = await webhooks.endpoints.rotate(account_id, endpoint_id);
   const { old_secret_until_ms } = await webhooks.endpoints.get(account_id, endpoint_id);
   expect(old_secret_until_ms).toBe(start_ms + DAY_MS);
-  await webhooks.events.test(account_id, endpoint_id);
+  await webhooks.test(account_id, endpoint_id);
   await attempted(account_id, endpoint_id, 1);
   const [both] = receiver.received;
   expect(both && [isSignedWith(secret, both), isSignedWith(next, both)]).toEqual([true, true]);

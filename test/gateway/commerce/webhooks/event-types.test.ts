@@ -1,11 +1,11 @@
 /** docs/webhooks.md describes each type of event, and no other, with an example of its shape. */
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { rowOf, WEBHOOK_EVENTS } from '../../../../gateway/commerce/notifications/catalogue.ts';
+import { eventRow, WEBHOOK_EVENTS } from '../../../../gateway/commerce/notifications/catalogue.ts';
 import {
-  ATTEMPTS,
-  RETRY_DELAYS_MS,
-} from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
+  WEBHOOK_ATTEMPTS as ATTEMPTS,
+  WEBHOOK_DELAYS_MS as RETRY_DELAYS_MS,
+} from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { files, read } from '../../../style/repository.ts';
 
 const page = read('docs/webhooks.md');
@@ -25,13 +25,13 @@ it.each(WEBHOOK_EVENTS)('$type is described and has an example as it is sent', (
   const given = example.parse(JSON.parse(/```json\n(.*)```/s.exec(section)?.[1] ?? ''));
   expect(given.type).toBe(type);
   // Sent numbers are numbers, although scripts may have written text.
-  expect(rowOf({ type })?.data.parse(given.data)).toEqual(given.data);
+  expect(eventRow({ type })?.data.parse(given.data)).toEqual(given.data);
 });
 
 it('knows every event that a script writes', () => {
   const scripts = files.filter((path) => path.endsWith('.lua'));
   const written = scripts.flatMap((path) => [...read(path).matchAll(/type = '([a-z]+\.[a-z]+)'/g)]);
-  expect(written.map(([, type = '']) => type).filter((type) => rowOf({ type }) === null)).toEqual([]);
+  expect(written.map(([, type = '']) => type).filter((type) => eventRow({ type }) === null)).toEqual([]);
 });
 
 it('has the delays between attempts', () => {

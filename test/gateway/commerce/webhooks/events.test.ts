@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BalanceAlerts } from '../../../../gateway/commerce/notifications/alerts/balance-alerts.ts';
+import { BalanceAlerts } from '../../../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/catalogue.ts';
 import type { StoredEvent } from '../../../../gateway/commerce/notifications/outbox.ts';
-import { WebhookEvents } from '../../../../gateway/commerce/notifications/webhooks/webhook-events.ts';
+import { Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { startWebhooks } from './harness.ts';
 import { answers } from './receiver.ts';
@@ -108,16 +108,17 @@ describe('with a worker', () => {
   });
 
   it('an event whose delivery could not be queued is told by the next sweep', async () => {
-    const { webhooks, redis, clock, outbox } = harness;
-    const { endpoints, deliveries } = webhooks;
+    const { redis, clock, outbox } = harness;
     const account_id = await harness.account();
     await harness.endpoint(account_id, '/queued', ['key.created']);
     const store = { redis, now: () => clock.ms, random: randomBytes };
-    const broken = { ...webhooks.queue, add: () => Promise.reject(new Error('Redis is gone')) };
-    const events = new WebhookEvents({ ...store, endpoints, deliveries, queue: broken });
+    const queue = Object.assign(Object.create(harness.queue), {
+      add: () => Promise.reject(new Error('Redis is gone')),
+    });
+    const broken = new Webhooks({ ...store, allowsPrivate: true, queue });
     const data = { key_id: 'k', label: '' };
     await outbox.emit(account_id, 'key.created', 'k', data);
-    const hand = (event: StoredEvent) => events.hand(account_id, event).then(() => 'taken' as const);
+    const hand = (event: StoredEvent) => broken.hand(account_id, event).then(() => 'taken' as const);
     await expect(outbox.drain(account_id, hand)).rejects.toThrow('Redis is gone');
     expect(told('/queued')).toEqual([]);
     await harness.dispatchAll();

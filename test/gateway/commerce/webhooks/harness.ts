@@ -7,11 +7,7 @@ import { readSettings } from '../../../../data/runtime/settings.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
 import { Outbox } from '../../../../gateway/commerce/notifications/outbox.ts';
-import {
-  type DeliveryId,
-  WEBHOOK_QUEUE,
-} from '../../../../gateway/commerce/notifications/webhooks/delivery-queue.ts';
-import { openWebhooks, type Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
+import { type DeliveryId, Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import { silentLog, startRedis } from '../../../redis.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -55,15 +51,15 @@ export async function startWebhooks(): Promise<WebhookHarness> {
   const clock = { ms: Date.now() };
   const store = { redis, now: () => clock.ms, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs: await readPacks(settings.CURATED_DIR) });
-  const webhooks = openWebhooks(store, settings);
+  const webhooks = new Webhooks({ ...store, allowsPrivate: true });
   const outbox = new Outbox(store);
   const dispatch = (account_id: string): Promise<void> =>
     outbox.drain(account_id, async (event) => {
-      await webhooks.events.hand(account_id, event);
+      await webhooks.hand(account_id, event);
       return 'taken';
     });
   const receiver = await startReceiver();
-  const queue = new Queue<DeliveryId>(WEBHOOK_QUEUE, {
+  const queue = new Queue<DeliveryId>('webhooks', {
     connection: redis,
     prefix: redisKeys.jobs,
     skipWaitingForReady: true,

@@ -7,8 +7,7 @@ import {
   type Lookup,
   publicLookup,
 } from '../../../../data/runtime/public-addresses.ts';
-import { WebhookSender } from '../../../../gateway/commerce/notifications/webhooks/sender.ts';
-import { isWebhookPort } from '../../../../gateway/commerce/notifications/webhooks/webhook-connector.ts';
+import { isWebhookPort, WebhookSender } from '../../../../gateway/commerce/notifications/webhooks/sender.ts';
 import { startReceiver } from './receiver.ts';
 
 const NOT_PUBLIC = [
