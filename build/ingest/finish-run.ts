@@ -142,6 +142,7 @@ function collectFacts(
     rejects: reader.rejects.summary(),
     failed_indicators: [...reader.failed].map(([slug, failed]) => ({ slug, ...failed })),
     newest_year: reader.newestYear,
+    ...(reader.outOfBounds.length > 0 ? { out_of_bounds: reader.outOfBounds } : {}),
     sources: summariseSources(runId, sources),
     ...(lost.length > 0 ? { lost_places: lost } : {}),
     ...(unused.length > 0 ? { unused_settings: unused } : {}),

@@ -296,7 +296,7 @@ function parseSettings(connector: Connector, source: unknown, providerId: string
 }
 
 /** Increment when ingestion accepts or rejects rows differently, or keeps more of what it reads. */
-const INGESTION_VERSION = 6;
+const INGESTION_VERSION = 7;
 
 /**
  * Digest of what a run depends on besides upstream files: the definition, the curated tables and this code's version.

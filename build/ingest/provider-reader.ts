@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
@@ -40,6 +40,8 @@ export class ProviderReader {
   /** References of the upstream files that each kept series comes from. */
   readonly files = new Map<string, ReadonlySet<string>>();
   readonly failed = new Map<string, FailedSeries>();
+  /** Series that lack rows which their bounds rejected. */
+  readonly outOfBounds: NonNullable<RunRecord['out_of_bounds']> = [];
   readonly rejects = new Rejects();
   readonly countries: readonly string[];
   readonly statuses: readonly (string | null)[];
@@ -159,6 +161,8 @@ export class ProviderReader {
     const { definition, curated, writer, currentYear } = this.#options;
     const columns = this.#buffer.finish();
     const rule = projectionRuleOf(definition, curated.overlay(definition.id, entry));
+    const { outOfBounds } = this.#buffer;
+    if (outOfBounds) this.outOfBounds.push({ slug: entry.slug, ...outOfBounds });
     writer.add(entry.slug, columns);
     this.catalogue.push(entry);
     this.files.set(entry.slug, this.#openFiles);

@@ -25,7 +25,8 @@ export function runReport(record: RunRecord, recordFile: string): string[] {
     `${id}: ${status}, ${rows} rows of ${indicators} indicators and ${countries} countries${reason ? ` (${reason})` : ''}`,
     ...leftOut(record),
     ...lostPlaces(id, record.lost_places),
-    ...failedSeries(record),
+    ...listSeries('failed', record.failed_indicators),
+    ...listSeries('out of bounds', record.out_of_bounds ?? []),
     ...(record.unused_settings ?? []).slice(0, SHOWN).map((one) => `  ${one}`),
     ...cut('settings without a series', record.unused_settings?.length ?? 0),
     ...(status === 'suspicious' ? [heldAdvice(id, record.run_id)] : []),
@@ -56,7 +57,7 @@ export function lostPlaces(provider: string, lost: readonly LostPlace[] = []): s
   ];
 }
 
-const failedSeries = ({ failed_indicators: failed }: RunRecord): string[] => [
-  ...failed.slice(0, SHOWN).map(({ slug, reason }) => `  failed: ${slug}: ${reason}`),
-  ...cut('failed series', failed.length),
+const listSeries = (what: string, series: readonly { slug: string; reason: string }[]): string[] => [
+  ...series.slice(0, SHOWN).map(({ slug, reason }) => `  ${what}: ${slug}: ${reason}`),
+  ...cut(`${what} series`, series.length),
 ];

@@ -233,9 +233,15 @@ export class SeriesBuffer {
     throw new UntrustedSeriesError(fault);
   }
 
+  /** The rows of this series that its bounds rejected; null without any. */
+  get outOfBounds(): { rows: number; reason: string } | null {
+    return this.#outside === 0 ? null : { rows: this.#outside, reason: this.#boundsError() };
+  }
+
   #boundsError(): string {
     const { min, max } = this.#limits;
-    return `${this.#outside} values are outside the bounds ${min} to ${max}; the first is ${this.#firstOutside}`;
+    const values = this.#outside === 1 ? '1 value is' : `${this.#outside} values are`;
+    return `${values} outside the bounds ${min} to ${max}; the first is ${this.#firstOutside}`;
   }
 
   #reserve(rows: number): void {

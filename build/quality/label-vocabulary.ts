@@ -180,14 +180,25 @@ export function contradictsTopic(
   return found.some(({ topics }) => topics.includes(topic)) ? null : (found[0] ?? null);
 }
 
+/** Currencies that are no claim of their own. */
+const OTHER_MONEY = /\b(?:euros?|eur|pounds? sterling|gbp|yen|jpy|yuan|cny|rupees?)\b/;
+/** Amounts at constant prices, not their changes or shares. */
+const AT_CONSTANT_PRICES = /\bconstant prices?\b|\b(?:in )?real terms\b|\binflation adjusted\b/;
+const NO_AMOUNT = /%|\bper ?cent|\bindex\b|\bgrowth\b|\bratio\b|\bdeflator\b/;
+
 /** Money whose price basis is not told: neither current nor constant prices, or constant ones without their year. */
 export function missingPriceBasis(name: string, unit: string): string | null {
   const ofUnit = readClaims(unit);
   const claims = readClaims(`${name} ${unit}`);
-  const currency = ofUnit.get('currency');
-  if (ofUnit.get('measure')?.has('money') !== true || currency?.has('national') === true) return null;
+  const [label, plain] = [prepare(`${name}, ${unit}`), prepare(unit)];
+  const isConstant = claims.get('prices')?.has('constant') === true;
+  const isMoney =
+    ofUnit.get('measure')?.has('money') === true ||
+    (isConstant && (OTHER_MONEY.test(plain) || (AT_CONSTANT_PRICES.test(label) && !NO_AMOUNT.test(label))));
+  if (!isMoney || claims.get('currency')?.has('national') === true) return null;
+  if (isConstant && /\b(?:19|20)\d\d\b/.test(plain)) return null;
   if (claims.has('base year') || claims.get('prices')?.has('current') === true) return null;
-  return claims.get('prices')?.has('constant') === true ? 'constant prices without their year' : 'no prices';
+  return isConstant ? 'constant prices without their year' : 'no prices';
 }
 
 /** Money that follows income: its conversion can be told from the figures. */
@@ -208,6 +219,54 @@ export function otherMagnitude(name: string, unit: string): { a: string; b: stri
   if (stated === undefined || isMoney !== true) return null;
   const [ours, theirs] = [stated, unit].map((text) => MAGNITUDE.exec(prepare(text))?.[0]);
   return ours === theirs ? null : { a: stated, b: unit };
+}
+
+/** Things that units measure, by their words; a unit of one is none of another. */
+const THINGS: readonly (readonly [string, string])[] = [
+  ['hours', 'hours?|hrs?'],
+  ['days', '(?:calendar |working )?days?'],
+  ['weeks', 'weeks?'],
+  ['months', 'months?'],
+  ['years', '(?:school )?years?'],
+  ['kg', 'kg|kilograms?|kilogrammes?'],
+  ['tonnes', '(?:metric )?(?:tonnes?|tons?)|t|kilotonnes?|kt'],
+  ['hectares', 'hectares?|ha'],
+  ['km²', 'km2|km²|sq(?:uare)? (?:km|kilomet(?:re|er)s?)'],
+  ['litres', 'lit(?:re|er)s?'],
+];
+/** What amounts are divided by. */
+const DIVISORS: readonly (readonly [string, string])[] = [
+  ['hectare', 'hectare|ha'],
+  ['person', 'person|capita|head|inhabitant|adult'],
+  ['km²', 'km2|km²|square (?:km|kilometre|kilometer)'],
+  ['household', 'household'],
+  ['worker', 'worker|employee'],
+];
+const words = (named: readonly (readonly [string, string])[]): string =>
+  named.map(([, pattern]) => pattern).join('|');
+const PLAIN_UNIT = new RegExp(
+  `^(?:(?:in|number of|total|average|mean) )*(?:(?:thousand|million|billion)s? (?:of )?)?(${words(THINGS)})(?: per (${words(DIVISORS)}))?$`,
+);
+const nameIn = (named: readonly (readonly [string, string])[], found: string): string =>
+  named.find(([, pattern]) => new RegExp(`^(?:${pattern})$`).test(found))?.[0] ?? found;
+
+/** `kg per hectare` of a text that is a plain unit and nothing else. */
+function plainUnit(text: string): string | null {
+  const match = PLAIN_UNIT.exec(prepare(text));
+  const [, thing, divisor] = match ?? [];
+  if (thing === undefined) return null;
+  return nameIn(THINGS, thing) + (divisor === undefined ? '' : ` per ${nameIn(DIVISORS, divisor)}`);
+}
+
+/** A plain unit that a name states in brackets, after its last comma or after “in”, where the series has another; else null. */
+export function otherUnit(name: string, unit: string): { a: string; b: string } | null {
+  const theirs = plainUnit(unit);
+  const stated = [/\(([^()]*)\)\s*$/, /,([^,()]*)$/, /\bin ([^(),]*)$/].map((at) =>
+    at.exec(name)?.[1]?.trim(),
+  );
+  const ours = stated.find((text) => text !== undefined && plainUnit(text) !== null);
+  if (theirs === null || ours === undefined || plainUnit(ours) === theirs) return null;
+  return { a: ours, b: unit };
 }
 
 /** Words of a slug, or parts of a provider's code such as `NY.GDP.PCAP.CD`. */

@@ -47,6 +47,11 @@ export const QUALITY_KINDS = {
     about: 'A series could not be read: an earlier one is published, or none.',
     extent: 'rows left out',
   },
+  values_out_of_bounds: {
+    severity: 'error',
+    about: 'Values outside the bounds that `data/` sets for a series were left out: they are gaps now.',
+    extent: 'values left out',
+  },
   years_flagged_by_clock: {
     severity: 'warning',
     about: 'Years count as projected only because they lie ahead: no rule of the definition says so.',

@@ -9,6 +9,7 @@ import {
   impliedDirection,
   missingPriceBasis,
   otherMagnitude,
+  otherUnit,
   readClaims,
   sharesWords,
   slugText,
@@ -16,10 +17,11 @@ import {
 } from '../label-vocabulary.ts';
 
 function unitContradictsName({ record: { id, name, unit } }: LabelledSeries): FoundDoubt[] {
-  const other = otherMagnitude(name, unit ?? '');
+  const [other, thing] = [otherMagnitude(name, unit ?? ''), otherUnit(name, unit ?? '')];
   const found = [
     ...contradictions(readClaims(name), readClaims(unit ?? '')),
     ...(other ? [{ aspect: 'magnitude', ...other }] : []),
+    ...(thing ? [{ aspect: 'unit', ...thing }] : []),
   ];
   if (found.length === 0) return [];
   const parts = found.map(({ aspect, a, b }) => `${aspect} ${quote(a)} and ${quote(b)}`).join('; ');

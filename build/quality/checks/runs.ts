@@ -139,6 +139,17 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
   });
 }
 
+/** Series that lack what their curated bounds rejected. */
+function findOutOfBounds({ providers, published }: CheckContext): FoundDoubt[] {
+  return providers.flatMap(({ definition: { id }, run }) =>
+    (run?.record.out_of_bounds ?? [])
+      .filter(({ slug }) => published.has(`${id}.${slug}`))
+      .map(({ slug, reason, rows }) =>
+        doubtAbout('values_out_of_bounds', `${id}.${slug}`, `Left out: ${reason}.`, rows),
+      ),
+  );
+}
+
 function findYearsAhead({ published }: CheckContext): FoundDoubt[] {
   return [...published.values()].flatMap(({ planned: { id, flaggedByClock } }) => {
     const [first, last] = [flaggedByClock.at(0), flaggedByClock.at(-1)];
@@ -155,12 +166,13 @@ export const runs: QualityCheck = {
   looksBeyond: true,
   kinds: [
     ...(['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed'] as const),
-    ...(['series_failed', 'years_flagged_by_clock'] as const),
+    ...(['series_failed', 'values_out_of_bounds', 'years_flagged_by_clock'] as const),
   ],
   find: async (context) => [
     ...(await findPlaces(context)),
     ...findRuns(context),
     ...findSeries(context),
+    ...findOutOfBounds(context),
     ...findYearsAhead(context),
   ],
 };

@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
+import { runReport } from '../../../build/ingest/run-report.ts';
+import type { RunRecord } from '../../../data/schema/lake.ts';
 import { type QualityFinding, qualityFinding } from '../../../data/schema/quality.ts';
 import { query } from '../parquet-readers.ts';
 import { type Cell, makeSeries, type Series, World } from '../world.ts';
@@ -104,6 +106,28 @@ it('a series that could not be read is found, and whether an earlier one stands'
   expect(await night({ cattle: twice, sheep: series(TEN) }, kind)).toMatchObject([
     { indicator: 'atlas.cattle', message: expect.stringContaining('Figures of an earlier run stand.') },
   ]);
+});
+
+it('values that curated bounds reject are found for their series, and no others', async () => {
+  const kind = 'values_out_of_bounds';
+  await world.define('atlas', { indicators: { cattle: { max: 100 } } });
+  const wrong: Series = {
+    name: 'Cattle',
+    cells: [...series(TEN).cells, ['FRA', 2001, 900], ['KEN', 2002, 101]],
+  };
+  expect(await night({ cattle: wrong, sheep: wrong }, kind)).toMatchObject([
+    {
+      indicator: 'atlas.cattle',
+      extent: 2,
+      message: 'Left out: 2 values are outside the bounds -Infinity to 100; the first is FRA 2001: 900.',
+    },
+  ]);
+  expect(runReport(world.records.at(-1) as RunRecord, 'record.json')).toContainEqual(
+    expect.stringMatching(/^ {2}out of bounds: cattle: 2 values are outside/),
+  );
+  world.tomorrow();
+  expect(await build(kind)).toHaveLength(1);
+  expect(await night({ cattle: series(TEN), sheep: wrong }, kind)).toEqual([]);
 });
 
 it('years that only the clock makes projections are found, until a rule says so', async () => {
