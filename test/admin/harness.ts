@@ -47,7 +47,7 @@ export interface AdminService extends AnyAdminService {
   redis: TestRedis;
 }
 
-export interface AnyAdminService {
+export interface AnyAdminService extends AsyncDisposable {
   url: string;
   client: RedisClient;
   /** The area's own connection. */
@@ -162,6 +162,14 @@ export async function startAdminOn(
   const agent = new Agent({ connections: 32 });
   const operators = new OperatorStore(client, now, QUICK_HASHER);
   const visitor = (): Visitor => new Visitor(url, agent);
+  const stop = async (): Promise<void> => {
+    await agent.close();
+    await app.close();
+    await archive.close();
+    await snapshots.close();
+    await redis.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
   return {
     url,
     client,
@@ -193,14 +201,8 @@ export async function startAdminOn(
       if (answer.status !== 303) throw new Error(`sign-in returned ${answer.status}`);
       return user;
     },
-    stop: async () => {
-      await agent.close();
-      await app.close();
-      await archive.close();
-      await snapshots.close();
-      await redis.stop();
-      await rm(directory, { recursive: true, force: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 

@@ -77,14 +77,10 @@ it('exits with a message when ADMIN_PORT is missing', async () => {
 });
 
 it('returns 503 with Retry-After while Redis is away', async () => {
-  const service = await startAdmin({}, { dedicated: true });
-  try {
-    const operator = await service.signedIn();
-    await service.redis.kill();
-    const page = await operator.get('/admin/users');
-    expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
-    await service.redis.restart();
-  } finally {
-    await service.stop();
-  }
+  await using service = await startAdmin({}, { dedicated: true });
+  const operator = await service.signedIn();
+  await service.redis.kill();
+  const page = await operator.get('/admin/users');
+  expect([page.status, page.headers['retry-after']]).toEqual([503, '5']);
+  await service.redis.restart();
 });

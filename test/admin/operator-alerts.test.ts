@@ -244,25 +244,17 @@ describe('two gateways', () => {
 
 it('are off without a setting, and refuse a test', async () => {
   const redis = await startRedis();
-  const area = await startAdminOn(redis, {}, { watchEvery_ms: LOOK_MS });
-  try {
-    const operator = await area.signedIn();
-    expect(wordsOf(await operator.get('/admin/'))).toContain('Alerts off;');
-    expect((await operator.submit('/admin/', '/admin/alerts/test', {})).status).toBe(409);
-    expect(await area.client.exists(redisKeys.alertTurns)).toBe(0);
-  } finally {
-    await area.stop();
-  }
+  await using area = await startAdminOn(redis, {}, { watchEvery_ms: LOOK_MS });
+  const operator = await area.signedIn();
+  expect(wordsOf(await operator.get('/admin/'))).toContain('Alerts off;');
+  expect((await operator.submit('/admin/', '/admin/alerts/test', {})).status).toBe(409);
+  expect(await area.client.exists(redisKeys.alertTurns)).toBe(0);
 });
 
 it('say that mails are written to files where no mail server is set', async () => {
   const redis = await startRedis();
-  const area = await startAdminOn(redis, { OPERATOR_ALERT_EMAIL: EMAIL });
-  try {
-    const operator = await area.signedIn();
-    const page = wordsOf(await operator.get('/admin/'));
-    expect(page).toContain(`sent to ${EMAIL} (as files: SMTP_URL is not set)`);
-  } finally {
-    await area.stop();
-  }
+  await using area = await startAdminOn(redis, { OPERATOR_ALERT_EMAIL: EMAIL });
+  const operator = await area.signedIn();
+  const page = wordsOf(await operator.get('/admin/'));
+  expect(page).toContain(`sent to ${EMAIL} (as files: SMTP_URL is not set)`);
 });

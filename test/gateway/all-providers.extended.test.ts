@@ -212,33 +212,29 @@ describeWithMirror('all providers of the mirror', (mirror) => {
         now: Date.now,
         log: silentLog,
       });
-      const flipped = await Service.start({ snapshots });
-      try {
-        const { json } = await flipped.get('/v1/indicators?provider=who-gho');
-        const { kept } = expectRows(readWho(mirror), ['iso3', 'who']);
-        const ids: string[] = json.data.map(({ id }: { id: string }) => id);
-        expect(ids.toSorted()).toEqual([...kept.keys()].map((slug) => `who-gho.${slug}`).sort());
-        const served = new Set((await flipped.get('/v1/countries')).json.data.map(isoOf));
-        const account = await flipped.account({ credits: 1_000_000 });
-        let bounds = 0;
-        for (const id of ids) {
-          const slug = id.slice('who-gho.'.length);
-          const from: number = projections[slug]?.projected_from ?? Number.POSITIVE_INFINITY;
-          const expected = (kept.get(slug) ?? [])
-            .filter(({ iso3 }) => served.has(iso3))
-            .map((row) => [row.iso3, row.year, row.value, row.low, row.high, row.year >= from].join(' '));
-          const { json: answer } = await flipped.get(`/v1/data?indicator=${id}`, { key: account.key });
-          const rows: DataRow[] = answer.data;
-          const given = rows.map((row) =>
-            [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected].join(' '),
-          );
-          expect(given, id).toEqual(expected);
-          bounds += rows.filter(({ ci_lo }) => ci_lo !== null).length;
-        }
-        expect(bounds).toBeGreaterThan(50_000);
-      } finally {
-        await flipped.stop();
+      await using flipped = await Service.start({ snapshots });
+      const { json } = await flipped.get('/v1/indicators?provider=who-gho');
+      const { kept } = expectRows(readWho(mirror), ['iso3', 'who']);
+      const ids: string[] = json.data.map(({ id }: { id: string }) => id);
+      expect(ids.toSorted()).toEqual([...kept.keys()].map((slug) => `who-gho.${slug}`).sort());
+      const served = new Set((await flipped.get('/v1/countries')).json.data.map(isoOf));
+      const account = await flipped.account({ credits: 1_000_000 });
+      let bounds = 0;
+      for (const id of ids) {
+        const slug = id.slice('who-gho.'.length);
+        const from: number = projections[slug]?.projected_from ?? Number.POSITIVE_INFINITY;
+        const expected = (kept.get(slug) ?? [])
+          .filter(({ iso3 }) => served.has(iso3))
+          .map((row) => [row.iso3, row.year, row.value, row.low, row.high, row.year >= from].join(' '));
+        const { json: answer } = await flipped.get(`/v1/data?indicator=${id}`, { key: account.key });
+        const rows: DataRow[] = answer.data;
+        const given = rows.map((row) =>
+          [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected].join(' '),
+        );
+        expect(given, id).toEqual(expected);
+        bounds += rows.filter(({ ci_lo }) => ci_lo !== null).length;
       }
+      expect(bounds).toBeGreaterThan(50_000);
     },
     BUILD_WITHIN_MS,
   );

@@ -70,11 +70,6 @@ describe('an indicator', () => {
     const before = await service.get('/v1/indicators/alpha.life_expectancy/citation.json?as_of=1999-12-31');
     expect([before.status, codeOf(before)]).toEqual([404, 'edition_not_found']);
   });
-
-  test('that is not there is 404', async () => {
-    const answer = await service.get('/v1/indicators/none.such/citation.bib');
-    expect([answer.status, codeOf(answer)]).toEqual([404, 'indicator_not_found']);
-  });
 });
 
 describe('a provider', () => {
@@ -91,12 +86,6 @@ describe('a provider', () => {
       new Set(['beta']),
     );
   });
-
-  test('that is not there is 404', async () => {
-    const answer = await service.get('/v1/providers/none/citation.json');
-    expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
-    expect(answer.json.error.message).toContain("'none'");
-  });
 });
 
 describe('a snapshot', () => {
@@ -104,11 +93,16 @@ describe('a snapshot', () => {
     const { json } = await service.get(`/v1/editions/${FIXTURE_ID}/citation.json`);
     expect(json[0]).toMatchObject({ author: [{ literal: 'Almanac' }], version: FIXTURE_ID });
   });
+});
 
-  test('that is not there is 404', async () => {
-    const answer = await service.get('/v1/editions/20260101T000000Z-00000001/citation.bib');
-    expect([answer.status, codeOf(answer)]).toEqual([404, 'edition_not_found']);
-  });
+test.each([
+  ['indicators/none.such/citation.bib', 'indicator_not_found', 'none.such'],
+  ['providers/none/citation.json', 'not_found', 'none'],
+  ['editions/20260101T000000Z-00000001/citation.bib', 'edition_not_found', '20260101T000000Z-00000001'],
+])('%s is 404', async (path, code, named) => {
+  const answer = await service.get(`/v1/${path}`);
+  expect([answer.status, codeOf(answer)]).toEqual([404, code]);
+  expect(answer.json.error.message).toContain(`'${named}'`);
 });
 
 describe('text that BibTeX or a reference manager would misread', () => {

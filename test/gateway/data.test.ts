@@ -77,18 +77,14 @@ describe('filters, on cold and hot indicators', () => {
   ];
   test.each(cases)('%s', async (query, keep) => {
     // Each case asks a gateway that never saw the indicator, then one that has it in memory.
-    const cold = await Service.start();
-    try {
-      const { key } = await cold.account();
-      const answers = [];
-      for (let time = 0; time < 3; time += 1) {
-        answers.push(await cold.get(`/v1/data?indicator=${id}&${query}`, { key }));
-      }
-      for (const answer of answers) expect(answer.json.data).toEqual(all.filter(keep));
-      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    } finally {
-      await cold.stop();
+    await using cold = await Service.start();
+    const { key } = await cold.account();
+    const answers = [];
+    for (let time = 0; time < 3; time += 1) {
+      answers.push(await cold.get(`/v1/data?indicator=${id}&${query}`, { key }));
     }
+    for (const answer of answers) expect(answer.json.data).toEqual(all.filter(keep));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
 });
 

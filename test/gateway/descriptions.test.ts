@@ -34,26 +34,17 @@ test.each([
 });
 
 test('without PUBLIC_URL, addresses are on this machine', async () => {
-  const local = await Service.start({ settings: { PUBLIC_URL: '', PORT: '8123' } });
-  try {
-    const { id, resources } = (await local.get(`/v1/${LIFE}/datapackage.json`)).json;
-    const downloads = resources.filter(({ path }: Resource) => path !== undefined);
-    expect(downloads).not.toEqual([]);
-    const { url, distribution } = await croissant(LIFE, local);
-    const { catalogue, dataset } = await readCatalogue(local);
-    expect(catalogue['@id']).toBe('http://localhost:8123/v1/catalog.jsonld');
-    const [first] = dataset('alpha.life_expectancy').distribution ?? [];
-    const addresses = [
-      id,
-      ...downloads.map(({ path }: Resource) => path),
-      url,
-      distribution?.[0]?.contentUrl,
-    ];
-    for (const address of [...addresses, first?.accessURL])
-      expect(address).toMatch(/^http:\/\/localhost:8123\/v1\//);
-  } finally {
-    await local.stop();
-  }
+  await using local = await Service.start({ settings: { PUBLIC_URL: '', PORT: '8123' } });
+  const { id, resources } = (await local.get(`/v1/${LIFE}/datapackage.json`)).json;
+  const downloads = resources.filter(({ path }: Resource) => path !== undefined);
+  expect(downloads).not.toEqual([]);
+  const { url, distribution } = await croissant(LIFE, local);
+  const { catalogue, dataset } = await readCatalogue(local);
+  expect(catalogue['@id']).toBe('http://localhost:8123/v1/catalog.jsonld');
+  const [first] = dataset('alpha.life_expectancy').distribution ?? [];
+  const addresses = [id, ...downloads.map(({ path }: Resource) => path), url, distribution?.[0]?.contentUrl];
+  for (const address of [...addresses, first?.accessURL])
+    expect(address).toMatch(/^http:\/\/localhost:8123\/v1\//);
 });
 
 interface Field {

@@ -182,14 +182,10 @@ describe('with a key', () => {
 });
 
 test('trusts forwarded headers only from configured proxies', async () => {
-  const direct = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '2' } });
-  try {
-    const forge = (address: string) =>
-      direct.get('/v1/topics', { headers: { 'x-forwarded-for': address, forwarded: `for=${address}` } });
-    expect((await forge('192.0.2.1')).status).toBe(200);
-    expect((await forge('192.0.2.2')).status).toBe(200);
-    expect((await forge('192.0.2.3')).status).toBe(429);
-  } finally {
-    await direct.stop();
-  }
+  await using direct = await Service.start({ settings: { ANONYMOUS_PER_MINUTE: '2' } });
+  const forge = (address: string) =>
+    direct.get('/v1/topics', { headers: { 'x-forwarded-for': address, forwarded: `for=${address}` } });
+  expect((await forge('192.0.2.1')).status).toBe(200);
+  expect((await forge('192.0.2.2')).status).toBe(200);
+  expect((await forge('192.0.2.3')).status).toBe(429);
 });

@@ -207,6 +207,10 @@ export class Service {
     return (await this.accounts.get(account_id)).credits.balance;
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
   async stop(): Promise<void> {
     await this.#agent.close();
     await this.#stop();

@@ -70,10 +70,6 @@ async function page(path: string): Promise<string> {
   return text;
 }
 
-/** The call for the countries that are drawn. */
-const callOf = (html: string): string | undefined =>
-  /\/v1\/data\?indicator=[^"&\s]+&amp;countries=[A-Z,]+/.exec(html)?.[0].replace('&amp;', '&');
-
 const rankingOf = (html: string): number[] =>
   valuesOf(/<tbody>.*<\/tbody>/s.exec(sectionOf(html, 'ranking'))?.[0] ?? '');
 
@@ -114,26 +110,6 @@ describe('the page of an indicator', () => {
     } finally {
       store.excerpt = read;
     }
-  });
-
-  test('offers at the prices of the API', async () => {
-    for (const id of ALL.filter((each) => each.startsWith('atlas.')))
-      for (const query of ['', '?countries=FRA', '?countries=KEN,FRA']) {
-        const html = await page(`/indicators/${id}${query}`);
-        const use = sectionOf(html, 'use');
-        const calls = [callOf(html) ?? '', `/v1/rankings/${id}`, `/v1/data?indicator=${id}`];
-        // The file costs as much as the whole series.
-        const charged: number[] = [];
-        for (const call of calls) {
-          const answer = await service.get(call, { key: owner.key });
-          charged.push(Number(answer.headers['x-credits-charged']));
-        }
-        expect([id, query, valuesOf(use.slice(0, use.indexOf('</table>')))]).toEqual([
-          id,
-          query,
-          [...charged, charged[2]],
-        ]);
-      }
   });
 
   test('has the figures of the new edition after a night that revised it', async () => {

@@ -223,13 +223,9 @@ describe('an indicator that there is not', () => {
 
 describe('a series in no memory', () => {
   test('is read once for a page', async () => {
-    const fresh = await Service.start();
-    try {
-      expect((await fresh.get('/indicators/beta.long_series?countries=KEN,BRA')).status).toBe(200);
-      expect(fresh.snapshots.current()?.observations.counts.misses).toBe(1);
-    } finally {
-      await fresh.stop();
-    }
+    await using fresh = await Service.start();
+    expect((await fresh.get('/indicators/beta.long_series?countries=KEN,BRA')).status).toBe(200);
+    expect(fresh.snapshots.current()?.observations.counts.misses).toBe(1);
   });
 });
 

@@ -102,20 +102,16 @@ describe('an unknown path', () => {
 
 describe('the rate window of pages', () => {
   test('is apart from that of the API', async () => {
-    const limited = await Service.start({
+    await using limited = await Service.start({
       settings: { PAGES_PER_MINUTE: '2', ANONYMOUS_PER_MINUTE: '2' },
     });
-    try {
-      const statuses: number[] = [];
-      for (const path of ['/', '/', '/', '/v1/topics', '/v1/topics', '/v1/topics'])
-        statuses.push((await limited.get(path)).status);
-      expect(statuses).toEqual([200, 200, 429, 200, 200, 429]);
-      const { headers, text } = await limited.get('/');
-      expect(headers['content-type']).toBe('text/html; charset=utf-8');
-      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-      expect(text).toContain('Too many requests');
-    } finally {
-      await limited.stop();
-    }
+    const statuses: number[] = [];
+    for (const path of ['/', '/', '/', '/v1/topics', '/v1/topics', '/v1/topics'])
+      statuses.push((await limited.get(path)).status);
+    expect(statuses).toEqual([200, 200, 429, 200, 200, 429]);
+    const { headers, text } = await limited.get('/');
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(text).toContain('Too many requests');
   });
 });
