@@ -83,6 +83,9 @@ function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bound
   return { iso3: place.iso3, year: Number(row.year), value, low, high };
 }
 
+const isGap = ({ value, low, high }: ExpectedRow): boolean =>
+  value === null && low === null && high === null;
+
 /** @param bounds curated bounds by series */
 export function expectRows(
   series: ReadonlyMap<string, readonly FileRow[]>,
@@ -108,8 +111,11 @@ export function expectRows(
       const key = `${verdict.iso3} ${String(verdict.year).padStart(4, '0')}`;
       const before = first.get(key);
       if (!before) first.set(key, verdict);
-      else if (JSON.stringify(before) === JSON.stringify(verdict)) reject('duplicate_key');
-      else contradicting += 1;
+      else if (JSON.stringify(before) === JSON.stringify(verdict) || isGap(verdict)) reject('duplicate_key');
+      else if (isGap(before)) {
+        first.set(key, verdict);
+        reject('duplicate_key');
+      } else contradicting += 1;
     }
     const kept = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     const unread = Math.max(...['unknown_place', 'bad_year'].map((one) => ofSeries.get(one) ?? 0));
