@@ -96,14 +96,7 @@ export function auditedChange<Outcome>(
   outcomeOf: (outcome: Outcome) => AuditOutcome | null = (outcome) => (outcome === false ? null : {}),
   entryName: string | null = null,
 ): Promise<Outcome> {
-  const change = {
-    before: {},
-    after: {},
-    reason: '',
-    ...requested,
-    by: actorOf(request),
-    request_id: request.id,
-  };
+  const change = { ...requested, by: actorOf(request), request_id: request.id };
   return area.audit.attempt(change, work, outcomeOf, entryName);
 }
 

@@ -23,12 +23,8 @@ export async function ensureFirstOperator(
   const existing = await operators.list();
   const put = ({ email, password }: SignIn) =>
     audit.attempt(
-      {
-        ...{ by: START, action: 'operator.create', subject: `operator ${email}` },
-        ...{ before: {}, after: { role: 'owner' }, reason: '', request_id: '' },
-      },
+      { by: START, action: 'operator.create', subject: `operator ${email}`, after: { role: 'owner' } },
       () => operators.put(email, 'owner', password),
-      () => ({}),
     );
   const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = settings;
   if (email !== undefined && password !== undefined) {

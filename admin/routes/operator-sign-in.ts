@@ -49,12 +49,8 @@ export function operatorPasswordRoutes(scope: FastifyInstance, area: AdminArea):
     const problem = await passwordProblem(password, email);
     if (problem !== null)
       return view(reply.code(422), title, { ...empty, step: 'choose', token, email, problem });
-    const change = {
-      ...{ by: email, action: 'operator.password', subject: operatorSubject(email) },
-      ...{ before: {}, after: {}, reason: '', request_id: request.id },
-    };
     const chosen = await area.audit.attempt(
-      change,
+      { by: email, action: 'operator.password', subject: operatorSubject(email), request_id: request.id },
       () => area.operatorLinks.choosePassword(token, password),
       (address) => (address === null ? null : {}),
     );
@@ -131,13 +127,11 @@ export async function recordSignIn(
     by,
     action: result === 'signed_in' ? 'operator.sign_in' : 'operator.sign_in_failed',
     subject: `operator ${by}`,
-    before: {},
     after: {
       address: request.ip,
       ...(step === 'second factor' && { second_factor: true }),
       ...(result === 'throttled' && { throttled: true }),
     },
-    reason: '',
     request_id: request.id,
   };
   const isAlwaysKept = by !== UNKNOWN && result !== 'throttled';

@@ -58,10 +58,9 @@ export function auditedChange<Result>(
   redis: RedisClient,
   change: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
   work: () => Promise<Result>,
-  describe: (result: Result) => AuditOutcome | null = () => ({}),
+  describe?: (result: Result) => AuditOutcome | null,
 ): Promise<Result> {
-  const entry = { before: {}, after: {}, ...change, by: BY, reason: '', request_id: '' };
-  return new AuditLog(redis, Date.now).attempt(entry, work, describe);
+  return new AuditLog(redis, Date.now).attempt({ ...change, by: BY }, work, describe);
 }
 
 /** ISO 8601 in UTC. */

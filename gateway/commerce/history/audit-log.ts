@@ -48,6 +48,11 @@ export interface AuditedChange {
   request_id: string;
 }
 
+/** A change as it is asked for: what is absent is empty. */
+export type AskedChange = Pick<AuditedChange, 'by' | 'action' | 'subject'> & Partial<AuditedChange>;
+
+const EMPTY = { before: {}, after: {}, reason: '', request_id: '' } as const;
+
 export interface AuditEntry extends AuditedChange {
   id: string;
   at_ms: number;
@@ -109,23 +114,25 @@ export class AuditLog {
   }
 
   /** Records a change that was already made. @param name makes the entry idempotent. */
-  async record(change: AuditedChange, name: string | null = null): Promise<void> {
-    await this.#write(change, { at_ms: this.#now(), name, pending: null });
+  async record(change: AskedChange, name: string | null = null): Promise<void> {
+    await this.#write({ ...EMPTY, ...change }, { at_ms: this.#now(), name, pending: null });
   }
 
   /**
    * Makes a change and audits it.
-   * @param change the entry as far as it is known before; `after` is the intended state.
+   * @param asked the entry as far as it is known before; `after` is the intended state.
    * @param work makes the change. If it throws an `AccountError` other than `unavailable`, there is no entry.
-   * @param describe completes the entry from the result; null if nothing was changed, then there is no entry.
+   * @param describe completes the entry from the result; null if nothing was changed, then there is no entry. Default: as it
+   *   was asked for.
    * @param name makes the entry idempotent.
    */
   async attempt<Result>(
-    change: AuditedChange,
+    asked: AskedChange,
     work: () => Promise<Result>,
-    describe: (result: Result) => AuditOutcome | null,
+    describe: (result: Result) => AuditOutcome | null = () => ({}),
     name: string | null = null,
   ): Promise<Result> {
+    const change = { ...EMPTY, ...asked };
     const pending = randomUUID();
     const entry: PendingEntry = { at_ms: this.#now(), change };
     await this.#redis.hset(redisKeys.auditBegun, pending, JSON.stringify(entry));

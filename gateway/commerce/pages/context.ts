@@ -2,13 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { PageError } from '../../web/forms.ts';
 import type { PersonStore } from '../accounts/accounts.ts';
-import {
-  type AuditedChange,
-  type AuditFacts,
-  type AuditOutcome,
-  accountSubject,
-  personSubject,
-} from '../history/history.ts';
+import { type AuditFacts, type AuditOutcome, accountSubject, personSubject } from '../history/history.ts';
 import type { PaymentMethod } from '../orders/orders.ts';
 import type { PageView, ProtectedArea, SessionStore, Throttle } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
@@ -47,13 +41,8 @@ interface AccountAction {
 }
 
 /** Persons appear under their id, so that an erasure leaves no e-mail address in the audit log. */
-const auditEntry = (
-  request: FastifyRequest,
-  subject: string,
-  person_id: string,
-  { action, before = {}, after = {} }: AccountAction,
-): AuditedChange => ({
-  ...{ by: personSubject(person_id), action, subject, before, after, reason: '', request_id: request.id },
+const auditEntry = (request: FastifyRequest, subject: string, person_id: string, action: AccountAction) => ({
+  ...{ by: personSubject(person_id), subject, ...action, request_id: request.id },
 });
 
 /** Audits what a person did with an account that is not the one looked at, after it was done. */
@@ -77,7 +66,7 @@ export const auditedChange = <Outcome>(
   request: FastifyRequest,
   action: AccountAction,
   work: () => Promise<Outcome>,
-  describe: (outcome: Outcome) => AuditOutcome | null = () => ({}),
+  describe?: (outcome: Outcome) => AuditOutcome | null,
 ): Promise<Outcome> =>
   context.audit.attempt(
     auditEntry(request, accountSubject(accountIdOf(request)), personIdOf(request), action),

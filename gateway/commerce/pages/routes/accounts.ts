@@ -6,11 +6,10 @@ import { ownAccountOf, withheldText } from '../../accounts/accounts.ts';
 import { redirectWithFlash } from '../../people/people.ts';
 import { nullIfUnknown } from '../../store/store.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
+import { RESTRICTED } from '../forms.ts';
 import { expectMembership, membershipsOf } from '../signed-in.ts';
 
 const switchForm = z.object({ account_id: textField(100) });
-/** For those who are in no account, too. */
-const RESTRICTED = { config: { allowsRestricted: true } };
 
 export function accountsRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view('accounts.njk');
