@@ -3,7 +3,7 @@
  * answer is cut to what fits, and says what all of them would cost.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { data, type Invalid, type Refused, refused } from '../operations/operations.ts';
+import { data, type Invalid, type Planned, type Refused, refused } from '../operations/operations.ts';
 import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot/snapshot.ts';
 import {
   type Answer,
@@ -35,6 +35,10 @@ const FIGURES_MAX = 400;
 const dataCall = (asked: FiguresAsked) =>
   ({ operation: data, query: { ...asked, missing: 'omit' } }) as const;
 
+/** Its plan says what the figures cost. */
+export const planData = (asking: Asking, asked: FiguresAsked): Promise<Planned> =>
+  planInner(asking, dataCall(asked));
+
 interface Figures {
   kind: 'figures';
   /** What all of them cost. */
@@ -53,7 +57,7 @@ export async function askFigures(
   records: readonly IndicatorRecord[],
   asked: FiguresAsked,
 ): Promise<Figures | Refused | Invalid> {
-  const planned = await planInner(asking, dataCall(asked));
+  const planned = await planData(asking, asked);
   if (planned.kind !== 'plan') return planned;
   const { edition } = asking;
   const figures: Figure[] = [];
@@ -219,6 +223,14 @@ export function exportRefused(records: readonly IndicatorRecord[], publicUrl: st
 const GROUP_NOTE =
   'A group has no figure of its own: these are its members. Do not add or average them, unless the user asks for that and is told.';
 
+/** All that was asked for, of which an answer may give the first only. */
+export interface FiguresHeld {
+  rows: number;
+  /** Of the call that gives all of them. */
+  price: number;
+  asked: FiguresAsked;
+}
+
 interface FiguresAbout {
   edition: Edition;
   publicUrl: string;
@@ -228,8 +240,9 @@ interface FiguresAbout {
   records: readonly IndicatorRecord[];
   figures: readonly Figure[];
   refusals: readonly Refusal[];
-  /** All that was asked for, of which `figures` may be the first only. */
-  held?: { rows: number; price: number; asked: FiguresAsked };
+  held?: FiguresHeld;
+  /** The common year of each indicator. */
+  years?: readonly { indicator: string; year: number | null }[];
   /** Said first. */
   note?: string | undefined;
 }
@@ -241,7 +254,7 @@ interface FiguresAnswer extends Answer {
 }
 
 export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
-  const { edition, publicUrl, as_of, groups = [], records, figures, refusals, held } = about;
+  const { edition, publicUrl, as_of, groups = [], records, figures, refusals, held, years } = about;
   const total = held?.rows ?? figures.length;
   return fitted(figures.length, (rows) => {
     const shown = figures.slice(0, rows);
@@ -255,13 +268,14 @@ export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
       series: records.filter(({ id }) => ids.has(id)).map((record) => seriesOf(record, publicUrl)),
       ...listed(refusals),
       ...(groups.length > 0 && { groups }),
+      ...(years && { years }),
       ...(held !== undefined && rows < total && { truncated: truncation(held, rows, publicUrl) }),
     };
   });
 }
 
 const truncation = (
-  { rows: rows_held, price, asked }: NonNullable<FiguresAbout['held']>,
+  { rows: rows_held, price, asked }: FiguresHeld,
   rows_given: number,
   publicUrl: string,
 ) => ({ rows_held, rows_given, url: addressOf(publicUrl, pathOf(dataCall(asked))), price });

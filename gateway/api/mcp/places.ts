@@ -130,6 +130,7 @@ export interface AskedPlaces {
   countries: string[];
   /** Those that were named by themselves, and not as members of a group. */
   named: string[];
+  /** Each once. */
   groups: { group: string; name: string; members: string[] }[];
   refusals: Refusal[];
 }
@@ -137,7 +138,7 @@ export interface AskedPlaces {
 export async function findPlaces(sent: readonly string[], edition: Edition): Promise<AskedPlaces> {
   const countries = new Set<string>();
   const named = new Set<string>();
-  const groups: AskedPlaces['groups'] = [];
+  const groups = new Map<string, AskedPlaces['groups'][number]>();
   const refusals: Refusal[] = [];
   for (const text of sent) {
     const place = await findPlace(text, edition);
@@ -147,9 +148,9 @@ export async function findPlaces(sent: readonly string[], edition: Edition): Pro
       named.add(place.country.iso3);
     } else {
       const { group, members } = place;
-      groups.push({ group: GROUP_MARK + group.id, name: group.name, members });
+      groups.set(group.id, { group: GROUP_MARK + group.id, name: group.name, members });
       for (const member of members) countries.add(member);
     }
   }
-  return { countries: [...countries], named: [...named], groups, refusals };
+  return { countries: [...countries], named: [...named], groups: [...groups.values()], refusals };
 }

@@ -1,4 +1,5 @@
 /** `compare_countries`: the same year for all, so that figures can be set side by side. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { Invalid, Refused } from '../../operations/operations.ts';
@@ -9,9 +10,11 @@ import {
   askFigures,
   exportRefused,
   type FiguresAsked,
+  type FiguresHeld,
   figuresAnswer,
   heldYears,
   missingFigures,
+  planData,
 } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
@@ -58,27 +61,33 @@ export const compareCountriesTool = defineTool({
         if ('kind' in one) return one;
         compared.push(one);
       }
+    const years = compared.map(({ record, year: common }) => ({ indicator: record.id, year: common }));
+    const held = await askedTogether(compared, places.countries, { edition: snapshot, publicUrl });
+    if ('kind' in held) return held;
     const answer = figuresAnswer({
       ...about,
       note: noteOf(compared),
       records: found.records,
       figures: compared.flatMap(({ figures }) => figures),
       refusals: [...refusals, ...compared.flatMap(({ missing }) => missing)],
+      held,
+      years,
     });
-    const price = compared.reduce((sum, one) => sum + one.price, 0);
-    const years = compared.map(({ record, year: common }) => ({ indicator: record.id, year: common }));
     const charge = {
-      price,
+      price: priceOf(compared, answer.figures),
       rows: answer.figures.length,
       indicators: compared.map(({ record }) => record.id),
     };
-    return answerPlan({ ...answer, years }, charge);
+    return answerPlan(answer, charge);
   },
 });
 
 interface Compared {
   record: IndicatorRecord;
   year: number | null;
+  /** How its figures are asked for: those of the year, or the newest of each country. */
+  when: Pick<FiguresAsked, 'from' | 'to' | 'latest'>;
+  /** Of all its figures; of none, too. */
   price: number;
   figures: Figure[];
   missing: Refusal[];
@@ -98,7 +107,7 @@ async function compare(
   if (found.kind !== 'figures') return found;
   const { figures, price } = found;
   const missing = await missingFigures([record], question, figures, edition, places);
-  return { record, year, price, figures, missing };
+  return { record, year, when, price, figures, missing };
 }
 
 /** Ignores countries without any measured year. */
@@ -113,6 +122,30 @@ async function newestCommonYear(
   const [first, ...others] = held;
   const common = [...(first ?? [])].filter((year) => others.every((years) => years.has(year)));
   return common.length === 0 ? null : Math.max(...common);
+}
+
+/** A call that gives all figures at once, which that of several years does among others. */
+async function askedTogether(
+  compared: readonly Compared[],
+  countries: readonly string[],
+  asking: Asking,
+): Promise<FiguresHeld | Refused | Invalid> {
+  const figures = compared.flatMap((one) => one.figures);
+  const indicators = compared.map(({ record }) => record.id);
+  const [first, ...others] = compared.map(({ when }) => when);
+  const rows = figures.length;
+  if (first === undefined || others.every((when) => isDeepStrictEqual(when, first)))
+    return { rows, price: rows, asked: { indicators, countries, ...first } };
+  const years = figures.map(({ year }) => year);
+  const asked = { indicators, countries, from: Math.min(...years), to: Math.max(...years) };
+  const planned = await planData(asking, asked);
+  return planned.kind === 'plan' ? { rows, price: planned.price, asked } : planned;
+}
+
+/** Of what is given. An indicator without any figure costs what its empty answer does. */
+function priceOf(compared: readonly Compared[], given: readonly Figure[]): number {
+  const empty = compared.filter(({ figures }) => figures.length === 0);
+  return empty.reduce((sum, { price }) => sum + price, given.length);
 }
 
 function noteOf(compared: readonly Compared[]): string | undefined {

@@ -48,7 +48,7 @@ export const verifyClaimsTool = defineTool({
     verdicts_left_off: z
       .int()
       .optional()
-      .describe('Judged and charged, but too long for one answer: ask for fewer'),
+      .describe('How many of the last ones an answer has no room for, free: ask for them by themselves'),
   }),
   empty: { verdicts: [], series: [], refusals: [] },
   async plan({ snapshot, query: { claims }, publicUrl }) {
@@ -87,7 +87,7 @@ async function claimTexts(
   return { texts, refusals };
 }
 
-/** Judged in full when the answer is produced: a verdict reads other series and earlier editions. */
+/** Judges before the charge: only verdicts that an answer has room for are paid. */
 async function planVerdicts(
   texts: readonly string[],
   refusals: Refusal[],
@@ -96,34 +96,32 @@ async function planVerdicts(
 ): Promise<Planned> {
   const planned = await planInner({ edition, publicUrl }, { operation: verify, query: { claim: texts } });
   if (planned.kind !== 'plan') return planned;
-  const { price, rows, indicators = [] } = planned;
-  return {
-    kind: 'plan',
-    price,
-    rows,
-    indicators,
-    async produce(caller) {
-      const { data } = await documentOf<{ data: z.infer<typeof verdictRow>[] }>(planned.produce(caller));
-      const verdicts: z.infer<typeof verdict>[] = [];
-      for (const row of data) verdicts.push({ ...row, status: await statusOf(row, edition) });
-      const named = data.flatMap(({ indicator, reasons }) => [
-        indicator,
-        ...reasons.map((one) => one.indicator),
-      ]);
-      const about = await seriesOfAll(named, edition, publicUrl);
-      const answer = fitted(verdicts.length, (shown) => ({
-        outcome: 'answer' as const,
-        message: 'A verdict of `mismatch`, `no_data` or `unknown` is not support for a claim.',
-        edition: edition.id,
-        verdicts: verdicts.slice(0, shown),
-        series: about,
-        ...listed(refusals),
-        ...(shown < verdicts.length && { verdicts_left_off: verdicts.length - shown }),
-      }));
-      return { kind: 'object', value: answer };
-    },
-  };
+  const { data } = await documentOf<{ data: z.infer<typeof verdictRow>[] }>(planned.produce(null));
+  const verdicts: z.infer<typeof verdict>[] = [];
+  for (const row of data) verdicts.push({ ...row, status: await statusOf(row, edition) });
+  const about = await seriesOfAll(verdicts.flatMap(namedBy), edition, publicUrl);
+  const answer = fitted(verdicts.length, (shown) => {
+    const given = verdicts.slice(0, shown);
+    const named = new Set(given.flatMap(namedBy));
+    return {
+      outcome: 'answer' as const,
+      message: 'A verdict of `mismatch`, `no_data` or `unknown` is not support for a claim.',
+      edition: edition.id,
+      verdicts: given,
+      series: about.filter(({ indicator }) => named.has(indicator)),
+      ...listed(refusals),
+      ...(shown < verdicts.length && { verdicts_left_off: verdicts.length - shown }),
+    };
+  });
+  const given = answer.verdicts.length;
+  return answerPlan(answer, { ...planned, price: given, rows: given });
 }
+
+/** The indicators of a verdict and of its reasons. */
+const namedBy = ({ indicator, reasons }: z.infer<typeof verdictRow>): string[] => [
+  indicator,
+  ...reasons.map((reason) => reason.indicator),
+];
 
 async function statusOf(
   { indicator, iso3, year, value }: z.infer<typeof verdictRow>,

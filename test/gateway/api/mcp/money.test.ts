@@ -1,8 +1,12 @@
-/** The same random work over HTTP and through the tools costs the same, and `max_credits` is never passed. */
+/**
+ * The same random work over HTTP and through the tools costs the same, `max_credits` is never passed, and what is paid is what
+ * an answer holds, also where it is cut.
+ */
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
 import { Service } from '../../service.ts';
+import { payLongAnswers } from './long-answers.ts';
 import { call } from './mcp-client.ts';
 
 const CREDITS = 1_000_000;
@@ -127,14 +131,7 @@ test('max_credits is never passed, and what it refuses is free', async () => {
   );
 });
 
-test('an answer that is cut costs what it gives, and names the price of all', async () => {
-  const args = { indicators: ['beta.long_series'], from: 0 };
-  const { structured } = await call(service, 'get_data', args, { key: tools });
-  const { rows_held, rows_given, price, url } = structured.truncated;
-  expect([rows_held, price]).toEqual([2_750, 2_750]);
-  expect(structured.figures).toHaveLength(rows_given);
-  expect(structured.credits.charged).toBe(rows_given);
-  const { headers, json } = await service.get(url.replace('https://almanac.test', ''), { key: http.key });
-  expect(Number(headers['x-credits-charged'])).toBe(price);
-  expect(json.meta.count).toBe(rows_held);
+test('what is paid is what the answer holds, cut or not, and is known before', async () => {
+  const { cut } = await payLongAnswers(100);
+  expect([...cut.keys()].toSorted()).toEqual(['compare_countries', 'get_data', 'verify_claims']);
 });

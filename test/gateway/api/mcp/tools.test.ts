@@ -238,7 +238,8 @@ describe('refusals', () => {
   });
 
   test('a group stands for its members, and has no figure', async () => {
-    const { structured } = await ask('get_data', { indicators: [LIFE], countries: ['European Union'] });
+    const countries = ['European Union', 'Germany', '@eu'];
+    const { structured } = await ask('get_data', { indicators: [LIFE], countries });
     expect(structured.groups).toMatchObject([{ group: '@eu', members: ['DEU'] }]);
     expect(structured.figures).toMatchObject([{ iso3: 'DEU' }]);
     expect(structured.message).toContain('A group has no figure of its own');

@@ -1,0 +1,13 @@
+/** Tools of MCP are asked for more than an answer holds: nothing that is left out is paid. */
+import { payLongAnswers } from '../gateway/api/mcp/long-answers.ts';
+import type { Reporter } from './table.ts';
+
+export async function toolsFaults(report: Reporter, { calls } = { calls: 2_000 }): Promise<void> {
+  const { given, charged, cut } = await payLongAnswers(calls);
+  const tools = [...cut].map(([tool, times]) => `${times} of ${tool}`);
+  report(
+    'A call of a tool costs what its answer holds, also where the answer is cut',
+    `${calls} calls, ${given} figures and verdicts, ${charged} credits; cut: ${tools.join(', ')}`,
+    cut.size === 3,
+  );
+}
