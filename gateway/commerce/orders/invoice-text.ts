@@ -98,9 +98,8 @@ function listNotes(document: InvoiceDocument): string[] {
   const notes = [...VAT_NOTES[vat]];
   if (kind === 'credit_note' || due_at_ms === null) return notes;
   const amount = moneyText(gross_minor, currency);
-  return [
-    ...notes,
-    `Please transfer ${amount} by ${dateText(due_at_ms)} with the reference ${number}.`,
-    ...seller.pay_to,
-  ];
+  const due = `${amount} by ${dateText(due_at_ms)} with the reference ${number}`;
+  return seller.pay_to.length === 0
+    ? [...notes, `Ask the seller for bank details before you pay: none are stated here. To be paid: ${due}.`]
+    : [...notes, `Please transfer ${due}.`, ...seller.pay_to];
 }

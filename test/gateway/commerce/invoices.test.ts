@@ -211,6 +211,18 @@ describe('the PDF', () => {
     }
   });
 
+  it('tells nobody to transfer money where no bank details are set', async () => {
+    const { order_id } = await store.orders.create(account_id, 'small');
+    const [document = expect.fail('an order by invoice has an invoice')] = await documentsOf(order_id);
+    const asked = invoiceText(document).notes.join(' ');
+    expect(asked).toContain(`Please transfer 5.00 EUR by 2026-12-04 with the reference ${document.number}.`);
+    const unset = { ...document, seller: { ...document.seller, pay_to: [] } };
+    const { notes } = invoiceText(unset);
+    expect(notes.join(' ')).not.toContain('transfer');
+    expect(notes.join(' ')).toContain('Ask the seller for bank details before you pay');
+    for (const note of notes) expect(await textOf(await invoicePdf(unset))).toContain(note);
+  });
+
   it('is made in a thread, one after the other; too many at once are refused', async () => {
     const { order_id } = await store.orders.create(account_id, 'small');
     const [document] = await documentsOf(order_id);

@@ -236,13 +236,13 @@ function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): strin
 const KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const EXPECTED = '1 to 64 of the characters A-Z a-z 0-9 . _ -';
 
-/** A reading with the header checked like a parameter. A dry run takes no notice of it. */
+/** A reading with the header checked like a parameter, of a dry run too. */
 function withIdempotencyKey(
   reading: ParameterReading<unknown>,
   sent: string | string[],
 ): ParameterReading<unknown> {
   const key = String(sent);
-  if (KEY.test(key) || (reading.ok && reading.controls.dry_run)) return reading;
+  if (KEY.test(key)) return reading;
   const failure = { type: 'string_pattern_mismatch', ctx: { expected: EXPECTED } } as const;
   const detail = toDetail(failure, ['header', 'idempotency-key'], key);
   return { ok: false, detail: [...(reading.ok ? [] : reading.detail), detail] };
