@@ -120,13 +120,19 @@ async function hashIndicator(
   const leaves = new LeafHashes();
   leaves.add(descriptorLeaf(describe(indicator)));
   const file = join(directory, observationsFile(indicator.id));
+  let last = { iso3: '', year: Number.NEGATIVE_INFINITY };
   const addRows = (columns: DuckDBValue[][], rows: number): void => {
     const [iso3 = [], year = [], value = [], ci_lo = [], ci_hi = [], status = [], projected = []] = columns;
     for (let row = 0; row < rows; row += 1) {
+      const cell = { iso3: textOf(iso3[row]), year: Number(year[row]) };
+      if (cell.iso3 < last.iso3 || (cell.iso3 === last.iso3 && cell.year <= last.year))
+        throw new Error(
+          `${indicator.id} has two rows of ${cell.iso3}, ${cell.year}, or has them out of order`,
+        );
+      last = cell;
       leaves.add(
         observationLeaf({
-          iso3: textOf(iso3[row]),
-          year: Number(year[row]),
+          ...cell,
           value: numberOf(value[row]),
           ci_lo: numberOf(ci_lo[row]),
           ci_hi: numberOf(ci_hi[row]),

@@ -16,22 +16,25 @@ import {
   type Verified,
   verifyOneLog,
   verifyReceipt,
+  verifyRows,
 } from './verify-receipt.ts';
 
-const USAGE = `usage: npm run -s verify -- RECEIPT [--key KEY] [--since CHECKPOINT [--consistency PROOF]]
+const USAGE = `usage: npm run -s verify -- RECEIPT [--key KEY] [--rows ROWS] [--since CHECKPOINT [--consistency PROOF]]
 
   RECEIPT        file with the answer of /v1/receipts
   --key          a key of the log, or a file with the answer of /.well-known/almanac-keys.json
+  --rows         file with all rows of the indicator as JSON, such as the answer of /v1/data: its tree is rebuilt
   --since        file with a checkpoint that was kept earlier: the log must extend it
   --consistency  file with the answer of /v1/log/consistency from the one size to the other`;
 
 const OPTIONS = {
   key: { type: 'string' },
+  rows: { type: 'string' },
   since: { type: 'string' },
   consistency: { type: 'string' },
 } as const;
 
-function describe({ row, descriptor, edition, checkpoint }: Verified): string[] {
+function describe({ row, descriptor, edition, checkpoint, tree }: Verified, isWhole: boolean): string[] {
   const bounds = row.ci_lo === null && row.ci_hi === null ? '' : `, bounds ${row.ci_lo} to ${row.ci_hi}`;
   const marks = `${row.status === null ? '' : `, status ${row.status}`}${row.projected === true ? ', projected' : ''}`;
   const sources = Array.isArray(descriptor.sources) ? descriptor.sources : [];
@@ -40,6 +43,7 @@ function describe({ row, descriptor, edition, checkpoint }: Verified): string[] 
     `in edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
     `from ${sources.length} upstream ${sources.length === 1 ? 'file' : 'files'} of ${descriptor.provider}:`,
     ...sources.map((source) => `  ${canonicalJson(source)}`),
+    ...(isWhole ? [`and all ${tree.rows} rows of the indicator, one for each country and year`] : []),
   ];
 }
 
@@ -49,15 +53,16 @@ function main(args: string[]): number {
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw new TypeError('one receipt is expected');
     const read = (path: string): string => decodeUtf8(readFileSync(path));
-    const { key, since, consistency } = values;
+    const { key, rows, since, consistency } = values;
     if (since === undefined && consistency !== undefined) throw new TypeError('--consistency needs --since');
     const keys = key === undefined ? null : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
     const verified = verifyReceipt(read(file), keys);
+    if (rows !== undefined) verifyRows(verified, read(rows));
     const proof = consistency === undefined ? undefined : read(consistency);
     if (since !== undefined) verifyOneLog(readCheckpoint(read(since), keys), verified.checkpoint, proof);
     const verdict = `Verified. This was published, signed by the key ${verified.checkpoint.signedBy.join(' and ')}:`;
     const open = 'The proofs are sound, but without --key nobody has vouched for them:';
-    console.log([keys === null ? open : verdict, ...describe(verified)].join('\n'));
+    console.log([keys === null ? open : verdict, ...describe(verified, rows !== undefined)].join('\n'));
     return keys === null ? 3 : 0;
   } catch (error) {
     if (error instanceof Refused) console.error(`Refused. ${error.message}`);

@@ -47,11 +47,7 @@ export function parseJson(text: string): Json {
   for (const [token, colon] of text.matchAll(TOKENS)) {
     if (colon !== undefined) names += 1;
     if (token.startsWith('"')) demand(isUnicode(token, colon), 'A text is not valid Unicode.');
-    else
-      demand(
-        decimal(token) === decimal(String(Number(token))),
-        `The number ${token} is not equal to its double.`,
-      );
+    else demand(isExact(token), `The number ${token} is not equal to its double.`);
   }
   demand(names === countMembers(value), 'A name occurs twice in one object.');
   return value;
@@ -68,6 +64,8 @@ function countMembers(value: Json, level = 1): number {
   return Object.values(value).reduce((sum: number, member) => sum + countMembers(member, level + 1), own);
 }
 
+const isExact = (token: string): boolean => decimal(token) === decimal(String(Number(token)));
+
 /** A decimal number in one form: `-1.50e3` and `-1500` are both `-15e2`. Not a number: the text itself. */
 function decimal(text: string): string {
   const [all, sign = '', whole = '', fraction = '', exponent = '0'] =
@@ -83,29 +81,27 @@ function decimal(text: string): string {
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const members = Object.keys(value)
-      .sort()
-      .map((name) => `${canonicalJson(name)}:${canonicalJson(value[name] ?? null)}`);
-    return `{${members.join(',')}}`;
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${members.map(([name, member]) => `${canonicalJson(name)}:${canonicalJson(member)}`).join(',')}}`;
   }
   demand(typeof value !== 'string' || value.isWellFormed(), 'A text is not valid Unicode.');
   return JSON.stringify(value);
 }
 
-/** The members of an object, which are exactly those named. */
-function membersOf(value: Json | undefined, what: string, names: string): Members {
+/** The members of an object: exactly those named, or those and any others. */
+function membersOf(value: Json | undefined, what: string, names: string, others?: 'and others'): Members {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   demand(isObject, `${what} is not an object.`);
-  const isExact = Object.keys(value).sort().join() === names.split(' ').sort().join();
-  demand(isExact, `${what} has other members than ${names.replaceAll(' ', ', ')}.`);
+  const asked = names.split(' ');
+  const isWhole = asked.every((name) => Object.hasOwn(value, name));
+  const isExact = others !== undefined || Object.keys(value).length === asked.length;
+  demand(isWhole && isExact, `${what} has other members than ${names.replaceAll(' ', ', ')}.`);
   return value;
 }
 
 function countOf(value: Json | undefined, what: string, least: number): number {
-  demand(
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= least,
-    `${what} is not a count.`,
-  );
+  const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
+  demand(isCount, `${what} is not a count.`);
   return value;
 }
 
@@ -165,6 +161,17 @@ export function rootOf(
   }
   demand(last === 0, `${what}: the path is too short.`);
   return hash;
+}
+
+/** The root over the leaves of a whole tree. @param leaves their hashes, at least one */
+function rootOver(leaves: readonly Buffer[]): Buffer {
+  let level = leaves;
+  while (level.length > 1)
+    level = level.flatMap((left, at) => {
+      const right = level[at + 1];
+      return isOdd(at) ? [] : [right === undefined ? left : nodeHash(left, right)];
+    });
+  return level[0] ?? sha256();
 }
 
 export interface Head {
@@ -249,10 +256,10 @@ export function parseKey(text: string, from = 1, to: number | null = null): LogK
 
 /** Reads a list of keys as it stands at `/.well-known/almanac-keys.json`. */
 export function parseKeys(text: string): LogKey[] {
-  const { keys } = membersOf(parseJson(text), 'The list of keys', 'origin keys');
+  const { keys } = membersOf(parseJson(text), 'The list of keys', 'origin keys', 'and others');
   demand(Array.isArray(keys) && keys.length > 0, 'The list of keys holds no keys.');
   return keys.map((entry) => {
-    const { key, from, to } = membersOf(entry, 'A key', 'key from to');
+    const { key, from, to } = membersOf(entry, 'A key', 'key from to', 'and others');
     const last = to === null ? null : countOf(to, 'The last size of a key', 1);
     return parseKey(textOf(key, 'A key'), countOf(from, 'The first size of a key', 1), last);
   });
@@ -296,12 +303,8 @@ export function readCheckpoint(note: string, keys: readonly LogKey[] | null): Ch
 
 function isSignedBy({ publicKey }: LogKey, text: string, signature: Uint8Array): boolean {
   const der = Buffer.concat([DER_PREFIX, publicKey]);
-  return verifySignature(
-    null,
-    Buffer.from(text),
-    createPublicKey({ key: der, format: 'der', type: 'spki' }),
-    signature,
-  );
+  const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
+  return verifySignature(null, Buffer.from(text), key, signature);
 }
 
 // --- Receipts -------------------------------------------------------------------------------------------------------
@@ -317,6 +320,8 @@ export interface Verified {
   descriptor: Members;
   edition: Members;
   checkpoint: Checkpoint;
+  /** Of the indicator: the number of its rows, and its root. */
+  tree: { rows: number; root: string };
 }
 
 /**
@@ -337,10 +342,11 @@ export function verifyReceipt(text: string, keys: readonly LogKey[] | null): Ver
     const what = `The proof of the ${name}`;
     const { index, path } = membersOf(proofs[name], what, 'index path');
     const position = countOf(index, `${what}: the index`, 0);
+    demand(name !== 'descriptor' || position === 0, 'The descriptor is not the first leaf.');
     return rootOf(leafHash(canonicalJson(leaf)), position, size, pathOf(path, what), what).toString('hex');
   };
 
-  // The indicator's tree: the descriptor is leaf 0, the rows follow.
+  // The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
   const indicatorRoot = climb('row', row, rows + 1);
   const sameRoot = climb('descriptor', descriptor, rows + 1);
   demand(indicatorRoot === sameRoot, 'Row and descriptor do not belong to one tree.');
@@ -350,11 +356,29 @@ export function verifyReceipt(text: string, keys: readonly LogKey[] | null): Ver
   // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
   const checkpoint = readCheckpoint(textOf(receipt.checkpoint, 'The checkpoint'), keys);
   const logRoot = climb('edition', { ...edition, root: editionRoot }, checkpoint.size);
-  demand(
-    logRoot === checkpoint.root.toString('hex'),
-    'The receipt does not lead to the root of its checkpoint.',
-  );
-  return { row, descriptor, edition, checkpoint };
+  const isLogged = logRoot === checkpoint.root.toString('hex');
+  demand(isLogged, 'The receipt does not lead to the root of its checkpoint.');
+  return { row, descriptor, edition, checkpoint, tree: { rows, root: indicatorRoot } };
+}
+
+/**
+ * Refuses unless some rows are all rows of a receipt's tree, one for each country and year.
+ * @param text a list of rows in any order, or the answer of `/v1/data` with it; members that leaves lack are left out
+ */
+export function verifyRows({ descriptor, tree }: Pick<Verified, 'descriptor' | 'tree'>, text: string): void {
+  const list = dataOf(parseJson(text));
+  demand(Array.isArray(list), 'The rows are not a list.');
+  const rows = list.map((entry) => {
+    const members = membersOf(entry, 'A row', ROW, 'and others');
+    const leaf = Object.fromEntries(ROW.split(' ').map((name) => [name, members[name] ?? null]));
+    return { iso3: textOf(members.iso3, 'A country'), year: Number(members.year), leaf };
+  });
+  rows.sort((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1));
+  for (const [at, { iso3, year }] of rows.entries())
+    demand(rows[at + 1]?.iso3 !== iso3 || rows[at + 1]?.year !== year, `Two rows are of ${iso3}, ${year}.`);
+  demand(rows.length === tree.rows, `The tree has ${tree.rows} rows, not ${rows.length}.`);
+  const leaves = [descriptor, ...rows.map(({ leaf }) => leaf)].map((leaf) => leafHash(canonicalJson(leaf)));
+  demand(rootOver(leaves).toString('hex') === tree.root, 'The rows are not those of the tree.');
 }
 
 /**

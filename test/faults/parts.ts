@@ -101,4 +101,17 @@ export const PARTS: readonly Part[] = [
     limit_s: 600,
     load: async () => (await import('./hostile-series.ts')).hostileSeriesFaults,
   },
+  {
+    name: 'tools',
+    fault: 'random calls of MCP tools, many of them for more than an answer holds',
+    limit_s: 300,
+    load: async () => (await import('./tools.ts')).toolsFaults,
+  },
+  {
+    name: 'receipts',
+    fault:
+      'receipts, keys, rows and proofs forged one by one, trees with two descriptors or two figures for one cell among them',
+    limit_s: 120,
+    load: async () => (await import('./receipts.ts')).receiptsFaults,
+  },
 ];

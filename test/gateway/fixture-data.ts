@@ -75,6 +75,7 @@ export interface FixtureRow {
   ci_lo?: number;
   ci_hi?: number;
   projected?: boolean;
+  status?: string;
 }
 
 export interface FixtureIndicator {

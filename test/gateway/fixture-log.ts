@@ -43,8 +43,9 @@ export function fixtureProofs(
       const sorted = rows.toSorted((a, b) =>
         a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1,
       );
-      const leaves = sorted.map(({ iso3, year, value, ci_lo = null, ci_hi = null, projected = false }) =>
-        observationLeaf({ iso3, year, value, ci_lo, ci_hi, status: null, projected }),
+      const leaves = sorted.map(
+        ({ iso3, year, value, ci_lo = null, ci_hi = null, status = null, projected = false }) =>
+          observationLeaf({ iso3, year, value, ci_lo, ci_hi, status, projected }),
       );
       const descriptor = descriptorLeaf({ indicator: id, unit, provider, sources: [SOURCE] });
       const root = MerkleTree.of([descriptor, ...leaves]).root.toString('hex');

@@ -98,7 +98,7 @@ async function appendLatest(
 
 export const byProvider = (all: Series[]) => Map.groupBy(all, ({ record }) => record.provider.id);
 
-const SERVED_COLUMNS = [
+const FILLED_COLUMNS = [
   'indicator',
   'iso3',
   'year',
@@ -108,9 +108,10 @@ const SERVED_COLUMNS = [
   'rank',
   'rank_delta_1y',
   'projected',
+  'status',
 ];
-/** Stored and not in any answer. */
-const UNSERVED_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !SERVED_COLUMNS.includes(name));
+/** Null in all rows. */
+const EMPTY_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !FILLED_COLUMNS.includes(name));
 
 function appendNumber(
   value: number | null | undefined,
@@ -135,7 +136,9 @@ async function appendRows(connection: DuckDBConnection, indicator: string, rows:
     number(row.rank, (value) => appender.appendInteger(value));
     number(row.rank_delta_1y, (value) => appender.appendInteger(value));
     appender.appendBoolean(row.projected ?? false);
-    for (const _ of UNSERVED_COLUMNS) appender.appendNull();
+    if (row.status === undefined) appender.appendNull();
+    else appender.appendVarchar(row.status);
+    for (const _ of EMPTY_COLUMNS) appender.appendNull();
     appender.endRow();
   }
   appender.closeSync();

@@ -1,8 +1,18 @@
 /** Receipts, the log's proofs and the published keys, over HTTP and verified as a reader would. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseKeys, readCheckpoint, verifyOneLog, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
+import {
+  parseKeys,
+  readCheckpoint,
+  verifyOneLog,
+  verifyReceipt,
+  verifyRows,
+} from '../../data/proofs/verify-receipt.ts';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { INDICATORS } from './fixture-data.ts';
+import { query } from '../build/parquet-readers.ts';
+import { block } from '../style/documentation.ts';
+import { type FixtureIndicator, HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
 import { FIXTURE_ID, publishFixture, writeFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
 
@@ -13,6 +23,19 @@ await writeFixture(root, { id: EARLIER, generatedAt: '2026-11-19T02:00:00+00:00'
 await publishFixture(root);
 const service = await stopAfterTests(Service.start({ snapshots: root }));
 ({ key } = await service.account({ credits: 1000 }));
+
+/** Figures that are hard to print, with statuses in words and as a source wrote them. */
+const FLAGGED: FixtureIndicator = {
+  ...{ id: 'alpha.flagged', name: 'Flagged', unit: 'mm', topic: 'health' },
+  rows: ['KEN', 'BRA'].flatMap((iso3) =>
+    HARD_DOUBLES.map((value, at) => ({
+      ...{ iso3, year: 1990 + at, value: at === 3 ? null : value, projected: at > 7, ci_hi: value },
+      ...(at % 2 === 0 && {
+        status: ['break, provisional', 'low reliability', 'author’s “guess”'][at % 3] ?? '',
+      }),
+    })),
+  ),
+};
 
 const text = async (path: string): Promise<string> => (await service.get(path)).text;
 const keys = async () => parseKeys(await text('/.well-known/almanac-keys.json'));
@@ -36,6 +59,33 @@ describe('a receipt', () => {
           expect(verified.edition.edition).toBe(edition);
         }
       }
+    }
+  });
+
+  test('with all rows, of /v1/data or of the file, its whole tree is rebuilt', async () => {
+    const snapshots = join(root, 'flagged');
+    await publishFixture(snapshots, { indicators: [FLAGGED] });
+    const flagged = await Service.start({ snapshots });
+    try {
+      const account = await flagged.account({ credits: 1000 });
+      const ask = (path: string) => flagged.get(path, { key: account.key });
+      const known = parseKeys((await ask('/.well-known/almanac-keys.json')).text);
+      const proof = await ask(`/v1/receipts?indicator=${FLAGGED.id}&country=BRA&year=1990`);
+      const verified = verifyReceipt(proof.text, known);
+      const { text: rows } = await ask(
+        `/v1/data?indicator=${FLAGGED.id}&fields=iso3,year,value,ci_lo,ci_hi,status,projected`,
+      );
+      verifyRows(verified, rows);
+      expect(() => verifyRows(verified, rows.replace('low reliability', 'U'))).toThrow(
+        'not those of the tree',
+      );
+      const file = join(root, 'world-bank.SP.POP.TOTL.parquet');
+      await writeFile(file, (await ask(`/v1/files/${FLAGGED.id}.parquet`)).bytes);
+      const [, copy = ''] = block('receipt-rows-from-a-file').content.split('\n');
+      await query(copy.replace(/(?<=')(?=\S+\.(?:parquet|json)')/g, `${root}/`));
+      verifyRows(verified, await readFile(join(root, 'rows.json'), 'utf8'));
+    } finally {
+      await flagged.stop();
     }
   });
 

@@ -1,4 +1,4 @@
-"""Verifies receipts: a file with a JSON list of `{receipt, keys, since?, consistency?}`, each a file in base64.
+"""Verifies receipts: a file with a JSON list of `{receipt, keys, rows?, since?, consistency?}`, each a file in base64.
 
 Prints a line for each: `accepted`, or `refused: ` and why.
 """
@@ -8,13 +8,15 @@ import json
 import sys
 from pathlib import Path
 
-from almanac import Refused, parse_keys, verify_receipt
+from almanac import Refused, parse_keys, verify_receipt, verify_rows
 from almanac.receipts import read_checkpoint, verify_one_log
 
 
 def verify(files: dict[str, bytes]) -> None:
     keys = parse_keys(files["keys"])
     verified = verify_receipt(files["receipt"], keys)
+    if "rows" in files:
+        verify_rows(verified, files["rows"])
     if "since" in files:
         kept = read_checkpoint(files["since"].decode("utf-8", "replace"), keys)
         verify_one_log(kept, verified.checkpoint, files.get("consistency"))

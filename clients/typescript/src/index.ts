@@ -24,7 +24,7 @@ export { formatLock, type Lock, type PinnedKey, parseLock } from './lock.ts';
 export type { AsOf, Column, DataQuestion, Since, Words, Years } from './questions.ts';
 export { type Checkpoint, type LogKey, parseKey, parseKeys, readCheckpoint } from './receipts/checkpoints.ts';
 export type { Json } from './receipts/exact-json.ts';
-export { type Verified, verifyOneLog, verifyReceipt } from './receipts/receipt.ts';
+export { type Verified, verifyOneLog, verifyReceipt, verifyRows } from './receipts/receipt.ts';
 export type * from './records.ts';
 export type { Attributes, Provenance, Series, Sourced, Table } from './table.ts';
 export type { Surroundings } from './transport.ts';

@@ -1,13 +1,15 @@
 /** The trees of published editions, computed again from what another Parquet reader finds in the published files. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { proveEdition } from '../../../build/editions/proofs.ts';
+import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { descriptorOf, MerkleTree } from '../../../data/proofs/merkle-tree.ts';
 import { canonicalJson, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
-import { readObservations } from '../parquet-readers.ts';
+import { query, readObservations } from '../parquet-readers.ts';
 import { cells, makeSeries, World } from '../world.ts';
 
 let world: World;
@@ -77,6 +79,30 @@ describe('the trees of an edition', () => {
       world.tomorrow();
     }
   });
+
+  it.each(["('DEU', 2000), ('DEU', 2000)", "('DEU', 2001), ('DEU', 2000)", "('FRA', 2000), ('DEU', 2001)"])(
+    'are not made of two rows of a country and year, nor of rows in another order: %s',
+    async (rows) => {
+      const directory = join(world.settings.VAR_DIR, 'twice');
+      const indicator = { id: 'atlas.twice', providerId: 'atlas', unit: 'kg', files: [] };
+      const file = join(directory, observationsFile(indicator.id));
+      await mkdir(dirname(file), { recursive: true });
+      await query(
+        `COPY (SELECT *, 1.5 AS value, NULL::DOUBLE AS ci_lo, NULL::DOUBLE AS ci_hi, NULL::VARCHAR AS status, false AS projected
+        FROM (VALUES ${rows}) AS cells(iso3, year)) TO '${file}' (FORMAT parquet)`,
+      );
+      const duck = await DuckSession.open({ scratch: join(directory, 'scratch') });
+      const proving = proveEdition(
+        duck,
+        directory,
+        [indicator],
+        { directory: null, linked: new Set() },
+        () => {},
+      );
+      await expect(proving).rejects.toThrow('atlas.twice has two rows of');
+      await duck.close();
+    },
+  );
 
   it('publish nothing new where nothing changed', async () => {
     await night(1);

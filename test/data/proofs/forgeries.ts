@@ -4,6 +4,7 @@ import type { SigningKey } from '../../../data/proofs/signing-key.ts';
 import { malformedCheckpoints } from './malformed-checkpoints.ts';
 import { MALFORMED_JSON } from './malformed-json.ts';
 import { type Evidence, type Genuine, tampered } from './tampering.ts';
+import { wholeTrees } from './whole-trees.ts';
 
 /** @returns what a verifier must refuse, by name */
 export function forgeries(genuine: Genuine): Record<string, Evidence> {
@@ -16,6 +17,7 @@ export function forgeries(genuine: Genuine): Record<string, Evidence> {
   return {
     ...tampered(genuine),
     ...malformedCheckpoints(genuine),
+    ...wholeTrees(genuine).forged,
     ...Object.fromEntries(texts),
     'bytes that are not UTF-8': {
       keys,
@@ -44,6 +46,11 @@ export function sound(genuine: Genuine): Record<string, Evidence> {
   const retired = { key: stranger.publicKey, from: 1, to: size - 1 };
   const strangersLine = signatureLine(stranger, 'something else');
   return {
+    ...wholeTrees(genuine).sound,
+    'a list of keys with other members': {
+      receipt: text,
+      keys: keys.replaceAll(/(?<=\{)(?="(?:key|origin)":)/g, '"more":[1],'),
+    },
     'the receipt alone': { keys, receipt: text },
     'the body of the answer': { keys, receipt: JSON.stringify({ data: receipt, meta: {} }, null, 2) },
     'members in another order': {

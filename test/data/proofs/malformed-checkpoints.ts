@@ -113,12 +113,7 @@ const keyLists = ({ key }: Genuine): Record<string, unknown> => {
     'a list of keys in the member data': { data: list(key.publicKey) },
     'a list of keys that is a list': [list(key.publicKey)],
     'a list of keys without the name of the log': { keys: list(key.publicKey).keys },
-    'a list of keys with another member': { ...list(key.publicKey), more: 1 },
     'an entry without its bounds': { origin: key.name, keys: [{ key: key.publicKey }] },
-    'an entry with another member': {
-      origin: key.name,
-      keys: [{ key: key.publicKey, from: 1, to: null, more: 1 }],
-    },
     'a key with a wrong id': list(
       `${name}+${id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))}+${encoded}`,
     ),

@@ -7,6 +7,8 @@ import { readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 export interface Evidence {
   receipt: string | Uint8Array;
   keys: string;
+  /** All rows of the indicator. */
+  rows?: string;
   since?: string;
   consistency?: string;
 }

@@ -5,50 +5,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
-import {
-  decodeUtf8,
-  parseKey,
-  parseKeys,
-  Refused,
-  readCheckpoint,
-  verifyOneLog,
-  verifyReceipt,
-} from '../../../data/proofs/verify-receipt.ts';
+import { parseKey, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { importsOf } from '../../style/repository.ts';
 import { forgeries, sound } from './forgeries.ts';
-import type { Evidence } from './tampering.ts';
+import { outcomeOf, verify } from './outcomes.ts';
 import { evidenceOfGrowth, GENUINE, GROWN, VECTORS } from './vectors.ts';
+import { wholeTrees } from './whole-trees.ts';
 
 const VERIFIER = 'data/proofs/verify-command.ts';
+const SIGNER = parseSigningKey(generateSigningKey('almanac.example/log'));
 const KEYS = JSON.stringify(VECTORS.keys);
-
-function verify({ receipt, keys, since, consistency }: Evidence): void {
-  const known = parseKeys(keys);
-  const text = typeof receipt === 'string' ? receipt : decodeUtf8(receipt);
-  const { checkpoint } = verifyReceipt(text, known);
-  if (since !== undefined) verifyOneLog(readCheckpoint(since, known), checkpoint, consistency);
-}
-
-const outcomeOf = (evidence: Evidence): string => {
-  try {
-    verify(evidence);
-    return 'accepted';
-  } catch (error) {
-    return error instanceof Refused ? 'refused' : `failed: ${error}`;
-  }
-};
 
 describe('the verifier', () => {
   const [good, bad] = [GENUINE.map(sound), GENUINE.map(forgeries)];
   const outcomes = (all: typeof bad, name: string) =>
-    all.map((cases) => outcomeOf(cases[name] ?? expect.fail(name)));
+    Promise.all(all.map((cases) => outcomeOf(cases[name] ?? expect.fail(name))));
 
-  it.each(Object.keys(good[0] ?? {}))('accepts: %s', (name) => {
-    expect(outcomes(good, name)).toEqual(GENUINE.map(() => 'accepted'));
+  it.each(Object.keys(good[0] ?? {}))('accepts: %s', async (name) => {
+    expect(await outcomes(good, name)).toEqual(GENUINE.map(() => 'accepted'));
   });
 
-  it.each(Object.keys(bad[0] ?? {}))('refuses: %s', (name) => {
-    expect(outcomes(bad, name)).toEqual(GENUINE.map(() => 'refused'));
+  it.each(Object.keys(bad[0] ?? {}))('refuses: %s', async (name) => {
+    expect(await outcomes(bad, name)).toEqual(GENUINE.map(() => 'refused'));
   });
 
   it('accepts proofs between all sizes of a log, whichever of the checkpoints is older', () => {
@@ -116,6 +94,23 @@ describe('the command line', () => {
     expect(result.said).toContain('from 2 upstream files of example:');
     expect(result.status).toBe(0);
     expect(run(receipt, '--key', second?.key ?? '').status).toBe(0);
+  });
+
+  it('rebuilds the tree from the rows of the indicator', () => {
+    const {
+      receipt: one,
+      keys: list,
+      rows = '',
+    } = wholeTrees({ key: SIGNER }).sound['all rows'] ?? expect.fail();
+    const [proof, known] = [file('one.json', String(one)), file('list.json', list)];
+    const whole = run(proof, '--key', known, '--rows', file('rows.json', rows));
+    expect(whole.said).toContain('and all 3 rows of the indicator, one for each country and year');
+    expect(whole.status).toBe(0);
+    const cut = file('cut.json', JSON.stringify(JSON.parse(rows).slice(1)));
+    expect(run(proof, '--key', known, '--rows', cut)).toEqual({
+      status: 1,
+      said: 'Refused. The tree has 3 rows, not 2.\n',
+    });
   });
 
   it('tells a refusal, a missing key and a usage error apart', () => {

@@ -22,7 +22,7 @@ from almanac.errors import (
     UnexpectedAnswer,
 )
 from almanac.lock import Lock
-from almanac.receipts import LogKey, Refused, Verified, parse_key, parse_keys, verify_receipt
+from almanac.receipts import LogKey, Refused, Verified, parse_key, parse_keys, verify_receipt, verify_rows
 from almanac.table import Provenance, Series, Table
 
 __all__ = [
@@ -52,4 +52,5 @@ __all__ = [
     "parse_key",
     "parse_keys",
     "verify_receipt",
+    "verify_rows",
 ]

@@ -83,6 +83,7 @@ def test_refuses_other_keys() -> None:
         lambda text: text.replace('"to": null', '"to": 0'),
         lambda text: text.replace('"to": null', '"until": null'),
         lambda _: '{"origin": "almanac.example/log", "keys": []}',
+        lambda text: text.replace('"origin"', '"name"'),
         lambda text: text.replace('"from": 3', '"from": 3, "from": 3'),
     ],
 )

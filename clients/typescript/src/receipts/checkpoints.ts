@@ -43,11 +43,11 @@ export async function parseKey(text: string, from = 1, to: number | null = null)
 /** Reads the list at `/.well-known/almanac-keys.json`. @throws {Refused} */
 export async function parseKeys(document: Bytes | string): Promise<LogKey[]> {
   const text = typeof document === 'string' ? document : decodeUtf8(document);
-  const { keys } = membersOf(parseJson(text), 'The list of keys', ['origin', 'keys']);
+  const { keys } = membersOf(parseJson(text), 'The list of keys', ['origin', 'keys'], 'and others');
   demand(Array.isArray(keys) && keys.length > 0, 'The list of keys holds no keys.');
   return await Promise.all(
     keys.map((entry) => {
-      const { key, from, to } = membersOf(entry, 'A key', ['key', 'from', 'to']);
+      const { key, from, to } = membersOf(entry, 'A key', ['key', 'from', 'to'], 'and others');
       const last = to === null ? null : countOf(to, 'The last size of a key', 1);
       return parseKey(textOf(key, 'A key'), countOf(from, 'The first size of a key', 1), last);
     }),

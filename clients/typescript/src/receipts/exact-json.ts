@@ -73,16 +73,18 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** The members of an object, which are exactly those named. */
+/** The members of an object: exactly those named, or those and any others. */
 export function membersOf<Name extends string>(
   value: Json | undefined,
   what: string,
   names: readonly Name[],
+  others?: 'and others',
 ): Record<Name, Json> {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   demand(isObject, `${what} is not an object.`);
-  const isComplete = Object.keys(value).sort().join() === names.toSorted().join();
-  demand(isComplete, `${what} has other members than ${names.join(', ')}.`);
+  const isWhole = names.every((name) => Object.hasOwn(value, name));
+  const isExact = others !== undefined || Object.keys(value).length === names.length;
+  demand(isWhole && isExact, `${what} has other members than ${names.join(', ')}.`);
   return value as Record<Name, Json>;
 }
 

@@ -50,6 +50,20 @@ export async function rootOf(
   return hash;
 }
 
+/** The root over the leaves of a whole tree. @param leaves their hashes, at least one */
+export async function rootOver(leaves: readonly Bytes[]): Promise<Bytes> {
+  let level = leaves;
+  while (level.length > 1) {
+    const above: Bytes[] = [];
+    for (const [at, left] of level.entries()) {
+      const right = level[at + 1];
+      if (!isOdd(at)) above.push(right === undefined ? left : await nodeHash(left, right));
+    }
+    level = above;
+  }
+  return level[0] ?? (await sha256());
+}
+
 /** Refuses unless the tree `later` begins with all leaves of the tree `earlier`. */
 export async function verifyConsistency(earlier: Head, later: Head, path: Bytes[]): Promise<void> {
   const forked = 'The log does not extend the earlier checkpoint.';

@@ -12,7 +12,7 @@ import {
   parseJson,
   textOf,
 } from './exact-json.ts';
-import { leafHash, pathOf, rootOf, verifyConsistency } from './merkle.ts';
+import { leafHash, pathOf, rootOf, rootOver, verifyConsistency } from './merkle.ts';
 
 const FORMAT = 'almanac-receipt/1';
 const RECEIPT = ['format', 'row', 'descriptor', 'rows', 'edition', 'checkpoint', 'proofs', 'notice'] as const;
@@ -33,6 +33,8 @@ export interface Verified {
   /** Of the edition's tree, which a lock pins: 64 hexadecimal digits. */
   root: string;
   checkpoint: Checkpoint;
+  /** Of the indicator: the number of its rows, and its root. */
+  tree: { rows: number; root: string };
 }
 
 /**
@@ -53,26 +55,62 @@ export async function verifyReceipt(receipt: Bytes | string, keys: readonly LogK
   const indicators = countOf(edition.indicators, 'The number of indicators', 1);
   const proofs = membersOf(members.proofs, 'The proofs', PROOFS);
   const climb = (name: (typeof PROOFS)[number], leaf: Json, size: number): Promise<Bytes> =>
-    climbed(proofs[name], `The proof of the ${name}`, leaf, size);
+    climbed(proofs, name, leaf, size);
 
-  // The indicator's tree: the descriptor is leaf 0, the rows follow.
+  // The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
   const indicatorRoot = await climb('row', row, rows + 1);
   const sameRoot = await climb('descriptor', descriptor, rows + 1);
   demand(isSame(indicatorRoot, sameRoot), 'Row and descriptor do not belong to one tree.');
   // The edition's tree: a leaf for each indicator.
-  const indicatorLeaf = { indicator: descriptor.indicator, rows, root: toHex(indicatorRoot) };
+  const tree = { rows, root: toHex(indicatorRoot) };
+  const indicatorLeaf = { indicator: descriptor.indicator, ...tree };
   const root = toHex(await climb('indicator', indicatorLeaf, indicators));
   // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
   const checkpoint = await readCheckpoint(textOf(members.checkpoint, 'The checkpoint'), keys);
   const logRoot = await climb('edition', { ...edition, root }, checkpoint.size);
   demand(isSame(logRoot, checkpoint.root), 'The receipt does not lead to the root of its checkpoint.');
-  return { row, descriptor, edition, root, checkpoint };
+  return { row, descriptor, edition, root, checkpoint, tree };
 }
 
-async function climbed(proof: Json, what: string, leaf: Json, size: number): Promise<Bytes> {
-  const { index, path } = membersOf(proof, what, ['index', 'path']);
+async function climbed(
+  proofs: Members<typeof PROOFS>,
+  name: (typeof PROOFS)[number],
+  leaf: Json,
+  size: number,
+): Promise<Bytes> {
+  const what = `The proof of the ${name}`;
+  const { index, path } = membersOf(proofs[name], what, ['index', 'path']);
   const position = countOf(index, `${what}: the index`, 0);
+  demand(name !== 'descriptor' || position === 0, 'The descriptor is not the first leaf.');
   return await rootOf(await leafHash(canonicalJson(leaf)), position, size, pathOf(path, what), what);
+}
+
+/**
+ * Refuses unless some rows are all rows of a receipt's tree, one for each country and year.
+ * @param rows a list of rows in any order as JSON, or the answer of `/v1/data` with it; members that leaves lack are left out
+ * @throws {Refused}
+ */
+export async function verifyRows(
+  { descriptor, tree }: Pick<Verified, 'descriptor' | 'tree'>,
+  rows: Bytes | string,
+): Promise<void> {
+  const list = dataOf(parseJson(typeof rows === 'string' ? rows : decodeUtf8(rows)));
+  demand(Array.isArray(list), 'The rows are not a list.');
+  const cells = list.map(cellOf);
+  cells.sort((a, b) => (a.iso3 === b.iso3 ? a.year - b.year : a.iso3 < b.iso3 ? -1 : 1));
+  for (const [at, { iso3, year }] of cells.entries())
+    demand(cells[at + 1]?.iso3 !== iso3 || cells[at + 1]?.year !== year, `Two rows are of ${iso3}, ${year}.`);
+  demand(cells.length === tree.rows, `The tree has ${tree.rows} rows, not ${cells.length}.`);
+  const leaves: Bytes[] = [];
+  for (const leaf of [descriptor, ...cells.map((cell) => cell.leaf)])
+    leaves.push(await leafHash(canonicalJson(leaf)));
+  demand(toHex(await rootOver(leaves)) === tree.root, 'The rows are not those of the tree.');
+}
+
+function cellOf(entry: Json): { iso3: string; year: number; leaf: Json } {
+  const members = membersOf(entry, 'A row', ROW, 'and others');
+  const leaf = Object.fromEntries(ROW.map((name) => [name, members[name]]));
+  return { iso3: textOf(members.iso3, 'A country'), year: Number(members.year), leaf };
 }
 
 /**

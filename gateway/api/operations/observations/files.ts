@@ -26,7 +26,8 @@ const query = z.object({ as_of: asOf().optional() });
 const answer = z
   .string()
   .describe(
-    'Parquet, Snappy: `indicator` and the columns of an observation, sorted by indicator, iso3, year',
+    'Parquet, Snappy: `indicator` and the columns of an observation, sorted by indicator, iso3, year. Rows are those that receipts ' +
+      'prove, `status` in the same words.',
   );
 
 /** What both have in common. */

@@ -12,7 +12,15 @@ from almanac.cli.output import write, write_file, write_table
 from almanac.client import Almanac
 from almanac.errors import LockError
 from almanac.lock import Lock
-from almanac.receipts import LogKey, parse_key, parse_keys, read_checkpoint, verify_one_log, verify_receipt
+from almanac.receipts import (
+    LogKey,
+    parse_key,
+    parse_keys,
+    read_checkpoint,
+    verify_one_log,
+    verify_receipt,
+    verify_rows,
+)
 from almanac.receipts.exact_json import print_number
 
 REASONS = 2
@@ -112,6 +120,8 @@ def receipt(client: Almanac, given: Namespace) -> int:
 def _verify_receipt(given: Namespace) -> int:
     keys = None if given.keys is None else _keys(given.keys)
     verified = verify_receipt(Path(given.file).read_bytes(), keys)
+    if given.rows is not None:
+        verify_rows(verified, Path(given.rows).read_bytes())
     if given.since is not None:
         # Without universal newlines: a newline of a checkpoint is the byte 0a alone.
         kept = read_checkpoint(Path(given.since).read_bytes().decode("utf-8", "replace"), keys)

@@ -129,6 +129,7 @@ def _receipt(parser: argparse.ArgumentParser) -> None:
     verify = actions.add_parser("verify", help="verify a receipt offline")
     verify.add_argument("file", metavar="RECEIPT")
     verify.add_argument("--keys", metavar="FILE|KEY", help="keys that were kept, one key, or an almanac.lock")
+    verify.add_argument("--rows", metavar="FILE", help="all rows of the indicator as JSON: its tree is rebuilt")
     verify.add_argument("--since", metavar="CHECKPOINT", help="a checkpoint kept earlier, which the log must extend")
     verify.add_argument("--consistency", metavar="PROOF", help="the answer of /v1/log/consistency between the two")
     _output(verify, has_csv=False)

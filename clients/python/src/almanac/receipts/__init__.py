@@ -5,7 +5,7 @@
 
 from almanac.receipts.checkpoints import Checkpoint, LogKey, parse_key, parse_keys, read_checkpoint
 from almanac.receipts.exact_json import Refused
-from almanac.receipts.receipt import Verified, verify_one_log, verify_receipt
+from almanac.receipts.receipt import Verified, verify_one_log, verify_receipt, verify_rows
 
 __all__ = [
     "Checkpoint",
@@ -17,4 +17,5 @@ __all__ = [
     "read_checkpoint",
     "verify_one_log",
     "verify_receipt",
+    "verify_rows",
 ]

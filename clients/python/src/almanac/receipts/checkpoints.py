@@ -57,12 +57,12 @@ def parse_key(text: str, first: int = 1, last: int | None = None) -> LogKey:
 
 def parse_keys(document: bytes) -> list[LogKey]:
     """Reads the list at `/.well-known/almanac-keys.json`. Raises Refused."""
-    entries = members_of(parse(document), "The list of keys", "origin keys")["keys"]
+    entries = members_of(parse(document), "The list of keys", "origin keys", and_others=True)["keys"]
     if not isinstance(entries, list) or not entries:
         raise Refused("The list of keys holds no keys.")
     keys = []
     for entry in entries:
-        members = members_of(entry, "A key", "key from to")
+        members = members_of(entry, "A key", "key from to", and_others=True)
         last = None if members["to"] is None else count_of(members["to"], "The last size of a key", 1)
         first = count_of(members["from"], "The first size of a key", 1)
         keys.append(parse_key(text_of(members["key"], "A key"), first, last))

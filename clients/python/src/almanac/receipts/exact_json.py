@@ -115,11 +115,13 @@ def print_number(number: float) -> str:
     return "-" * sign + text
 
 
-def members_of(value: Json, what: str, names: str) -> Members:
-    """The members of an object that has exactly these."""
+def members_of(value: Json, what: str, names: str, *, and_others: bool = False) -> Members:
+    """The members of an object: exactly those named, or those and any others."""
     if not isinstance(value, dict):
         raise Refused(f"{what} is not an object.")
-    demand(set(value) == set(names.split()), f"{what} has other members than {names.replace(' ', ', ')}.")
+    asked = set(names.split())
+    is_right = asked <= set(value) if and_others else asked == set(value)
+    demand(is_right, f"{what} has other members than {names.replace(' ', ', ')}.")
     return value
 
 

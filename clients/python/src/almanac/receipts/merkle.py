@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from almanac.receipts.exact_json import Json, Refused, canonical, demand
@@ -34,6 +34,15 @@ def root_of(leaf: Json, index: int, size: int, path: Sequence[bytes], what: str)
         node, last = node // 2, last // 2
     demand(last == 0, f"{what}: the path is too short.")
     return root
+
+
+def root_over(leaves: Iterable[Json]) -> bytes:
+    """The root over the leaves of a whole tree, of which there is at least one."""
+    level = [leaf_hash(leaf) for leaf in leaves]
+    while len(level) > 1:
+        above = [node_hash(left, right) for left, right in zip(level[::2], level[1::2])]
+        level = above + level[2 * len(above) :]
+    return level[0]
 
 
 def verify_consistency(earlier: tuple[int, bytes], later: tuple[int, bytes], path: Sequence[bytes]) -> None:

@@ -19,21 +19,24 @@ from almanac.receipts.exact_json import (
     parse,
     text_of,
 )
-from almanac.receipts.merkle import root_of, verify_consistency
+from almanac.receipts.merkle import root_of, root_over, verify_consistency
 
 FORMAT = "almanac-receipt/1"
+_ROW = "iso3 year value ci_lo ci_hi status projected"
 _FIGURES = frozenset({"value", "ci_lo", "ci_hi"})
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What a receipt proves. root: of the edition, in hexadecimal."""
+    """What a receipt proves. root: of the edition, rows_root: of the indicator with so many rows, in hexadecimal."""
 
     row: dict[str, Any]
     descriptor: dict[str, Any]
     edition: dict[str, Any]
     root: str
     checkpoint: Checkpoint
+    rows: int
+    rows_root: str
 
 
 def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
@@ -45,7 +48,7 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
     names = "format row descriptor rows edition checkpoint proofs notice"
     members = members_of(data_of(parse(receipt)), "The receipt", names)
     demand(members["format"] == FORMAT, f"The format of the receipt is not {FORMAT}.")
-    row = members_of(members["row"], "The row", "iso3 year value ci_lo ci_hi status projected")
+    row = members_of(members["row"], "The row", _ROW)
     descriptor = members_of(members["descriptor"], "The descriptor", "indicator unit provider sources")
     rows = count_of(members["rows"], "The number of rows", 1)
     edition = members_of(members["edition"], "The edition", "edition published_at indicators manifest")
@@ -56,9 +59,10 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
         what = f"The proof of the {name}"
         proof = members_of(proofs[name], what, "index path")
         index = count_of(proof["index"], f"{what}: the index", 0)
+        demand(name != "descriptor" or index == 0, "The descriptor is not the first leaf.")
         return root_of(leaf, index, size, hashes_of(proof["path"], what), what)
 
-    # The indicator's tree: the descriptor is leaf 0, the rows follow.
+    # The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
     indicator_root = climb("row", row, rows + 1)
     descriptor_root = climb("descriptor", descriptor, rows + 1)
     demand(indicator_root == descriptor_root, "Row and descriptor do not belong to one tree.")
@@ -73,7 +77,32 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
     checkpoint = read_checkpoint(text_of(members["checkpoint"], "The checkpoint"), keys)
     log_root = climb("edition", {**edition, "root": root}, checkpoint.size)
     demand(log_root == checkpoint.root, "The receipt does not lead to the root of its checkpoint.")
-    return Verified(_plain(row), _plain(descriptor), _plain(edition), root, checkpoint)
+    return Verified(_plain(row), _plain(descriptor), _plain(edition), root, checkpoint, rows, indicator_root.hex())
+
+
+def verify_rows(verified: Verified, rows: bytes) -> None:
+    """Refuses unless some rows are all rows of a receipt's tree, one for each country and year.
+
+    rows: a list of rows in any order as JSON, or the body of `/v1/data` with it; members that leaves lack are left out.
+    """
+    found = data_of(parse(rows))
+    if not isinstance(found, list):
+        raise Refused("The rows are not a list.")
+    cells: dict[tuple[str, float], Members] = {}
+    for entry in found:
+        members = members_of(entry, "A row", _ROW, and_others=True)
+        cell = (text_of(members["iso3"], "A country"), _year_of(members["year"]))
+        demand(cell not in cells, f"Two rows are of {cell[0]}, {cell[1]:.0f}.")
+        cells[cell] = {name: members[name] for name in _ROW.split()}
+    demand(len(cells) == verified.rows, f"The tree has {verified.rows} rows, not {len(cells)}.")
+    root = root_over([verified.descriptor, *(cells[cell] for cell in sorted(cells))])
+    demand(root.hex() == verified.rows_root, "The rows are not those of the tree.")
+
+
+def _year_of(value: Json) -> float:
+    if not isinstance(value, float):
+        raise Refused("A year is not a number.")
+    return value
 
 
 def _plain(members: Members) -> dict[str, Any]:
