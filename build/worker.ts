@@ -5,19 +5,21 @@
  *
  * SIGINT, SIGTERM, SIGHUP and the end of the parent process cancel running jobs and end the worker.
  */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { CuratedError, loadCurated } from '../data/curated/curated.ts';
 import { JobService } from '../data/runtime/jobs.ts';
 import { createLog, flushLog } from '../data/runtime/log.ts';
 import { PrivateRedisError } from '../data/runtime/private-redis.ts';
-import { connectRedis } from '../data/runtime/redis.ts';
+import { connectRedis, type RedisClient } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runUntilStopped, type ShutdownHook, STOP_SIGNALS } from '../data/runtime/stop-signals.ts';
 import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { withDecisions } from './editions/editions.ts';
-import { createHandlers, RunReporter, recoverRuns, serveWorkerHealth, startJobWorker } from './jobs/jobs.ts';
+import { createHandlers, RunReporter, recoverRuns, startJobWorker } from './jobs/jobs.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, openRedis } from './runtime/redis-connection.ts';
 
@@ -69,13 +71,45 @@ async function start(
   if (runsNightlyNow) await jobs.nightly();
   const { HEALTH_PORT: port, HOST: host } = settings;
   if (port !== undefined) {
-    const stopHealth = await serveWorkerHealth(redis, { port, host });
+    const stopHealth = await serveHealth(redis, { port, host });
     shutdownHooks.push(async () => stopHealth());
   }
   log.info({ nightly: settings.NIGHTLY_CRON }, 'worker ready');
   await flushLog();
   // The parent may be gone by now.
   process.send?.('ready', undefined, {}, () => {});
+}
+
+const ANSWER_WITHIN_MS = 2_000;
+
+/**
+ * The worker's health endpoint, for containers: `GET /healthz` is 200 while its Redis answers, else 503.
+ * @returns a function that stops it.
+ */
+async function serveHealth(
+  redis: RedisClient,
+  { port, host }: { port: number; host: string },
+): Promise<() => void> {
+  const server = createServer(async (request, response) => {
+    const isKnown = request.method === 'GET' && request.url === '/healthz';
+    response.writeHead(isKnown ? ((await answers(redis)) ? 200 : 503) : 404).end();
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
+}
+
+async function answers(redis: RedisClient): Promise<boolean> {
+  const timeout = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => timeout.resolve(false), ANSWER_WITHIN_MS);
+  const ping = redis.ping().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([ping, timeout.promise]).finally(() => clearTimeout(timer));
 }
 
 /** Errors whose message is written for the person at the terminal. All others show their stack. */

@@ -8,6 +8,4 @@
  */
 export { createHandlers } from './job-handlers.ts';
 export { startJobWorker } from './job-worker.ts';
-export { recoverRuns } from './recover-runs.ts';
-export { RunReporter } from './run-reporter.ts';
-export { serveWorkerHealth } from './worker-health.ts';
+export { RunReporter, recoverRuns } from './run-reporter.ts';

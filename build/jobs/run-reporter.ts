@@ -5,7 +5,12 @@
  * The lake holds the truth. Reporting never delays a run, and a failed write never fails one. `backfill`, called when
  * a worker starts, adds what was missed while Redis was away.
  */
+import { existsSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { acquireLock, LockHeldError } from '../../data/runtime/file-lock.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
+import type { Settings } from '../../data/runtime/settings.ts';
 import {
   type BuildRun,
   type ExcludedIndicator,
@@ -16,6 +21,7 @@ import {
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { OperatorReport } from '../../data/schema/quality.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { ProviderLake } from '../lake/lake.ts';
 import type { BuildObserver, ProgressEvent } from '../runtime/progress.ts';
 
 const HEARTBEAT_MS = 1_000;
@@ -178,5 +184,31 @@ export class RunReporter implements BuildObserver {
   #enqueue(work: () => Promise<unknown>): Promise<unknown> {
     this.#work = this.#work.then(work).catch(() => {});
     return this.#work;
+  }
+}
+
+/**
+ * Recovers after a crash, when a worker starts, and when a job was lost with its worker: records interrupted runs as failed,
+ * and reports to Redis the runs that it does not know.
+ */
+export async function recoverRuns(
+  settings: Pick<Settings, 'LAKE_DIR' | 'CURATED_DIR'>,
+  reporter: RunReporter,
+  now: () => number,
+  log: Logger,
+): Promise<void> {
+  const curated = await loadCurated(settings.CURATED_DIR);
+  for (const id of curated.providers.keys()) {
+    const lake = new ProviderLake(settings.LAKE_DIR, id);
+    if (!existsSync(lake.directory)) continue;
+    try {
+      const lock = await acquireLock(lake.lockFile, `provider ${id}`);
+      await lake.recover(now()).finally(() => lock.release());
+    } catch (error) {
+      // A held lock means that the run is alive.
+      if (!(error instanceof LockHeldError))
+        log.error({ err: error, provider: id }, 'runs cannot be recovered');
+    }
+    await reporter.backfill(await lake.records());
   }
 }

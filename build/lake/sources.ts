@@ -4,14 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { BIGINT, BOOLEAN, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import type { ReadFile, RunRecord, SourceFile, UpstreamFile } from '../../data/schema/lake.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
 import { type LakeRun, type ProviderLake, SOURCES } from './provider-lake.ts';
 
-const SOURCES_TABLE = readSql(import.meta.url, 'sql/sources-table.sql');
 const READ_SOURCES = readSql(import.meta.url, 'sql/read-sources.sql');
 const WRITE_SOURCES = readSql(import.meta.url, 'sql/write-sources.sql');
 
@@ -54,19 +52,7 @@ export async function writeSources(
   scratch: string,
 ): Promise<void> {
   await using duck = await DuckSession.open({ scratch });
-  const texts = (name: 'url' | 'reference' | 'sha256' | 'fetched_at' | 'confirmed_at') => ({
-    type: VARCHAR,
-    values: files.map((file) => file[name]),
-  });
-  await duck.run(SOURCES_TABLE);
-  await duck.fill('sources', [
-    ...(['url', 'reference', 'sha256'] as const).map(texts),
-    { type: BIGINT, values: files.map(({ bytes }) => BigInt(bytes)) },
-    ...(['fetched_at', 'confirmed_at'] as const).map(texts),
-    { type: LIST(VARCHAR), values: files.map(({ series }) => listValue([...series])) },
-    { type: BOOLEAN, values: files.map(({ carried }) => carried) },
-  ]);
-  await duck.run(WRITE_SOURCES, { file: join(runDirectory, SOURCES) });
+  await duck.run(WRITE_SOURCES, { files: JSON.stringify(files), file: join(runDirectory, SOURCES) });
 }
 
 /** The files that the newest run since `good` read or confirmed. */
