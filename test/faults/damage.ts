@@ -117,7 +117,7 @@ export async function damageFaults(report: Reporter, { starts }: DamageScale = F
   );
   report(
     'Damaged files that are whole again are served again',
-    `${starts} times, ${unrepaired} of ${PATHS.length} answers differ afterwards`,
+    `${starts} times, ${unrepaired} of ${calls} answers differ afterwards`,
     unrepaired === 0,
   );
 }
