@@ -26,6 +26,7 @@ import { duplicates, sameFigures } from './checks/duplicates.ts';
 import { coverage, histories } from './checks/histories.ts';
 import { labelFigures, priceBasis, ratesOfTotals } from './checks/label-figures.ts';
 import { labelWords } from './checks/label-words.ts';
+import { partsOfWholes } from './checks/parts.ts';
 import { runs } from './checks/runs.ts';
 import { concepts, twinFigures, twins } from './checks/twins.ts';
 import { countries, ranges, unchecked } from './checks/values.ts';
@@ -48,6 +49,7 @@ const QUALITY_CHECKS: readonly QualityCheck[] = [
   labelChanges,
   labelFigures,
   labelWords,
+  partsOfWholes,
   priceBasis,
   ranges,
   ratesOfTotals,

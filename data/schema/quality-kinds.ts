@@ -129,6 +129,10 @@ export const QUALITY_KINDS = {
     'The preferred series of a concept is not published, but others of it are.',
     'published series of the concept',
   ),
+  parts_not_whole: error(
+    'Shares that add up to 100 % nearly everywhere do not in some countries and years.',
+    'sums',
+  ),
   negative_value: error('Negative values of what is counted or measured.', 'negative values'),
   magnitude_contradicts_unit: error(
     'The figures as a whole do not fit the unit: per cent that are fractions of 1, billions that are units.',

@@ -4,6 +4,7 @@ import type { QualityCheck } from '../../../build/quality/check.ts';
 import { sinceYesterday } from '../../../build/quality/checks/changes.ts';
 import { duplicates, sameFigures } from '../../../build/quality/checks/duplicates.ts';
 import { coverage, histories } from '../../../build/quality/checks/histories.ts';
+import { partsOfWholes } from '../../../build/quality/checks/parts.ts';
 import { twinFigures } from '../../../build/quality/checks/twins.ts';
 import { countries, ranges } from '../../../build/quality/checks/values.ts';
 import {
@@ -399,5 +400,60 @@ describe('twins', () => {
     expect(one).toMatchObject([{ kind: 'twin_disagreement', countries: ['PER'] }]);
     const all = await compare(changed(figures, () => true, times(1.4)));
     expect(all).toMatchObject([{ kind: 'twin_disagreement', extent: COUNTRIES.length }]);
+  });
+});
+
+describe('parts of a whole', () => {
+  const share = (seed: number, least: number, most: number): Figure[] => {
+    const draw = random(seed);
+    return COUNTRIES.flatMap((iso3) => {
+      const level = least + (most - least) * draw();
+      return Array.from({ length: 30 }, (_, at): Figure => [iso3, 1995 + at, level + 0.1 * at]);
+    });
+  };
+  const [first, second] = [share(1, 15, 40), share(2, 10, 30)];
+  const rest = first.map(
+    ([iso3, year, value], at): Figure => [iso3, year, 100 - Number(value) - Number(second[at]?.[2])],
+  );
+  const complement = first.map(([iso3, year, value]): Figure => [iso3, year, 100 - Number(value)]);
+  const of = (name: string, figures: readonly Figure[]) => ({ name, unit: '% of the population', figures });
+  const three = (second_: readonly Figure[]) => ({
+    'p.a': of('People on farms', first),
+    'p.b': of('People in villages', second_),
+    'p.c': of('People in towns', rest),
+  });
+  const changed = (
+    figures: readonly Figure[],
+    country: string,
+    factor: number,
+    years: number[] | null = null,
+  ) =>
+    figures.map(
+      ([iso3, year, value]): Figure => [
+        ...([iso3, year] as const),
+        iso3 === country && (years?.includes(year) ?? true) ? Number(value) * factor : value,
+      ],
+    );
+  const find = async (series: Constructed) =>
+    (await constructions.find(partsOfWholes, series)).map(({ indicator, other, countries, extent }) => [
+      indicator,
+      other,
+      countries,
+      extent,
+    ]);
+
+  it('add up on a first night, and are not accused', async () => {
+    expect(await find(three(second))).toEqual([]);
+    expect(await find({ 'p.a': of('Rural', first), 'p.b': of('Urban', complement) })).toEqual([]);
+  });
+
+  it('are found where they do not, the part that left its level by name', async () => {
+    expect(await find(three(changed(second, 'KEN', 2, [2001, 2002])))).toEqual([['p.b', null, ['KEN'], 2]]);
+    const pair = { 'p.a': of('Rural', changed(first, 'PER', 2)), 'p.b': of('Urban', complement) };
+    expect(await find(pair)).toEqual([['p.a', 'p.b', ['PER'], 30]]);
+  });
+
+  it('may be fewer than all parts in some countries', async () => {
+    expect(await find(three(changed(second, 'KEN', 0.5)))).toEqual([]);
   });
 });
