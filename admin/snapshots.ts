@@ -1,7 +1,7 @@
 /** The snapshot being served and the snapshots that can be served. */
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { servedChain } from '../data/schema/editions.ts';
+import { takenBack } from '../data/schema/editions.ts';
 import type { EditableFacts } from '../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../data/schema/records.ts';
 import {
@@ -12,6 +12,7 @@ import {
   manifestPath,
   objectPath,
   PUBLICATION_LOG,
+  type PublicationLog,
   publicationLog,
 } from '../data/schema/snapshot.ts';
 
@@ -45,13 +46,13 @@ export type ListedSnapshot = Awaited<ReturnType<typeof listSnapshots>>[number];
 export async function listSnapshots(directory: string) {
   const read = (name: string) => readFile(join(directory, name), 'utf8').catch(() => '');
   const current = (await read(CURRENT_POINTER)).trim();
-  const editions = editionsOf(await read(PUBLICATION_LOG));
-  const served = new Set(servedChain(editions, current));
-  return editions
+  const log = parseLog(await read(PUBLICATION_LOG));
+  const others = takenBack(log, current);
+  return log.editions
     .map((entry) => ({
       id: entry.edition,
       current: entry.edition === current,
-      mark: markOf(entry, served),
+      mark: markOf(entry, others),
       generated_at_ms: Date.parse(entry.published_at),
       observations: entry.counts.observations,
       indicators: entry.counts.indicators,
@@ -60,18 +61,19 @@ export async function listSnapshots(directory: string) {
     .sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 
-function editionsOf(log: string): LogEntry[] {
+function parseLog(text: string): PublicationLog {
   try {
-    return publicationLog.parse(JSON.parse(log)).editions;
+    return publicationLog.parse(JSON.parse(text));
   } catch {
-    return [];
+    return { editions: [], checkpoint: '', rollbacks: [] };
   }
 }
 
 /** Null for the served one and those that led to it. */
-function markOf(entry: LogEntry, served: ReadonlySet<LogEntry>) {
-  if (entry.backfilled) return 'backfilled';
-  return served.has(entry) ? null : 'rolled back';
+function markOf({ backfilled, edition }: LogEntry, others: ReturnType<typeof takenBack>) {
+  if (backfilled) return 'backfilled';
+  const move = others.get(edition);
+  return move === undefined ? null : move === null ? 'never served' : 'rolled back';
 }
 
 /** How many indicators changed since the snapshot that was served before. */

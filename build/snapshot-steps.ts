@@ -25,8 +25,9 @@ const verify: RunStep = async ({ settings, curated, now }) => {
   return { result, lines: [line], exitCode: 0 };
 };
 
-const rollbackStep: RunStep = async ({ settings }, { to }) => {
-  const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to);
+const rollbackStep: RunStep = async ({ settings, now }, { to, reason = null }) => {
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const snapshot = await rollback(storage, { to, reason, now_ms: now() });
   return { result: { snapshot }, lines: [`serving ${snapshot}`], exitCode: 0 };
 };
 
@@ -125,7 +126,7 @@ export const SNAPSHOT_STEPS: Readonly<Record<string, Step>> = {
   },
   rollback: {
     run: rollbackStep,
-    help: 'serve an earlier snapshot (--to ID)',
+    help: 'serve an earlier snapshot (--to ID, --reason TEXT, which everybody can read)',
     usesRedis: true,
   },
   push: {

@@ -87,7 +87,7 @@ export class EditionDirectory {
 
   async log(): Promise<PublicationLog> {
     const text = await readFile(join(this.directory, PUBLICATION_LOG), 'utf8').catch(() => null);
-    return text === null ? { editions: [], checkpoint: '' } : JSON.parse(text);
+    return text === null ? { editions: [], checkpoint: '', rollbacks: [] } : JSON.parse(text);
   }
 
   /** Replaces the log by these editions under a checkpoint of this or another key. */

@@ -207,7 +207,7 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
           after: { snapshot: wanted.id },
           reason,
         },
-        () => area.jobs.rollback(wanted.id, { by: actorOf(request) }),
+        () => area.jobs.rollback(wanted.id, { by: actorOf(request), reason }),
       );
       return { path: RUNS_PATH, notice: `Snapshot ${wanted.id} will be served within seconds.` };
     },
@@ -221,6 +221,7 @@ function rollback(wanted: ListedSnapshot, served: ListedSnapshot | null): Confir
     effects: [
       'Every reader gets this snapshot within seconds, until the next build publishes another.',
       'Snapshots that did not lead to it count as rolled back: they answer by their id only. A running build publishes nothing.',
+      'Everybody can read when and why, in /v1/editions and /v1/changes.',
       ...(fewer > 0
         ? [`It has ${counted(fewer, 'indicator', 'indicators')} fewer than the one served now.`]
         : []),

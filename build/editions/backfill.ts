@@ -60,16 +60,19 @@ class Backfill {
   readonly #storage: SnapshotStorage;
   readonly #scratch: SnapshotStorage;
   readonly #lakeDir: string;
+  readonly #signer: LogSigner;
 
   constructor(deps: BuildDependencies, storage: SnapshotStorage, scratch: string) {
     this.#deps = deps;
     this.#storage = storage;
     this.#scratch = new SnapshotStorage(join(scratch, 'snapshots'));
     this.#lakeDir = join(scratch, 'lake');
+    this.#signer = new LogSigner(deps.settings, storage);
   }
 
   async run(): Promise<BackfillSummary> {
     const { settings, curated } = this.#deps;
+    await this.#signer.recover();
     const { editions } = await this.#storage.log();
     const first = editions.toSorted(byTime)[0];
     if (!first) throw new CommandError('nothing is published yet: run materialise first');
@@ -119,11 +122,13 @@ class Backfill {
     const successor = { edition: first.edition, ...changes };
     const added: LogEntry[] = [];
     for (const entry of made) added.push(await this.#takeOver(entry, entry === newest ? { successor } : {}));
-    const { editions } = await this.#storage.log();
-    const linked = editions.map((entry) =>
-      entry.edition === first.edition ? { ...entry, base: newest.edition, ...changes } : entry,
-    );
-    await new LogSigner(this.#deps.settings, this.#storage).commit([...linked, ...added]);
+    await this.#storage.whilePointerStays(async () => {
+      const { editions } = await this.#storage.log();
+      const linked = editions.map((entry) =>
+        entry.edition === first.edition ? { ...entry, base: newest.edition, ...changes } : entry,
+      );
+      await this.#signer.commit([...linked, ...added]);
+    });
   }
 
   /** Takes over the objects and the manifest of an edition, marked as backfilled. @returns its entry in the log. */

@@ -173,7 +173,7 @@ class Build {
     );
     if (plan.indicators.length === 0)
       throw new NothingToPublish('no provider has data that may be published');
-    await this.#signer.assertExtends((await this.#storage.log()).editions);
+    await this.#signer.recover();
     const directory = await this.#storage.begin();
     const duck = await DuckSession.open({
       scratch: join(settings.SNAPSHOT_DIR, '.building-scratch'),
@@ -311,14 +311,15 @@ class Build {
     const changes = await this.#steps.run('revisions', () =>
       storeChanges(duck, this.#storage, base, { directory, kept: kept.files, aliases }),
     );
-    const generatedAt = await this.#timeOfPublication();
+    const generatedAt = await this.#storage.nextTime(this.#deps.now());
     const prerendered = await this.#prerender(duck, prepared, formatTimestamp(generatedAt));
     const facts = this.#facts(plan, coverage, content, generatedAt);
     return this.#steps.run('publish', async () => {
       const lineage = { base: base?.id ?? null, ...changes };
       const sealed = await this.#storage.seal({ directory, kept: kept.files, prerendered, facts, lineage });
       const { commit } = this.#signer;
-      await this.#storage.publish(sealed, proofs.root, { served: this.#served, commit });
+      const { now } = this.#deps;
+      await this.#storage.publish(sealed, proofs.root, { served: this.#served, commit, now });
       await report.commit();
       return { manifest: sealed.manifest, removed: await this.#prune() };
     });
@@ -332,13 +333,6 @@ class Build {
       this.#deps.log.error({ err: error }, 'old prerendered files are not removed');
       return [];
     }
-  }
-
-  /** Now, in whole seconds, and later than every edition. */
-  async #timeOfPublication(): Promise<number> {
-    const { editions } = await this.#storage.log();
-    const newest = Math.max(...editions.map(({ published_at }) => Date.parse(published_at)), 0);
-    return Math.max(Math.floor(this.#deps.now() / 1000) * 1000, newest + 1000);
   }
 
   async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {

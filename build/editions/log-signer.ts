@@ -2,8 +2,8 @@
  * Signs the log of editions, and what is withheld. The private key lies outside SNAPSHOT_DIR: only the builder has it.
  *
  * It never signs two logs that contradict each other. The last signed head is remembered beside the key, and a log that
- * does not extend it is refused: it was restored from a copy that lacks signed editions. The head is written after the
- * log, so that a crash between them leaves a log that extends the head.
+ * does not extend it is refused: it was restored from a copy that lacks signed editions. The head is written before the
+ * log becomes public, with the log itself: what a crash between them leaves is published by the next build.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import { signingTime, signWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
 import { PUBLISHED_KEYS, type PublishedKeys, publishedKeys } from '../../data/schema/proofs.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import type { LogEntry } from '../../data/schema/snapshot.ts';
+import { type LogEntry, publicationLog } from '../../data/schema/snapshot.ts';
 import { CommandError } from '../runtime/errors.ts';
 import type { SnapshotStorage } from './snapshot-storage.ts';
 
@@ -29,6 +29,8 @@ export type SigningSettings = Pick<Settings, 'SIGNING_DIR'> &
   Partial<Pick<Settings, 'SIGNING_KEY' | 'PUBLIC_URL'>>;
 
 export const SIGNED_HEAD = 'head';
+/** A log that is signed and may not be public yet. */
+const PENDING_LOG = 'pending.json';
 
 /** The last checkpoint that was signed, in a signing directory or a copy of one; null before the first. */
 export const readSignedHead = (directory: string): Promise<string | null> =>
@@ -61,8 +63,38 @@ export class LogSigner {
     return join(this.#settings.SIGNING_DIR, SIGNED_HEAD);
   }
 
-  /** @throws {CommandError} when a log with these editions would contradict one that was signed. */
-  async assertExtends(editions: readonly LogEntry[]): Promise<void> {
+  get #pendingFile(): string {
+    return join(this.#settings.SIGNING_DIR, PENDING_LOG);
+  }
+
+  /**
+   * Publishes the log that was signed last, where a crash came between. The editions that it adds were never served.
+   * @throws {CommandError} when the log would contradict one that was signed.
+   */
+  async recover(): Promise<void> {
+    await this.#storage.whilePointerStays(async () => {
+      const text = await readFile(this.#pendingFile, 'utf8').catch(whenAbsent(null));
+      const { editions, rollbacks } = await this.#storage.log();
+      if (text === null) return this.#assertExtends(editions);
+      const pending = publicationLog.parse(JSON.parse(text));
+      const isAhead =
+        pending.editions.length > editions.length &&
+        (editions.length === 0 ||
+          buildTree(pending.editions.slice(0, editions.length)).root.equals(buildTree(editions).root));
+      // In a copy that was restored, manifests of later editions are missing.
+      if (isAhead && (await this.#haveManifests(pending.editions)))
+        await this.#storage.writeLog({ ...pending, rollbacks });
+      await rm(this.#pendingFile);
+      await this.#assertExtends((await this.#storage.log()).editions);
+    });
+  }
+
+  async #haveManifests(editions: readonly LogEntry[]): Promise<boolean> {
+    const sealed = new Set(await this.#storage.sealedIds());
+    return editions.every(({ edition }) => sealed.has(edition));
+  }
+
+  async #assertExtends(editions: readonly LogEntry[]): Promise<void> {
     const signed = await readSignedHead(this.#settings.SIGNING_DIR);
     const reason = signed === null ? null : contradiction(editions, signed);
     if (reason === null) return;
@@ -73,18 +105,23 @@ export class LogSigner {
   }
 
   /**
-   * Publishes a log: keys, what is withheld under the same key, log, then the memory of its head.
+   * Publishes a log: keys, what is withheld under the same key, the memory of its head, then the log. The caller keeps the
+   * pointer where it is.
    * @throws {CommandError} instead of a fork
    */
   readonly commit = async (editions: readonly LogEntry[]): Promise<void> => {
-    await this.assertExtends(editions);
+    await this.#assertExtends(editions);
     const published = await this.#published();
     const key = await this.#key(published);
     await this.#publishKeys(published, key, editions.length);
     await this.#renewWithheld(key);
     const checkpoint = signCheckpoint(key, buildTree(editions));
-    await this.#storage.writeLog({ editions: [...editions], checkpoint });
+    const { rollbacks } = await this.#storage.log();
+    const log = { editions: [...editions], checkpoint, rollbacks };
+    await replaceFile(this.#pendingFile, JSON.stringify(log));
     await replaceFile(this.#headFile, checkpoint);
+    await this.#storage.writeLog(log);
+    await rm(this.#pendingFile);
   };
 
   /** Signs what is withheld, later than what was signed before, and writes it. */

@@ -3,7 +3,8 @@
  *
  * A snapshot is built in a `.building-` directory with plain names. Publishing moves its files to `objects/`, then writes
  * manifest, log and pointer, each by one rename. A crash before the log leaves objects that nothing names. A crash between
- * log and pointer leaves an edition that was never served: it counts as rolled back, and the next build publishes anew.
+ * log and pointer leaves an edition that was never served, and the next build publishes anew. A rollback enters the log
+ * before the pointer moves, so each edition that does not stand is known to be taken back or never served.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, link, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -16,6 +17,8 @@ import {
   type WithheldRecord,
   withReplacedLists,
 } from '../../data/runtime/withheld.ts';
+import { publishedMs } from '../../data/schema/editions.ts';
+import { formatTimestamp } from '../../data/schema/records.ts';
 import {
   CURRENT_POINTER,
   EDITIONS,
@@ -87,7 +90,9 @@ export class SnapshotStorage {
   /** Empty before the first publication. @throws {Error} when it cannot be read. */
   async log(): Promise<PublicationLog> {
     const text = await readFile(join(this.directory, PUBLICATION_LOG), 'utf8').catch(whenAbsent(null));
-    return text === null ? { editions: [], checkpoint: '' } : publicationLog.parse(JSON.parse(text));
+    return text === null
+      ? { editions: [], checkpoint: '', rollbacks: [] }
+      : publicationLog.parse(JSON.parse(text));
   }
 
   /** Ids of all published snapshots, oldest first. */
@@ -262,22 +267,33 @@ export class SnapshotStorage {
   async publish(
     sealed: Sealed,
     root: string,
-    { served, commit }: { served: string | null; commit: CommitLog },
+    { served, commit, now }: { served: string | null; commit: CommitLog; now: () => number },
   ): Promise<void> {
     await this.whilePointerStays(async () => {
       if ((await this.currentId()) !== served)
         throw new CommandError('another snapshot was served during the build: build again');
-      await this.enter(sealed, root, commit);
+      await this.enter(sealed, root, { commit, now });
       await this.serve(sealed.manifest.id);
     });
   }
 
-  /** Enters a sealed snapshot in the log. */
-  async enter({ manifest, lineage, hash }: Sealed, root: string, commit: CommitLog): Promise<void> {
+  /** A time for another edition: now, in whole seconds, and later than all. */
+  async nextTime(now_ms: number): Promise<number> {
+    const newest = Math.max(...(await this.log()).editions.map(publishedMs), 0);
+    return Math.max(Math.floor(now_ms / 1000) * 1000, newest + 1000);
+  }
+
+  /** Enters a sealed snapshot in the log, as published now. */
+  async enter(
+    { manifest, lineage, hash }: Sealed,
+    root: string,
+    { commit, now }: { commit: CommitLog; now: () => number },
+  ): Promise<void> {
     const { editions } = await this.log();
+    const published_ms = Math.max(await this.nextTime(now()), Date.parse(manifest.generated_at));
     const entry: LogEntry = {
       edition: manifest.id,
-      published_at: manifest.generated_at,
+      published_at: formatTimestamp(published_ms),
       indicators: manifest.counts.indicators,
       root,
       manifest: hash,
@@ -312,17 +328,25 @@ export class SnapshotStorage {
 const sortedList = (files: readonly (readonly [string, FileRef])[]): FileList =>
   Object.fromEntries(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
+export interface WantedRollback {
+  /** The snapshot to serve; by default the one that was served before. */
+  to?: string | undefined;
+  /** Public. */
+  reason: string | null;
+  now_ms: number;
+}
+
 /**
  * Serves an earlier snapshot again. The later ones count as rolled back.
- * @param to its id; by default the one that was served before.
  * @returns the id now served.
  * @throws {CommandError} when there is no earlier snapshot, or when it cannot be served any more.
  */
-export function rollback(storage: SnapshotStorage, to?: string): Promise<string> {
+export function rollback(storage: SnapshotStorage, { to, reason, now_ms }: WantedRollback): Promise<string> {
   return storage.whilePointerStays(async () => {
     await storage.refuseMirror();
     const current = await storage.currentId();
-    const { editions } = await storage.log();
+    const log = await storage.log();
+    const { editions } = log;
     const target = to ?? editions.find(({ edition }) => edition === current)?.base ?? undefined;
     if (target === undefined) throw new CommandError('there is no earlier snapshot to roll back to');
     const published = await storage.open(target);
@@ -332,6 +356,10 @@ export function rollback(storage: SnapshotStorage, to?: string): Promise<string>
       throw new CommandError(
         `${target} cannot be served: its prerendered files were removed, beyond SNAPSHOT_KEEP or with a withheld series`,
       );
+    }
+    if (current !== null && current !== target) {
+      const record = { from: current, to: target, at: formatTimestamp(now_ms), reason };
+      await storage.writeLog({ ...log, rollbacks: [...log.rollbacks, record] });
     }
     await storage.serve(target);
     return target;

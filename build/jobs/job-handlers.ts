@@ -63,9 +63,10 @@ export function createHandlers({ createContext, jobs }: HandlerDependencies): Jo
         const summary = await buildSnapshot({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
         return { outcome: 'succeeded', reason: describeBuild(summary) };
       }),
-    rollback: async ({ to }, signal) => {
-      const { settings } = await createContext(signal);
-      const snapshot = await rollback(new SnapshotStorage(settings.SNAPSHOT_DIR), to ?? undefined);
+    rollback: async ({ to, reason }, signal) => {
+      const { settings, now } = await createContext(signal);
+      const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+      const snapshot = await rollback(storage, { to: to ?? undefined, reason, now_ms: now() });
       return { outcome: 'succeeded', reason: `serving ${snapshot}` };
     },
   };

@@ -80,7 +80,7 @@ export class JobService {
   }
 
   /** Serves an earlier snapshot. */
-  rollback(to: string | null, request: { by?: string } = {}): Promise<EnqueueResult> {
+  rollback(to: string | null, request: { by?: string; reason?: string } = {}): Promise<EnqueueResult> {
     return this.#add('rollback', { to, ...request }, `rollback:${to ?? ''}`);
   }
 

@@ -1,6 +1,12 @@
 /** Which edition was served when, by the publication log, and whether manifests prove what it says. */
 import { isDeepStrictEqual } from 'node:util';
-import { type EditionLineage, editionLineage, type LogEntry, type Manifest } from './snapshot.ts';
+import {
+  type EditionLineage,
+  editionLineage,
+  type LogEntry,
+  type Manifest,
+  type RollbackRecord,
+} from './snapshot.ts';
 
 /**
  * The served edition and those before it, oldest first. Rolled-back ones are left out. Editions that were made from the
@@ -16,6 +22,27 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
   const first_ms = chain[0] ? publishedMs(chain[0]) : 0;
   const before = [...byId.values()].filter((entry) => entry.backfilled && publishedMs(entry) < first_ms);
   return [...before.sort((a, b) => publishedMs(a) - publishedMs(b)), ...chain];
+}
+
+/** A log with all its rollbacks. */
+interface RecordedLog {
+  editions: readonly LogEntry[];
+  rollbacks: readonly RollbackRecord[];
+}
+
+/** What took back each edition that does not stand; null for one that was never served, as its publication crashed. */
+export function takenBack(log: RecordedLog, served: string): Map<string, RollbackRecord | null> {
+  const idsOf = (edition: string): Set<string> =>
+    new Set(servedChain(log.editions, edition).map((entry) => entry.edition));
+  const moves = log.rollbacks.map((record) => {
+    const kept = idsOf(record.to);
+    return { record, lost: new Set([...idsOf(record.from)].filter((id) => !kept.has(id))) };
+  });
+  const standing = idsOf(served);
+  const others = log.editions.filter(({ edition }) => !standing.has(edition));
+  return new Map(
+    others.map(({ edition }) => [edition, moves.findLast(({ lost }) => lost.has(edition))?.record ?? null]),
+  );
 }
 
 /** What a manifest says of an edition, of which the log holds a copy. */

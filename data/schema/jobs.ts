@@ -27,8 +27,12 @@ export const JOBS = {
   nightly: z.object({ all: z.boolean().default(false), by }),
   /** Builds and publishes from the lake and the operators' current changes. */
   rebuild: z.object({ by }),
-  /** Serves an earlier snapshot; null is the previous one. */
-  rollback: z.object({ to: z.string().nullable().default(null), by }),
+  /** Serves an earlier snapshot; null is the previous one. Everybody can read the reason. */
+  rollback: z.object({
+    to: z.string().nullable().default(null),
+    reason: z.string().nullable().default(null),
+    by,
+  }),
 } as const;
 export type JobName = keyof typeof JOBS;
 export type JobPayload<Name extends JobName> = z.infer<(typeof JOBS)[Name]>;

@@ -9,7 +9,7 @@
  *   <SNAPSHOT_DIR>/withheld.json                         series that were deleted, if any, signed (see data/runtime/withheld.ts)
  *
  * A snapshot is published in this order: objects, manifest, log, pointer. Each file is replaced by one atomic rename.
- * A crash leaves objects that nothing names, or an edition in the log that was never served: it counts as rolled back.
+ * A crash leaves objects that nothing names, or an edition in the log that was never served.
  *
  * A manifest gives names to objects. *Kept* files stay for ever and hold neither a time nor a snapshot's id, so what did
  * not change is stored once. The names of a provider's kept files are a list of their own, which is an object, too:
@@ -196,7 +196,7 @@ export type EditionLineage = z.infer<typeof editionLineage>;
 export const manifest = z.object({
   format: z.literal(SNAPSHOT_FORMAT),
   id: snapshotId,
-  /** The moment of publication. */
+  /** When its files were made, seconds before it was published. */
   generated_at: timestamp,
   counts: snapshotCounts,
   /** The lake run of each provider, for tracing figures. */
@@ -221,6 +221,7 @@ export type Manifest = z.infer<typeof manifest>;
  */
 export const logEntry = z.object({
   edition: snapshotId,
+  /** Right before it was served. */
   published_at: timestamp,
   indicators: z.int(),
   /** Root of the tree over its indicators. */
@@ -232,12 +233,24 @@ export const logEntry = z.object({
 });
 export type LogEntry = z.infer<typeof logEntry>;
 
-/** `log.json`. An edition is rolled back when it is not served and no ancestor (by `base`) of the served one. */
+/** The pointer moved back: the editions that led to `from` and not to `to` were taken back. */
+export const rollbackRecord = z.object({
+  from: snapshotId,
+  to: snapshotId,
+  at: timestamp,
+  /** Public. Null where none was given. */
+  reason: z.string().nullable(),
+});
+export type RollbackRecord = z.infer<typeof rollbackRecord>;
+
+/** `log.json`. An edition stands when it is served or an ancestor (by `base`) of the served one. */
 export const publicationLog = z.object({
   /** In the order in which they were added to the log. */
   editions: z.array(logEntry),
   /** The signed head of the log, a C2SP checkpoint. */
   checkpoint: z.string(),
+  /** Oldest first; no more signed than the pointer is. */
+  rollbacks: z.array(rollbackRecord).default([]),
 });
 export type PublicationLog = z.infer<typeof publicationLog>;
 

@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { findConnector } from '../../build/connectors/registry.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { LogSigner } from '../../build/editions/log-signer.ts';
-import { SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
+import { rollback, SnapshotStorage } from '../../build/editions/snapshot-storage.ts';
 import type { Withholding } from '../../build/editions/withhold.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
@@ -227,6 +227,11 @@ export class World {
 
   async copy(from: string, to: string): Promise<void> {
     await copyFile(join(this.directory, from), join(this.directory, to));
+  }
+
+  /** Serves an earlier snapshot again, by default the one before. */
+  rollback(to?: string, reason: string | null = null): Promise<string> {
+    return rollback(this.snapshots, { to, reason, now_ms: this.clock });
   }
 
   tomorrow(days = 1): void {

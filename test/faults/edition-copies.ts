@@ -33,5 +33,5 @@ export async function copyEditions(from: SnapshotStorage, directory: string, cou
     base = id;
   }
   const linked = editions.map((entry) => (entry === last ? { ...entry, base } : entry));
-  await storage.writeLog({ editions: [...linked, ...added], checkpoint });
+  await storage.writeLog({ editions: [...linked, ...added], checkpoint, rollbacks: [] });
 }

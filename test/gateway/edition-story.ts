@@ -1,5 +1,4 @@
 /** Some nights of two small providers: figures revised, series that come, go and get other ids, a night taken back. */
-import { rollback } from '../../build/editions/snapshot-storage.ts';
 import { type Cell, type Series, World } from '../build/world.ts';
 import { FIXTURE_KEY_TEXT } from './fixture-log.ts';
 
@@ -45,7 +44,7 @@ export async function tellStory(): Promise<Story> {
     secret: herd(59, 60),
   });
   const rolledBack = await night({ cows: herd(51), lamas: herd(57, 58), sheep: herd(56), secret });
-  await rollback(world.snapshots, second);
+  await world.rollback(second, 'A column was read twice.');
   const third = await night({
     ...{ cows: herd(51, 52.5, 53, 54), goats: herd(54, 55), lamas: herd(57), sheep: herd(56), secret },
   });

@@ -153,9 +153,13 @@ describe('the list of editions', () => {
     const ids = json.data.map(({ id }: Row) => id);
     expect(ids).toEqual([...story.served, story.rolledBack].sort().reverse());
     const byId = new Map(json.data.map((row: { id: string }) => [row.id, row]));
-    expect(byId.get(story.rolledBack)).toMatchObject({ rolled_back: true, base: story.served[1] });
+    expect(byId.get(story.rolledBack)).toMatchObject({
+      ...{ rolled_back: true, never_served: false, base: story.served[1] },
+      ...{ rolled_back_at: '2026-11-23T12:00:00+00:00', rollback_reason: 'A column was read twice.' },
+    });
     expect(byId.get(story.served[1] ?? '')).toMatchObject({
-      ...{ rolled_back: false, backfilled: false, base: story.served[0] },
+      ...{ rolled_back: false, never_served: false, backfilled: false, base: story.served[0] },
+      ...{ rolled_back_at: null, rollback_reason: null, withheld: [] },
       changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2 } },
     });
     expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
@@ -163,6 +167,21 @@ describe('the list of editions', () => {
 });
 
 describe('the log', () => {
+  test('tells an edition that was never served from one that was rolled back', async () => {
+    const file = join(story.world.settings.SNAPSHOT_DIR, PUBLICATION_LOG);
+    const before = await readFile(file, 'utf8');
+    const { editions, ...rest } = JSON.parse(before);
+    const crashed = { ...editions.at(-1), edition: '20300101T000000Z-00000000', base: story.served.at(-1) };
+    await writeFile(file, JSON.stringify({ editions: [...editions, crashed], ...rest }));
+    await service.snapshots.check();
+    const { data } = (await service.get('/v1/editions')).json;
+    expect(data[0]).toMatchObject({ id: crashed.edition, never_served: true, rolled_back: false });
+    const standing = (await service.get('/v1/indicators?as_of=2030-01-02')).headers['x-snapshot'];
+    expect(standing).toBe(story.served.at(-1));
+    await writeFile(file, before);
+    await service.snapshots.check();
+  });
+
   test('may get earlier editions while a snapshot is served: cached answers are made again', async () => {
     const count = async () => (await service.get('/v1/editions')).json.meta.count;
     for (let call = 0; call < 3; call += 1) expect(await count()).toBe(6);
@@ -265,7 +284,13 @@ describe('the list of changes', () => {
       { from: 'atlas.sheep', to: 'atlas.ewes' },
     ]);
     expect(fifth).toMatchObject({ withdrawn: ['atlas.lamas'] });
-    expect(meta).toMatchObject({ count: 5, more: false });
+    const at = '2026-11-23T12:00:00+00:00';
+    const rollbacks = [
+      { from: story.rolledBack, to: story.served[1], at, reason: 'A column was read twice.' },
+    ];
+    expect(meta).toMatchObject({ count: 5, more: false, rollbacks, withheld: [] });
+    expect((await changes('?since=2026-11-23T11:59:59Z')).meta).toMatchObject({ rollbacks });
+    expect((await changes(`?since=${story.served[2]}`)).meta).toMatchObject({ rollbacks: [] });
     expect(JSON.stringify(data)).not.toContain('secret');
   });
 

@@ -216,7 +216,11 @@ export class Simulation {
 
   async #rollBack(night: Night): Promise<void> {
     const { SNAPSHOT_DIR: directory } = this.#plan.site.settings;
-    const edition = await rollback(new SnapshotStorage(directory));
+    const edition = await rollback(new SnapshotStorage(directory), {
+      to: undefined,
+      reason: null,
+      now_ms: this.#plan.site.clock,
+    });
     await this.#running.service.snapshots.check();
     const answers = await this.#answersOf(edition);
     night.rolledBack = { edition: night.edition, answers: night.answers };

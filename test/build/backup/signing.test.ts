@@ -51,7 +51,7 @@ beforeEach(() => flushRedis(redis));
 const readLog = async (directory: string): Promise<LogEntry[]> =>
   (await new SnapshotStorage(directory).log()).editions;
 const writeLog = (directory: string, editions: LogEntry[]): Promise<void> =>
-  new SnapshotStorage(directory).writeLog({ editions, checkpoint: headOf(editions) });
+  new SnapshotStorage(directory).writeLog({ editions, checkpoint: headOf(editions), rollbacks: [] });
 
 const target = (): TreeSettings => settingsIn(join(dir, `target-${targets++}`));
 

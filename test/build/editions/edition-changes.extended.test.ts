@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scrub } from '../../../build/editions/retention.ts';
-import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
 import { type EditionChanges, editionChanges, type LogEntry } from '../../../data/schema/snapshot.ts';
 import { query } from '../parquet-readers.ts';
@@ -68,7 +67,7 @@ describe('the log', () => {
   it('compares with the edition that was served, not with one that was rolled back', async () => {
     const first = await night({ cows: herd(1, 2) });
     const bad = await night({ cows: herd(1) });
-    await rollback(world.snapshots, first.edition);
+    await world.rollback(first.edition);
     const next = await night({ cows: herd(1, 2, 3) });
     expect(next.base).toBe(first.edition);
     // Withdrawn only by the edition that was rolled back.

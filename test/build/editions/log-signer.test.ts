@@ -1,8 +1,9 @@
 /** The key of the log, its rotation, and that two logs are never signed under one name. */
-import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LogSigner } from '../../../build/editions/log-signer.ts';
+import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import {
   type Checkpoint,
@@ -10,6 +11,7 @@ import {
   parseKeys,
   readCheckpoint,
 } from '../../../data/proofs/verify-receipt.ts';
+import { takenBack } from '../../../data/schema/editions.ts';
 import { World } from '../world.ts';
 
 let world: World;
@@ -95,11 +97,31 @@ describe('a log that lacks signed editions', () => {
     await expect(publish()).rejects.toThrow('the log has 1 editions, others than those that were signed');
   });
 
-  it('is not what a crash leaves between the log and the memory of its head', async () => {
+  it.each(['writeLog', 'serve'] as const)(
+    'is not what a crash before %s leaves: the head is remembered, and its edition was never served',
+    async (step) => {
+      await publish();
+      const served = await world.snapshots.currentId();
+      vi.spyOn(SnapshotStorage.prototype, step).mockRejectedValueOnce(new Error('crashed'));
+      await expect(publish()).rejects.toThrow('crashed');
+      expect(readCheckpoint(await readFile(head(), 'utf8'), await keys()).size).toBe(2);
+      expect(await world.snapshots.currentId()).toBe(served);
+      world.tomorrow();
+      expect(await publish()).toMatchObject({ size: 3 });
+      const log = await world.snapshots.log();
+      const [, crashed = '', newest = ''] = log.editions.map(({ edition }) => edition);
+      expect([...takenBack(log, newest)]).toEqual([[crashed, null]]);
+      expect((await readdir(world.settings.SIGNING_DIR)).sort()).toEqual(['head', 'key']);
+    },
+  );
+
+  it('is refused when the log that was signed last names editions that a restored copy lacks', async () => {
     await publish();
-    const remembered = await readFile(head());
-    await publish();
-    await writeFile(head(), remembered);
-    expect(await publish()).toMatchObject({ size: 3 });
+    await cp(world.settings.SNAPSHOT_DIR, copy('restored'), { recursive: true });
+    vi.spyOn(SnapshotStorage.prototype, 'writeLog').mockRejectedValueOnce(new Error('crashed'));
+    await expect(publish()).rejects.toThrow('crashed');
+    await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
+    await cp(copy('restored'), world.settings.SNAPSHOT_DIR, { recursive: true });
+    await expect(publish()).rejects.toThrow('fewer than the 2 that were signed');
   });
 });

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rollback } from '../../../build/editions/snapshot-storage.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
+import { takenBack } from '../../../data/schema/editions.ts';
+import { formatTimestamp } from '../../../data/schema/records.ts';
 import { verifyFiles } from '../stored-state.ts';
 import { World } from '../world.ts';
 
@@ -49,7 +51,7 @@ describe('publication', () => {
     expect(await servable()).toEqual(ids.slice(2));
     expect(await world.snapshots.currentId()).toBe(ids[4]);
     for (const id of ids) await verifyFiles(world.snapshots, (await world.snapshots.open(id)).kept);
-    await expect(rollback(world.snapshots, ids[1])).rejects.toThrow('SNAPSHOT_KEEP');
+    await expect(world.rollback(ids[1])).rejects.toThrow('SNAPSHOT_KEEP');
   });
 
   it('never removes the previous snapshot, which gateways may still read', async () => {
@@ -60,14 +62,12 @@ describe('publication', () => {
 
   it('rolls back to the previous snapshot or a given one, and publishes again after that', async () => {
     const ids = await buildDays(3);
-    expect(await rollback(world.snapshots)).toBe(ids[1]);
-    expect(await rollback(world.snapshots)).toBe(ids[0]);
-    await expect(rollback(world.snapshots)).rejects.toThrow('no earlier snapshot');
-    expect(await rollback(world.snapshots, ids[2])).toBe(ids[2]);
-    await expect(rollback(world.snapshots, '20200101T000000Z-00000000')).rejects.toThrow(
-      'there is no snapshot',
-    );
-    await expect(rollback(world.snapshots, '../elsewhere')).rejects.toThrow('is not a snapshot id');
+    expect(await world.rollback()).toBe(ids[1]);
+    expect(await world.rollback()).toBe(ids[0]);
+    await expect(world.rollback()).rejects.toThrow('no earlier snapshot');
+    expect(await world.rollback(ids[2])).toBe(ids[2]);
+    await expect(world.rollback('20200101T000000Z-00000000')).rejects.toThrow('there is no snapshot');
+    await expect(world.rollback('../elsewhere')).rejects.toThrow('is not a snapshot id');
     expect(await world.snapshots.currentId()).toBe(ids[2]);
   });
 
@@ -112,9 +112,50 @@ describe('publication', () => {
     ]);
   });
 
+  it('enters the time right before it is served, after everything that takes time', async () => {
+    await buildNews(1);
+    let served_ms = 0;
+    const { serve } = SnapshotStorage.prototype;
+    vi.spyOn(SnapshotStorage.prototype, 'serve').mockImplementationOnce(function (this: SnapshotStorage, id) {
+      served_ms = world.clock;
+      return serve.call(this, id);
+    });
+    await world.define('atlas', { indicators: { one: { name: 'Series 2' } } });
+    const { snapshot, generated_at } = await world.build({
+      now: () => {
+        world.clock += 1000;
+        return world.clock;
+      },
+    });
+    const entry = (await world.snapshots.log()).editions.at(-1);
+    expect(entry).toMatchObject({ edition: snapshot, published_at: formatTimestamp(served_ms) });
+    expect(Date.parse(generated_at)).toBeLessThan(served_ms);
+  });
+
+  it('records when and why a snapshot was taken back, and what was never served', async () => {
+    const ids = await buildDays(3);
+    await world.rollback(ids[0], 'A provider sent nonsense.');
+    const [day, next] = [formatTimestamp(world.clock), formatTimestamp(world.clock + 86_400_000)];
+    ids.push(await buildNews(3));
+    await world.rollback();
+    await world.rollback(ids[2]);
+    const log = await world.snapshots.log();
+    expect(log.rollbacks).toEqual([
+      { from: ids[2], to: ids[0], at: day, reason: 'A provider sent nonsense.' },
+      { from: ids[3], to: ids[0], at: next, reason: null },
+      { from: ids[0], to: ids[2], at: next, reason: null },
+    ]);
+    expect([...takenBack(log, ids[2] ?? '')]).toEqual([[ids[3], log.rollbacks[1]]]);
+    expect([...takenBack(log, ids[0] ?? '')]).toEqual([
+      [ids[1], log.rollbacks[0]],
+      [ids[2], log.rollbacks[0]],
+      [ids[3], log.rollbacks[1]],
+    ]);
+  });
+
   it('names the snapshot before as the base, and the one rolled back to', async () => {
     const ids = await buildDays(2);
-    await rollback(world.snapshots);
+    await world.rollback();
     ids.push(await buildNews(2));
     const { editions } = await world.snapshots.log();
     expect(editions.map(({ base }) => base)).toEqual([null, ids[0], ids[0]]);

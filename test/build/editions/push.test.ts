@@ -246,7 +246,7 @@ describe('a mirror', () => {
     await expect(storage.clean()).rejects.toThrow(
       /follows https:\/\/storage.example: build and publish where/,
     );
-    await expect(rollback(storage, first)).rejects.toThrow(/follows https:/);
+    await expect(rollback(storage, { to: first, reason: null, now_ms: 0 })).rejects.toThrow(/follows https:/);
   });
 });
 

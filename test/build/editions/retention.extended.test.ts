@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { collectGarbage, SCRUB_NIGHTS, scrub } from '../../../build/editions/retention.ts';
-import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import { nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { FileRef } from '../../../data/schema/snapshot.ts';
@@ -86,7 +85,7 @@ describe('retention', () => {
   });
 
   it('keeps the prerendered files of the served snapshot, however old it is', async () => {
-    await rollback(world.snapshots, ids[2]);
+    await world.rollback(ids[2]);
     world.settings.SNAPSHOT_KEEP = 1;
     expect((await gc(true)).snapshots).toEqual([ids[3]]);
     expect(await renderedIds()).toEqual([ids[2], ids[4]]);
@@ -173,7 +172,7 @@ describe('gc killed at any moment', () => {
 
 describe('rollback', () => {
   it('to a snapshot without its prerendered files is refused', async () => {
-    await expect(rollback(world.snapshots, ids[0])).rejects.toThrow('cannot be served');
+    await expect(world.rollback(ids[0])).rejects.toThrow('cannot be served');
     expect(await world.snapshots.currentId()).toBe(ids[4]);
   });
 
@@ -181,7 +180,7 @@ describe('rollback', () => {
     await ingestNight();
     let isRolledBack = false;
     const onProgress = ({ step }: { step: string }): void => {
-      if (step === 'relations' && !isRolledBack) void rollback(world.snapshots, ids[2]);
+      if (step === 'relations' && !isRolledBack) void world.rollback(ids[2]);
       isRolledBack ||= step === 'relations';
     };
     const building = world.build({ observer: { onProgress } });

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectGarbage, scrub } from '../../../build/editions/retention.ts';
-import { rollback } from '../../../build/editions/snapshot-storage.ts';
 import { decideToWithhold, deleteWithheld } from '../../../build/editions/withhold.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';
 import { unpackJson } from '../../../data/runtime/durable-files.ts';
@@ -190,7 +189,7 @@ describe('a withheld series', () => {
   });
 
   it('cannot come back by a rollback or a build', async () => {
-    await expect(rollback(world.snapshots, ids[2])).rejects.toThrow('cannot be served');
+    await expect(world.rollback(ids[2])).rejects.toThrow('cannot be served');
     const snapshot = await night(3);
     expect(Object.keys((await world.snapshots.open(snapshot)).kept).join()).not.toMatch(/secret|twin\./);
   });

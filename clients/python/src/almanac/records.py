@@ -128,8 +128,12 @@ class Edition(TypedDict):
     counts: dict[str, int]
     root: str
     rolled_back: bool
+    rolled_back_at: str | None
+    rollback_reason: str | None
+    never_served: bool
     backfilled: bool
     changed: dict[str, dict[str, int]] | None
+    withheld: list[dict[str, Any]]
 
 
 class Change(TypedDict):

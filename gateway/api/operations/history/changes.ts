@@ -1,11 +1,17 @@
 /** GET /changes: what each snapshot changed, as a list or as an Atom feed. */
 import { z } from 'zod';
 import { indicatorId, timestamp } from '../../../../data/schema/records.ts';
-import { type EditionChanges, type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
+import {
+  type EditionChanges,
+  type LogEntry,
+  rollbackRecord,
+  snapshotId,
+} from '../../../../data/schema/snapshot.ts';
 import { ATOM_TYPE, atomFeed, type FeedSection, urnOf } from '../../encoders/encoders.ts';
 import { defineList } from '../catalogue/list.ts';
 import { sentOnly } from '../operation.ts';
-import { positionOf, since } from '../parameters/as-of.ts';
+import { momentOf, positionOf, since } from '../parameters/as-of.ts';
+import { withholding, withholdings } from './editions.ts';
 
 /** What one snapshot changed. */
 const changeEntry = z.object({
@@ -41,13 +47,19 @@ export const changes = defineList({
   description:
     `An entry for each snapshot that was served, newest first: indicators added, withdrawn, renamed and revised. At most ` +
     `${EDITIONS_MAX}: the newest, or with \`since\` the oldest after it. \`meta.more\` tells whether there are more; pass the ` +
-    'newest id of an answer as `since` to get the next. Snapshots that were rolled back are left out. `format=atom` is for feed ' +
+    'newest id of an answer as `since` to get the next. Snapshots that were rolled back or never served are left out; `meta` says when and why. `format=atom` is for feed ' +
     'readers.',
   query: z.object({ since: since().optional() }),
   record: changeEntry,
   meta: {
     more: z.boolean().describe('Whether there are more entries than these'),
     since: z.string().optional(),
+    rollbacks: z
+      .array(rollbackRecord)
+      .describe('When `from` was taken back and `to` served again, and why, oldest first; after `since`'),
+    withheld: z
+      .array(withholding)
+      .describe('What was deleted from all snapshots where law demanded it, and when; after `since`'),
   },
   fileName: 'almanac-changes',
   otherFormats: [
@@ -69,11 +81,15 @@ export const changes = defineList({
     for (const entry of listed.toReversed())
       records.push(JSON.stringify(toEntry(entry, await editions.history.shownChanges(entry))));
     const more = found.length > listed.length;
+    const after_ms = momentOf(sent, editions);
+    const isAfter = ({ at }: { at: string }): boolean => after_ms === null || Date.parse(at) > after_ms;
     const meta = {
       generated_at: generatedAt,
       count: records.length,
       more,
       ...sentOnly({ since: sent?.sent }),
+      rollbacks: editions.rollbacks.filter(isAfter),
+      withheld: withholdings(await editions.withheld()).filter(isAfter),
     };
     return { records, meta };
   },

@@ -1,5 +1,6 @@
 /** The parameters `as_of`, the edition that an answer comes from, and `since`, the one after which changes are listed. */
 import { z } from 'zod';
+import { publishedMs } from '../../../../data/schema/editions.ts';
 import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
 import type { Editions } from '../../snapshot/snapshot.ts';
@@ -15,7 +16,7 @@ const UNESCAPED_PLUS = / (\d{2}:\d{2})$/;
 
 export const asOf = () =>
   momentOrEdition(
-    'Answers with the data of that time: a date (its end, UTC), a timestamp with UTC offset, or the id of a snapshot',
+    'Answers from the newest snapshot published at or before that time that still stands: a date (its end, UTC), a timestamp with UTC offset; or from the snapshot with that id',
   );
 
 const momentOrEdition = (description: string) =>
@@ -60,6 +61,15 @@ export const since = () =>
   momentOrEdition(
     'Only what changed after that time: a date (its end, UTC), a timestamp with UTC offset, or the id of a snapshot',
   );
+
+/** The moment that is meant, of an edition that of its publication; null for none. */
+export function momentOf(sent: AsOf | undefined, { all }: Editions): number | null {
+  if (sent === undefined) return null;
+  const { edition: query } = sent;
+  if ('moment_ms' in query) return query.moment_ms;
+  const entry = all.find(({ edition }) => edition === query.id);
+  return entry === undefined ? null : publishedMs(entry);
+}
 
 /**
  * The position of that edition among those that were served; -1 for all of them. An edition that was rolled back counts as

@@ -5,6 +5,7 @@
  */
 
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
+import type { WithheldRecord } from '../../../../data/runtime/withheld.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type {
   CountryDetail,
@@ -17,6 +18,7 @@ import {
   type EditionChanges,
   type LogEntry,
   ROUTE_FILES,
+  type RollbackRecord,
   type Sparkline,
 } from '../../../../data/schema/snapshot.ts';
 import type { ByteCache } from '../files/memory.ts';
@@ -140,6 +142,10 @@ export interface Editions {
   readonly all: readonly LogEntry[];
   /** The served one and those before it, oldest first, without rolled-back ones. */
   readonly chain: readonly LogEntry[];
+  /** Oldest first. */
+  readonly rollbacks: readonly RollbackRecord[];
+  /** What was withheld from them. @throws {SnapshotUnreadable} */
+  withheld(): Promise<WithheldRecord>;
   /** The newest of the chain at a moment, or any by its id. @throws {SnapshotUnreadable} while there is no log. */
   find(query: EditionQuery): LogEntry | undefined;
   /** What was signed of them. */

@@ -3,8 +3,9 @@
  * one at a time, and few stay open: they share what they have in common with the others (see `ParsedObjects`,
  * `ObservationCache`).
  */
+import { readWithheld, WITHHELD, type WithheldRecord } from '../../../../data/runtime/withheld.ts';
 import { publishedMs, servedChain } from '../../../../data/schema/editions.ts';
-import type { LogEntry } from '../../../../data/schema/snapshot.ts';
+import type { LogEntry, RollbackRecord } from '../../../../data/schema/snapshot.ts';
 import { QueueFull } from '../../core/errors.ts';
 import { SnapshotDamaged } from '../files/manifest.ts';
 import type { PublicationLogFile } from '../files/publication-log.ts';
@@ -54,6 +55,16 @@ export class EditionStore implements Editions {
 
   get chain(): readonly LogEntry[] {
     return this.#chain;
+  }
+
+  get rollbacks(): readonly RollbackRecord[] {
+    return this.signedLog.rollbacks;
+  }
+
+  withheld(): Promise<WithheldRecord> {
+    return readWithheld(this.#shared.directory).catch((cause: unknown) => {
+      throw new SnapshotUnreadable(`${WITHHELD} cannot be read`, { cause });
+    });
   }
 
   /** Takes over a log that was extended. */

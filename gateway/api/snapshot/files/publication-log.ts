@@ -20,7 +20,7 @@ export interface SignedHead {
   tree: MerkleTree;
 }
 
-const NO_LOG: PublicationLog = { editions: [], checkpoint: '' };
+const NO_LOG: PublicationLog = { editions: [], checkpoint: '', rollbacks: [] };
 
 export class PublicationLogFile {
   readonly #directory: string;
@@ -37,6 +37,11 @@ export class PublicationLogFile {
   /** In the order in which they were added. Those read last while the file cannot be read. */
   get entries(): readonly LogEntry[] {
     return this.#log.editions;
+  }
+
+  /** Of the same log. */
+  get rollbacks(): PublicationLog['rollbacks'] {
+    return this.#log.rollbacks;
   }
 
   /** Why the file could not be read last time; null if it could. */

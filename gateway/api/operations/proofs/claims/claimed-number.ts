@@ -69,6 +69,7 @@ const CLOSE_PARTS = 100n;
 /**
  * - `exact`: the same number as the figure.
  * - `rounded`: the figure rounded to the digits written, halves in either direction; or more digits than a double holds.
+ *   A zero has no digit of another figure.
  * - `close`: within 1 % of the figure.
  */
 export function fitOf(claimed: ClaimedNumber, figure: number): Fit | null {
@@ -80,6 +81,7 @@ export function fitOf(claimed: ClaimedNumber, figure: number): Fit | null {
     claimed.digits * scale(claimed.exponent - lowest) - held.digits * scale(held.exponent - lowest),
   );
   if (distance === 0n) return 'exact';
+  if (claimed.digits === 0n) return null;
   if (claimed.double === figure || 2n * distance <= scale(place - lowest)) return 'rounded';
   return CLOSE_PARTS * distance <= size ? 'close' : null;
 }

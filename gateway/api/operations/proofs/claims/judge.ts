@@ -99,8 +99,6 @@ type Match = Figure & Pick<Reason, 'factor' | 'fit'>;
 const isExact = ({ fit }: Pick<Reason, 'fit'>): boolean => fit === 'exact';
 
 function matchOf(claimed: ClaimedNumber, figure: Figure, factor = 1): Match[] {
-  // A zero agrees with every small figure: it tells nothing.
-  if (claimed.digits === 0n && figure.value !== 0) return [];
   const fit = fitOf(claimed, figure.value);
   return isRight(fit) ? [match(figure, factor, fit)] : [];
 }

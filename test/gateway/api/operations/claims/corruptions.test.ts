@@ -3,7 +3,6 @@
  * back. `corruptions.extended.test.ts` does the same over the starter data.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rollback } from '../../../../../build/editions/snapshot-storage.ts';
 import { loadCurated } from '../../../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
 import { seededRandom } from '../../../../build/quality/faults/random.ts';
@@ -60,7 +59,7 @@ beforeAll(async () => {
   const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
   await night(2);
   rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
-  await rollback(world.snapshots);
+  await world.rollback();
   await night(1);
   store = await SnapshotStore.open({
     directory: world.settings.SNAPSHOT_DIR,

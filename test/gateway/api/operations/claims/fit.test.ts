@@ -52,9 +52,10 @@ describe('agreement of a text with a figure', () => {
     ['2.50', 2.504, 'rounded'],
     ['2.50', 2.506, 'close'],
     ['2.5', 2.506, 'rounded'],
-    ['0', 0.4, 'rounded'],
-    ['-0.0', -0.04, 'rounded'],
-    ['0.0', 0.06, null],
+    // Rounding leaves a digit.
+    ['0', 0.338, null],
+    ['-0.0', -0.04, null],
+    ['0.00', 0.000_1, null],
     ['100.0', 100.04, 'rounded'],
     ['100.0', 100.06, 'close'],
     // A half is rounded either way, in decimal digits: 2.675 is less in binary.
@@ -145,7 +146,7 @@ describe('of any figure', () => {
     expect(exact).toBeGreaterThan(100);
   });
 
-  test('every usual rounding of it is exact or rounded', () => {
+  test('every usual rounding of it that leaves a digit is exact or rounded, and one that leaves none is not', () => {
     const roundings = fc
       .tuple(figures, fc.integer({ min: 0, max: 20 }))
       .chain(([figure, digits]) =>
@@ -155,7 +156,8 @@ describe('of any figure', () => {
       );
     fc.assert(
       fc.property(roundings, ([figure, text]) => {
-        expect(['exact', 'rounded']).toContain(agreement(text, figure));
+        const leavesDigit = figure === 0 || Number(text) !== 0;
+        expect(['exact', 'rounded'].includes(agreement(text, figure) ?? '')).toBe(leavesDigit);
       }),
       { numRuns: 5_000 },
     );
