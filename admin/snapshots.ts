@@ -78,13 +78,14 @@ function markOf({ backfilled, edition }: LogEntry, others: ReturnType<typeof tak
 
 /** How many indicators changed since the snapshot that was served before. */
 function changesOf({ changed }: LogEntry) {
-  const sum = (name: 'added' | 'withdrawn' | 'renamed' | 'revised'): number =>
+  const sum = (name: keyof LogEntry['changed'][string]): number =>
     Object.values(changed).reduce((total, counts) => total + counts[name], 0);
   return {
     added: sum('added'),
     withdrawn: sum('withdrawn'),
     renamed: sum('renamed'),
     revised: sum('revised'),
+    redefined: sum('redefined'),
   };
 }
 

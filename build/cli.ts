@@ -42,6 +42,7 @@ const OPTIONS = {
   all: { type: 'boolean' },
   delete: { type: 'boolean' },
   yes: { type: 'boolean' },
+  without: { type: 'string' },
   indicator: { type: 'string' },
   reason: { type: 'string' },
   json: { type: 'boolean' },

@@ -11,6 +11,7 @@ export interface StepOptions {
   all?: boolean;
   delete?: boolean;
   yes?: boolean;
+  without?: string;
   indicator?: string;
   reason?: string;
   /** What follows the step: of `inspect`, a directory or a URL. */

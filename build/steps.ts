@@ -27,7 +27,7 @@ import { type NightlySummary, nightly, nightlyExitCode } from './nightly.ts';
 import { qualityLine } from './quality/quality.ts';
 import { CommandError } from './runtime/errors.ts';
 import { SNAPSHOT_STEPS } from './snapshot-steps.ts';
-import { type RunStep, type Step, type StepResult, UsageError } from './step.ts';
+import { type RunStep, type Step, type StepContext, type StepResult, UsageError } from './step.ts';
 
 /**
  * Returns the given provider ids, or all enabled ones.
@@ -66,8 +66,27 @@ const ingest: RunStep = async (context, { provider, force = false }) => {
   return { result: records, lines, exitCode: ingestExitCode(records) };
 };
 
-const materialise: RunStep = async (context) => {
-  const summary = await buildSnapshot(context);
+/** What goes with the definition of a provider, and how to say that it may. */
+async function lossOf({ settings, curated }: StepContext, provider: string): Promise<string> {
+  if (curated.providers.has(provider))
+    return `${provider} has a definition: delete it first, or set enabled: false`;
+  const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
+  const served = await storage.current();
+  const list = served?.manifest.providers[provider];
+  if (list === undefined) return `the served snapshot has nothing of ${provider}`;
+  const indicators = Object.keys(await storage.readList(list)).filter((name) =>
+    name.startsWith('observations/'),
+  );
+  return (
+    `${indicators.length} indicators of ${provider} and their history in ${(await storage.ids()).length} editions will answer ` +
+    `no more. Are you sure? Then add --yes: materialise --without ${provider} --yes`
+  );
+}
+
+const materialise: RunStep = async (context, { without, yes = false }) => {
+  if (without !== undefined && !yes) throw new CommandError(await lossOf(context, without));
+  const withoutProviders = without === undefined ? [] : [without];
+  const summary = await buildSnapshot({ ...context, withoutProviders });
   const { counts, reused, withheld } = summary;
   const line = `${describeBuild(summary)}: ${counts.indicators} indicators (${reused} unchanged), ${counts.observations} observations`;
   return {
@@ -234,7 +253,7 @@ const ALL: Readonly<Record<string, Step>> = {
   },
   materialise: {
     run: materialise,
-    help: 'build a snapshot from the lake, verify and publish it',
+    help: 'build a snapshot from the lake, verify and publish it (--without PROVIDER --yes, once its definition is deleted)',
     usesRedis: true,
   },
   nightly: {

@@ -17,7 +17,7 @@ import { type FileList, type Manifest, observationsFile } from '../../data/schem
 import { compactTime, yearOf } from '../lake/lake.ts';
 import { operatorReportOf, QualityReports } from '../quality/quality.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { describeError } from '../runtime/errors.ts';
+import { CommandError, describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { BuildSteps } from './build-steps.ts';
 import { storeChanges } from './compare/compare-editions.ts';
@@ -54,6 +54,8 @@ export interface BuildDependencies {
   observer?: BuildObserver;
   signal?: AbortSignal;
   signalFor?: (subject: string) => AbortSignal;
+  /** Providers without a definition whose whole history may go. */
+  withoutProviders?: readonly string[];
   /** How long to wait for another build; without it, the build fails at once. */
   waitForOther_ms?: number;
 }
@@ -168,6 +170,7 @@ class Build {
     const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
     this.#served = await this.#storage.currentId();
+    await this.#refuseLostHistory();
     const plan = await this.#steps.run('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
     );
@@ -191,6 +194,20 @@ class Build {
       await duck.close();
       await rm(directory, { recursive: true, force: true });
     }
+  }
+
+  /** A provider whose definition was deleted takes its history with it: that is asked for. @throws {CommandError} */
+  async #refuseLostHistory(): Promise<void> {
+    const { curated, withoutProviders = [] } = this.#deps;
+    const base = await this.#storage.current();
+    const lost = Object.keys(base?.manifest.providers ?? {}).find(
+      (id) => !curated.providers.has(id) && !withoutProviders.includes(id),
+    );
+    if (lost === undefined) return;
+    throw new CommandError(
+      `${lost} is published and has no definition any more. Without one, its indicators are gone from every edition, the ` +
+        `earlier ones too: put providers/${lost}.yaml back, or run materialise --without ${lost}. Nothing is published until then.`,
+    );
   }
 
   /** Writes and verifies everything that holds no time, and flushes it to disk. */

@@ -75,8 +75,14 @@ async function revise(
   directory: string,
 ): Promise<Pick<RunRecord, 'base_run' | 'revisions'>> {
   const base = await lake.current();
+  const series = await lake.series(held);
+  await lake.rememberVanished(
+    directory,
+    base && !base.record.starter ? await lake.knownSeries(base) : {},
+    series,
+  );
   if (!base) return { base_run: null };
-  const changed = changedSeries(await lake.series(base), await lake.series(held));
+  const changed = changedSeries(await lake.series(base), series);
   const revisions = await writeRevisions({
     lake,
     base,

@@ -3,7 +3,8 @@
  * that differs suspiciously is held for an operator.
  *
  * Whole provider: rows or countries drop by more than the definition allows. Each series: the newest observed year goes
- * back, the median changes tenfold, or a stated unit changes. A first run and new series pass.
+ * back, the median changes tenfold, or a stated unit changes. A first run and new series pass; a series that vanished and
+ * came back is compared with what it was.
  *
  * Years ahead of the clock: also a first run is held when upstream sends figures for them, does not flag them, and the
  * definition has no rule that tells forecasts from observations. What an operator accepted is not held again.
@@ -86,12 +87,18 @@ export interface CompletedRead {
 interface PreviousRun {
   run: LakeRun;
   series: SeriesFile;
+  /** Its series, and those that vanished before it. */
+  known: SeriesFile;
 }
 
 /** Writes the files of a run and compares it with the last good one. */
 export async function finishRun(reading: CompletedRead): Promise<Outcome> {
   const { definition, lake, directory, reader, writer, previous, currentYear, fetches } = reading;
-  const before = previous && { run: previous, series: await lake.series(previous) };
+  const before = previous && {
+    run: previous,
+    series: await lake.series(previous),
+    known: await lake.knownSeries(previous),
+  };
   const carried = before ? await carryOver(reading, before) : [];
   const seen = await writer.finish(
     join(directory, OBSERVATIONS),
@@ -100,12 +107,14 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
     before && carried.length > 0 ? { file: before.run.observations, slugs: carried } : null,
   );
   await lake.describe(directory, reader.catalogue, reader.series);
+  const isCompared = before !== null && !before.run.record.starter;
+  await lake.rememberVanished(directory, isCompared ? before.known : {}, reader.series);
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));
   const sources = await listSources(reading, before, carried);
   await writeSources(directory, sources, join(lake.directory, SCRATCH));
   const facts = collectFacts(reading, sources, carried, seen);
   // Starter data are a selection of another day: no later run is held against them, or counts as a revision of them.
-  if (before && !before.run.record.starter) return compare(reading, before, facts);
+  if (isCompared) return compare(reading, before, facts);
   const reason = yearsAheadReason(definition.id, {}, reader.series, currentYear);
   return { ...facts, base_run: null, ...judge(reason) };
 }
@@ -196,11 +205,11 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
       ? null
       : holdReason(
           definition.gates,
-          { record: before.run.record, series: before.series },
+          { record: before.run.record, series: before.known },
           { record: facts, series: reader.series },
           currentYear,
         ),
-    yearsAheadReason(definition.id, before.series, reader.series, currentYear),
+    yearsAheadReason(definition.id, before.known, reader.series, currentYear),
   ];
   const reason = reasons.filter((one) => one !== null).join(' ') || null;
   return { ...facts, base_run: before.run.record.run_id, revisions, ...judge(reason) };

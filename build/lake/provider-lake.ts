@@ -16,6 +16,7 @@ import {
   replaceFile,
   syncDirectory,
   syncFiles,
+  whenAbsent,
   writeFlushed,
 } from '../../data/runtime/durable-files.ts';
 import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
@@ -28,6 +29,7 @@ export const SOURCES = 'sources.parquet';
 export const FETCHES = 'fetches.json';
 const CATALOGUE = 'catalogue.json';
 const SERIES = 'series.json';
+const VANISHED = 'vanished.json';
 const RUN = 'run.json';
 /** The files of a run besides its record. */
 export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS, SOURCES] as const;
@@ -149,6 +151,18 @@ export class ProviderLake {
       throw error;
     }
     return { id, directory };
+  }
+
+  /** The facts of all series that a run has, and as they were last of those that earlier good runs had. */
+  async knownSeries(run: LakeRun): Promise<SeriesFile> {
+    const text = await readFile(join(run.directory, VANISHED), 'utf8').catch(whenAbsent('{}'));
+    return { ...seriesFile.parse(JSON.parse(text)), ...(await this.series(run)) };
+  }
+
+  /** Remembers those of the known series that a run no longer has. */
+  async rememberVanished(directory: string, known: SeriesFile, series: SeriesFile): Promise<void> {
+    const vanished = Object.entries(known).filter(([slug]) => series[slug] === undefined);
+    await writeFlushed(join(directory, VANISHED), JSON.stringify(Object.fromEntries(vanished)));
   }
 
   /** Writes the catalogue and the facts of each series. */

@@ -4,6 +4,7 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/observations.parquet   LAKE_COLUMNS, sorted by indicator, iso3, year
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
+ *   <VAR_DIR>/lake/<provider>/<run id>/vanished.json          the same of series that earlier good runs had and this one lacks
  *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           fetched files, for conditional requests
  *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      REVISION_COLUMNS: rows that differ from `base_run`, if any
  *   <VAR_DIR>/lake/<provider>/<run id>/sources.parquet        SOURCE_COLUMNS: the upstream files, and what they feed

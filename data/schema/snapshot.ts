@@ -57,6 +57,7 @@ import {
   timestamp,
   type topicRecord,
 } from './records.ts';
+import { redefinition } from './redefinitions.ts';
 
 export const SNAPSHOT_FORMAT = 2;
 export const CURRENT_POINTER = 'current';
@@ -178,6 +179,8 @@ export const editionCounts = z.object({
   withdrawn: z.int(),
   renamed: z.int(),
   revised: z.int(),
+  /** With another name, unit or definition. */
+  redefined: z.int(),
 });
 
 /** How an edition follows from the others. */
@@ -269,6 +272,7 @@ export const editionChanges = z.object({
   withdrawn: z.array(indicatorId),
   renamed: z.array(z.object({ from: indicatorId, to: indicatorId })),
   revised: z.record(z.string(), indicatorRevisions),
+  redefined: z.array(redefinition),
 });
 export type EditionChanges = z.infer<typeof editionChanges>;
 

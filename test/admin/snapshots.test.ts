@@ -12,7 +12,6 @@ const OLDER = 60;
 const idOf = (number: number): string => `20250101T0000${String(number).padStart(2, '0')}Z-0000abcd`;
 const ROLLED_BACK = '20260101T000000Z-0000abcd';
 
-<<<<<<< HEAD
 const directory = await useDirectory();
 await publishFixture(directory);
 const served = (await readFile(join(directory, 'current'), 'utf8')).trim();
@@ -25,47 +24,17 @@ const ids = Array.from({ length: OLDER }, (_, number) => idOf(number));
 const older = ids.map((edition, number) => ({ ...last, edition, base: ids[number - 1] ?? null }));
 const rolledBack = {
   ...{ ...last, edition: ROLLED_BACK, base: ids.at(-1) ?? null },
-  changed: { demo: { added: 4, withdrawn: 3, renamed: 2, revised: 1 } },
+  changed: { demo: { added: 4, withdrawn: 3, renamed: 2, revised: 1, redefined: 0 } },
 };
 const chain = { ...last, base: ids.at(-1) ?? null };
-await storage.writeLog({ ...log, editions: [...older, rolledBack, chain] });
+const rollbacks = [{ from: ROLLED_BACK, to: idOf(OLDER - 1), at: last.published_at, reason: null }];
+await storage.writeLog({ ...log, editions: [...older, rolledBack, chain], rollbacks });
 await writeFile(
   join(directory, 'editions', `${ROLLED_BACK}.json`),
   JSON.stringify({ ...manifest, id: ROLLED_BACK }),
 );
 const service = await stopAfterTests(startAdmin({ SNAPSHOT_DIR: directory }));
 const operator = await service.signedIn();
-=======
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-listed-'));
-  await publishFixture(directory);
-  served = (await readFile(join(directory, 'current'), 'utf8')).trim();
-  const storage = new SnapshotStorage(directory);
-  const log = await storage.log();
-  const last = log.editions.find(({ edition }) => edition === served);
-  if (!last) throw new Error('the fixture is not in the log');
-  const manifest = await storage.manifest(served);
-  const ids = Array.from({ length: OLDER }, (_, number) => idOf(number));
-  const older = ids.map((edition, number) => ({ ...last, edition, base: ids[number - 1] ?? null }));
-  const rolledBack = {
-    ...{ ...last, edition: ROLLED_BACK, base: ids.at(-1) ?? null },
-    changed: { demo: { added: 4, withdrawn: 3, renamed: 2, revised: 1 } },
-  };
-  const chain = { ...last, base: ids.at(-1) ?? null };
-  const rollbacks = [{ from: ROLLED_BACK, to: idOf(OLDER - 1), at: last.published_at, reason: null }];
-  await storage.writeLog({ ...log, editions: [...older, rolledBack, chain], rollbacks });
-  await writeFile(
-    join(directory, 'editions', `${ROLLED_BACK}.json`),
-    JSON.stringify({ ...manifest, id: ROLLED_BACK }),
-  );
-  service = await startAdmin({ SNAPSHOT_DIR: directory });
-  operator = await service.signedIn();
-});
-afterAll(async () => {
-  await service.stop();
-  await rm(directory, { recursive: true, force: true });
-});
->>>>>>> bffb1d73 (Tell rollbacks, crashed editions and publication times truly)
 
 const rows = (html: string): string[] =>
   [...html.matchAll(/<tr><th data-label="Id" scope="row"><span.*?<\/tr>/gs)].map(([row]) => row);

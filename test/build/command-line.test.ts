@@ -135,6 +135,29 @@ describe('the command line', () => {
     await rm(`${world.settings.CURATED_DIR}/providers/novel.yaml`);
   });
 
+  it('asks twice before the history of a provider goes with its definition', async () => {
+    const other = await World.create({ atlas: {}, globe: {} });
+    try {
+      const { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR = '' } = other.settings;
+      const env = { VAR_DIR, CURATED_DIR, PROVIDER_MIRROR, LOG_LEVEL: 'silent' };
+      const materialise = (...options: string[]) => callWith(env, 'materialise', ...options);
+      for (const id of ['atlas', 'globe'])
+        await other.ingestSeries({ one: { cells: [['FRA', 2000, 1]] } }, id);
+      const { snapshot } = await other.build();
+      const refusal = (words: string) => ({ code: 1, stderr: expect.stringContaining(words) });
+      expect(await materialise('--without', 'atlas')).toMatchObject(refusal('has a definition'));
+      await rm(`${CURATED_DIR}/providers/atlas.yaml`);
+      expect(await materialise()).toMatchObject(refusal('materialise --without atlas'));
+      const asked = await materialise('--without', 'atlas');
+      expect(asked).toMatchObject(refusal('1 indicators of atlas and their history in 1 editions'));
+      expect(await other.snapshots.currentId()).toBe(snapshot);
+      expect(await materialise('--without', 'atlas', '--yes')).toMatchObject({ code: 0 });
+      expect(Object.keys((await other.snapshots.current())?.manifest.providers ?? {})).toEqual(['globe']);
+    } finally {
+      await other.remove();
+    }
+  });
+
   it('makes a new key that signs the next edition', async () => {
     const { code, stdout } = await call('rotate-key');
     const [id] = /[0-9a-f]{8}(?=\n)/.exec(stdout) ?? [];

@@ -114,4 +114,10 @@ export const PARTS: readonly Part[] = [
     limit_s: 120,
     load: async () => (await import('./receipts.ts')).receiptsFaults,
   },
+  {
+    name: 'redefinitions',
+    fault: 'upstream changes the units of series, in place and while they are away',
+    limit_s: 300,
+    load: async () => (await import('./redefinitions.ts')).redefinitionFaults,
+  },
 ];

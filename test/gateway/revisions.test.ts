@@ -77,10 +77,12 @@ describe('revisions', () => {
     };
     expect(json.data).toEqual([
       {
+        ...{ old_unit: 'head', new_unit: 'head' },
         ...{ iso3: 'FRA', year: 2001, kind: 'changed', old_value: 52, new_value: 52.5, ...none },
         ...{ old_projected: false, new_projected: false, old_edition: first, new_edition: second },
       },
       {
+        ...{ old_unit: 'head', new_unit: null },
         ...{ iso3: 'FRA', year: 2002, kind: 'withdrawn', old_value: 53, new_value: null, ...none },
         ...{ old_projected: false, new_projected: null, old_edition: first, new_edition: second },
       },
@@ -160,7 +162,7 @@ describe('the list of editions', () => {
     expect(byId.get(story.served[1] ?? '')).toMatchObject({
       ...{ rolled_back: false, never_served: false, backfilled: false, base: story.served[0] },
       ...{ rolled_back_at: null, rollback_reason: null, withheld: [] },
-      changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2 } },
+      changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2, redefined: 0 } },
     });
     expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
   });
@@ -242,7 +244,9 @@ function toldOf({ edition, published_at, added, withdrawn, renamed, revised }: C
         : null;
   const { indicator: _, ...counts } = revised.find(({ indicator }) => isOne(indicator)) ?? {};
   const figures = Object.keys(counts).length === 0 ? null : counts;
-  return event === null && figures === null ? [] : [{ edition, published_at, event, revised: figures }];
+  return event === null && figures === null
+    ? []
+    : [{ edition, published_at, event, revised: figures, redefined: null }];
 }
 
 describe('include=editions', () => {
@@ -397,9 +401,9 @@ describe('claims', () => {
     const [first, second, third, fourth] = story.served;
     const before = await judged('atlas.cattle,FRA,2001,52.0');
     expect(before).toMatchObject({ verdict: 'superseded', value: 52.5, indicator: 'atlas.cattle' });
-    expect(before.earlier).toEqual({ value: 52, edition: first, superseded_by: second });
+    expect(before.earlier).toEqual({ value: 52, unit: 'head', edition: first, superseded_by: second });
     const renamed = await judged('atlas.cattle,FRA,2003,54.0');
-    expect(renamed.earlier).toEqual({ value: 54, edition: third, superseded_by: fourth });
+    expect(renamed.earlier).toEqual({ value: 54, unit: 'head', edition: third, superseded_by: fourth });
   });
 
   test('on a former id are judged as on the one of today, and told so', async () => {

@@ -1,6 +1,6 @@
 /**
  * Compares an edition with the one served before it, and stores the result for the log: which indicators came, went or
- * were renamed, and which figures of the others were revised.
+ * were renamed or described otherwise, and which figures of the others were revised.
  *
  * A figure is a row with a value. A revision is a change of its value, bounds, status or `projected`; ranks follow from
  * other figures and do not count. `restored` is a figure that an earlier edition withdrew. An indicator that comes or
@@ -26,6 +26,7 @@ import {
 } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
+import { findRedefined } from './redefinitions.ts';
 
 const COMPARED_TABLES = readSql(import.meta.url, 'sql/compared-tables.sql');
 const WITHDRAWN_FIGURES = readSql(import.meta.url, 'sql/withdrawn-figures.sql');
@@ -57,14 +58,18 @@ export async function storeChanges(
     earlier: (indicator) => withdrawals.of(namesOf(indicator, aliases)),
     directory,
   });
+  const redefined = await findRedefined({
+    ...{ storage, base, kept, directory, changes },
+    lastWith: (indicator) => withdrawals.lastWith(namesOf(indicator, aliases)),
+  });
   const files = Object.fromEntries(
     Object.entries(changes.revised).map(([indicator, { file }]) => [revisionsFile(indicator), file]),
   );
   await syncFiles(Object.keys(files).map((name) => join(directory, name)));
   await storage.adopt(directory, files);
   return {
-    changes: await storage.put(JSON.stringify(editionChanges.parse(changes))),
-    changed: countChanges(changes),
+    changes: await storage.put(JSON.stringify(editionChanges.parse({ ...changes, redefined }))),
+    changed: countChanges({ ...changes, redefined }),
   };
 }
 
@@ -124,6 +129,15 @@ class Withdrawals {
     return found;
   }
 
+  /** The newest edition that had an indicator which was withdrawn since. @param names all its ids. */
+  async lastWith(names: readonly string[]): Promise<{ edition: Published; id: string } | null> {
+    for (const { entry, changes } of this.#editions.toReversed()) {
+      const id = names.find((name) => changes.withdrawn.includes(name));
+      if (id !== undefined && entry.base !== null) return { edition: await this.#base(entry.base), id };
+    }
+    return null;
+  }
+
   #base(id: string): Promise<Published> {
     const known = this.#bases.get(id) ?? this.#storage.open(id);
     this.#bases.set(id, known);
@@ -180,7 +194,7 @@ interface ComparedSeries {
 export async function compareEditions(
   duck: DuckSession,
   { base, next, renames, earlier, directory }: ComparedEditions,
-): Promise<EditionChanges> {
+): Promise<Omit<EditionChanges, 'redefined'>> {
   const renamed = findRenamed(base, next, renames);
   const oldIds = new Map(renamed.map(({ from, to }) => [to, from]));
   const continued = new Set(oldIds.values());
@@ -283,12 +297,18 @@ async function writeBatch(
 }
 
 /** The numbers of changed indicators by provider. */
-export function countChanges({ added, withdrawn, renamed, revised }: EditionChanges): LogEntry['changed'] {
+export function countChanges({
+  added,
+  withdrawn,
+  renamed,
+  revised,
+  redefined,
+}: EditionChanges): LogEntry['changed'] {
   const counts: LogEntry['changed'] = {};
-  const count = (ids: readonly string[], what: 'added' | 'withdrawn' | 'renamed' | 'revised'): void => {
+  const count = (ids: readonly string[], what: keyof LogEntry['changed'][string]): void => {
     for (const id of ids) {
       const provider = providerOf(id);
-      counts[provider] ??= { added: 0, withdrawn: 0, renamed: 0, revised: 0 };
+      counts[provider] ??= { added: 0, withdrawn: 0, renamed: 0, revised: 0, redefined: 0 };
       counts[provider][what] += 1;
     }
   };
@@ -299,5 +319,9 @@ export function countChanges({ added, withdrawn, renamed, revised }: EditionChan
     'renamed',
   );
   count(Object.keys(revised), 'revised');
+  count(
+    redefined.map(({ indicator }) => indicator),
+    'redefined',
+  );
   return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

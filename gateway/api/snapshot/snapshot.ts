@@ -37,7 +37,7 @@ export {
   exampleValues,
   wellKnownFirst,
 } from './editions/example-values.ts';
-export type { Figure, Revision } from './editions/revisions.ts';
+export type { Figure, RevisionWithUnits } from './editions/revisions.ts';
 export { Snapshot } from './editions/snapshot.ts';
 export { SnapshotStore, type Snapshots } from './editions/store.ts';
 export { sunsetOf } from './editions/todays-terms.ts';

@@ -128,9 +128,9 @@ describe('the revisions of an edition', () => {
       edition({ 'a.x': other, 'b.new': other, 'b.more': rows, 'c.z': rows }),
       renames,
     );
-    expect(changes && countChanges(changes)).toEqual({
-      a: { added: 0, withdrawn: 1, renamed: 0, revised: 1 },
-      b: { added: 1, withdrawn: 0, renamed: 1, revised: 1 },
+    expect(changes && countChanges({ ...changes, redefined: [] })).toEqual({
+      a: { added: 0, withdrawn: 1, renamed: 0, revised: 1, redefined: 0 },
+      b: { added: 1, withdrawn: 0, renamed: 1, revised: 1, redefined: 0 },
     });
   });
 

@@ -91,7 +91,7 @@ async function replayEdition(
   editions: EditionSequence,
   at: number,
   before: Edition,
-  changes: EditionChanges,
+  changes: Omit<EditionChanges, 'redefined'>,
   published: Edition,
 ): Promise<Edition> {
   const next = new Map(before);
@@ -143,7 +143,7 @@ async function expectKinds(
   history: readonly Edition[],
   now: Edition,
   renamed: Renames,
-  changes: EditionChanges,
+  changes: Omit<EditionChanges, 'redefined'>,
 ): Promise<void> {
   for (const one of Object.keys(changes.revised)) {
     const old = [...renamed].find(([, to]) => to === one)?.[0] ?? one;

@@ -46,7 +46,7 @@ export const figuresOf = (series: Series | undefined): Record<string, unknown> =
 
 interface WrittenEdition {
   files: Map<string, ObservationFile>;
-  changes: EditionChanges | null;
+  changes: Omit<EditionChanges, 'redefined'> | null;
 }
 
 export interface Revision extends Record<string, unknown> {
@@ -80,7 +80,10 @@ export class EditionSequence {
   }
 
   /** Writes an edition and compares it with the one before. */
-  async add(edition: Edition, renames: Renames = new Map()): Promise<EditionChanges | null> {
+  async add(
+    edition: Edition,
+    renames: Renames = new Map(),
+  ): Promise<Omit<EditionChanges, 'redefined'> | null> {
     const directory = join(this.directory, String(this.written.length));
     await mkdir(directory);
     const files = new Map<string, ObservationFile>();

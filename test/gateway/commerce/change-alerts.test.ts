@@ -64,6 +64,7 @@ function changesOf(
     withdrawn: gone,
     renamed: names,
     revised: Object.fromEntries([...stayed, ...since, ...moved]),
+    redefined: [],
   };
 }
 
@@ -146,7 +147,7 @@ class Play {
   /** The edition that is there when alerts begin. */
   async begin(): Promise<void> {
     const revised = { 'a.one': { added: 1, changed: 9, withdrawn: 0, restored: 0, file: REF } };
-    this.#served.publish(FIRST_MS, { added: IDS, withdrawn: [], renamed: [], revised });
+    this.#served.publish(FIRST_MS, { added: IDS, withdrawn: [], renamed: [], revised, redefined: [] });
     for (const gateway of this.#gateways) await gateway.findConcerned();
     expect(this.#written.told.size).toBe(0);
   }
@@ -206,7 +207,7 @@ it('name exactly what was used and changed, once to each account and edition', a
 it('wait for a gateway that serves the edition, and come once however far another one is behind', async () => {
   await flushRedis(world.redis);
   const [ahead, behind] = [new Served(), new Served()];
-  const nothing = { added: [], withdrawn: [], renamed: [], revised: {} };
+  const nothing = { added: [], withdrawn: [], renamed: [], revised: {}, redefined: [] };
   const written = new Written({ redis: world.redis, now: () => world.clock.ms });
   const gateways = [ahead, behind].map((served) => new ChangeAlerts(world.redis, served, written));
   const look = async (): Promise<void> => {

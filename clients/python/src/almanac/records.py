@@ -108,6 +108,7 @@ class Verdict(TypedDict):
     projected: bool | None
     edition: str
     earlier: dict[str, Any] | None
+    redefined: dict[str, Any] | None
     reasons: list[Reason]
 
 
@@ -146,3 +147,4 @@ class Change(TypedDict):
     withdrawn: list[str]
     renamed: list[dict[str, str]]
     revised: list[dict[str, Any]]
+    redefined: list[dict[str, Any]]

@@ -1,6 +1,7 @@
 /** `include`: properties that are added to indicator records on request. */
 import { z } from 'zod';
 import { indicatorDetail, indicatorRecord, timestamp } from '../../../../data/schema/records.ts';
+import { redefinition } from '../../../../data/schema/redefinitions.ts';
 import {
   ADDITION_WORDS,
   ADDITIONS,
@@ -31,6 +32,10 @@ const editions = z
         })
         .nullable()
         .describe('Null where no figure changed'),
+      redefined: redefinition
+        .omit({ indicator: true })
+        .nullable()
+        .describe('Null where name, unit and definition stayed'),
     }),
   )
   .describe(
@@ -98,7 +103,7 @@ async function changesOf({ id: newest, editions: { history } }: Edition, id: str
   return JSON.stringify(changes.filter(({ entry }) => entry.edition <= newest).map(toItem));
 }
 
-const toItem = ({ entry, event, revised }: IndicatorChange) => ({
+const toItem = ({ entry, event, revised, redefined }: IndicatorChange) => ({
   edition: entry.edition,
   published_at: entry.published_at,
   event,
@@ -107,5 +112,10 @@ const toItem = ({ entry, event, revised }: IndicatorChange) => ({
     changed: revised.changed,
     withdrawn: revised.withdrawn,
     restored: revised.restored,
+  },
+  redefined: redefined && {
+    name: redefined.name,
+    unit: redefined.unit,
+    definition: redefined.definition,
   },
 });

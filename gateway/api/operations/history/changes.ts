@@ -1,6 +1,7 @@
 /** GET /changes: what each snapshot changed, as a list or as an Atom feed. */
 import { z } from 'zod';
 import { indicatorId, timestamp } from '../../../../data/schema/records.ts';
+import { redefinition } from '../../../../data/schema/redefinitions.ts';
 import {
   type EditionChanges,
   type LogEntry,
@@ -34,6 +35,11 @@ const changeEntry = z.object({
       }),
     )
     .describe('Number of figures by kind; the figures are in `/revisions`'),
+  redefined: z
+    .array(redefinition)
+    .describe(
+      'Another name, unit or definition than before; of an indicator that came back, than when it went',
+    ),
 });
 export type ChangeEntry = z.infer<typeof changeEntry>;
 
@@ -45,7 +51,7 @@ export const changes = defineList({
   path: '/changes',
   summary: 'What each snapshot changed',
   description:
-    `An entry for each snapshot that was served, newest first: indicators added, withdrawn, renamed and revised. At most ` +
+    `An entry for each snapshot that was served, newest first: indicators added, withdrawn, renamed, revised and redefined. At most ` +
     `${EDITIONS_MAX}: the newest, or with \`since\` the oldest after it. \`meta.more\` tells whether there are more; pass the ` +
     'newest id of an answer as `since` to get the next. Snapshots that were rolled back or never served are left out; `meta` says when and why. `format=atom` is for feed ' +
     'readers.',
@@ -97,10 +103,11 @@ export const changes = defineList({
 
 const toEntry = (
   { edition, published_at, base }: LogEntry,
-  { added, withdrawn, renamed, revised }: EditionChanges,
+  { added, withdrawn, renamed, revised, redefined }: EditionChanges,
 ): ChangeEntry => ({
   ...{ edition, published_at, base, added, withdrawn, renamed },
   revised: Object.entries(revised).map(([indicator, { file: _, ...counts }]) => ({ indicator, ...counts })),
+  redefined,
 });
 
 /** Indicators by name in one section; the JSON form lists all. */
@@ -126,16 +133,16 @@ const changesFeed = (entries: readonly ChangeEntry[], origin: string, updated: s
     })),
   });
 
-function summarise({ base, added, withdrawn, renamed, revised }: ChangeEntry): string {
+function summarise({ base, added, withdrawn, renamed, revised, redefined }: ChangeEntry): string {
   if (base === null) return 'The first snapshot.';
-  const counts = { added, withdrawn, renamed, revised };
+  const counts = { added, withdrawn, renamed, revised, redefined };
   const parts = Object.entries(counts).flatMap(([what, list]) =>
     list.length === 0 ? [] : [`${list.length} ${what}`],
   );
   return parts.length === 0 ? 'No indicator changed.' : `Indicators: ${parts.join(', ')}.`;
 }
 
-function feedSections({ added, withdrawn, renamed, revised }: ChangeEntry): FeedSection[] {
+function feedSections({ added, withdrawn, renamed, revised, redefined }: ChangeEntry): FeedSection[] {
   const lists: Record<string, string[]> = {
     Added: added,
     Withdrawn: withdrawn,
@@ -146,6 +153,12 @@ function feedSections({ added, withdrawn, renamed, revised }: ChangeEntry): Feed
           .filter(([, figures]) => figures > 0)
           .map(([kind, figures]) => `${figures} ${kind}`)
           .join(', ')}`,
+    ),
+    Redefined: redefined.map(
+      ({ indicator, ...texts }) =>
+        `${indicator}: ${Object.entries(texts)
+          .flatMap(([what, text]) => (text ? [`${what} “${text.old ?? ''}” → “${text.new ?? ''}”`] : []))
+          .join('; ')}`,
     ),
   };
   return Object.entries(lists).flatMap(([heading, items]) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
 import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
-import type { Figure, Revision } from '../../snapshot/snapshot.ts';
+import type { Figure, RevisionWithUnits } from '../../snapshot/snapshot.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import {
   creditOfOne,
@@ -40,6 +40,8 @@ const revisionRow = z.object({
   new_status: word,
   old_projected: flag,
   new_projected: flag,
+  old_unit: word.describe('Of the old figure'),
+  new_unit: word.describe('Of the new figure: another one where the indicator was redefined in between'),
   old_edition: snapshotId.describe('The last snapshot with the old figure'),
   new_edition: snapshotId.describe('The first snapshot with the new figure'),
 });
@@ -121,7 +123,7 @@ const NO_FIGURE: { [Name in keyof Figure]: null } = {
 };
 
 function toRow(
-  { iso3: country, year, kind, old, new: now, edition }: Revision,
+  { iso3: country, year, kind, old, new: now, edition, oldUnit, newUnit }: RevisionWithUnits,
   chain: readonly LogEntry[],
 ): z.infer<typeof revisionRow> {
   const [a, b] = [old ?? NO_FIGURE, now ?? NO_FIGURE];
@@ -133,6 +135,7 @@ function toRow(
     ...{ old_ci_lo: a.ci_lo, new_ci_lo: b.ci_lo, old_ci_hi: a.ci_hi, new_ci_hi: b.ci_hi },
     ...{ old_status: a.status, new_status: b.status },
     ...{ old_projected: a.projected, new_projected: b.projected },
+    ...{ old_unit: oldUnit, new_unit: newUnit },
     old_edition: chain[edition - 1]?.edition ?? '',
     new_edition: chain[edition]?.edition ?? '',
   };

@@ -1,6 +1,7 @@
 /** GET /verify: whether claimed figures agree with those held, and why not. */
 import { z } from 'zod';
 import { INDICATOR_ID, type IndicatorRecord, indicatorId, iso3 } from '../../../../data/schema/records.ts';
+import { redefinition } from '../../../../data/schema/redefinitions.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
@@ -28,11 +29,20 @@ export const verdictRow = z.object({
   earlier: z
     .object({
       value: figure,
+      unit: z.string().nullable().describe('In that snapshot'),
       edition: snapshotId.describe('The newest snapshot that had it'),
       superseded_by: snapshotId.describe('The snapshot that replaced or withdrew it'),
     })
     .nullable()
     .describe('The newest earlier figure that the claim agrees with, where it agrees with none of today'),
+  redefined: z
+    .object({
+      edition: snapshotId,
+      unit: redefinition.shape.unit,
+      definition: redefinition.shape.definition,
+    })
+    .nullable()
+    .describe('The newest snapshot that changed the unit or the definition, whatever the verdict'),
   reasons: z
     .array(
       z.object({
@@ -59,7 +69,7 @@ export const verify = defineOperation({
   summary: 'Verdicts on claimed figures',
   description:
     'Judges each claim against the figures held today: `unknown` indicator or country, `no_data`, `exact`, `rounded` to ' +
-    'the digits sent, `superseded` (right in an earlier snapshot), `close` (within 1 %), or `mismatch`; and tells which ' +
+    'the digits sent, `superseded` (right in an earlier snapshot), `redefined` (right in an earlier one, in another unit), `close` (within 1 %), or `mismatch`; and tells which ' +
     'other figures it agrees with. A display-only indicator gets a verdict without figures.',
   needsKey: true,
   priceText: '1 credit per claim',
@@ -115,7 +125,10 @@ async function verdicts(served: Edition, claims: readonly Claim[]): Promise<Cont
   return document(JSON.stringify({ data, meta }));
 }
 
-const NO_FIGURE = { value: null, unit: null, projected: null, earlier: null, reasons: [] };
+const NO_FIGURE = {
+  ...{ value: null, unit: null, projected: null },
+  ...{ earlier: null, redefined: null, reasons: [] },
+};
 
 function toRow(
   edition: string,
@@ -126,7 +139,7 @@ function toRow(
   const claim = { claim: text, indicator, iso3, year };
   if (checked.verdict === 'unknown')
     return { ...claim, verdict: 'unknown', unknown: checked.unknown, ...NO_FIGURE, edition };
-  const { verdict, record, value, projected, earlier, reasons } = checked;
+  const { verdict, record, value, projected, earlier, redefined, reasons } = checked;
   /** Figures of display-only indicators are not shown. */
   const shown = (id: string, figure: number | null): number | null =>
     named.get(id)?.access_tier === 'open' ? figure : null;
@@ -139,6 +152,11 @@ function toRow(
     projected,
     edition,
     earlier: earlier && { ...earlier, value: shown(indicator, earlier.value) },
+    redefined: redefined && {
+      edition: redefined.entry.edition,
+      unit: redefined.redefinition.unit,
+      definition: redefined.redefinition.definition,
+    },
     reasons: reasons.map((reason) => ({ ...reason, value: shown(reason.indicator, reason.value) })),
   };
 }

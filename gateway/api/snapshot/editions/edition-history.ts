@@ -1,4 +1,5 @@
 /** What the served editions changed, one after the other. Rolled-back ones are not among them. */
+import { type Redefinition, redefinitionOf } from '../../../../data/schema/redefinitions.ts';
 import {
   type EditionChanges,
   type LogEntry,
@@ -12,7 +13,7 @@ import { SnapshotFiles, SnapshotUnreadable } from '../files/snapshot-files.ts';
 import { yearRange } from '../rows/query-runner.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 import type { History, IndicatorChange, IndicatorChanges } from './edition.ts';
-import { type AskedRevisions, type Revision, readRevisions, type Step } from './revisions.ts';
+import { type AskedRevisions, type RevisionWithUnits, readRevisions, type Step } from './revisions.ts';
 import type { TodaysTerms } from './todays-terms.ts';
 
 /** Memory for parsed changes, which take a few times the bytes of their JSON. */
@@ -22,11 +23,13 @@ const MEMORY_PER_BYTE = 3;
 /** Lists of changes that one look at an indicator's history reads. */
 const LISTS_READ_MAX = 20;
 
-const NO_CHANGES: EditionChanges = { added: [], withdrawn: [], renamed: [], revised: {} };
+const NO_CHANGES: EditionChanges = { added: [], withdrawn: [], renamed: [], revised: {}, redefined: [] };
 
 /** The way of one indicator through the editions. */
 interface Path {
   steps: Step[];
+  /** Oldest first, with the position of the edition in the chain. */
+  redefined: (Redefinition & { edition: number })[];
   /** The newest edition that has it, and the id that it has there. */
   last: { entry: LogEntry; id: string } | null;
 }
@@ -61,13 +64,14 @@ export class EditionHistory implements History {
 
   /** What may be shown of it today. A rename that was entered later shows as one. */
   async shownChanges(entry: LogEntry): Promise<EditionChanges> {
-    const { added, withdrawn, renamed, revised } = await this.changes(entry);
+    const { added, withdrawn, renamed, revised, redefined } = await this.changes(entry);
     const { aliases } = this.#today;
     const late = withdrawn.flatMap((from) => {
       const to = aliases.byOld.get(from)?.new;
       return to !== undefined && added.includes(to) ? [{ from, to }] : [];
     });
-    const ids = [...added, ...withdrawn, ...renamed.map(({ to }) => to), ...Object.keys(revised)];
+    const told = [...Object.keys(revised), ...redefined.map(({ indicator }) => indicator)];
+    const ids = [...added, ...withdrawn, ...renamed.map(({ to }) => to), ...told];
     const shown = new Set<string>();
     for (const id of ids) if ((await this.#today.of(id)) !== undefined) shown.add(id);
     const isListed = (id: string): boolean =>
@@ -77,6 +81,7 @@ export class EditionHistory implements History {
       withdrawn: withdrawn.filter(isListed),
       renamed: [...renamed, ...late].filter(({ to }) => shown.has(to)),
       revised: Object.fromEntries(Object.entries(revised).filter(([id]) => shown.has(id))),
+      redefined: redefined.filter(({ indicator }) => shown.has(indicator)),
     };
   }
 
@@ -93,20 +98,44 @@ export class EditionHistory implements History {
     if (today !== undefined || (await this.#today.of(id)) === undefined) return today;
     const { last } = await this.#path(id);
     if (last === null) return undefined;
-    const files = await this.#files(last.entry);
-    const entry = (await catalogueEntries(files, providerOf(last.id))).get(last.id);
+    const entry = await this.#record(last.entry, last.id);
     return entry && this.#today.govern(entry);
   }
 
   /** Every change of a figure, by country, year and edition. @param id of today. */
-  async revisions(id: string, { countries, from, to, after }: AskedRevisions): Promise<Revision[]> {
-    const { steps } = await this.#path(id);
+  async revisions(id: string, { countries, from, to, after }: AskedRevisions): Promise<RevisionWithUnits[]> {
+    const { steps, redefined } = await this.#path(id);
+    const unit = (await this.newestRecord(id))?.record.unit ?? null;
+    /** The first change after an edition says what the unit was. */
+    const unitIn = (edition: number): string | null => {
+      const change = redefined.find((one) => one.edition > edition && one.unit !== null)?.unit;
+      return change ? change.old : unit;
+    };
     const enabled = [...this.#today.served.countriesByCode.keys()];
     const all = await readRevisions(this.#shared, steps, {
       countries: countries?.filter((country) => enabled.includes(country)) ?? enabled,
       ...yearRange({ from, to }),
     });
-    return all.filter(({ edition }) => edition > after);
+    return all
+      .filter(({ edition }) => edition > after)
+      .map((one) => ({
+        ...one,
+        oldUnit: one.old && unitIn(one.edition - 1),
+        newUnit: one.new && unitIn(one.edition),
+      }));
+  }
+
+  /** The newest edition that changed the unit or the definition of an indicator. @param id of today. */
+  async lastRedefinition(id: string): Promise<{ entry: LogEntry; redefinition: Redefinition } | null> {
+    const providers = new Set(this.#today.aliases.names(id).map(providerOf));
+    const isTold = this.#chain().some(({ changed }) =>
+      [...providers].some((provider) => (changed[provider]?.redefined ?? 0) > 0),
+    );
+    if (!isTold) return null;
+    const { redefined } = await this.#path(id);
+    const last = redefined.findLast(({ unit, definition }) => unit !== null || definition !== null);
+    const entry = last && this.#chain()[last.edition];
+    return entry ? { entry, redefinition: last } : null;
   }
 
   /** What the newest editions changed of an indicator, newest first. @param id of today. */
@@ -130,7 +159,7 @@ export class EditionHistory implements History {
   async #path(id: string): Promise<Path> {
     const names = this.#today.aliases.names(id);
     const present = new Set<string>();
-    const path: Path = { steps: [], last: null };
+    const path: Path = { steps: [], redefined: [], last: null };
     const nameNow = () => names.find((name) => present.has(name));
     const chain = this.#chain();
     for (const [edition, entry] of chain.entries()) {
@@ -152,9 +181,30 @@ export class EditionHistory implements History {
         const [a, b] = [await this.#find(previous, before), await this.#find(entry, now)];
         if (a?.sha256 !== b?.sha256) path.steps.push({ edition, before: a, after: b });
       }
+      const redefinition = await this.#redefinition(path.last, changes, now, entry);
+      if (redefinition) path.redefined.push({ ...redefinition, edition });
       this.#advance(path, entry, now);
     }
     return path;
+  }
+
+  /** How an edition describes an indicator otherwise than the last one that had it. */
+  async #redefinition(
+    last: Path['last'],
+    changes: EditionChanges | null,
+    now: string | undefined,
+    entry: LogEntry,
+  ): Promise<Redefinition | null | undefined> {
+    if (last === null || now === undefined) return null;
+    // The build did not compare the two, or did not know yet that one id is a former one of the other.
+    const isKnown = changes !== null && (last.id === now || isRenamed(changes, last.id, now));
+    if (isKnown) return changes.redefined.find(({ indicator }) => indicator === now);
+    const [before, after] = [await this.#record(last.entry, last.id), await this.#record(entry, now)];
+    return before && after && redefinitionOf(before.record, after.record);
+  }
+
+  async #record(entry: LogEntry, id: string): Promise<CatalogueEntry | undefined> {
+    return (await catalogueEntries(await this.#files(entry), providerOf(id))).get(id);
   }
 
   #advance(path: Path, entry: LogEntry, id: string | undefined): void {
@@ -183,7 +233,7 @@ export class EditionHistory implements History {
 
 /** What was changed of an indicator; null for nothing. @param names its ids */
 function changeOf(
-  { added, withdrawn, renamed, revised }: EditionChanges,
+  { added, withdrawn, renamed, revised, redefined }: EditionChanges,
   names: readonly string[],
 ): Omit<IndicatorChange, 'entry'> | null {
   const isOne = (id: string): boolean => names.includes(id);
@@ -192,8 +242,9 @@ function changeOf(
   const isRename = renamed.some(({ to }) => isOne(to)) || (isAdded && isWithdrawn);
   const counts = names.flatMap((name) => revised[name] ?? [])[0];
   const event = isRename ? 'renamed' : isAdded ? 'added' : isWithdrawn ? 'withdrawn' : null;
-  if (event === null && counts === undefined) return null;
-  return { event, revised: counts ?? null };
+  const redefinition = redefined.find(({ indicator }) => isOne(indicator));
+  if (event === null && counts === undefined && redefinition === undefined) return null;
+  return { event, revised: counts ?? null, redefined: redefinition ?? null };
 }
 
 /** Follows which of some ids there are. */

@@ -13,6 +13,7 @@ import type {
   FreshnessRecord,
   IndicatorRecord,
 } from '../../../../data/schema/records.ts';
+import type { Redefinition } from '../../../../data/schema/redefinitions.ts';
 import type { AdditionWord } from '../../../../data/schema/snapshot.ts';
 import {
   type EditionChanges,
@@ -27,7 +28,7 @@ import type { StoredFile } from '../files/whole-files.ts';
 import type { Excerpt } from '../rows/excerpt.ts';
 import type { Observations } from '../rows/observations.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
-import type { AskedRevisions, Revision } from './revisions.ts';
+import type { AskedRevisions, RevisionWithUnits } from './revisions.ts';
 
 export interface Edition {
   readonly id: string;
@@ -109,6 +110,8 @@ export interface IndicatorChange {
   event: 'added' | 'withdrawn' | 'renamed' | null;
   /** Numbers of figures; null where none changed. */
   revised: Record<'added' | 'changed' | 'withdrawn' | 'restored', number> | null;
+  /** How it is described since; null where nothing of it changed. */
+  redefined: Redefinition | null;
 }
 
 /** The newest changes of one indicator. */
@@ -129,7 +132,9 @@ export interface History {
   /** What the newest editions changed of an indicator, newest first. @param id of today. */
   indicatorChanges(id: string): Promise<IndicatorChanges>;
   /** Every change of a figure, by country, year and edition. @param id of today. */
-  revisions(id: string, asked: AskedRevisions): Promise<Revision[]>;
+  revisions(id: string, asked: AskedRevisions): Promise<RevisionWithUnits[]>;
+  /** The newest edition that changed the unit or the definition of an indicator. @param id of today. */
+  lastRedefinition(id: string): Promise<{ entry: LogEntry; redefinition: Redefinition } | null>;
 }
 
 export interface ResolvedId {

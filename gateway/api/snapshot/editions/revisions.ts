@@ -33,6 +33,12 @@ export interface Revision {
   edition: number;
 }
 
+/** With the units of both figures; null where there is no figure or no unit. */
+export interface RevisionWithUnits extends Revision {
+  oldUnit: string | null;
+  newUnit: string | null;
+}
+
 /** How the figures of an indicator came from one edition to the next. */
 export type Step = { edition: number } & (
   | { revisions: FileRef }

@@ -17,7 +17,7 @@ const USED = 'alpha.life_expectancy';
 const redis = await stopAfterTests(startRedis());
 const receiver = await stopAfterTests(startReceiver());
 const served = new Served();
-served.publish(NOON - DAY_MS, { added: [USED], withdrawn: [], renamed: [], revised: {} });
+served.publish(NOON - DAY_MS, { added: [USED], withdrawn: [], renamed: [], revised: {}, redefined: [] });
 const options = { redis, served, settings: { WEBHOOK_PRIVATE_TARGETS: 'true' } };
 const first = await stopAfterTests(startAccountPages(options));
 const gateways = [first, await stopAfterTests(startAccountPages(options))] as const;
@@ -152,7 +152,14 @@ describe('changed indicators', () => {
   const revised = { [USED]: { added: 4, changed: 2, withdrawn: 1, restored: 0, file: REF } };
   const publish = async (more: object): Promise<void> => {
     await advance(DAY_MS);
-    served.publish(gateways[0].clock.ms, { added: [], withdrawn: [], renamed: [], revised: {}, ...more });
+    served.publish(gateways[0].clock.ms, {
+      added: [],
+      withdrawn: [],
+      renamed: [],
+      revised: {},
+      redefined: [],
+      ...more,
+    });
   };
 
   it('are told once for each edition, to who used them, and not for the first one seen', async () => {

@@ -29,6 +29,8 @@ export type CheckedClaim =
       /** The figure of today; null where there is none. */
       value: number | null;
       projected: boolean | null;
+      /** The newest edition that changed unit or definition. */
+      redefined: Awaited<ReturnType<Edition['editions']['history']['lastRedefinition']>>;
       reasons: Reason[];
     });
 
@@ -42,13 +44,14 @@ export async function checkClaim(served: Edition, claim: Claim): Promise<Checked
   const history = await figuresOfCountry(served, indicator, iso3);
   const own = history.find((figure) => figure.year === year) ?? null;
   const value = own?.value ?? null;
-  const about = { record, value, projected: own?.projected ?? null };
-  const now = judge(number, value, []);
+  const redefined = await served.editions.history.lastRedefinition(indicator);
+  const about = { record, value, projected: own?.projected ?? null, redefined };
+  const now = judge(number, value, [], record.unit);
   if (isSettled(now)) return { ...now, ...about, reasons: [] };
-  const judged = judge(number, value, await earlierFigures(served, claim));
+  const judged = judge(number, value, await earlierFigures(served, claim), record.unit);
   // A reason tells where a figure is found: of a display-only series that would be as good as the figure.
-  if (judged.verdict === 'superseded' || record.access_tier === 'display')
-    return { ...judged, ...about, reasons: [] };
+  const wasRight = judged.verdict === 'superseded' || judged.verdict === 'redefined';
+  if (wasRight || record.access_tier === 'display') return { ...judged, ...about, reasons: [] };
   const reasons = diagnose(number, {
     own,
     twins: await figuresOfTwins(served, claim),
@@ -69,10 +72,10 @@ async function earlierFigures(
 ): Promise<EarlierFigure[]> {
   const filter = { countries: [iso3], from: year, to: year, after: -1 };
   const revisions = await history.revisions(indicator, filter);
-  return revisions.toReversed().flatMap(({ old, edition: at }) => {
+  return revisions.toReversed().flatMap(({ old, oldUnit: unit, edition: at }) => {
     const [before, edition] = [chain[at - 1], chain[at]];
     return old && before && edition
-      ? [{ value: old.value, edition: before.edition, superseded_by: edition.edition }]
+      ? [{ value: old.value, unit, edition: before.edition, superseded_by: edition.edition }]
       : [];
   });
 }

@@ -11,6 +11,7 @@ export const VERDICTS = [
   'exact',
   'rounded',
   'superseded',
+  'redefined',
   'close',
   'mismatch',
 ] as const;
@@ -19,6 +20,7 @@ export type Verdict = (typeof VERDICTS)[number];
 /** A figure that editions up to `edition` had, and `superseded_by` no longer has. */
 export interface EarlierFigure {
   value: number;
+  unit: string | null;
   edition: string;
   superseded_by: string;
 }
@@ -29,17 +31,19 @@ export interface Judgement {
   earlier: EarlierFigure | null;
 }
 
-/** @param value of today; null where there is none. @param earlier newest first. */
+/** @param value of today; null where there is none. @param earlier newest first. @param unit of today. */
 export function judge(
   claimed: ClaimedNumber,
   value: number | null,
   earlier: readonly EarlierFigure[],
+  unit: string | null,
 ): Judgement {
   const fit = value === null ? null : fitOf(claimed, value);
   if (isRight(fit)) return { verdict: fit, earlier: null };
   const was = earlier.find((one) => isRight(fitOf(claimed, one.value))) ?? null;
   if (value === null) return { verdict: 'no_data', earlier: was };
-  return { verdict: was === null ? (fit ?? 'mismatch') : 'superseded', earlier: was };
+  if (was === null) return { verdict: fit ?? 'mismatch', earlier: null };
+  return { verdict: was.unit === unit ? 'superseded' : 'redefined', earlier: was };
 }
 
 const isRight = (fit: Fit | null): fit is 'exact' | 'rounded' => fit === 'exact' || fit === 'rounded';

@@ -19,7 +19,8 @@ function number(text: string): ClaimedNumber {
   return claimed;
 }
 
-const earlier = (value: number, edition: string): EarlierFigure => ({
+const earlier = (value: number, edition: string, unit: string | null = 'km'): EarlierFigure => ({
+  unit,
   value,
   edition,
   superseded_by: `after ${edition}`,
@@ -46,8 +47,18 @@ describe('the verdict', () => {
     ['30', null, 'no_data', 'first'],
     ['31', null, 'no_data', null],
   ])('%s, of %s: %s', (text, value, verdict, edition) => {
-    const judged = judge(number(text), value, before);
+    const judged = judge(number(text), value, before, 'km');
     expect([judged.verdict, judged.earlier?.edition ?? null]).toEqual([verdict, edition]);
+  });
+
+  test('is redefined where the figure had another unit', () => {
+    const people = earlier(51_000, 'first', 'people');
+    expect(judge(number('51000'), 51, [people], 'thousands')).toEqual({
+      verdict: 'redefined',
+      earlier: people,
+    });
+    expect(judge(number('51000'), 51, [people], 'people').verdict).toBe('superseded');
+    expect(judge(number('51000'), null, [people], 'thousands').verdict).toBe('no_data');
   });
 
   test('is right only for a number that is held today, and superseded only for one that was', () => {
@@ -63,7 +74,7 @@ describe('the verdict', () => {
     fc.assert(
       fc.property(sample, ([claim, value, values]) => {
         const editions = values.map((one, at) => earlier(one, String(at)));
-        const judged = judge(number(claim), value, editions);
+        const judged = judge(number(claim), value, editions, 'km');
         const isRight = value !== null && agrees(claim, value);
         const wasRight = values.some((one) => agrees(claim, one));
         expect(judged.verdict === 'exact').toBe(value !== null && Number(claim) === value);

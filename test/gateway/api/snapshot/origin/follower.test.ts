@@ -311,7 +311,10 @@ describe('a follower of an origin that lies', () => {
   it.each<[string, Partial<LogEntry>]>([
     ['base', { base: null }],
     ['changes', { changes: { bytes: 2, sha256: 'a'.repeat(64) } }],
-    ['number of changes', { changed: { atlas: { added: 1, withdrawn: 0, renamed: 0, revised: 0 } } }],
+    [
+      'number of changes',
+      { changed: { atlas: { added: 1, withdrawn: 0, renamed: 0, revised: 0, redefined: 0 } } },
+    ],
     ['mark', { backfilled: true }],
     ['counts', { counts: { providers: 9, indicators: 9, countries: 9, observations: 9 } }],
   ])('refuses an entry with another %s than its manifest, at first sight, too', async (_, lie) => {
@@ -334,8 +337,10 @@ describe('a follower of an origin that lies', () => {
   it('follows a log whose first edition was found afterwards to follow from a backfilled one', async () => {
     const [first] = (await published.log()).editions;
     if (!first) throw new Error('two editions were published');
-    const changes = await published.putObject('{"added":[],"withdrawn":[],"renamed":[],"revised":{}}');
-    const changed = { atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1 } };
+    const changes = await published.putObject(
+      '{"added":[],"withdrawn":[],"renamed":[],"revised":{},"redefined":[]}',
+    );
+    const changed = { atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1, redefined: 0 } };
     const lineage = { base: null, changes: null, changed: {}, backfilled: true as const };
     const successor = { edition: first.edition, changes, changed };
     const served = await published.current();
