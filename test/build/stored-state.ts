@@ -25,11 +25,14 @@ const DATA = [
   'sources.parquet',
 ];
 
+/** Not in every run. */
+const OPTIONAL = ['revisions.parquet', 'vanished.json'];
+
 async function checkProvider(lake: ProviderLake): Promise<void> {
   for (const id of await lake.runIds()) {
     const record = await lake.record(id);
     if (record.finished_at === null || record.status === 'running') throw new Error(`${id} has not ended`);
-    const names = (await readdir(join(lake.directory, id))).filter((name) => name !== 'revisions.parquet');
+    const names = (await readdir(join(lake.directory, id))).filter((name) => !OPTIONAL.includes(name));
     const ownSources = record.sources?.run_id === id ? ['run.json', 'sources.parquet'] : ['run.json'];
     const expected = HAS_DATA.includes(record.status) ? DATA : ownSources;
     if (names.sort().join() !== expected.join()) throw new Error(`${id} (${record.status}) holds ${names}`);

@@ -95,6 +95,7 @@ export interface components {
           | 'run_held'
           | 'run_failed'
           | 'series_failed'
+          | 'values_out_of_bounds'
           | 'years_flagged_by_clock'
           | 'unit_contradicts_name'
           | 'label_contradicts_source'
@@ -122,9 +123,11 @@ export interface components {
           | 'unreviewed_twin'
           | 'preferred_older_than_twin'
           | 'preferred_not_published'
+          | 'parts_not_whole'
           | 'negative_value'
           | 'magnitude_contradicts_unit'
           | 'more_than_population'
+          | 'figures_not_checked'
           | 'decimal_slip'
           | 'unit_change'
           | 'sign_flip'
@@ -211,6 +214,24 @@ export interface components {
           withdrawn: number;
           /** @description Figures restored */
           restored: number;
+        } | null;
+        /** @description Null where name, unit and definition stayed */
+        redefined: {
+          /** @description Null where it did not change */
+          name: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Null where it did not change */
+          unit: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Its description; null where it did not change */
+          definition: {
+            old: string | null;
+            new: string | null;
+          } | null;
         } | null;
       }[];
     };
@@ -266,6 +287,7 @@ export interface components {
           | 'run_held'
           | 'run_failed'
           | 'series_failed'
+          | 'values_out_of_bounds'
           | 'years_flagged_by_clock'
           | 'unit_contradicts_name'
           | 'label_contradicts_source'
@@ -293,9 +315,11 @@ export interface components {
           | 'unreviewed_twin'
           | 'preferred_older_than_twin'
           | 'preferred_not_published'
+          | 'parts_not_whole'
           | 'negative_value'
           | 'magnitude_contradicts_unit'
           | 'more_than_population'
+          | 'figures_not_checked'
           | 'decimal_slip'
           | 'unit_change'
           | 'sign_flip'
@@ -382,6 +406,24 @@ export interface components {
           withdrawn: number;
           /** @description Figures restored */
           restored: number;
+        } | null;
+        /** @description Null where name, unit and definition stayed */
+        redefined: {
+          /** @description Null where it did not change */
+          name: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Null where it did not change */
+          unit: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Its description; null where it did not change */
+          definition: {
+            old: string | null;
+            new: string | null;
+          } | null;
         } | null;
       }[];
     };
@@ -683,8 +725,13 @@ export interface components {
         };
         /** @description Root of the tree over its indicators, SHA-256 */
         root: string;
-        /** @description Published and taken back: it answers by its id, never by a date */
+        /** @description Served and taken back: it answers by its id, never by a date */
         rolled_back: boolean;
+        rolled_back_at: string | null;
+        /** @description Null where none was given */
+        rollback_reason: string | null;
+        /** @description In the log, but its publication broke off: it answers by its id, never by a date */
+        never_served: boolean;
         /** @description Made afterwards, of a time before the first publication */
         backfilled: boolean;
         /** @description Number of indicators by provider; only those with a change */
@@ -694,8 +741,17 @@ export interface components {
             withdrawn: number;
             renamed: number;
             revised: number;
+            redefined: number;
           };
         };
+        /** @description What was deleted from it since, where law demanded it */
+        withheld: {
+          /** @description ISO 8601 timestamp with UTC offset */
+          at: string;
+          reason: string;
+          /** @description How many were deleted */
+          indicators: number;
+        }[];
       }[];
       meta: {
         /** @description ISO 8601 timestamp with UTC offset */
@@ -728,6 +784,25 @@ export interface components {
           withdrawn: number;
           restored: number;
         }[];
+        /** @description Another name, unit or definition than before; of an indicator that came back, than when it went */
+        redefined: {
+          indicator: string;
+          /** @description Null where it did not change */
+          name: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Null where it did not change */
+          unit: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Its description; null where it did not change */
+          definition: {
+            old: string | null;
+            new: string | null;
+          } | null;
+        }[];
       }[];
       meta: {
         /** @description ISO 8601 timestamp with UTC offset */
@@ -737,6 +812,22 @@ export interface components {
         /** @description Whether there are more entries than these */
         more: boolean;
         since?: string;
+        /** @description When `from` was taken back and `to` served again, and why, oldest first; after `since` */
+        rollbacks: {
+          from: string;
+          to: string;
+          /** @description ISO 8601 timestamp with UTC offset */
+          at: string;
+          reason: string | null;
+        }[];
+        /** @description What was deleted from all snapshots where law demanded it, and when; after `since` */
+        withheld: {
+          /** @description ISO 8601 timestamp with UTC offset */
+          at: string;
+          reason: string;
+          /** @description How many were deleted */
+          indicators: number;
+        }[];
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson' | 'atom';
       };
@@ -790,6 +881,10 @@ export interface components {
         new_status: string | null;
         old_projected: boolean | null;
         new_projected: boolean | null;
+        /** @description Of the old figure */
+        old_unit: string | null;
+        /** @description Of the new figure: another one where the indicator was redefined in between */
+        new_unit: string | null;
         /** @description The last snapshot with the old figure */
         old_edition: string;
         /** @description The first snapshot with the new figure */
@@ -827,7 +922,15 @@ export interface components {
          * @description The first that holds, in this order
          * @enum {string}
          */
-        verdict: 'unknown' | 'no_data' | 'exact' | 'rounded' | 'superseded' | 'close' | 'mismatch';
+        verdict:
+          | 'unknown'
+          | 'no_data'
+          | 'exact'
+          | 'rounded'
+          | 'superseded'
+          | 'redefined'
+          | 'close'
+          | 'mismatch';
         /** @description What is not known, of the verdict `unknown` */
         unknown: ('indicator' | 'iso3') | null;
         /** @description The figure that is held; null where there is none, or the indicator is display-only */
@@ -840,10 +943,26 @@ export interface components {
         /** @description The newest earlier figure that the claim agrees with, where it agrees with none of today */
         earlier: {
           value: number | null;
+          /** @description In that snapshot */
+          unit: string | null;
           /** @description The newest snapshot that had it */
           edition: string;
           /** @description The snapshot that replaced or withdrew it */
           superseded_by: string;
+        } | null;
+        /** @description The newest snapshot that changed the unit or the definition, whatever the verdict */
+        redefined: {
+          edition: string;
+          /** @description Null where it did not change */
+          unit: {
+            old: string | null;
+            new: string | null;
+          } | null;
+          /** @description Its description; null where it did not change */
+          definition: {
+            old: string | null;
+            new: string | null;
+          } | null;
         } | null;
         /** @description Figures that the claim may have been mistaken for, the likeliest first; each reason at most once */
         reasons: {

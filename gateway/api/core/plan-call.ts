@@ -7,6 +7,7 @@
  */
 
 import { hash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import { LRUCache } from 'lru-cache';
 import type { LeaseTerms } from '../metering/metering.ts';
 import {
@@ -210,5 +211,6 @@ type PricedCall = Pick<Call<unknown>, 'route' | 'path' | 'readQuery'>;
 function keyOf(call: PricedCall, { id }: Snapshot): string {
   const { route, path } = call;
   const reading = call.readQuery();
-  return hash('sha256', JSON.stringify([id, route, path, reading.ok && reading.values]), 'base64url');
+  // Values of parameters may be big integers, which JSON has not.
+  return hash('sha256', serialize([id, route, path, reading.ok && reading.values]), 'base64url');
 }

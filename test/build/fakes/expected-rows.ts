@@ -3,6 +3,7 @@
  * stored rows, rejected rows by reason, failed series.
  */
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'csv-parse/sync';
 
 /** One row of one series in an upstream file. */
@@ -83,8 +84,30 @@ function judge(row: FileRow, placeOf: (code: string) => Place, [min, max]: Bound
   return { iso3: place.iso3, year: Number(row.year), value, low, high };
 }
 
-const isGap = ({ value, low, high }: ExpectedRow): boolean =>
-  value === null && low === null && high === null;
+const isGap = ({ value, low, high }: ExpectedRow): boolean => value === null && low === null && high === null;
+
+/** Reports each rejected row. @param judged the rows of one series */
+function expectSeries(
+  judged: readonly (ExpectedRow | string)[],
+  reject: (reason: string) => void,
+): { kept: ExpectedRow[]; contradicting: number } {
+  const first = new Map<string, ExpectedRow>();
+  let contradicting = 0;
+  for (const row of judged) {
+    if (typeof row === 'string') {
+      reject(row);
+      continue;
+    }
+    const key = `${row.iso3} ${String(row.year).padStart(4, '0')}`;
+    const before = first.get(key);
+    if (before === undefined || isGap(before)) first.set(key, row);
+    if (before === undefined) continue;
+    if (isGap(before) || isGap(row) || isDeepStrictEqual(before, row)) reject('duplicate_key');
+    else contradicting += 1;
+  }
+  const kept = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  return { kept, contradicting };
+}
 
 /** @param bounds curated bounds by series */
 export function expectRows(
@@ -94,30 +117,12 @@ export function expectRows(
 ): ExpectedRows {
   const placeOf = placesOf(schemes);
   const account: ExpectedRows = { kept: new Map(), rejected: new Map(), failed: new Map() };
-  const ofSeries = new Map<string, number>();
-  const reject = (reason: string): void => {
-    for (const counts of [account.rejected, ofSeries]) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  };
   for (const [slug, rows] of series) {
-    const first = new Map<string, ExpectedRow>();
-    let contradicting = 0;
-    ofSeries.clear();
-    for (const row of rows) {
-      const verdict = judge(row, placeOf, bounds[slug] ?? [-Infinity, Infinity]);
-      if (typeof verdict === 'string') {
-        reject(verdict);
-        continue;
-      }
-      const key = `${verdict.iso3} ${String(verdict.year).padStart(4, '0')}`;
-      const before = first.get(key);
-      if (!before) first.set(key, verdict);
-      else if (JSON.stringify(before) === JSON.stringify(verdict) || isGap(verdict)) reject('duplicate_key');
-      else if (isGap(before)) {
-        first.set(key, verdict);
-        reject('duplicate_key');
-      } else contradicting += 1;
-    }
-    const kept = [...first].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    const ofSeries = new Map<string, number>();
+    const judged = rows.map((row) => judge(row, placeOf, bounds[slug] ?? [-Infinity, Infinity]));
+    const { kept, contradicting } = expectSeries(judged, (reason) => {
+      for (const counts of [account.rejected, ofSeries]) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    });
     const unread = Math.max(...['unknown_place', 'bad_year'].map((one) => ofSeries.get(one) ?? 0));
     const isUnread = kept.length === 0 && unread * 2 > rows.length;
     if (contradicting > 0 || isUnread) account.failed.set(slug, kept.length + contradicting);

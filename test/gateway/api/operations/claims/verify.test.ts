@@ -106,7 +106,9 @@ describe('an earlier figure', () => {
     const row = await judged(claim);
     expect(row).toMatchObject({ verdict, value, reasons: [] });
     const isTold = verdict !== 'exact';
-    expect(row.earlier).toEqual(isTold ? { value: was, edition: first, superseded_by: row.edition } : null);
+    expect(row.earlier).toEqual(
+      isTold ? { value: was, unit: row.unit, edition: first, superseded_by: row.edition } : null,
+    );
   });
 });
 
