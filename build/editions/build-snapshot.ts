@@ -17,14 +17,14 @@ import { type FileList, type Manifest, observationsFile } from '../../data/schem
 import { compactTime, yearOf } from '../lake/lake.ts';
 import { operatorReportOf, QualityReports } from '../quality/quality.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
-import { CommandError, describeError } from '../runtime/errors.ts';
+import { describeError } from '../runtime/errors.ts';
 import type { BuildObserver } from '../runtime/progress.ts';
 import { BuildSteps } from './build-steps.ts';
 import { storeChanges } from './compare/compare-editions.ts';
 import { LogSigner, type SigningSettings } from './log-signer.ts';
 import { withDecisions, withoutWithheld } from './plan/licensing.ts';
 import { planSnapshot, type SnapshotPlan } from './plan/plan-snapshot.ts';
-import { publicAliases, readServedHistory, vanishedIndicators } from './plan/vanished.ts';
+import { publicAliases, readServedHistory, refuseLostHistory, vanishedIndicators } from './plan/vanished.ts';
 import { plannedWithheldSeries, type WithheldSeries } from './plan/withheld-series.ts';
 import { type EditionProofs, proveEdition } from './proofs.ts';
 import { prune } from './retention.ts';
@@ -170,7 +170,8 @@ class Build {
     const { settings, curated, overrides: given = new Map() } = this.#deps;
     const overrides = typeof given === 'function' ? await given() : given;
     this.#served = await this.#storage.currentId();
-    await this.#refuseLostHistory();
+    const base = await this.#storage.current();
+    refuseLostHistory(base?.manifest ?? null, curated, this.#deps.withoutProviders);
     const plan = await this.#steps.run('plan', () =>
       planSnapshot(settings.LAKE_DIR, curated, overrides, yearOf(this.#startedAt)),
     );
@@ -194,20 +195,6 @@ class Build {
       await duck.close();
       await rm(directory, { recursive: true, force: true });
     }
-  }
-
-  /** A provider whose definition was deleted takes its history with it: that is asked for. @throws {CommandError} */
-  async #refuseLostHistory(): Promise<void> {
-    const { curated, withoutProviders = [] } = this.#deps;
-    const base = await this.#storage.current();
-    const lost = Object.keys(base?.manifest.providers ?? {}).find(
-      (id) => !curated.providers.has(id) && !withoutProviders.includes(id),
-    );
-    if (lost === undefined) return;
-    throw new CommandError(
-      `${lost} is published and has no definition any more. Without one, its indicators are gone from every edition, the ` +
-        `earlier ones too: put providers/${lost}.yaml back, or run materialise --without ${lost}. Nothing is published until then.`,
-    );
   }
 
   /** Writes and verifies everything that holds no time, and flushes it to disk. */

@@ -5,6 +5,8 @@ import { expect, it } from 'vitest';
 import { startAdmin } from '../admin/harness.ts';
 import { seedAlike, seedRuns, seedUsage } from '../admin/seeds.ts';
 import { stopAfterTests } from '../after-tests.ts';
+import { codeAt } from '../gateway/commerce/authenticator.ts';
+import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { openBrowser } from './browser.ts';
 import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
@@ -165,6 +167,19 @@ it('revokes a key of a customer', async () => {
   await confirm('admin-key-revoke', 'Revoke key', 'it was published in a repository');
   await page.getByText('The key is revoked.').waitFor();
   await inspect(page, 'admin-key-revoked');
+});
+
+it('clears the second factor of a member', async () => {
+  const pages = await startAccountPages({ redis: service.redis });
+  const { account_id, person_id, email } = await pages.customer();
+  const { secondFactor } = pages.context.site;
+  const { secret } = secondFactor.propose({ issuer: 'Almanac', label: email });
+  await secondFactor.turnOn(person_id, { secret, code: codeAt(secret, pages.clock.ms) });
+  await pages.stop();
+  await page.goto(`${service.url}/admin/users/${account_id}`);
+  await page.getByRole('link', { name: /^Clear/ }).click();
+  await confirm('admin-member-second-factor', 'Clear second factor', 'the phone is lost');
+  await page.getByText('The second factor is cleared.').waitFor();
 });
 
 it('adjusts credits, and keeps the input of a rejected form', async () => {

@@ -10,11 +10,13 @@ import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
   editionChanges,
   type LogEntry,
+  type Manifest,
   providerCatalogue,
   providerOf,
   type VanishedIndicator,
   vanishedIndicator,
 } from '../../../data/schema/snapshot.ts';
+import { CommandError } from '../../runtime/errors.ts';
 import type { Published, SnapshotStorage } from '../snapshot-storage.ts';
 import type { SnapshotPlan } from './plan-snapshot.ts';
 
@@ -139,3 +141,17 @@ export async function readServedHistory(
 
 const hasDepartures = (changed: LogEntry['changed']): boolean =>
   Object.values(changed).some(({ withdrawn, renamed }) => withdrawn > 0 || renamed > 0);
+
+/** A provider whose definition was deleted takes its history with it: that is asked for. @throws {CommandError} */
+export function refuseLostHistory(
+  served: Pick<Manifest, 'providers'> | null,
+  { providers }: Curated,
+  given: readonly string[] = [],
+): void {
+  const lost = Object.keys(served?.providers ?? {}).find((id) => !providers.has(id) && !given.includes(id));
+  if (lost === undefined) return;
+  throw new CommandError(
+    `${lost} is published and has no definition any more. Without one, its indicators are gone from every edition, the ` +
+      `earlier ones too: put providers/${lost}.yaml back, or run materialise --without ${lost}. Nothing is published until then.`,
+  );
+}
