@@ -12,7 +12,7 @@ const herd = (unit: string, ...values: number[]): Series => ({
 });
 const GATES = { gates: { max_row_drop: 1, max_country_drop: 1 } };
 
-const world = await World.create({ atlas: GATES });
+const world = await World.create({ atlas: GATES, globe: GATES });
 afterAll(() => world.remove());
 const editions: string[] = [];
 const held: string[] = [];
@@ -33,6 +33,15 @@ await night({ cows: herd('people', 51_000, 52_000), sheep: herd('people', 5, 6),
 await night({ cows: herd('thousands', 51, 52), goats });
 await night({ cows: herd('thousands', 51, 53), goats });
 await night({ cows: herd('thousands', 51, 53), sheep: herd('thousands', 5, 6), goats });
+/** What globe renames without a word, with another unit: the rename is entered on the night after. */
+await world.ingestSeries({ mules: herd('head', 7, 8) }, 'globe');
+editions.push((await world.build()).snapshot);
+world.tomorrow();
+await world.ingestSeries({ hinnies: herd('pairs', 3.5, 4) }, 'globe');
+editions.push((await world.build()).snapshot);
+await world.write('data/aliases.csv', 'old,new,since,until\nglobe.mules,globe.hinnies,2026-11-25,\n');
+world.tomorrow();
+editions.push((await world.build()).snapshot);
 const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
 const reader = await service.account({ credits: 1_000 });
 
@@ -50,9 +59,9 @@ test('changes list it as redefined', async () => {
   const told = data.map((entry: { redefined: { indicator: string; unit: unknown }[] }) =>
     entry.redefined.map(({ indicator, unit: changed }) => [indicator, changed]),
   );
-  expect(told).toEqual([[['atlas.sheep', unit]], [], [['atlas.cows', unit]], []]);
+  expect(told).toEqual([[], [], [], [['atlas.sheep', unit]], [], [['atlas.cows', unit]], []]);
   const { json } = await service.get('/v1/editions');
-  expect(json.data[0].changed).toEqual({
+  expect(json.data[3].changed).toEqual({
     atlas: { added: 1, withdrawn: 0, renamed: 0, revised: 0, redefined: 1 },
   });
 });
@@ -90,6 +99,10 @@ test('claims on the figure in the unit of before are redefined, and every verdic
   expect(await claim('atlas.sheep,FRA,2000,5')).toMatchObject({
     ...{ verdict: 'exact', earlier: null },
     redefined: { edition: fourth, unit },
+  });
+  expect(await claim('globe.mules,FRA,2000,7')).toMatchObject({
+    ...{ indicator: 'globe.hinnies', verdict: 'redefined' },
+    redefined: { edition: editions[5], unit: { old: 'head', new: 'pairs' } },
   });
   expect(await claim('atlas.goats,FRA,2000,7')).toMatchObject({ verdict: 'exact', redefined: null });
 });

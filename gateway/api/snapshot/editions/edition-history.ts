@@ -127,11 +127,13 @@ export class EditionHistory implements History {
 
   /** The newest edition that changed the unit or the definition of an indicator. @param id of today. */
   async lastRedefinition(id: string): Promise<{ entry: LogEntry; redefinition: Redefinition } | null> {
-    const providers = new Set(this.#today.aliases.names(id).map(providerOf));
+    const names = this.#today.aliases.names(id);
+    const providers = new Set(names.map(providerOf));
     const isTold = this.#chain().some(({ changed }) =>
       [...providers].some((provider) => (changed[provider]?.redefined ?? 0) > 0),
     );
-    if (!isTold) return null;
+    // Of a rename that was entered later, the build compared nothing.
+    if (!isTold && names.length === 1) return null;
     const { redefined } = await this.#path(id);
     const last = redefined.findLast(({ unit, definition }) => unit !== null || definition !== null);
     const entry = last && this.#chain()[last.edition];
