@@ -20,6 +20,7 @@ interface Change {
   published_at: string;
   withdrawn: string[];
   renamed: { from: string; to: string }[];
+  redefined: { indicator: string; unit: object | null; name: object | null; definition: object | null }[];
   revised: { indicator: string; changed: number; withdrawn: number; restored: number }[];
 }
 
@@ -34,13 +35,18 @@ const redis = await stopAfterTests(startRedis());
 const world = createWorld(await redis.connect(), UNLIMITED);
 
 /** What an account that uses these indicators should be told of an edition, as lines. */
-function linesOf({ withdrawn, renamed, revised }: Change, used: readonly string[]): string[] {
+function linesOf({ withdrawn, renamed, revised, redefined }: Change, used: readonly string[]): string[] {
   const lines = withdrawn.filter((id) => used.includes(id)).map((id) => `${id} withdrawn`);
   for (const { from, to } of renamed) if (used.includes(from)) lines.push(`${from} renamed ${to}`);
   for (const { indicator, changed, withdrawn: gone, restored } of revised) {
     const name = renamed.find(({ to }) => to === indicator)?.from ?? indicator;
     const figures = changed + gone + restored;
     if (figures > 0 && used.includes(name)) lines.push(`${name} revised ${figures}`);
+  }
+  for (const { indicator, ...members } of redefined) {
+    const name = renamed.find(({ to }) => to === indicator)?.from ?? indicator;
+    const changed = (['unit', 'name', 'definition'] as const).filter((one) => members[one] !== null);
+    if (used.includes(name)) lines.push(`${name} redefined ${changed.join(' ')}`);
   }
   return lines.sort();
 }
@@ -69,7 +75,9 @@ it('name what the served editions changed, and nothing of one that was rolled ba
       if (type !== 'indicators.changed') return 'left';
       const { edition, changed } = data as EditionDigest;
       told[`${account_id} ${edition}`] = changed
-        .map(({ indicator, change, to, figures }) => [indicator, change, to ?? figures].join(' ').trim())
+        .map(({ indicator, change, to, figures, redefined }) =>
+          [indicator, change, to ?? figures ?? redefined?.join(' ')].join(' ').trim(),
+        )
         .sort();
       return 'taken';
     });

@@ -9,6 +9,7 @@ import {
   CHANGE_KINDS,
   ChangeAlerts,
   type ChangedIndicator,
+  REDEFINED,
   readToldKinds,
   setToldKinds,
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
@@ -31,6 +32,7 @@ const figures = fc.record({
 const edition = fc.record({
   revised: fc.dictionary(fc.constantFrom(...IDS), figures),
   withdrawn: fc.subarray(IDS, { maxLength: 2 }),
+  redefined: fc.dictionary(fc.constantFrom(...IDS), fc.subarray([...REDEFINED])),
   renamed: fc.subarray(IDS, { maxLength: 4 }),
   /** Of indicators that an earlier edition renamed, by their former id. */
   revisedSince: fc.dictionary(fc.constantFrom(...IDS), figures),
@@ -49,7 +51,7 @@ const customer = fc.record({ usage, off: fc.subarray([...CHANGE_KINDS]) });
 const FIRST_MS = NOON_MS;
 /** @param former ids that an earlier edition renamed */
 function changesOf(
-  { revised, withdrawn, renamed, revisedSince, revisedWithRename }: Edition,
+  { revised, withdrawn, redefined, renamed, revisedSince, revisedWithRename }: Edition,
   former: ReadonlySet<string>,
 ): EditionChanges {
   const gone = withdrawn.filter((id) => !renamed.includes(id));
@@ -64,7 +66,11 @@ function changesOf(
     withdrawn: gone,
     renamed: names,
     revised: Object.fromEntries([...stayed, ...since, ...moved]),
-    redefined: [],
+    redefined: Object.entries(redefined).map(([id, members]) => ({
+      indicator: renamed.includes(id) || former.has(id) ? `${id}_new` : id,
+      ...{ unit: null, name: null, definition: null },
+      ...Object.fromEntries(members.map((member) => [member, { old: 'before', new: 'after' }])),
+    })),
   };
 }
 
@@ -72,7 +78,7 @@ function changesOf(
 function expectedOf(
   { usage: uses, off }: { usage: { ids: string[]; daysBefore: number }[]; off: string[] },
   published_ms: number,
-  { withdrawn, renamed, revised }: EditionChanges,
+  { withdrawn, renamed, revised, redefined }: EditionChanges,
   former: ReadonlySet<string>,
 ): ChangedIndicator[] {
   const found: ChangedIndicator[] = [];
@@ -84,13 +90,21 @@ function expectedOf(
     const figures = figuresOf(name);
     if (figures > 0 && !off.includes('revised')) found.push({ indicator: id, change: 'revised', figures });
   };
+  const redefine = (id: string, name: string): void => {
+    const one = redefined.find(({ indicator }) => indicator === name);
+    const members = REDEFINED.filter((member) => one !== undefined && one[member] !== null);
+    if (members.length > 0 && !off.includes('redefined'))
+      found.push({ indicator: id, change: 'redefined', redefined: members });
+  };
   for (const indicator of IDS) {
     const daysAgo = uses.filter(({ ids }) => ids.includes(indicator)).map(({ daysBefore }) => daysBefore);
     const last = dayOf(FIRST_MS) - Math.min(...daysAgo);
     if (dayOf(published_ms) - last >= 30) continue;
     const to = renamed.find(({ from }) => from === indicator)?.to;
-    revise(indicator, to ?? indicator);
-    if (to === undefined && former.has(indicator)) revise(`${indicator}_new`, `${indicator}_new`);
+    for (const say of [revise, redefine]) {
+      say(indicator, to ?? indicator);
+      if (to === undefined && former.has(indicator)) say(`${indicator}_new`, `${indicator}_new`);
+    }
     if (to !== undefined && !off.includes('renamed')) found.push({ indicator, change: 'renamed', to });
     if (withdrawn.includes(indicator) && !off.includes('withdrawn'))
       found.push({ indicator, change: 'withdrawn' });
@@ -274,7 +288,12 @@ it('keep at most 10,000 indicators of an account, and none of a closed one', asy
 
 it('are all on until one is turned off', async () => {
   const { account_id } = await world.customer();
-  expect(await readToldKinds(world.redis, account_id)).toEqual(['revised', 'renamed', 'withdrawn']);
+  expect(await readToldKinds(world.redis, account_id)).toEqual([
+    'revised',
+    'redefined',
+    'renamed',
+    'withdrawn',
+  ]);
   await setToldKinds(world.redis, account_id, ['renamed']);
   expect(await readToldKinds(world.redis, account_id)).toEqual(['renamed']);
   await setToldKinds(world.redis, account_id, [...CHANGE_KINDS]);

@@ -1,6 +1,6 @@
 /**
- * Alerts about indicators that an account used in the 30 days before a new edition, and that it revised, renamed or
- * withdrew: one for each account and edition.
+ * Alerts about indicators that an account used in the 30 days before a new edition, and that it revised, redefined, renamed
+ * or withdrew: one for each account and edition.
  *
  * Every gateway looks for new editions. No alert is sent about the first edition that is seen, nor about one that was
  * served before. A look that ends halfway is repeated; an event that was handed over by then is not sent again.
@@ -92,14 +92,21 @@ export class ChangeAlerts {
   }
 }
 
-/** A revised indicator has other figures for the same years; figures of further years are no revision. */
-export const CHANGE_KINDS = ['revised', 'renamed', 'withdrawn'] as const;
+/**
+ * A revised indicator has other figures for the same years; figures of further years are no revision. A redefined one has
+ * another unit, name or definition.
+ */
+export const CHANGE_KINDS = ['revised', 'redefined', 'renamed', 'withdrawn'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export const REDEFINED = ['unit', 'name', 'definition'] as const;
 
 export interface ChangedIndicator {
   /** The id by which it was used, or that it got since. */
   indicator: string;
   change: ChangeKind;
+  /** What is said otherwise; of a redefined one. */
+  redefined?: (typeof REDEFINED)[number][] | undefined;
   /** Its new id; of a renamed one. */
   to?: string | undefined;
   /** Number of figures that changed, went or came back; of a revised one. */
@@ -107,23 +114,29 @@ export interface ChangedIndicator {
 }
 
 /**
- * Ordered by kind, then by id. One that was renamed and revised is named twice.
+ * Ordered by kind, then by id. One that changed in two ways is named twice.
  * @param idToday the id that an indicator has today: one that was renamed since its use is followed
  */
 export function changedIndicators(
   used: readonly string[],
-  changes: Pick<EditionChanges, 'withdrawn' | 'renamed' | 'revised'>,
+  changes: Pick<EditionChanges, 'withdrawn' | 'renamed' | 'revised' | 'redefined'>,
   idToday: (id: string) => string,
 ): ChangedIndicator[] {
   const withdrawn = new Set(changes.withdrawn);
   const renamed = new Map(changes.renamed.map(({ from, to }) => [from, to]));
-  const found: Record<ChangeKind, ChangedIndicator[]> = { revised: [], renamed: [], withdrawn: [] };
+  const redefinitions = new Map(changes.redefined.map((one) => [one.indicator, one]));
+  const found: Record<ChangeKind, ChangedIndicator[]> = {
+    ...{ revised: [], redefined: [], renamed: [], withdrawn: [] },
+  };
   const names = used.flatMap((id) => (renamed.has(id) ? [id] : [id, idToday(id)]));
   for (const indicator of [...new Set(names)].sort()) {
     const to = renamed.get(indicator);
     const revisions = changes.revised[to ?? indicator];
     const figures = revisions ? revisions.changed + revisions.withdrawn + revisions.restored : 0;
     if (figures > 0) found.revised.push({ indicator, change: 'revised', figures });
+    const said = redefinitions.get(to ?? indicator);
+    const redefined = REDEFINED.filter((member) => (said?.[member] ?? null) !== null);
+    if (redefined.length > 0) found.redefined.push({ indicator, change: 'redefined', redefined });
     if (to !== undefined) found.renamed.push({ indicator, change: 'renamed', to });
     if (withdrawn.has(indicator)) found.withdrawn.push({ indicator, change: 'withdrawn' });
   }

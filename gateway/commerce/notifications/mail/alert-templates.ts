@@ -1,5 +1,5 @@
 /** Alerts by mail, to operators and account holders. */
-import type { ChangedIndicator, EditionDigest } from '../alerts/change-alerts.ts';
+import { CHANGE_KINDS, type ChangedIndicator, type EditionDigest } from '../alerts/change-alerts.ts';
 import type { Condition, OperatorAlert } from '../alerts/operator-alert.ts';
 import type { Mail } from './mailer.ts';
 
@@ -61,18 +61,20 @@ export const spendingAbove = (
 
 const CHANGES = {
   revised: 'Revised: figures of the same years are different now, or gone',
+  redefined: 'Redefined: other words say what is counted, or in which unit',
   renamed: 'Renamed: the former ids still work',
   withdrawn: 'Withdrawn: no longer in the snapshot',
 } as const;
 
-function describe({ indicator, to, figures }: ChangedIndicator): string {
+function describe({ indicator, to, figures, redefined }: ChangedIndicator): string {
+  if (redefined !== undefined) return `- ${indicator} (${redefined.join(', ')})`;
   if (to !== undefined) return `- ${indicator} is now ${to}`;
   return figures === undefined ? `- ${indicator}` : `- ${indicator} (${count.format(figures)} figures)`;
 }
 
 export function indicatorsChanged(to: string, link: string, { edition, changed }: EditionDigest): Mail {
   const names = new Set(changed.map(({ indicator }) => indicator));
-  const sections = (['revised', 'renamed', 'withdrawn'] as const).flatMap((kind) =>
+  const sections = CHANGE_KINDS.flatMap((kind) =>
     section(CHANGES[kind], changed.filter(({ change }) => change === kind).map(describe)),
   );
   const many = names.size === 1 ? 'An indicator' : `${count.format(names.size)} indicators`;
