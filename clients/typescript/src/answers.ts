@@ -27,7 +27,7 @@ export interface SeriesRecord {
 
 export function provenanceOf(
   headers: Headers,
-  publishedAt: string | null,
+  generatedAt: string | null,
   series: readonly Series[],
 ): Provenance {
   const count = (name: string): number | null => {
@@ -37,7 +37,7 @@ export function provenanceOf(
   const isRepeat = headers.get('Idempotent-Replayed') === 'true';
   return {
     edition: headers.get('X-Snapshot'),
-    publishedAt,
+    generatedAt,
     price: isRepeat ? null : count('X-Credits-Charged'),
     balance: count('X-Credits-Remaining'),
     requestId: headers.get('X-Request-Id'),

@@ -16,8 +16,8 @@ export interface Series {
 export interface Provenance {
   /** The snapshot that answered; `asOf` takes it. */
   edition: string | null;
-  /** ISO 8601. */
-  publishedAt: string | null;
+  /** When it was built, ISO 8601; it is published seconds later. */
+  generatedAt: string | null;
   /** Credits charged; null where an attempt was charged whose answer was lost. */
   price: number | null;
   /** Credits left; null for calls without a key. */
@@ -29,7 +29,7 @@ export interface Provenance {
 /** What travels with figures, in the form in which the Python client attaches it to frames. All of it is valid in JSON. */
 export interface Attributes {
   edition: string | null;
-  published_at: string | null;
+  generated_at: string | null;
   licence: string;
   attribution: string;
   citation: string;
@@ -67,8 +67,8 @@ export class Sourced {
 
   /** A reference for each indicator, one a line. */
   get citation(): string {
-    const { series, publishedAt, edition } = this.provenance;
-    const day = publishedAt === null ? '' : ` of ${publishedAt.slice(0, 10)}`;
+    const { series, generatedAt, edition } = this.provenance;
+    const day = generatedAt === null ? '' : ` of ${generatedAt.slice(0, 10)}`;
     const reference = ({ id, name, licence, attribution }: Series): string =>
       `${attribution}${licence ? ` (${licence})` : ''}: ${name ? `${name}, ` : ''}${id}. Almanac, snapshot ${edition}${day}.`;
     return series.map(reference).join('\n');
@@ -77,7 +77,7 @@ export class Sourced {
   get attrs(): Attributes {
     return {
       edition: this.edition,
-      published_at: this.provenance.publishedAt,
+      generated_at: this.provenance.generatedAt,
       licence: this.licences.join('; '),
       attribution: this.attribution,
       citation: this.citation,

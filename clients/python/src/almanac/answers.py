@@ -21,12 +21,12 @@ from almanac.transport import Answer
 _FACTS = ("name", "unit", "licence", "licence_url", "attribution")
 
 
-def provenance_of(headers: Message, published_at: str | None, series: tuple[Series, ...] = ()) -> Provenance:
+def provenance_of(headers: Message, generated_at: str | None, series: tuple[Series, ...] = ()) -> Provenance:
     charged, left = headers.get("X-Credits-Charged"), headers.get("X-Credits-Remaining")
     is_repeat = headers.get("Idempotent-Replayed") == "true"
     return Provenance(
         edition=headers.get("X-Snapshot"),
-        published_at=published_at,
+        generated_at=generated_at,
         price=None if is_repeat or charged is None else int(charged),
         balance=None if left is None else int(left),
         request_id=headers.get("X-Request-Id"),
@@ -47,8 +47,8 @@ def record_series(record: dict[str, Any]) -> Series:
 
 def read_json_table(answer: Answer) -> Table:
     columns, meta = read_rows(answer.body.pieces())
-    published_at = meta.get("generated_at")
-    return Table(columns, meta, provenance_of(answer.headers, published_at, series_of(meta)))
+    generated_at = meta.get("generated_at")
+    return Table(columns, meta, provenance_of(answer.headers, generated_at, series_of(meta)))
 
 
 def json_data(question: DataQuestion) -> Callable[[Answer], Table]:

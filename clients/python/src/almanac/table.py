@@ -40,13 +40,13 @@ class Series:
 class Provenance:
     """Where an answer comes from.
 
-    edition: the snapshot that answered. published_at: its time, ISO 8601.
+    edition: the snapshot that answered. generated_at: when it was built, ISO 8601; it is published seconds later.
     price: credits charged; None where an attempt was charged whose answer was lost.
     balance: credits left; None for calls without a key.
     """
 
     edition: str | None
-    published_at: str | None
+    generated_at: str | None
     price: int | None
     balance: int | None
     request_id: str | None
@@ -143,7 +143,7 @@ class Table:
     def _reference(self, series: Series) -> str:
         licence = f" ({series.licence})" if series.licence else ""
         name = f"{series.name}, " if series.name else ""
-        day = f" of {self.provenance.published_at[:10]}" if self.provenance.published_at else ""
+        day = f" of {self.provenance.generated_at[:10]}" if self.provenance.generated_at else ""
         return f"{series.attribution}{licence}: {name}{series.id}. Almanac, snapshot {self.edition}{day}."
 
     @property
@@ -151,7 +151,7 @@ class Table:
         """What travels with a frame: edition, licence, credit line, citation, units. All of it is valid in JSON."""
         return {
             "edition": self.edition,
-            "published_at": self.provenance.published_at,
+            "generated_at": self.provenance.generated_at,
             "licence": "; ".join(self.licences),
             "attribution": self.attribution,
             "citation": self.citation,
