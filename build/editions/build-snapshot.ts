@@ -228,7 +228,7 @@ class Build {
         this.#deps.curated,
         overrides,
       );
-      const aliases = publicAliases(plan, this.#deps.curated);
+      const aliases = publicAliases(plan, this.#deps.curated, overrides);
       const files = [...renderKept({ ...data, additions, vanished, aliases }), ...proofs.files];
       await kept.writeAll(files, () => {});
     });

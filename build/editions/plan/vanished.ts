@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorAlias, ProviderDefinition } from '../../../data/schema/curated.ts';
 import { servedChain } from '../../../data/schema/editions.ts';
+import type { CatalogueEntry } from '../../../data/schema/lake.ts';
 import type { Overrides } from '../../../data/schema/operator-changes.ts';
 import {
   editionChanges,
@@ -39,18 +40,12 @@ export async function vanishedIndicators(
   if (base === null) return new Map();
   const known = new Set([...plan.indicators.map(({ id }) => id), ...plan.withheld]);
   const publicProviders = new Map(plan.providers.map(({ definition }) => [definition.id, definition]));
-  const withheld = new Set(
-    curated.decisions.filter(({ decision }) => decision === 'withhold').map(({ subject }) => subject),
-  );
-  for (const { old, new: now } of curated.aliases) if (plan.withheld.includes(now)) withheld.add(old);
-  const isDisabled = (id: string): boolean =>
-    overrides.get(id)?.enabled === false ||
-    withheld.has(id) ||
-    curated.withheld.has(id) ||
-    curated.refused.has(id);
+  const isShut = shutSeries(plan, curated, overrides);
+  const today = new Map(curated.aliases.map(({ old, new: now }) => [old, now]));
   const governed = await lastTerms(
     { storage, base, departures },
-    (id) => publicProviders.has(providerOf(id)) && !known.has(id) && !isDisabled(id),
+    (id) =>
+      publicProviders.has(providerOf(id)) && !known.has(id) && !isShut(id) && !isShut(today.get(id) ?? id),
   );
   const narrowed = governed.flatMap((terms) => {
     const definition = publicProviders.get(providerOf(terms.id));
@@ -101,10 +96,34 @@ const narrower = (terms: VanishedIndicator, definition: ProviderDefinition): Van
   return isNarrowed ? { id: terms.id, access_tier, licence, licence_url, attribution } : terms;
 };
 
-/** Former ids that readers may know: an alias that names a withheld series is left out. */
-export function publicAliases(plan: SnapshotPlan, { aliases }: Curated): IndicatorAlias[] {
-  const withheld = new Set(plan.withheld);
-  return aliases.filter((alias) => !withheld.has(alias.old) && !withheld.has(alias.new));
+/** What may not be published today, whether upstream still has it or not. Of a series that vanished only the id is known. */
+function shutSeries(
+  plan: Pick<Planned, 'withheld'>,
+  curated: Curated,
+  overrides: Overrides,
+): (id: string) => boolean {
+  const withheld = new Set([
+    ...plan.withheld,
+    ...curated.decisions.flatMap(({ decision, subject }) => (decision === 'withhold' ? [subject] : [])),
+  ]);
+  return (id) => {
+    const providerId = providerOf(id);
+    const entry = { ...UNDESCRIBED, slug: id.slice(providerId.length + 1) };
+    const overlay = curated.providers.has(providerId) ? curated.overlay(providerId, entry) : {};
+    const isEnabled = overrides.get(id)?.enabled ?? overlay.enabled ?? true;
+    const isRefused = overlay.redistributable === false || curated.refused.has(id);
+    return !isEnabled || isRefused || withheld.has(id) || curated.withheld.has(id);
+  };
+}
+
+const UNDESCRIBED: Omit<CatalogueEntry, 'slug'> = {
+  ...{ name: '', description: null, unit: null, source: null, source_url: null, tags: [], licence: null },
+};
+
+/** Former ids that readers may know: an alias that names a series which may not be published is left out. */
+export function publicAliases(plan: SnapshotPlan, curated: Curated, overrides: Overrides): IndicatorAlias[] {
+  const isShut = shutSeries(plan, curated, overrides);
+  return curated.aliases.filter((alias) => !isShut(alias.old) && !isShut(alias.new));
 }
 
 /** Indicators of `base` that the edition after it no longer has, under that id. */

@@ -61,7 +61,9 @@ describe('the log', () => {
     const third = await night({ cows: herd(1, 5, 3, 4), goats: herd(1), sheep: herd(1) });
     expect(await kindsOf(third, 'atlas.cows')).toEqual({ 2002: 'restored', 2003: 'added' });
     const fourth = await night({ cows: herd(1, 5, 3, 4), goats: herd(1, 2), sheep: herd(1) });
-    expect(fourth.changed).toEqual({ atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1 } });
+    expect(fourth.changed).toEqual({
+      atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1, redefined: 0 },
+    });
   });
 
   it('compares with the edition that was served, not with one that was rolled back', async () => {
@@ -137,4 +139,22 @@ describe('the terms of an indicator that upstream no longer has', () => {
     expect(await remembered(await night({ cows: herd(5) }, later))).toEqual([]);
     expect(await remembered(await night({ cows: herd(6) }))).toEqual(['atlas.goats']);
   });
+
+  it.each([{ enabled: false }, { redistributable: false }])(
+    'are gone with its former ids while its definition says %j',
+    async (away) => {
+      const gates = { max_row_drop: 1, max_country_drop: 1 };
+      await world.write('data/aliases.csv', 'old,new,since,until\natlas.goats,atlas.kids,2026-11-21,\n');
+      await night({ cows: herd(1), goats: herd(2) });
+      await night({ cows: herd(1), kids: herd(3) });
+      await world.define('atlas', { gates, indicators: { kids: away } });
+      await night({ cows: herd(4), kids: herd(3) });
+      const last = await night({ cows: herd(5) });
+      expect(await remembered(last)).toEqual([]);
+      const aliases = (await world.snapshots.open(last.edition)).kept['aliases.json'];
+      expect(aliases && JSON.parse(await world.snapshots.readText(aliases))).toEqual([]);
+      await world.define('atlas', { gates });
+      expect(await remembered(await night({ cows: herd(6) }))).toEqual(['atlas.goats', 'atlas.kids']);
+    },
+  );
 });
