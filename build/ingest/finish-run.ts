@@ -152,6 +152,7 @@ function collectFacts(
     failed_indicators: [...reader.failed].map(([slug, failed]) => ({ slug, ...failed })),
     newest_year: reader.newestYear,
     ...(reader.outOfBounds.length > 0 ? { out_of_bounds: reader.outOfBounds } : {}),
+    ...(reader.unreadable.length > 0 ? { unreadable: reader.unreadable } : {}),
     sources: summariseSources(runId, sources),
     ...(lost.length > 0 ? { lost_places: lost } : {}),
     ...(unused.length > 0 ? { unused_settings: unused } : {}),

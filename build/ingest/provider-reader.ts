@@ -42,6 +42,7 @@ export class ProviderReader {
   readonly failed = new Map<string, FailedSeries>();
   /** Series that lack rows which their bounds rejected. */
   readonly outOfBounds: NonNullable<RunRecord['out_of_bounds']> = [];
+  readonly unreadable: NonNullable<RunRecord['unreadable']> = [];
   readonly rejects = new Rejects();
   readonly countries: readonly string[];
   readonly statuses: readonly (string | null)[];
@@ -161,8 +162,9 @@ export class ProviderReader {
     const { definition, curated, writer, currentYear } = this.#options;
     const columns = this.#buffer.finish();
     const rule = projectionRuleOf(definition, curated.overlay(definition.id, entry));
-    const { outOfBounds } = this.#buffer;
+    const { outOfBounds, unreadable } = this.#buffer;
     if (outOfBounds) this.outOfBounds.push({ slug: entry.slug, ...outOfBounds });
+    if (unreadable) this.unreadable.push({ slug: entry.slug, ...unreadable });
     writer.add(entry.slug, columns);
     this.catalogue.push(entry);
     this.files.set(entry.slug, this.#openFiles);

@@ -37,6 +37,14 @@ const MISCONFIGURED: Partial<Record<RejectReason, string>> = {
 /** A few values out of bounds are slips. More than this suggest another unit or a wrong total. */
 const MAX_OUTSIDE = { rows: 100, share: 0.1 };
 
+/** Digits with signs of some notation, not words such as `No` or `n/a`. */
+const LIKE_FIGURE = /^[-+]?\d[\d.,'\s]*$/;
+
+function describeOutside({ min, max }: Pick<SeriesLimits, 'min' | 'max'>): string {
+  if (min === -Infinity) return `above the bound ${max}`;
+  return max === Infinity ? `below the bound ${min}` : `outside the bounds ${min} to ${max}`;
+}
+
 interface RejectedRow {
   reason: RejectReason;
   /** Identifies the case. */
@@ -102,6 +110,9 @@ export class SeriesBuffer {
   /** Rows of this series out of bounds, and the first of them. */
   #outside = 0;
   #firstOutside = '';
+  /** Cells of this series that look like figures, but cannot be read, and the first of them. */
+  #unreadable = 0;
+  #firstUnreadable = '';
 
   constructor(places: PlaceIndex, rejects: Rejects) {
     this.#places = places;
@@ -114,6 +125,7 @@ export class SeriesBuffer {
     this.#sorted = true;
     this.#limits = { ...NO_LIMITS, ...limits };
     this.#outside = 0;
+    this.#unreadable = 0;
     this.#misread.clear();
     this.#rejected = 0;
   }
@@ -149,7 +161,7 @@ export class SeriesBuffer {
     const ciHi = readFigure(raw.ci_hi);
     if (value === BAD || ciLo === BAD || ciHi === BAD) {
       const text = [raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD);
-      return { reason: 'bad_number', sample: `${raw.place} ${year}: ${text}` };
+      return this.#refuseNumber(String(text), `${raw.place} ${year}: ${text}`);
     }
     if (value !== null && (value < this.#limits.min || value > this.#limits.max)) {
       const sample = `${raw.place} ${year}: ${value}`;
@@ -171,6 +183,14 @@ export class SeriesBuffer {
     columns.place[at] = code;
     columns.rows = at + 1;
     return null;
+  }
+
+  #refuseNumber(text: string, sample: string): RejectedRow {
+    if (LIKE_FIGURE.test(text)) {
+      if (this.#unreadable === 0) this.#firstUnreadable = sample;
+      this.#unreadable += 1;
+    }
+    return { reason: 'bad_number', sample };
   }
 
   #projectedOf({ projected }: RawObservation, year: number, status: number): number {
@@ -238,10 +258,16 @@ export class SeriesBuffer {
     return this.#outside === 0 ? null : { rows: this.#outside, reason: this.#boundsError() };
   }
 
+  /** The cells of this series that look like figures, but cannot be read; null without any. */
+  get unreadable(): { rows: number; reason: string } | null {
+    if (this.#unreadable === 0) return null;
+    const cells = this.#unreadable === 1 ? '1 cell is no number' : `${this.#unreadable} cells are no numbers`;
+    return { rows: this.#unreadable, reason: `${cells}; the first is ${this.#firstUnreadable}` };
+  }
+
   #boundsError(): string {
-    const { min, max } = this.#limits;
     const values = this.#outside === 1 ? '1 value is' : `${this.#outside} values are`;
-    return `${values} outside the bounds ${min} to ${max}; the first is ${this.#firstOutside}`;
+    return `${values} ${describeOutside(this.#limits)}; the first is ${this.#firstOutside}`;
   }
 
   #reserve(rows: number): void {

@@ -38,7 +38,7 @@ const READINGS: readonly Reading[] = [
   ['measure', 'money', MONEY],
   ['measure', 'rate', /\bper (?:\d+|(?:one )?(?:million|thousand)) (?!ppp|us|int)/],
   ['measure', 'count', /\bnumber of (?!years)|\btotal (?:number|deaths)\b/],
-  ['denominator', '$1', /\bper (\d+) (?!ppp|us|int)/],
+  ['denominator', '$1', /\bper (\d+)(?= |$)(?! (?:ppp|us|int))/],
   ['denominator', '1000000', /\bper (?:one )?million\b/],
   ['base', '$1', /(?<!\d ?)% of (?!total(?: <|$))(?:total )?(\w+(?: \w+)*)/],
   ['currency', 'international', /\bppp\b|\bpurchasing power|\binternational (?:\$|dollars?)|\bint \$/],
@@ -197,6 +197,8 @@ export function missingPriceBasis(name: string, unit: string): string | null {
     (isConstant && (OTHER_MONEY.test(plain) || (AT_CONSTANT_PRICES.test(label) && !NO_AMOUNT.test(label))));
   if (!isMoney || claims.get('currency')?.has('national') === true) return null;
   if (isConstant && /\b(?:19|20)\d\d\b/.test(plain)) return null;
+  // Readers see the unit beside the figures, without the name.
+  if (ofUnit.get('prices')?.has('constant')) return 'constant prices without their year';
   if (claims.has('base year') || claims.get('prices')?.has('current') === true) return null;
   return isConstant ? 'constant prices without their year' : 'no prices';
 }
@@ -265,8 +267,32 @@ export function otherUnit(name: string, unit: string): { a: string; b: string } 
     at.exec(name)?.[1]?.trim(),
   );
   const ours = stated.find((text) => text !== undefined && plainUnit(text) !== null);
-  if (theirs === null || ours === undefined || plainUnit(ours) === theirs) return null;
-  return { a: ours, b: unit };
+  if (theirs === null) return null;
+  if (ours !== undefined) return plainUnit(ours) === theirs ? null : { a: ours, b: unit };
+  const age = IN_YEARS.exec(prepare(name))?.[0];
+  return age !== undefined && SHORT_TIMES.has(theirs) ? { a: age, b: unit } : null;
+}
+
+/** Ages and lives, which are told in years. */
+const IN_YEARS =
+  /\b(?:life expectancy|(?:median|mean|average) age|age at|mean years|years (?:in|of) school\w*)\b/;
+const SHORT_TIMES: ReadonlySet<string> = new Set(['hours', 'days', 'weeks', 'months']);
+
+/** Amounts that a name divides by the population. */
+const PER_HEAD =
+  /\b(?:gdp|gni|gnp|incomes?|spending|expenditure|use|generation|production|supply|consumption|emissions?|withdrawal|aid \w+|resources)\b[^<]* per (?:person|capita|head)\b/;
+const AMOUNT = /^(?:\w+ (?:of )?)?(?:tonnes of .*|kg of .*|kwh|cubic met(?:re|er)s|litres of .*)$/;
+
+/** Whether name and unit both say that an amount is one per person. */
+export const isPerPerson = (name: string, unit: string): boolean =>
+  PER_HEAD.test(prepare(name)) && /\bper (?:person|capita|head)\b/.test(prepare(unit));
+
+/** The words of a name by which an amount is one per person, where the unit is an amount and nothing else; else null. */
+export function missingDivisor(name: string, unit: string): { a: string; b: string } | null {
+  const [perHead, plain] = [PER_HEAD.exec(prepare(name))?.[0], prepare(unit)];
+  const isAmount =
+    readClaims(unit).get('measure')?.has('money') === true || plainUnit(unit) !== null || AMOUNT.test(plain);
+  return perHead !== undefined && isAmount && !/\bper\b|%/.test(plain) ? { a: perHead, b: unit } : null;
 }
 
 /** Words of a slug, or parts of a provider's code such as `NY.GDP.PCAP.CD`. */

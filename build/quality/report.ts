@@ -20,6 +20,7 @@ import { LASTING_KINDS, type QualityKindName } from '../../data/schema/quality-k
 import { formatTimestamp } from '../../data/schema/records.ts';
 import type { SnapshotPlan } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
+import { describeError } from '../runtime/errors.ts';
 import { type CheckContext, counted, type QualityCheck } from './check.ts';
 import { labelChanges, renames, sinceYesterday } from './checks/changes.ts';
 import { duplicates, sameFigures } from './checks/duplicates.ts';
@@ -82,7 +83,7 @@ export interface QualityReport extends NightlyFindings {
   inputs: string | null;
 }
 
-/** A check that fails is logged, and its findings of the night before stand: it must not hold up the figures. */
+/** A check that fails is logged and a finding, and its own findings of the night before stand: it must not hold up the figures. */
 export async function reportQuality(input: QualityInput): Promise<QualityReport> {
   const { duck, plan, curated, log, startedAt, lakeDir, ...given } = input;
   const night = nightOf(startedAt);
@@ -188,7 +189,7 @@ export async function runChecks(
   const add = (doubts: readonly FoundDoubt[]): void => {
     for (const doubt of doubts) if (!found.has(findingId(doubt))) found.set(findingId(doubt), doubt);
   };
-  let failed = false;
+  const failures: string[] = [];
   for (const check of checks) {
     const startedAt = performance.now();
     const { kinds } = check;
@@ -199,14 +200,22 @@ export async function runChecks(
         : await check.find(context);
       add(doubts.map((doubt) => foundDoubt.parse(doubt)));
     } catch (error) {
-      failed = true;
+      failures.push(`${kinds.join(', ')} (${describeError(error)})`);
       log.error({ err: error, kinds }, 'a quality check failed');
       add(standing(context, kinds));
     }
     log.debug({ kinds, ms: Math.round(performance.now() - startedAt) }, 'quality check');
   }
-  return { found: [...found.values()], failed };
+  if (failures.length > 0) add([failedChecks(failures)]);
+  return { found: [...found.values()], failed: failures.length > 0 };
 }
+
+/** Concerns no provider, so it is decided by mending the check. */
+const failedChecks = (failures: readonly string[]): FoundDoubt => ({
+  ...{ kind: 'check_failed', provider: 'all', indicator: null, other: null, countries: [], years: null },
+  extent: failures.length,
+  message: `${counted(failures.length, 'check', 'checks')} failed; the findings of the night before stand. ${failures.join('; ')}.`,
+});
 
 /** What is known of some kinds, on providers and series that are still published. */
 function standing({ known, published }: CheckContext, kinds: readonly QualityKindName[]): FoundDoubt[] {

@@ -185,6 +185,8 @@ export const runRecord = z.object({
   failed_indicators: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int() })),
   /** Series that lack the rows which their bounds rejected; these are among the rejects, too. */
   out_of_bounds: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int() })).optional(),
+  /** Series that lack cells which look like figures, but could not be read, such as `12,5`; among the rejects, too. */
+  unreadable: z.array(z.object({ slug: z.string(), reason: z.string(), rows: z.int() })).optional(),
   /** Why the run failed or is held; a sentence for the operator. */
   reason: z.string().nullable(),
   /** Newest observed year of the run. */

@@ -47,6 +47,10 @@ export const QUALITY_KINDS = {
     'Values outside the bounds that `data/` sets for a series were left out: they are gaps now.',
     'values left out',
   ),
+  values_unreadable: error(
+    'Cells that look like figures, such as `12,5`, could not be read: they are gaps now.',
+    'cells left out',
+  ),
   years_flagged_by_clock: warning(
     'Years count as projected only because they lie ahead: no rule of the definition says so.',
     'years',
@@ -158,9 +162,10 @@ export const QUALITY_KINDS = {
     'breaks',
   ),
   frozen_values: warning(
-    'A country repeats one exact value for many years, as if it were carried forward.',
+    'A country repeats one exact value for many years, or most countries repeat those of the year before.',
     'repeated values',
   ),
+  same_figures_places: warning('Two countries have the same figures in all years.', 'countries'),
   country_outlier: warning(
     'The latest value of a country lies more than a power of ten beyond all others.',
     'countries',
@@ -179,12 +184,20 @@ export const QUALITY_KINDS = {
   newest_year_back: error('The newest observed year is earlier than the night before.', 'years'),
   projections_unflagged: error('Figures that were projected the night before count as observed.', 'rows'),
   history_rewritten: warning(
-    'A large share of the past values differs from the night before.',
-    'values that changed by more than 5 %',
+    'The past differs from the night before: most values of the series, a country or a year, values that moved by a year, repeat the year before, or are off by a power of ten or in sign.',
+    'values that changed',
+  ),
+  values_lost: warning(
+    'Values that the series had the night before are gone, of countries that still have others.',
+    'values',
   ),
   series_renamed: warning(
     'A series vanished and another has its figures: a rename that is not in `data/aliases.csv`.',
     '% of the vanished figures',
+  ),
+  check_failed: error(
+    'A check of the quality report failed: what it found the night before stands.',
+    'checks',
   ),
   alias_unfit: warning(
     'An alias leads to an id that is not there, or from one that is in use or that no snapshot had.',

@@ -122,17 +122,18 @@ export const anomaly = z.object({
     'unit_change',
     'frozen_values',
     'sign_flip',
+    'same_figures_places',
   ]),
-  /** Null for `unit_change`, which concerns most countries. */
+  /** Null for what concerns most countries: `unit_change`, and `frozen_values` of a year. */
   iso3: iso3.nullable(),
   year: z.int(),
-  /** The last year of `frozen_values`. */
+  /** The last year of `frozen_values` and `same_figures_places`. */
   until: z.int().nullable(),
   value: z.number().nullable(),
   /** The country's values before and after it. */
   previous: z.number().nullable(),
   next: z.number().nullable(),
-  /** Powers of ten of a change; years of `frozen_values`. */
+  /** Powers of ten of a change; values of `frozen_values` and `same_figures_places`. */
   size: z.number(),
 });
 export type Anomaly = z.infer<typeof anomaly>;

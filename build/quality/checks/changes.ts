@@ -1,7 +1,7 @@
 /**
  * What changed against the night before.
  *
- * - What got worse: countries or projection flags lost, an earlier newest year, a rewritten past. A finding stands until
+ * - What got worse: countries, values or projection flags lost, an earlier newest year, a rewritten past. A finding stands until
  *   the figures change again; lost countries and years until they are back.
  * - Labels that changed while the figures stayed, and figures that moved while the label stayed.
  * - Renames that nobody has entered in `data/aliases.csv`: series that vanished, whose figures stand under another id now.
@@ -47,6 +47,13 @@ const change = z.object({
   present: z.array(iso3),
   common: z.int(),
   changed: z.int(),
+  different: z.int(),
+  slipped: z.int(),
+  moved: z.int(),
+  stale: z.int(),
+  rewrites_year: z.boolean(),
+  gone: z.int(),
+  gone_countries: z.array(iso3),
   size: z.number().nullable(),
   first_year: z.int().nullable(),
   last_year: z.int().nullable(),
@@ -73,17 +80,46 @@ function lostPlaces(
   return [doubtAbout('series_places_lost', series.record.id, message, lost.length, { countries: lost })];
 }
 
-function rewrittenHistory({ curated }: CheckContext, series: CheckedSeries, found: Change): FoundDoubt[] {
-  const { common, changed, size, first_year, last_year, worst, rewritten } = found;
+/** Values of countries that still have others. */
+function lostValues(series: CheckedSeries, { gone, gone_countries: countries }: Change): FoundDoubt[] {
+  if (gone === 0) return [];
+  const message = `${counted(gone, 'value is', 'values are')} gone, of ${counted(countries.length, 'country that still has', 'countries that still have')} others.`;
+  return [doubtAbout('values_lost', series.record.id, message, gone, { countries })];
+}
+
+/** What happened to the past, in one sentence; null for revisions of single values. */
+function describeRewriting(found: Change, example: string): { message: string; extent: number } | null {
+  const { common, changed, different, size, moved, stale, slipped, rewritten, rewrites_year } = found;
+  const all = `of ${figure(common)} values`;
+  if (moved > 0)
+    return {
+      message: `${figure(moved)} ${all} are now those of the year before: ${example}.`,
+      extent: different,
+    };
   const isWhole = changed >= FEWEST_CHANGED && changed >= REWRITTEN_SHARE * common;
-  if (!(isWhole || rewritten.length > 0) || first_year === null || last_year === null || !worst) return [];
-  const share = `${figure(changed)} of ${figure(common)} values changed by more than 5 %`;
-  const typical = size === null ? '' : `, typically by a factor of ${figure(10 ** size)}`;
+  if (isWhole || rewritten.length > 0 || rewrites_year || slipped > 0) {
+    const typical = size === null ? '' : `, typically by a factor of ${figure(10 ** size)}`;
+    return {
+      message: `${figure(changed)} ${all} changed by more than 5 %${typical}: ${example}.`,
+      extent: changed,
+    };
+  }
+  if (stale === 0) return null;
+  return {
+    message: `${figure(stale)} ${all} repeat the year before, and did not: ${example}.`,
+    extent: stale,
+  };
+}
+
+function rewrittenHistory({ curated }: CheckContext, series: CheckedSeries, found: Change): FoundDoubt[] {
+  const { first_year, last_year, worst, rewritten } = found;
+  if (first_year === null || last_year === null || !worst) return [];
   const { iso3: country, year, old, new: now } = worst;
   const example = `${countryName(curated, country)} ${year} from ${figure(old)} to ${figure(now)}`;
-  const message = `${share}${typical}: ${example}.`;
+  const told = describeRewriting(found, example);
+  if (!told) return [];
   const more = { countries: rewritten, years: [first_year, last_year] as [number, number] };
-  return [doubtAbout('history_rewritten', series.record.id, message, changed, more)];
+  return [doubtAbout('history_rewritten', series.record.id, told.message, told.extent, more)];
 }
 
 function earlierNewestYear(series: CheckedSeries, before: number | null, known: Known): FoundDoubt[] {
@@ -142,6 +178,7 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
       if (found)
         doubts.push(
           ...lostPlaces(context, series, found, earlier),
+          ...lostValues(series, found),
           ...rewrittenHistory(context, series, found),
         );
       doubts.push(
@@ -161,6 +198,7 @@ async function findChanges(context: CheckContext): Promise<FoundDoubt[]> {
 
 const KINDS: readonly QualityKindName[] = [
   'series_places_lost',
+  'values_lost',
   'history_rewritten',
   'newest_year_back',
   'projections_unflagged',

@@ -1,6 +1,6 @@
 /**
  * Series by country and year: those that hold little (few countries, years that ended, rows without values), and odd
- * values in the history of single countries, as `anomalies.sql` finds them: slips, jumps, flips and frozen values.
+ * values in the history of single countries, as `anomalies.sql` finds them: slips, jumps, flips, frozen and copied values.
  */
 import type { Anomaly, FoundDoubt } from '../../../data/schema/quality.ts';
 import {
@@ -23,6 +23,7 @@ const KINDS: readonly Kind[] = [
   'isolated_value',
   'level_break',
   'frozen_values',
+  'same_figures_places',
 ];
 
 /** `a factor of 1,000`, for the distance of `decimal_slip` and `level_break`. */
@@ -35,7 +36,11 @@ function describe({ kind, year, until, value, previous, next, size }: Anomaly, c
   switch (kind) {
     case 'unit_change':
       return `Most countries change by ${factor(size)} from the year before to ${year}`;
+    case 'same_figures_places':
+      return `${country} and another country have the same ${counted(size, 'figure', 'figures')} from ${year} to ${until}`;
     case 'frozen_values':
+      if (value === null)
+        return `${counted(size, 'country repeats', 'countries repeat')} in ${year} the value of the year before`;
       return `${country} is ${now} in every year from ${year} to ${until}`;
     case 'level_break':
       return `${country} goes from ${around[0]} to ${now} in ${year}, by ${factor(size)}, and does not return`;

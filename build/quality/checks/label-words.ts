@@ -7,6 +7,8 @@ import {
   contradictions,
   contradictsTopic,
   impliedDirection,
+  isPerPerson,
+  missingDivisor,
   missingPriceBasis,
   otherMagnitude,
   otherUnit,
@@ -16,8 +18,12 @@ import {
   tellingWords,
 } from '../label-vocabulary.ts';
 
-function unitContradictsName({ record: { id, name, unit } }: LabelledSeries): FoundDoubt[] {
-  const [other, thing] = [otherMagnitude(name, unit ?? ''), otherUnit(name, unit ?? '')];
+function unitContradictsName(
+  { record: { id, name, unit } }: LabelledSeries,
+  saysPerson: boolean,
+): FoundDoubt[] {
+  const other = otherMagnitude(name, unit ?? '');
+  const thing = otherUnit(name, unit ?? '') ?? (saysPerson ? missingDivisor(name, unit ?? '') : null);
   const found = [
     ...contradictions(readClaims(name), readClaims(unit ?? '')),
     ...(other ? [{ aspect: 'magnitude', ...other }] : []),
@@ -127,6 +133,19 @@ function labelsRepeated(series: readonly LabelledSeries[]): FoundDoubt[] {
   });
 }
 
+/** Providers whose units say “per person” where their names do, nearly always. Others leave it to the name. */
+function sayingPerson(series: readonly LabelledSeries[]): ReadonlySet<string> {
+  const providers = Map.groupBy(series, ({ planned }) => planned.providerId);
+  return new Set(
+    [...providers].flatMap(([provider, own]) => {
+      const [saying, silent] = [isPerPerson, missingDivisor].map(
+        (test) => own.filter(({ record: { name, unit } }) => test(name, unit ?? '')).length,
+      );
+      return (saying ?? 0) >= 4 * Math.max(silent ?? 0, 1) ? [provider] : [];
+    }),
+  );
+}
+
 /** Whether a provider's slugs are words: nearly all share one with the name of their series. */
 function wordySlugs(series: readonly LabelledSeries[]): ReadonlySet<string> {
   const counts = new Map<string, { all: number; wordy: number }>();
@@ -143,9 +162,9 @@ function wordySlugs(series: readonly LabelledSeries[]): ReadonlySet<string> {
 
 async function findDoubts(context: CheckContext): Promise<FoundDoubt[]> {
   const all = [...context.published.values()].sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
-  const wordy = wordySlugs(all);
+  const [wordy, persons] = [wordySlugs(all), sayingPerson(all)];
   const single = all.flatMap((series) => [
-    ...unitContradictsName(series),
+    ...unitContradictsName(series, persons.has(series.planned.providerId)),
     ...labelContradictsSource(series, wordy.has(series.planned.providerId)),
     ...directionContradictsName(series),
     ...topicContradictsName(series),

@@ -139,14 +139,14 @@ function findSeries({ providers }: CheckContext): FoundDoubt[] {
   });
 }
 
-/** Series that lack what their curated bounds rejected. */
-function findOutOfBounds({ providers, published }: CheckContext): FoundDoubt[] {
+/** Fields of a run's record that name what was left out of single series. */
+const LEFT_OUT = { values_out_of_bounds: 'out_of_bounds', values_unreadable: 'unreadable' } as const;
+
+function findLeftOut({ providers, published }: CheckContext, kind: keyof typeof LEFT_OUT): FoundDoubt[] {
   return providers.flatMap(({ definition: { id }, run }) =>
-    (run?.record.out_of_bounds ?? [])
+    (run?.record[LEFT_OUT[kind]] ?? [])
       .filter(({ slug }) => published.has(`${id}.${slug}`))
-      .map(({ slug, reason, rows }) =>
-        doubtAbout('values_out_of_bounds', `${id}.${slug}`, `Left out: ${reason}.`, rows),
-      ),
+      .map(({ slug, reason, rows }) => doubtAbout(kind, `${id}.${slug}`, `Left out: ${reason}.`, rows)),
   );
 }
 
@@ -166,13 +166,14 @@ export const runs: QualityCheck = {
   looksBeyond: true,
   kinds: [
     ...(['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed'] as const),
-    ...(['series_failed', 'values_out_of_bounds', 'years_flagged_by_clock'] as const),
+    ...(['series_failed', 'values_out_of_bounds', 'values_unreadable', 'years_flagged_by_clock'] as const),
   ],
   find: async (context) => [
     ...(await findPlaces(context)),
     ...findRuns(context),
     ...findSeries(context),
-    ...findOutOfBounds(context),
+    ...findLeftOut(context, 'values_out_of_bounds'),
+    ...findLeftOut(context, 'values_unreadable'),
     ...findYearsAhead(context),
   ],
 };

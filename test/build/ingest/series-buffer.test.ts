@@ -154,6 +154,8 @@ describe('a series buffer', () => {
     expect(judge(share(100), bounds).kept).toHaveLength(500);
     const fault = '101 values are outside the bounds 0 to 200; the first is FRA 1400: 900';
     expect(() => judge(share(101), bounds)).toThrow(fault);
+    expect(() => judge(share(101), { max: 200 })).toThrow('101 values are above the bound 200;');
+    expect(() => judge(share(600), { min: 2000 })).toThrow('600 values are below the bound 2000;');
     const twice = [5, null, 6].flatMap((value, at) => [
       { place: 'FRA', year: 2001 + at, value: 4 },
       { place: 'FRA', year: 2001 + at, value },

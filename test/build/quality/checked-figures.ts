@@ -55,6 +55,19 @@ export function plausible(seed: number, level: number, noise = 0.02): Figure[] {
   });
 }
 
+/** Changes the values of some figures. */
+export const changed = (
+  figures: readonly Figure[],
+  isChosen: (iso3: string, year: number) => boolean,
+  change: (value: number) => number,
+): Figure[] =>
+  figures.map(([iso3, year, value]) => [
+    iso3,
+    year,
+    value !== null && isChosen(iso3, year) ? change(value) : value,
+  ]);
+export const times = (factor: number) => (value: number) => value * factor;
+
 /** The statistics of a series without figures. */
 const EMPTY: SeriesStatistics = {
   ...{

@@ -12,9 +12,11 @@ import {
   type Constructed,
   type ConstructedSeries,
   Constructions,
+  changed,
   type Figure,
   plausible,
   random,
+  times,
 } from './checked-figures.ts';
 
 let constructions: Constructions;
@@ -26,19 +28,6 @@ afterAll(() => constructions.close());
 const share = { name: 'Paved roads (% of total roads)', unit: 'percent' };
 const tonnes = { name: 'Wheat', unit: 'tonnes' };
 const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
-
-/** Changes the values of some figures. */
-const changed = (
-  figures: readonly Figure[],
-  isChosen: (iso3: string, year: number) => boolean,
-  change: (value: number) => number,
-): Figure[] =>
-  figures.map(([iso3, year, value]) => [
-    iso3,
-    year,
-    value !== null && isChosen(iso3, year) ? change(value) : value,
-  ]);
-const times = (factor: number) => (value: number) => value * factor;
 
 const find = (check: QualityCheck, series: Constructed, more = {}) => constructions.find(check, series, more);
 const findIn = async (check: QualityCheck, one: ConstructedSeries, more = {}) =>
@@ -211,6 +200,42 @@ describe('histories', () => {
     ]);
     expect(await findIn(histories, { ...tonnes, figures: carry((iso3) => iso3 < 'DEU') })).toEqual([]);
   });
+
+  it('finds a year that repeats the one before in most countries', async () => {
+    const figures = plausible(4, 500);
+    const before = new Map(figures.map(([iso3, year, value]) => [`${iso3} ${year}`, value]));
+    const repeat = (isChosen: (iso3: string, year: number) => boolean): Figure[] =>
+      figures.map(([iso3, year, value]) => [
+        iso3,
+        year,
+        isChosen(iso3, year) ? (before.get(`${iso3} ${year - 1}`) ?? null) : value,
+      ]);
+    const stale = repeat((iso3, year) => year === 2020 && iso3 > 'BFA');
+    expect(await findIn(histories, { ...tonnes, figures: stale })).toMatchObject([
+      { kind: 'frozen_values', countries: [], years: [2020, 2020], extent: 34 },
+    ]);
+    const often = repeat((_, year) => year % 2 === 0);
+    expect(await findIn(histories, { ...tonnes, figures: often })).toEqual([]);
+  });
+
+  it('finds a country that has the figures of another', async () => {
+    const copy = (from: string, to: string, figures: readonly Figure[]): Figure[] => [
+      ...figures.filter(([iso3]) => iso3 !== to),
+      ...figures.flatMap(([iso3, year, value]): Figure[] => (iso3 === from ? [[to, year, value]] : [])),
+    ];
+    const one = copy('PER', 'KEN', plausible(4, 500));
+    expect(await findIn(histories, { ...tonnes, figures: one })).toMatchObject([
+      { kind: 'same_figures_places', countries: ['KEN', 'PER'], extent: 2 },
+    ]);
+    // Where several countries share figures, a region stands for its countries.
+    expect(await findIn(histories, { ...tonnes, figures: copy('DEU', 'FRA', one) })).toEqual([]);
+  });
+
+  it('finds another unit in projected years', async () => {
+    const projected = changed(plausible(4, 500), (_, year) => year === 2025, times(0.1));
+    const found = await findIn(histories, { ...tonnes, figures: projected, projectedFrom: 2020 });
+    expect(found).toMatchObject([{ kind: 'unit_change', years: [2025, 2025] }]);
+  });
 });
 
 describe('countries', () => {
@@ -295,71 +320,6 @@ describe('duplicates', () => {
     const found = await find(duplicates, series);
     expect(found).toMatchObject([{ kind: 'duplicate_series', indicator: 'a.boys', other: 'a.girls' }]);
     expect(await find(duplicates, series, { twins: [['a.girls', 'a.boys']] })).toEqual([]);
-  });
-});
-
-describe('since yesterday', () => {
-  const figures = plausible(1, 500);
-  const before = { 'a.one': { ...tonnes, figures } };
-
-  it('finds lost countries until they are back', async () => {
-    const without = { ...tonnes, figures: figures.filter(([c]) => c !== 'FRA' && c !== 'ITA') };
-    const found = await findIn(sinceYesterday, without, { before });
-    expect(found).toMatchObject([{ kind: 'series_places_lost', countries: ['FRA', 'ITA'], extent: 2 }]);
-    expect(found[0]?.message).toBe('2 countries have no value any more: France, Italy.');
-    const still = await findIn(sinceYesterday, without, { before: { 'a.one': without }, known: found });
-    expect(still).toMatchObject(found);
-    const one = { ...tonnes, figures: figures.filter(([c]) => c !== 'ITA') };
-    const half = await findIn(sinceYesterday, one, { before: { 'a.one': without }, known: found });
-    expect(half).toMatchObject([{ countries: ['ITA'] }]);
-    expect(await findIn(sinceYesterday, before['a.one'], { before: { 'a.one': one }, known: half })).toEqual(
-      [],
-    );
-  });
-
-  it('finds a newest year that went back', async () => {
-    const shorter = { ...tonnes, figures: figures.filter(([, y]) => y <= 2022) };
-    const found = await findIn(sinceYesterday, shorter, { before });
-    expect(found).toMatchObject([{ kind: 'newest_year_back', years: [2022, 2025], extent: 3 }]);
-  });
-
-  it('finds projected years that count as observed, until they are projected again', async () => {
-    const flagged = { ...tonnes, figures, projectedFrom: 2020 };
-    const found = await findIn(sinceYesterday, before['a.one'], { before: { 'a.one': flagged } });
-    expect(found).toMatchObject([{ kind: 'projections_unflagged', years: [2020, 2025], extent: 240 }]);
-    const still = await findIn(sinceYesterday, before['a.one'], { before, known: found });
-    expect(still).toMatchObject(found);
-    expect(await findIn(sinceYesterday, flagged, { before, known: found })).toEqual([]);
-    const later = {
-      ...tonnes,
-      figures: changed(figures, (_, y) => y > 2015, times(1.01)),
-      projectedFrom: 2021,
-    };
-    expect(await findIn(sinceYesterday, later, { before: { 'a.one': flagged } })).toEqual([]);
-  });
-
-  it('finds two countries that exchanged their figures', async () => {
-    const apart = changed(figures, (c) => c === 'PER', times(20));
-    const other = new Map([
-      ['PER', 'POL'],
-      ['POL', 'PER'],
-    ]);
-    const exchanged = apart.map(([c, y, v]): Figure => [other.get(c) ?? c, y, v]);
-    const was = { before: { 'a.one': { ...tonnes, figures: apart } } };
-    const found = await findIn(sinceYesterday, { ...tonnes, figures: exchanged }, was);
-    expect(found).toMatchObject([{ kind: 'history_rewritten', countries: ['PER', 'POL'] }]);
-  });
-
-  it('finds a rewritten past, of all or of one country, and lets revisions pass', async () => {
-    const revised = changed(figures, (_, y) => y > 2020, times(1.04));
-    expect(await findIn(sinceYesterday, { ...tonnes, figures: revised }, { before })).toEqual([]);
-    const rewritten = changed(figures, () => true, times(100));
-    const all = await findIn(sinceYesterday, { ...tonnes, figures: rewritten }, { before });
-    expect(all).toMatchObject([{ kind: 'history_rewritten', extent: figures.length }]);
-    expect(all[0]?.message).toMatch(/typically by a factor of 100: /);
-    const one = changed(figures, (c) => c === 'PER', times(10));
-    const single = await findIn(sinceYesterday, { ...tonnes, figures: one }, { before });
-    expect(single).toMatchObject([{ kind: 'history_rewritten', countries: ['PER'], extent: 41 }]);
   });
 });
 

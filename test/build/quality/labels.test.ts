@@ -30,6 +30,24 @@ const accused = async (label: ConstructedSeries, id = 'p.series'): Promise<strin
     })
   ).map((kind) => kind.split(' ')[0] ?? '');
 
+it('finds an amount per person whose unit does not say so, where the other units of its provider do', async () => {
+  const label = (name: string, unit: string): ConstructedSeries => ({
+    ...{ name, unit, description: 'Some words on it.', upstream: { description: name } },
+  });
+  const others = (unit: string) =>
+    Object.fromEntries(
+      ['Spending', 'Income', 'Oil consumption', 'Gas use'].map((what, at) => [
+        `p.s${at}`,
+        label(`${what} per person`, unit),
+      ]),
+    );
+  const one = { 'p.one': label('GDP per person', 'current US$') };
+  expect(await found(labelWords, { ...others('current US$ per person'), ...one })).toEqual([
+    'unit_contradicts_name p.one',
+  ]);
+  expect(await found(labelWords, { ...others('current US$'), ...one })).toEqual([]);
+});
+
 describe('the words of a label', () => {
   it.each([
     ['Aid received (% of GNI)', '% of gross capital formation', ['unit_contradicts_name']],
@@ -54,6 +72,10 @@ describe('the words of a label', () => {
     ['Time to start a business (days)', 'months', ['unit_contradicts_name']],
     ['Paid maternity leave, weeks', 'days', ['unit_contradicts_name']],
     ['Time to resolve insolvency in years', 'months', ['unit_contradicts_name']],
+    ['Newborn mortality rate per 1000', 'deaths per 100,000 live births', ['unit_contradicts_name']],
+    ['Life expectancy, female', 'months', ['unit_contradicts_name']],
+    ['Age at 1st marriage (women)', 'days', ['unit_contradicts_name']],
+    ['Life expectancy, female', 'years', []],
     ['Cereal yield (kg per hectare)', 'tonnes', ['unit_contradicts_name']],
     ['Cereal yield (kg per hectare)', 'kg', ['unit_contradicts_name']],
     ['Cereal yield (kg/ha)', 'kilograms per hectare', []],
@@ -89,6 +111,12 @@ describe('the words of a label', () => {
     [null, ['unit_missing']],
   ])('tell the prices of money in %s', async (unit, kinds) => {
     expect(await accused({ name: 'Something', unit, description: 'Something of this.' })).toEqual(kinds);
+  });
+
+  it('miss the year of constant prices that only the name tells', async () => {
+    const label = { name: 'Aid given (2023 US$)', description: 'Help for other countries.' };
+    expect(await accused({ ...label, unit: 'constant US$' })).toEqual(['price_basis_missing']);
+    expect(await accused({ ...label, unit: 'constant 2023 US$' })).toEqual([]);
   });
 
   it.each<[string, boolean | null, string[]]>([

@@ -321,17 +321,20 @@ describe('a night that changed nothing', () => {
   });
 });
 
-it('keeps what a failing check found the night before, of series that are still published', async () => {
+it('finds a failing check, and keeps what it found the night before of series that are still published', async () => {
   await night({ share: share(101), other: called('Other', share(102)) });
   const before = await reported('2026-11-20');
   const broken: QualityCheck = {
     kinds: ['share_out_of_range'],
     find: () => Promise.reject(new Error('broken')),
   };
-  const context = { series: new Map([['atlas.share', {}]]), known: before } as unknown as CheckContext;
+  const context = { published: new Map([['atlas.share', {}]]), known: before } as unknown as CheckContext;
   const log = pino({ level: 'silent' });
   expect(await runChecks([broken], context, log)).toMatchObject({
-    found: [{ indicator: 'atlas.share', extent: 1 }],
+    found: [
+      { indicator: 'atlas.share', extent: 1 },
+      { kind: 'check_failed', message: expect.stringContaining('share_out_of_range (broken)') },
+    ],
     failed: true,
   });
 });

@@ -119,15 +119,30 @@ it('values that curated bounds reject are found for their series, and no others'
     {
       indicator: 'atlas.cattle',
       extent: 2,
-      message: 'Left out: 2 values are outside the bounds -Infinity to 100; the first is FRA 2001: 900.',
+      message: 'Left out: 2 values are above the bound 100; the first is FRA 2001: 900.',
     },
   ]);
   expect(runReport(world.records.at(-1) as RunRecord, 'record.json')).toContainEqual(
-    expect.stringMatching(/^ {2}out of bounds: cattle: 2 values are outside/),
+    expect.stringMatching(/^ {2}out of bounds: cattle: 2 values are above/),
   );
   world.tomorrow();
   expect(await build(kind)).toHaveLength(1);
   expect(await night({ cattle: series(TEN), sheep: wrong }, kind)).toEqual([]);
+});
+
+it('cells that look like figures and cannot be read are found for their series, and words are not', async () => {
+  const kind = 'values_unreadable';
+  const cells = (...given: Cell[]): Series => ({ name: 'Cattle', cells: [...series(TEN).cells, ...given] });
+  const slips = cells(['FRA', 2001, '12,5'], ['KEN', 2002, "1'234,5"]);
+  expect(await night({ cattle: slips, sheep: cells(['FRA', 2001, 'none']) }, kind)).toMatchObject([
+    {
+      indicator: 'atlas.cattle',
+      extent: 2,
+      message: 'Left out: 2 cells are no numbers; the first is FRA 2001: 12,5.',
+    },
+  ]);
+  world.tomorrow();
+  expect(await night({ cattle: series(TEN) }, kind)).toEqual([]);
 });
 
 it('years that only the clock makes projections are found, until a rule says so', async () => {

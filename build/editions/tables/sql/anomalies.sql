@@ -1,15 +1,17 @@
--- Anomalies in the history of single countries, in the published $files. Only observed values count. $numbers: series whose
--- values can be computed with.
+-- Anomalies in the history of single countries, in the published $files. Only observed values count, except for changes of
+-- unit. $numbers: series whose values can be computed with.
 --
 -- y is the logarithm to base 10; where more than 0.5 % of a series is negative, asinh of the value by the series' geometric
 -- mean, which is linear near 0. d is the change of y between neighbouring values of a country. A change is judged by three
 -- scales: the 99 % and 99.9 % quantiles of |d| in the series (its tail), and the 75 % quantile in the country (its noise).
 -- So a jump counts only where such jumps occur neither in this series nor in this country.
-WITH published AS MATERIALIZED (
-  SELECT planned.number, iso3, year, value
+WITH figures AS MATERIALIZED (
+  SELECT planned.number, iso3, year, value, projected
   FROM read_parquet($files, filename = true) AS files
   JOIN planned ON planned.id = left(parse_filename(files.filename), -8)
-  WHERE value IS NOT NULL AND NOT projected AND number IN (SELECT unnest($numbers))
+  WHERE value IS NOT NULL AND number IN (SELECT unnest($numbers))
+), published AS (
+  SELECT number, iso3, year, value FROM figures WHERE NOT projected
 ), series AS (
   SELECT
     number,
@@ -17,18 +19,20 @@ WITH published AS MATERIALIZED (
     exp(avg(ln(abs(nullif(value, 0))))) AS size
   FROM published
   GROUP BY number
-), changes AS MATERIALIZED (
+), all_changes AS MATERIALIZED (
   SELECT
-    number, iso3, year, value, y, y - lag(y) OVER country AS d,
+    number, iso3, year, value, projected, y, y - lag(y) OVER country AS d,
     value = lag(value) OVER country AND year - lag(year) OVER country = 1 AS is_repeat
   FROM (
     SELECT
-      number, iso3, year, value,
+      number, iso3, year, value, projected,
       CASE WHEN signed THEN asinh(value / size) / ln(10) WHEN value > 0 THEN log10(value) END AS y
-    FROM published
+    FROM figures
     JOIN series USING (number)
   )
   WINDOW country AS (PARTITION BY number, iso3 ORDER BY year)
+), changes AS (
+  FROM all_changes WHERE NOT projected
 ), bins AS ( -- quantiles from counts, because sorting millions of values takes longer than all else here
   SELECT number, least(floor(abs(d) * 50), 250) / 50 AS at_least, count(*) AS n
   FROM changes
@@ -101,13 +105,13 @@ WITH published AS MATERIALIZED (
   )
 ), shifted_years AS (
   SELECT number, year, count(*) AS n
-  FROM changes
+  FROM all_changes
   WHERE d IS NOT NULL
   GROUP BY number, year
   HAVING n >= 10 AND greatest(count(*) FILTER (d > 0.4), count(*) FILTER (d < -0.4)) >= 0.8 * n
 ), shifts AS (
   SELECT number, year, median(d) AS size, quantile_cont(d, 0.75) - quantile_cont(d, 0.25) AS spread
-  FROM changes
+  FROM all_changes
   SEMI JOIN shifted_years USING (number, year)
   GROUP BY number, year
 ), precise_repeats AS ( -- equal in more than three digits: no coincidence of rounding
@@ -127,6 +131,35 @@ WITH published AS MATERIALIZED (
   FROM (SELECT number, count(*) AS n FROM precise_repeats GROUP BY number)
   JOIN (SELECT number, count(*) AS total FROM published GROUP BY number) USING (number)
   WHERE n > 0.02 * total
+), by_year AS (
+  SELECT number, year, count(is_repeat) AS n, count(*) FILTER (is_repeat) AS same
+  FROM changes
+  WHERE value NOT IN (0, 100)
+  GROUP BY number, year
+), stale_years AS ( -- in which most countries repeat the year before, in a series where that is rare
+  SELECT number, year, same
+  FROM by_year
+  JOIN (
+    SELECT
+      number, sum(n) FILTER (same < 0.8 * n) AS usual, sum(same) FILTER (same < 0.8 * n) AS usual_same,
+      sum(n) AS all_n
+    FROM by_year
+    GROUP BY number
+  ) USING (number)
+  WHERE same >= 20 AND same >= 0.8 * n AND usual >= 0.7 * all_n AND usual_same <= 0.2 * usual
+), alike AS ( -- two countries with one history, in a series where no others have one
+  SELECT number, list(iso3) AS countries, any_value(first_year) AS year, any_value(last_year) AS until, any_value(n) AS n
+  FROM (
+    SELECT
+      number, iso3, bit_xor(hash(year, value)) AS history, count(*) AS n,
+      min(year) AS first_year, max(year) AS last_year
+    FROM changes
+    GROUP BY number, iso3
+    HAVING n >= 8 AND count(*) FILTER (NOT coalesce(is_repeat, false) AND value NOT IN (0, 100)) >= 8
+  )
+  GROUP BY number, history
+  HAVING count(*) > 1
+  QUALIFY count(*) OVER (PARTITION BY number) = 1 AND len(countries) = 2
 ), signs AS (
   SELECT
     number, iso3, year, value, lag(value) OVER country AS previous, lead(value) OVER country AS next,
@@ -144,6 +177,10 @@ WITH published AS MATERIALIZED (
   SELECT number, 'frozen_values', iso3, year, until, value, NULL, NULL, until - year
   FROM repeated
   ANTI JOIN repeating USING (number)
+  UNION ALL
+  SELECT number, 'frozen_values', NULL, year, year, NULL, NULL, NULL, same FROM stale_years
+  UNION ALL
+  SELECT number, 'same_figures_places', unnest(countries), year, until, NULL, NULL, NULL, n FROM alike
   UNION ALL
   SELECT number, 'sign_flip', iso3, year, NULL, value, previous, next, 0
   FROM signs
