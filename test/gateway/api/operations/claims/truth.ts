@@ -105,18 +105,18 @@ export function twinsOf(concepts: Concepts): Map<string, Twin[]> {
 /** Relative distance in which half a unit of the last digit may lie on either side. */
 const HALF = 1e-12;
 
-/** Whether a text is a value, or the value rounded to its digits, by JavaScript's own formatting. */
+/** Whether a text is a value, or the value rounded to its digits, by JavaScript's own formatting. A zero is no rounding of another value. */
 export function isRight(text: string, value: number): boolean {
   const number = Number(text);
   if (number === value) return true;
+  if (number === 0) return false;
   const [mantissa = '', exponent] = text.toLowerCase().replace('-', '').split('e');
   const decimals = mantissa.split('.')[1]?.length;
   const digits = mantissa.replace('.', '').replace(/^0+(?=.)/, '');
   const significant = digits.replace(/0+$/, '').length || 1;
   const near = [value, value * (1 + HALF), value * (1 - HALF)];
   if (exponent !== undefined) return near.some((one) => Number(one.toPrecision(digits.length)) === number);
-  if (decimals !== undefined || number === 0)
-    return near.some((one) => Number(one.toFixed(decimals ?? 0)) === number);
+  if (decimals !== undefined) return near.some((one) => Number(one.toFixed(decimals)) === number);
   const lengths = Array.from({ length: digits.length - significant + 1 }, (_, more) => significant + more);
   return near.some(
     (one) =>
