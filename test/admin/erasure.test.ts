@@ -7,7 +7,11 @@ import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.t
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
 import { AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
-import { readToldKinds, setToldKinds } from '../../gateway/commerce/notifications/alerts/change-alerts.ts';
+import {
+  CHANGE_KINDS,
+  readToldKinds,
+  setToldKinds,
+} from '../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { BalanceAlerts, SpendingAlerts } from '../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { createMailer } from '../../gateway/commerce/notifications/mail/mailer.ts';
 import { EndpointStore } from '../../gateway/commerce/notifications/webhooks/endpoint-store.ts';
@@ -98,7 +102,7 @@ const stateOf = async (account_id: string) => {
 const ERASED = {
   ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
   ...{ password: null, alert: null, webhooks: [] },
-  ...{ spending: null, changes: ['revised', 'renamed', 'withdrawn'], used: 0 },
+  ...{ spending: null, changes: [...CHANGE_KINDS], used: 0 },
 };
 
 it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
