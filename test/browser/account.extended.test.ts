@@ -180,7 +180,7 @@ describe('a customer, from sign-up to erasure', () => {
     await page.getByText('more than 200 credits in one hour').waitFor();
     await page.getByLabel('revised').uncheck();
     await button('Save').nth(2).click();
-    await page.getByText('are renamed or withdrawn').waitFor();
+    await page.getByText('are redefined, renamed or withdrawn').waitFor();
     await inspect(page, 'account-alerts');
     await go('/account/');
     await inspect(page, 'account-home');

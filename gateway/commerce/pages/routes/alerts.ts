@@ -119,10 +119,12 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
     const notice =
       told.length === 0
         ? 'E-mail about changed indicators is off.'
-        : `You will get an e-mail when indicators that you use are ${told.join(' or ')}.`;
+        : `You will get an e-mail when indicators that you use are ${anyOf.format(told)}.`;
     return redirectWithFlash(context, reply, PAGE, notice);
   });
 }
 
 const formatLimit = (limit: SpendingLimit | null): string | null =>
   limit && `${limit.above} per ${limit.per}`;
+
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });

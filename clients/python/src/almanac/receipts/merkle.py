@@ -40,7 +40,7 @@ def root_over(leaves: Iterable[Json]) -> bytes:
     """The root over the leaves of a whole tree, of which there is at least one."""
     level = [leaf_hash(leaf) for leaf in leaves]
     while len(level) > 1:
-        above = [node_hash(left, right) for left, right in zip(level[::2], level[1::2])]
+        above = [node_hash(left, right) for left, right in zip(level[::2], level[1::2], strict=False)]
         level = above + level[2 * len(above) :]
     return level[0]
 
