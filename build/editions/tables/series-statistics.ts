@@ -18,7 +18,7 @@ const SERIES_STATISTICS = readSql(import.meta.url, 'sql/series-statistics.sql');
 const ANOMALIES = readSql(import.meta.url, 'sql/anomalies.sql');
 
 /** Increment when the computation of statistics changes. Hashes are DuckDB's own, so its version counts, too. */
-const STATISTICS_VERSION = `6, DuckDB ${duckVersion()}`;
+const STATISTICS_VERSION = `7, DuckDB ${duckVersion()}`;
 
 const statisticsRow = seriesStatistics.extend({
   id: z.string(),

@@ -22,7 +22,13 @@ WITH figures AS MATERIALIZED (
 ), all_changes AS MATERIALIZED (
   SELECT
     number, iso3, year, value, projected, y, y - lag(y) OVER country AS d,
-    value = lag(value) OVER country AND year - lag(year) OVER country = 1 AS is_repeat
+    value = lag(value) OVER country AND year - lag(year) OVER country = 1 AS is_repeat,
+    -- more than three digits: equal values are no coincidence of rounding
+    CASE
+      WHEN value NOT IN (0, 100)
+      THEN abs(value - round(value, 2 - floor(log10(abs(value)))::INTEGER)) > 1e-9 * abs(value)
+      ELSE false
+    END AS is_precise
   FROM (
     SELECT
       number, iso3, year, value, projected,
@@ -114,11 +120,8 @@ WITH figures AS MATERIALIZED (
   FROM all_changes
   SEMI JOIN shifted_years USING (number, year)
   GROUP BY number, year
-), precise_repeats AS ( -- equal in more than three digits: no coincidence of rounding
-  SELECT number, iso3, year, value
-  FROM changes
-  WHERE is_repeat AND value NOT IN (0, 100)
-    AND abs(value - round(value, 2 - floor(log10(abs(value)))::INTEGER)) > 1e-9 * abs(value)
+), precise_repeats AS (
+  SELECT number, iso3, year, value FROM changes WHERE is_repeat AND is_precise
 ), repeated AS (
   SELECT number, iso3, any_value(value) AS value, min(year) - 1 AS year, max(year) AS until
   FROM (
@@ -155,7 +158,7 @@ WITH figures AS MATERIALIZED (
       min(year) AS first_year, max(year) AS last_year
     FROM changes
     GROUP BY number, iso3
-    HAVING n >= 8 AND count(*) FILTER (NOT coalesce(is_repeat, false) AND value NOT IN (0, 100)) >= 8
+    HAVING count(*) FILTER (is_precise AND NOT coalesce(is_repeat, false)) >= 8
   )
   GROUP BY number, history
   HAVING count(*) > 1
