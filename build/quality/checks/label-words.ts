@@ -133,15 +133,18 @@ function labelsRepeated(series: readonly LabelledSeries[]): FoundDoubt[] {
   });
 }
 
-/** Providers whose units say “per person” where their names do, nearly always. Others leave it to the name. */
+/** Fewer are no habit. */
+const FEWEST_SAYING = 4;
+
+/** Providers most of whose units say “per person” where their names do. Others leave it to the name. */
 function sayingPerson(series: readonly LabelledSeries[]): ReadonlySet<string> {
   const providers = Map.groupBy(series, ({ planned }) => planned.providerId);
   return new Set(
     [...providers].flatMap(([provider, own]) => {
-      const [saying, silent] = [isPerPerson, missingDivisor].map(
-        (test) => own.filter(({ record: { name, unit } }) => test(name, unit ?? '')).length,
-      );
-      return (saying ?? 0) >= 4 * Math.max(silent ?? 0, 1) ? [provider] : [];
+      const numberOf = (test: typeof isPerPerson | typeof missingDivisor): number =>
+        own.filter(({ record: { name, unit } }) => test(name, unit ?? '')).length;
+      const saying = numberOf(isPerPerson);
+      return saying >= FEWEST_SAYING && saying > numberOf(missingDivisor) ? [provider] : [];
     }),
   );
 }
