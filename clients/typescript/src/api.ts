@@ -958,7 +958,7 @@ export interface components {
           /** @description The snapshot that replaced or withdrew it */
           superseded_by: string;
         } | null;
-        /** @description The newest snapshot that changed the unit or the definition, whatever the verdict */
+        /** @description The newest snapshot that changed the unit or the definition; null of the verdict `unknown` */
         redefined: {
           edition: string;
           /** @description Null where it did not change */

@@ -42,7 +42,7 @@ export const verdictRow = z.object({
       definition: redefinition.shape.definition,
     })
     .nullable()
-    .describe('The newest snapshot that changed the unit or the definition, whatever the verdict'),
+    .describe('The newest snapshot that changed the unit or the definition; null of the verdict `unknown`'),
   reasons: z
     .array(
       z.object({
