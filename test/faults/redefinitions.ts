@@ -35,13 +35,13 @@ export async function redefinitionFaults(report: Reporter): Promise<void> {
     await night((at) => (at % 2 === 0 ? 'thousands' : at === 1 ? 'people' : null));
     await night((at) => (at % 2 === 0 ? 'thousands' : at === 1 ? 'people' : 'thousands'));
     report(
-      'a run with another unit is held, also of series that vanished and came back',
+      'A run with another unit is held, also of series that vanished and came back',
       `${held} of 2 runs`,
       held === 2,
     );
     const changed = SERIES - 1;
     report(
-      'each changed unit is listed in the changes of its edition',
+      'Each changed unit is listed in the changes of its edition',
       `${told.size} of ${changed}`,
       told.size === changed,
     );
