@@ -7,11 +7,11 @@
  * origin is followed. A read of a file that is damaged or gone, such as one on an unmounted volume, is unavailable, not an
  * internal error.
  */
-import { createHash, hash } from 'node:crypto';
-import { createReadStream, type Stats } from 'node:fs';
+import { hash } from 'node:crypto';
+import { type Stats, statSync } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unpackJson } from '../../../../data/runtime/durable-files.ts';
+import { hashFile, unpackJson } from '../../../../data/runtime/durable-files.ts';
 import {
   type FileList,
   type FileRef,
@@ -31,8 +31,6 @@ export class SnapshotUnreadable extends Error {
 /** Size, time and place: another one tells that a file was changed or replaced. */
 type Stamp = string;
 
-/** The event loop gets a turn after each block that is hashed. */
-const BLOCK_BYTES = 256 * 1024;
 /** Files that are remembered as sound. Beyond, all are forgotten, and hashed when they are next opened. */
 const SOUND_MAX = 65_536;
 
@@ -88,7 +86,7 @@ export class Objects {
       const bytes = await readFile(this.path(ref));
       const isSound = bytes.length === ref.bytes && hash('sha256', bytes) === ref.sha256;
       if (isSound) this.#damaged.delete(ref.sha256);
-      else this.#note(ref, await this.#stampOf(ref), false);
+      else this.#note(ref, this.#stampOf(ref), false);
       return isSound ? bytes : null;
     });
   }
@@ -97,8 +95,7 @@ export class Objects {
   open(ref: FileRef): Promise<string> {
     return this.#fromSound(ref, async () => {
       const path = this.path(ref);
-      const stamp = stampOf(await stat(path));
-      const isSound = this.#sound.get(ref.sha256) === stamp || (await this.verify(ref));
+      const isSound = this.#sound.get(ref.sha256) === stampOf(statSync(path)) || (await this.verify(ref));
       return isSound ? path : null;
     });
   }
@@ -140,7 +137,7 @@ export class Objects {
   }
 
   async #verify(ref: FileRef): Promise<boolean> {
-    const stamp = await this.#stampOf(ref);
+    const stamp = this.#stampOf(ref);
     if (stamp !== null && this.#damaged.get(ref.sha256) === stamp) return false;
     const isSound = stamp !== null && (await this.#hasContent(ref));
     this.#note(ref, stamp, isSound);
@@ -158,19 +155,16 @@ export class Objects {
     if (!isSound && isNew) this.#onDamage(ref);
   }
 
-  async #hasContent(ref: FileRef): Promise<boolean> {
-    const whole = createHash('sha256');
-    try {
-      const blocks = createReadStream(this.path(ref), { highWaterMark: BLOCK_BYTES });
-      for await (const block of blocks) whole.update(block);
-    } catch {
-      return false;
-    }
-    return whole.digest('hex') === ref.sha256;
+  #hasContent(ref: FileRef): Promise<boolean> {
+    return hashFile(this.path(ref)).then(
+      ({ sha256 }) => sha256 === ref.sha256,
+      () => false,
+    );
   }
 
-  #stampOf(ref: FileRef): Promise<Stamp | null> {
-    return stat(this.path(ref)).then(stampOf, () => null);
+  #stampOf(ref: FileRef): Stamp | null {
+    const stats = statSync(this.path(ref), { throwIfNoEntry: false });
+    return stats === undefined ? null : stampOf(stats);
   }
 }
 

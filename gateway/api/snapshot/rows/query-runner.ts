@@ -37,8 +37,8 @@ const SESSION_SQL = readSql(import.meta.url, 'sql/session.sql');
 const CONNECTIONS = 4;
 /** At 1 to 2 ms per query, the last in the queue waits for half a second. */
 const QUEUE_MAX = 512;
-/** DuckDB parallelises over row groups, and a published file has few: more threads only cost memory. */
-const THREADS = 2;
+/** A published file has few row groups: a second thread costs memory and a tenth of the time of a query. */
+const THREADS = '1';
 const MEMORY_MB = 64;
 /** Enough to read all columns of the largest indicator. */
 const MEMORY_MIN_MB = 32;
@@ -75,7 +75,7 @@ export class QueryRunner {
   static async open(timeoutMs: number, processCount = 1): Promise<QueryRunner> {
     const instance = await DuckDBInstance.create(':memory:', {
       ...INSTANCE_OPTIONS,
-      threads: String(Math.max(1, Math.floor(THREADS / processCount))),
+      threads: THREADS,
       max_memory: `${Math.max(MEMORY_MIN_MB, Math.floor(MEMORY_MB / processCount))}MB`,
     });
     const pool: PooledConnection[] = [];
