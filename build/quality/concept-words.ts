@@ -6,6 +6,7 @@
  * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
  *   They must be equal on both sides, even when the values agree.
  */
+import type { SeriesTraits } from '../../data/schema/snapshot.ts';
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
 export function normalise(text: string): string {
@@ -192,6 +193,31 @@ export function readConcept(name: string, unit: string | null): ConceptWords {
   const text = `${whole} ${unit === null ? '' : rewrite(rewrite(normalise(unit), SPELLINGS), UNIT_SPELLINGS)}`;
   const parts = PARTS.flatMap(([pattern, word]) => (pattern.test(text) ? [word] : []));
   return { name: bare, subject: subjectOf(bare), parts: parts.join(), unit: readUnit(unit) };
+}
+
+const SEXES = ['female', 'male'] as const;
+const AGE = /^\d+(?:-\d+|\+)$/;
+/** Words of units for powers of ten. */
+const SCALES: readonly (readonly [RegExp, number])[] = [
+  [/\bbillions?\b/, 9],
+  [/\bmillions?\b/, 6],
+  [/\bthousands?\b|\bkt\b|\bkilotonnes\b/, 3],
+];
+
+/** What splits a series from others of its subject. */
+export function readTraits(name: string, unit: string | null): Omit<SeriesTraits, 'concept'> {
+  const words = readConcept(name, unit);
+  const parts = words.parts.split(',').filter((part) => part !== '');
+  const sex = SEXES.filter((one) => parts.includes(one));
+  const age = parts.find((part) => AGE.test(part)) ?? null;
+  const amount = normalise(unit ?? '').replace(/\bper\b.*/, '');
+  return {
+    sex: sex.length === 1 ? (sex[0] ?? null) : null,
+    age,
+    unit: words.unit?.kind ?? null,
+    scale: SCALES.find(([pattern]) => pattern.test(amount))?.[1] ?? 0,
+    variants: parts.filter((part) => part !== age && !SEXES.some((one) => one === part)),
+  };
 }
 
 function subjectOf(bare: string): ReadonlySet<string> {

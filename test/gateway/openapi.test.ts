@@ -117,6 +117,7 @@ const PARAMETERS: Record<string, string[]> = {
     ...['include', 'as_of', 'format'],
   ],
   getIndicator: ['indicator_id', 'include', 'as_of'],
+  search: ['q', 'limit', 'format'],
   listTopics: ['format'],
   listFreshness: ['format'],
   listCoverage: ['format'],

@@ -20,6 +20,7 @@ export const PUBLIC_ROUTES: PublicRoute[] = [
     key: 'optional',
     price: 0,
   },
+  { template: '/v1/search', path: '/v1/search?q=life', key: 'optional', price: 0 },
   { template: '/v1/topics', path: '/v1/topics', key: 'optional', price: 0 },
   { template: '/v1/groups', path: '/v1/groups', key: 'optional', price: 0 },
   { template: '/v1/meta/freshness', path: '/v1/meta/freshness', key: 'optional', price: 0 },

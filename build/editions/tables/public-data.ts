@@ -32,7 +32,7 @@ import {
   type IndexedIndicator,
   observationsFile,
 } from '../../../data/schema/snapshot.ts';
-import { type QualityReport, reportQuality } from '../../quality/quality.ts';
+import { type QualityReport, readTraits, reportQuality } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { BuildSteps } from '../build-steps.ts';
 import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
@@ -108,7 +108,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
     countries: countryRecords(plan),
-    indicators: indexIndicators(plan, records),
+    indicators: indexIndicators(plan, records, curated.concepts),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
     details,
@@ -293,8 +293,12 @@ function countryDetails(
 const countryRecords = (plan: SnapshotPlan) => plan.countries.map((country) => countryRecord.parse(country));
 
 /** The catalogue, in the order of the plan. */
-function indexIndicators(plan: SnapshotPlan, records: readonly IndicatorRecord[]): IndexedIndicator[] {
-  return plan.indicators.map(({ topicOrder, original }, index) => {
+function indexIndicators(
+  plan: SnapshotPlan,
+  records: readonly IndicatorRecord[],
+  concepts: Curated['concepts'],
+): IndexedIndicator[] {
+  return plan.indicators.map(({ id, topicOrder, original }, index) => {
     const record = records[index];
     if (!record) throw new RangeError('a planned indicator without a record');
     const { yr_max: last, latest_year: observed } = record.coverage ?? { yr_max: null, latest_year: null };
@@ -304,6 +308,7 @@ function indexIndicators(plan: SnapshotPlan, records: readonly IndicatorRecord[]
       topic_order: topicOrder,
       has_projections: hasProjections,
       ...(original && { original }),
+      traits: { concept: concepts.of(id)?.concept.id ?? null, ...readTraits(record.name, record.unit) },
     };
   });
 }

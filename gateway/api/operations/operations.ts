@@ -17,6 +17,7 @@ import { country } from './catalogue/country.ts';
 import { database } from './catalogue/database.ts';
 import { indicator } from './catalogue/indicator.ts';
 import { indicators } from './catalogue/indicators.ts';
+import { search } from './catalogue/search.ts';
 import { countries, coverage, freshness, groups, topics } from './catalogue/short-lists.ts';
 import { citations, descriptions } from './catalogue/subject-documents.ts';
 import { changes } from './history/changes.ts';
@@ -35,6 +36,7 @@ export { indicatorFiles } from './catalogue/data-sets.ts';
 export { detailWithAdditions, indicatorWithAdditions } from './catalogue/include.ts';
 export { indicator } from './catalogue/indicator.ts';
 export { indicators, LIMIT_MAX, searchPhrase } from './catalogue/indicators.ts';
+export { findSeries } from './catalogue/search.ts';
 export { countries, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
 export { dryRunAnswer } from './envelope.ts';
@@ -102,6 +104,7 @@ export const OPERATIONS: readonly Operation[] = [
   groups,
   indicators,
   indicator,
+  search,
   topics,
   freshness,
   coverage,

@@ -61,3 +61,5 @@ export {
 export { Observations, statusKey } from './rows/observations.ts';
 export { type Detail, detailsOf, QueryRunner, QueryTimeout, readAllColumns } from './rows/query-runner.ts';
 export { type IndicatorQuery, searchIndicators } from './search/search.ts';
+export { searchFor } from './search/searches.ts';
+export type { FindOptions, Match, SeriesHit } from './search/series-search.ts';

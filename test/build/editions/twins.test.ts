@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
-import { additionFile } from '../../../data/schema/snapshot.ts';
+import { additionFile, type SeriesTraits } from '../../../data/schema/snapshot.ts';
 import { SEED } from '../../environment.ts';
-import { readKept } from '../../shown-snapshot.ts';
+import { readCatalogue, readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';
 
 const PROVIDERS = ['atlas', 'beacon', 'gazette'] as const;
@@ -24,6 +24,7 @@ const published: Record<Provider, Cell[]> = {
 };
 
 let world: World;
+let traits: Record<string, SeriesTraits | undefined>;
 let twins: Record<string, IndicatorTwin[]>;
 
 beforeAll(async () => {
@@ -49,6 +50,8 @@ beforeAll(async () => {
     PROVIDERS.map((provider) => readKept(shown, additionFile('twins', provider))),
   );
   twins = Object.assign({}, ...lists);
+  const { indicators } = await readCatalogue(shown);
+  traits = Object.fromEntries(indicators.map((indexed) => [indexed.record.id, indexed.traits]));
 });
 afterAll(() => world.remove());
 
@@ -75,6 +78,16 @@ describe('twins', () => {
       'beacon.use': ['atlas.use', 'gazette.use'],
       'gazette.use': ['beacon.use', 'atlas.use'],
     });
+  });
+
+  it('are of one concept in the index of the catalogue, where every other series is alone', () => {
+    const concepts = Object.entries(traits).map(([id, own]) => [id, own?.concept]);
+    expect(concepts.toSorted()).toEqual(
+      PROVIDERS.flatMap((provider) => [
+        [`${provider}.other`, null],
+        [`${provider}.use`, 'energy'],
+      ]),
+    );
   });
 
   it('tell how a value becomes one of the indicator', () => {

@@ -1,6 +1,7 @@
 /** Checks of concepts: twins that nobody reviewed, and what a review explains. */
 import { expect, it } from 'vitest';
 import { concepts as check, twins } from '../../../build/quality/checks/twins.ts';
+import { readTraits } from '../../../build/quality/quality.ts';
 import { Concepts } from '../../../data/curated/concepts.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { Concept, ConceptSeries } from '../../../data/schema/curated.ts';
@@ -8,6 +9,26 @@ import { DATA } from '../world.ts';
 import { findIn } from './checked-figures.ts';
 
 const curated = await loadCurated(DATA);
+it.each<[string, string | null, Partial<ReturnType<typeof readTraits>>]>([
+  ['Life expectancy at birth, total (years)', 'years', { sex: null, age: null, scale: 0, unit: 'years' }],
+  ['Life expectancy of women', 'years', { sex: 'female' }],
+  ['Unemployment rate (%), males aged 65+', 'percent', { sex: 'male', age: '65+', unit: '%' }],
+  [
+    'Literacy rate, youth total (% of people ages 15-24)',
+    '% of people ages 15-24',
+    { age: '15-24', unit: '%' },
+  ],
+  ['Ratio of girls to boys in school', 'girls per boy', { sex: null }],
+  ['Employment', 'millions of persons', { scale: 6 }],
+  ['GDP, current prices', 'billions of US dollars', { scale: 9 }],
+  ['CO2 emissions (kt)', 'kt', { scale: 3 }],
+  ['Secure servers', 'per 1 million people', { scale: 0, unit: 'per 1 million people' }],
+  ['GDP per capita, constant prices, PPP', null, { unit: null, variants: ['per person', 'ppp', 'constant'] }],
+  ['Urban population growth (annual %)', 'annual %', { variants: ['urban', 'growth'] }],
+])('reads what divides a series: %s', (name, unit, expected) => {
+  expect(readTraits(name, unit)).toMatchObject(expected);
+});
+
 const CONCEPT: Concept = {
   id: 'life',
   name: 'Life expectancy',

@@ -114,6 +114,7 @@ function exampleCalls(
     listCountries: { ...(region && { region }), ...(income_group && { income_group }) },
     getCountry: { iso3: country.iso3, topic: indicator.topic },
     listIndicators: { q: indicator.name, topic: indicator.topic, provider: indicator.provider.id },
+    search: { q: indicator.name },
     getIndicator: { indicator_id: indicator.id },
     ...documentCalls('Indicator', { indicator_id: indicator.id }),
     ...documentCalls('Provider', { provider_id: indicator.provider.id }),

@@ -5,7 +5,7 @@
 
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
+import { compareByName, type IndexedIndicator, type SeriesTraits } from '../../../../data/schema/snapshot.ts';
 import { WordIndex } from '../search/word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
@@ -32,6 +32,7 @@ export interface CatalogueEntry {
   original: EditableFacts | null;
   /** For relevance. */
   foldedName: string;
+  traits: SeriesTraits;
 }
 
 export interface CatalogueItem extends CatalogueEntry {
@@ -107,11 +108,14 @@ export class Catalogue {
   }
 }
 
+const NO_TRAITS: SeriesTraits = { concept: null, sex: null, age: null, unit: null, scale: 0, variants: [] };
+
 export function toEntry({
   record,
   topic_order,
   has_projections,
   original,
+  traits,
 }: IndexedIndicator): CatalogueEntry {
   return {
     record,
@@ -120,6 +124,7 @@ export function toEntry({
     topicOrder: topic_order,
     original: original ?? null,
     foldedName: fold(record.name),
+    traits: traits ?? NO_TRAITS,
   };
 }
 

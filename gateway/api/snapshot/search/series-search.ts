@@ -1,0 +1,378 @@
+/**
+ * Finds series by the words that people use. One series of a concept is found, the preferred one where it is held, with its
+ * twins.
+ *
+ * Each wording of a series (its name, what its concept is called) is compared with the phrase as a set of stems: the weight
+ * of the common ones over the geometric mean of both weights, rare stems weighing more. Unit, brackets and description fill in
+ * words that the wording lacks. Only the entries that hold the most of the phrase are compared, so that the costs of a search
+ * do not grow with the length of names. A word that no entry has is read as a misspelt one, and the last one as a beginning.
+ */
+import { stemmer } from 'stemmer';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
+import type { CatalogueItem } from '../editions/catalogue.ts';
+import { type ReadWord, splitWords, type WordReader, weightOf } from './search-words.ts';
+import { typosIn, Vocabulary } from './vocabulary.ts';
+
+export type Match = 'good' | 'weak' | 'none';
+
+export interface SeriesHit {
+  record: IndicatorRecord;
+  concept: string | null;
+  /** Further series of the concept. */
+  twins: readonly IndicatorRecord[];
+  match: Exclude<Match, 'none'>;
+  /** The words of the phrase that it was found by, as they were said, and `code` where it was its code. */
+  why: readonly string[];
+  rank: number;
+}
+
+/** From here on a hit is what was asked for. */
+const GOOD = 0.6;
+/** So much of the phrase must be held by a good hit. */
+const GOOD_COVERED = 0.85;
+/** A hit of a lower rank has nothing to do with the phrase. */
+const WEAK = 0.28;
+/** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
+const COVERAGE_PART = 1 / 3;
+/** How well a stem is held: in a wording, in brackets or unit, in the description. */
+const HELD = { wording: 1, unit: 0.75, description: 0.35 } as const;
+/** How well a stem stands for another one. */
+const COMPLETED = 0.9;
+const CORRECTED = 0.85;
+/** What nobody asked for: series of one sex or age, of another measure, series that may not be exported, ended and sparse ones. */
+const UNASKED = { sex: 0.8, age: 0.88, measure: 0.93, display: 0.97, ended: 0.95, sparse: 0.95 } as const;
+/** Fixed, so that equal figures are found in an equal order. */
+const ENDED_BEFORE = 2012;
+const SPARSE_COUNTRIES = 40;
+/** Entries that are compared word by word. */
+const COMPARED_MAX = 120;
+/** Added to the rank of what is called by the very words. */
+const VERBATIM = 0.15;
+/** What a stem outside a wording adds to it. */
+const FILLED = 0.8;
+/** What a stem of another wording adds: it may be of another twist of the subject. */
+const BORROWED = 0.5;
+/** How near an entry is whose words are all in its description. */
+const ONLY_DESCRIBED = 0.5;
+const NEAREST_MAX = 5;
+const NEAREST_STEPS = 3;
+const BY_CODE = 'code';
+/** Words of names have none of these. */
+const SIGN = /[._\d]/;
+/** Most statistics of work and literacy are of adults: that is the undivided total. */
+const ADULTS = '15+';
+const AGE_STEMS = [
+  'youth',
+  'adult',
+  'elderli',
+  'children',
+  'infant',
+  'newborn',
+  'under5',
+  'adolesc',
+  'ag',
+  'old',
+  'pupil',
+  'primari',
+];
+
+interface Wording {
+  /** Its words as they are written, joined. */
+  text: string;
+  stems: ReadonlySet<string>;
+  /** Of all its stems. */
+  weight: number;
+}
+
+/** Something that can be found: a concept with its series, or a series by itself. */
+interface Entry {
+  concept: string | null;
+  /** The preferred one first. */
+  items: readonly CatalogueItem[];
+  wordings: Wording[];
+  /** How well each stem is held. */
+  held: ReadonlyMap<string, number>;
+  /** What its rank is multiplied by, because of what its figures are. */
+  standing: number;
+}
+
+/** One stem of a phrase, with the stems that may be meant and how well each stands for it. */
+interface Term {
+  said: string;
+  meant: ReadonlyMap<string, number>;
+  weight: number;
+}
+
+export interface FindOptions {
+  limit: number;
+  /** Whether the last word may be unfinished. */
+  isTyping?: boolean;
+  /** Leaves out series. */
+  isWanted?: (record: IndicatorRecord) => boolean;
+}
+
+export class SeriesSearch {
+  readonly #reader: WordReader;
+  readonly #entries: readonly Entry[];
+  readonly #postings: ReadonlyMap<string, Posting>;
+  readonly #byCode: ReadonlyMap<string, IndicatorRecord>;
+  readonly #vocabulary: Vocabulary;
+
+  /** @param concepts what each is called, by id */
+  constructor(
+    items: Iterable<CatalogueItem>,
+    concepts: ReadonlyMap<string, readonly string[]>,
+    reader: WordReader,
+  ) {
+    const all = [...items];
+    this.#reader = reader;
+    this.#entries = groupByConcept(all).map((own) => buildEntry(own, concepts, reader));
+    this.#postings = buildPostings(this.#entries);
+    for (const { wordings } of this.#entries)
+      for (const wording of wordings) wording.weight = this.#weightOf(wording.stems);
+    this.#byCode = new Map(all.flatMap(({ record }) => codesOf(record).map((code) => [code, record])));
+    const called = this.#entries.flatMap(({ concept }) => concepts.get(concept ?? '') ?? []);
+    this.#vocabulary = new Vocabulary([...all.map(({ record }) => record.name), ...called], reader);
+  }
+
+  /** Best first; what is asked for by its code before all. */
+  find(text: string, { limit, isTyping = false, isWanted = () => true }: FindOptions): SeriesHit[] {
+    const hits = this.#findByWords(text, { limit, isTyping, isWanted });
+    const codes = text.split(/[\s,;]+/u).filter((word) => SIGN.test(word));
+    // A code that is a plain word counts where the word means nothing else.
+    if (hits[0]?.match !== 'good') codes.push(text.trim());
+    const coded = new Set(codes.flatMap((code) => this.#byCode.get(code.toLowerCase()) ?? []));
+    const byCode = [...coded].filter(isWanted).map((record) => this.#codeHit(record, isWanted));
+    return [...byCode, ...hits.filter(({ record }) => !coded.has(record))].slice(0, limit);
+  }
+
+  #codeHit(record: IndicatorRecord, isWanted: (record: IndicatorRecord) => boolean): SeriesHit {
+    const entry = this.#entries.find(({ items }) => items.some((item) => item.record === record));
+    const all = entry?.items.map((item) => item.record) ?? [];
+    const twins = all.filter((one) => one !== record && isWanted(one));
+    return { record, concept: entry?.concept ?? null, twins, match: 'good', why: [BY_CODE], rank: 1 };
+  }
+
+  #findByWords(text: string, { limit, isTyping, isWanted }: Required<FindOptions>): SeriesHit[] {
+    const terms = this.#termsOf(text, isTyping);
+    const wanted = sum(terms, ({ weight }) => weight);
+    const asked = new Set(terms.flatMap(({ meant }) => [...meant.keys()]));
+    const words = splitWords(text);
+    const measure = askedMeasure(words);
+    const verbatim = words.join(' ');
+    const hits = this.#nearest(terms, Math.max(limit, COMPARED_MAX)).flatMap((entry): SeriesHit[] => {
+      const [record, ...twins] = entry.items.map((item) => item.record).filter(isWanted);
+      if (record === undefined) return [];
+      const near = nearness(terms, wanted, entry);
+      const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / wanted;
+      const isVerbatim = entry.wordings.some((wording) => wording.text === verbatim);
+      const fit = entry.standing * unaskedTraits(entry, asked) * measured(entry, measure);
+      const rank = (near + COVERAGE_PART * (covered - near)) * fit + (isVerbatim ? VERBATIM : 0);
+      if (rank < WEAK) return [];
+      const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
+      const match = near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
+      return [{ record, concept: entry.concept, twins, match, why: [...why], rank }];
+    });
+    return hits.sort(compareHits).slice(0, limit);
+  }
+
+  /** Words of names that are spelt most like those of a text that no name has. */
+  nearestWords(text: string): string[] {
+    const unknown = this.#reader
+      .read(text)
+      .filter(({ stems }) => !stems.some((stem) => this.#postings.has(stem)));
+    const near = unknown.flatMap(({ said }) => this.#vocabulary.like(said, NEAREST_STEPS));
+    return [...new Set(near)].slice(0, NEAREST_MAX);
+  }
+
+  #termsOf(text: string, isTyping: boolean): Term[] {
+    const words = this.#reader.read(text);
+    const terms = new Map<string, Term>();
+    for (const [at, word] of words.entries()) {
+      const isOpen = isTyping && at === words.length - 1 && !/\s$/.test(text);
+      for (const stem of word.stems) if (!terms.has(stem)) terms.set(stem, this.#term(word, stem, isOpen));
+    }
+    return [...terms.values()];
+  }
+
+  #term({ said, stems }: ReadWord, stem: string, isOpen: boolean): Term {
+    const meant = new Map<string, number>();
+    if (this.#postings.has(stem)) meant.set(stem, 1);
+    const add = (words: readonly string[], factor: number): void => {
+      for (const word of words)
+        for (const one of this.#reader.stems(word))
+          if (!meant.has(one) && this.#postings.has(one)) meant.set(one, factor);
+    };
+    if (stems.length === 1 && isOpen) add(this.#vocabulary.startingWith(said), COMPLETED);
+    if (meant.size === 0) add(this.#vocabulary.like(said, typosIn(said)), CORRECTED);
+    const weights = [...meant.keys()].map((one) => this.#weight(one));
+    return { said, meant, weight: weights.length === 0 ? this.#weight(stem) : Math.min(...weights) };
+  }
+
+  /** The entries that hold the most of a phrase. */
+  #nearest(terms: readonly Term[], count: number): Entry[] {
+    const covered = new Map<number, number>();
+    for (const term of terms)
+      for (const [number, held] of this.#holding(term))
+        covered.set(
+          number,
+          (covered.get(number) ?? 0) + term.weight * held * (this.#entries[number]?.standing ?? 1),
+        );
+    const found = [...covered];
+    if (found.length > count) found.sort(([, a], [, b]) => b - a);
+    return found.slice(0, count).flatMap(([number]) => this.#entries[number] ?? []);
+  }
+
+  /** How well each entry that has it holds a term. */
+  #holding({ meant }: Term): ReadonlyMap<number, number> {
+    const best = new Map<number, number>();
+    for (const [stem, factor] of meant)
+      for (const [number, held] of this.#postings.get(stem) ?? [])
+        best.set(number, Math.max(held * factor, best.get(number) ?? 0));
+    return best;
+  }
+
+  #weightOf(stems: Iterable<string>): number {
+    return sum([...stems], (stem) => this.#weight(stem));
+  }
+
+  /** By how few entries have it. */
+  #weight(stem: string): number {
+    const held = this.#postings.get(stem)?.length ?? 0;
+    return weightOf(stem) * Math.log(1 + this.#entries.length / (1 + held));
+  }
+}
+
+const sum = <Item>(items: readonly Item[], measure: (item: Item) => number): number =>
+  items.reduce((total, item) => total + measure(item), 0);
+
+/** How well a term is held, 0 to 1. */
+function holds(held: ReadonlyMap<string, number>, { meant }: Term): number {
+  let best = 0;
+  for (const [stem, factor] of meant) best = Math.max(best, (held.get(stem) ?? 0) * factor);
+  return best;
+}
+
+const filling = (held: number): number => held * (held >= COMPLETED ? BORROWED : FILLED);
+
+/** How near the nearest wording is, up to 1 for the very words. */
+function nearness(terms: readonly Term[], wanted: number, { wordings, held }: Entry): number {
+  let best = 0;
+  for (const { stems, weight } of wordings) {
+    let [common, filled] = [0, 0];
+    for (const term of terms) {
+      let own = 0;
+      for (const [stem, factor] of term.meant) if (stems.has(stem)) own = Math.max(own, factor);
+      if (own > 0) common += own * term.weight;
+      else filled += filling(holds(held, term)) * term.weight;
+    }
+    if (common > 0) best = Math.max(best, (common + filled) / Math.sqrt(wanted * (weight + filled)));
+  }
+  return Math.max(best, (ONLY_DESCRIBED * sum(terms, (term) => term.weight * holds(held, term))) / wanted);
+}
+
+/** What sex and age of a series cost that nobody asked for. */
+function unaskedTraits({ items: [item] }: Entry, asked: ReadonlySet<string>): number {
+  const { sex, age } = item?.traits ?? {};
+  const isSexAsked = sex == null || asked.has(stemmer(sex));
+  const isAgeAsked =
+    age == null ||
+    age === ADULTS ||
+    AGE_STEMS.some((stem) => asked.has(stem)) ||
+    age.split(/\D+/).some((years) => asked.has(years));
+  return (isSexAsked ? 1 : UNASKED.sex) * (isAgeAsked ? 1 : UNASKED.age);
+}
+
+const SHARE_WORDS = new Set(['percent', 'percentage', 'share', 'proportion', 'fraction', 'part', 'slice']);
+const NUMBER_WORDS = new Set(['number', 'count', 'total', 'dollars', 'how many', 'tonnes', 'kilometres']);
+
+/** Whether the words ask for a part of a whole or for a number. */
+function askedMeasure(words: readonly string[]): 'share' | 'number' | null {
+  if (words.some((word) => SHARE_WORDS.has(word))) return 'share';
+  const isNumber = words.some(
+    (word, at) => NUMBER_WORDS.has(word) || NUMBER_WORDS.has(`${words[at - 1]} ${word}`),
+  );
+  return isNumber ? 'number' : null;
+}
+
+function measured({ items: [item] }: Entry, measure: 'share' | 'number' | null): number {
+  const isShare = item?.traits.unit === '%';
+  return measure === null || isShare === (measure === 'share') ? 1 : UNASKED.measure;
+}
+
+/** Equal ranks: what was featured, then what more countries have. */
+const compareHits = (a: SeriesHit, b: SeriesHit): number =>
+  b.rank - a.rank ||
+  Number(b.record.featured) - Number(a.record.featured) ||
+  (b.record.coverage?.n_countries ?? 0) - (a.record.coverage?.n_countries ?? 0);
+
+const codesOf = ({ id }: IndicatorRecord): string[] => [
+  id.toLowerCase(),
+  id.slice(id.indexOf('.') + 1).toLowerCase(),
+];
+
+/** By concept, the preferred series first; a series without a concept is alone. */
+const groupByConcept = (items: readonly CatalogueItem[]): CatalogueItem[][] =>
+  [...Map.groupBy(items, ({ record, traits }) => traits.concept ?? record.id).values()].map((own) =>
+    own.sort(
+      (a, b) =>
+        standingOf(b.record) - standingOf(a.record) ||
+        Number(b.record.preferred) - Number(a.record.preferred),
+    ),
+  );
+
+function buildEntry(
+  items: readonly CatalogueItem[],
+  concepts: ReadonlyMap<string, readonly string[]>,
+  reader: WordReader,
+): Entry {
+  const concept = items[0]?.traits.concept ?? null;
+  const held = new Map<string, number>();
+  const hold = (found: readonly string[], value: number): ReadonlySet<string> => {
+    const stems = new Set(found);
+    for (const stem of stems) held.set(stem, Math.max(value, held.get(stem) ?? 0));
+    return stems;
+  };
+  const names = items.map(({ record }) => record.name.replaceAll(/\([^()]*\)/g, ' '));
+  const called = (concept === null ? undefined : concepts.get(concept)) ?? [];
+  const wordings = [...new Set([...called, ...names])].map((text) => ({
+    text: splitWords(text).join(' '),
+    stems: hold(reader.stems(text), HELD.wording),
+    weight: 0,
+  }));
+  for (const { record } of items) {
+    hold(reader.stems(`${record.name} ${record.unit ?? ''}`), HELD.unit);
+    hold(reader.stemsApart(record.name), HELD.unit);
+  }
+  for (const { record } of items.slice(0, 1)) hold(reader.stems(record.description ?? ''), HELD.description);
+  return {
+    concept,
+    items,
+    wordings,
+    held,
+    standing: Math.max(...items.map(({ record }) => standingOf(record))),
+  };
+}
+
+function standingOf({ access_tier, coverage }: IndicatorRecord): number {
+  const { latest_year: latest = null, n_countries: countries = 0 } = coverage ?? {};
+  return (
+    (access_tier === 'display' ? UNASKED.display : 1) *
+    (latest === null || latest < ENDED_BEFORE ? UNASKED.ended : 1) *
+    (countries < SPARSE_COUNTRIES ? UNASKED.sparse : 1)
+  );
+}
+
+/** The numbers of the entries that hold a stem, and how well. */
+type Posting = [entry: number, held: number][];
+
+function buildPostings(entries: readonly Entry[]): Map<string, Posting> {
+  const postings = new Map<string, Posting>();
+  for (const [number, entry] of entries.entries())
+    for (const [stem, held] of entry.held) {
+      const posting = postings.get(stem);
+      if (posting === undefined) postings.set(stem, [[number, held]]);
+      else posting.push([number, held]);
+    }
+  return postings;
+}
