@@ -924,13 +924,20 @@ export interface components {
         claim: string;
         /** @description By its id of today */
         indicator: string;
-        iso3: string;
-        year: number;
+        /** @description Null where it cannot be read */
+        iso3: string | null;
+        /** @description Null where it cannot be read */
+        year: number | null;
+        /** @description How the value was read, in the unit of the indicator */
+        number: number | null;
+        /** @description How many digits it claims at least: zeros at the end of an integer may be rounded */
+        digits: number | null;
         /**
          * @description The first that holds, in this order
          * @enum {string}
          */
         verdict:
+          | 'unreadable'
           | 'unknown'
           | 'no_data'
           | 'exact'
@@ -939,10 +946,19 @@ export interface components {
           | 'redefined'
           | 'close'
           | 'mismatch';
+        /** @description What cannot be read, of the verdict `unreadable`, which is free */
+        unread: {
+          /** @enum {string} */
+          part: 'indicator' | 'iso3' | 'year' | 'value';
+          /** @description What it may be */
+          expected: string;
+        }[];
         /** @description What is not known, of the verdict `unknown` */
         unknown: ('indicator' | 'iso3') | null;
         /** @description The figure that is held; null where there is none, or the indicator is display-only */
         value: number | null;
+        /** @description By how much `number` is above `value`, in per cent of the size of `value`; null of a zero, and without `value` */
+        deviation_percent: number | null;
         unit: string | null;
         /** @description Whether the figure is a projection */
         projected: boolean | null;

@@ -215,7 +215,7 @@ export class Almanac {
 
   // --- proof ----------------------------------------------------------------------------------------------------------
 
-  /** Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim. */
+  /** Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that can be read. */
   async verify(claims: readonly Claim[], { maxCredits }: Bounded = {}): Promise<records.Verdict[]> {
     const texts = claims.map((claim) => (typeof claim === 'string' ? claim : claim.join(',')));
     return await judge(this.#session, texts, maxCredits);

@@ -136,7 +136,7 @@ export async function seriesOfAll(
 }
 
 /** With places of `PLACE_ECHO_MAX` characters, so many refusals take at most half of an answer. */
-const REFUSALS_MAX = 20;
+export const REFUSALS_MAX = 20;
 
 /** How much of a place's name is repeated to whoever asked. */
 export const PLACE_ECHO_MAX = 40;

@@ -272,9 +272,10 @@ class Almanac:
     # --- proof --------------------------------------------------------------------------------------------------------
 
     def verify(self, claims: Sequence[Claim], *, max_credits: int | None = None) -> list[Verdict]:
-        """Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim.
+        """Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that can be read.
 
-        claims: `indicator,iso3,year,value`, as a text or as a tuple. The digits of a text tell how it is rounded.
+        claims: `indicator,iso3,year,value`, as a text or as a tuple. A value as text may be `1,300`, `8 %` or `33.8 million`;
+        its digits tell how it is rounded.
         """
         texts = [one if isinstance(one, str) else ",".join(str(part) for part in one) for one in claims]
         left = self._session.limit(max_credits)

@@ -94,16 +94,27 @@ class Reason(TypedDict):
     matches: int
 
 
+class Unread(TypedDict):
+    """A part of a claim that cannot be read, and what it may be."""
+
+    part: str
+    expected: str
+
+
 class Verdict(TypedDict):
     """How a claim stands against the figure held. `docs/claims.md` of Almanac lists verdicts and reasons."""
 
     claim: str
     indicator: str
-    iso3: str
-    year: int
+    iso3: str | None
+    year: int | None
+    number: float | None
+    digits: int | None
     verdict: str
+    unread: list[Unread]
     unknown: str | None
     value: float | None
+    deviation_percent: float | None
     unit: str | None
     projected: bool | None
     edition: str

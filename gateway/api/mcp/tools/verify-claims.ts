@@ -1,19 +1,21 @@
 /** `verify_claims`: whether figures that somebody states agree with those held. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { CLAIMS_MAX, type Planned, verdictRow, verify } from '../../operations/operations.ts';
+import { INDICATOR_ID } from '../../../../data/schema/records.ts';
+import { CLAIMS_MAX, verdictRow, verify } from '../../operations/operations.ts';
 import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
   common,
   fitted,
-  listed,
   PLACE_ECHO_MAX,
+  REFUSALS_MAX,
   type Refusal,
   refusal,
   refusedText,
   series,
   seriesOfAll,
 } from '../answer.ts';
-import { documentOf, planInner } from '../calls.ts';
+import { type Asking, documentOf, planInner } from '../calls.ts';
 import { findPlace } from '../places.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
@@ -22,103 +24,131 @@ const claim = z.object({
   country: z.string().min(1).describe('By name or code'),
   year: z.int(),
   value: z
-    .union([z.string().min(1).max(100), z.number()])
-    .describe('As it was stated: as text, its digits tell how far it is rounded'),
+    .union([z.string().max(100), z.number()])
+    .describe('As it was stated ("33.8 million", "8 %"): as text, its digits tell how far it is rounded'),
 });
 type Claim = z.infer<typeof claim>;
 
 const verdict = verdictRow.extend({
   status: z.string().nullable().describe('Of the figure held, as its source flags it'),
 });
+type Verdict = z.infer<typeof verdict>;
 
 export const verifyClaimsTool = defineTool({
   name: 'verify_claims',
   title: 'Verify claims',
   description:
-    'Judges up to 50 stated figures: exact, rounded, superseded (right in an earlier edition), close (1 %), mismatch, no_data ' +
-    'or unknown; and says which other figure a wrong one agrees with (another year, country, scale or provider).',
-  priceText: '1 credit per claim',
-  arguments: z.object({ claims: z.array(claim).min(1).max(CLAIMS_MAX) }),
+    'Judges up to 50 stated figures, each by itself: exact, rounded, superseded (right in an earlier edition), close (1 %, or one digit ' +
+    'more than 10 % off), mismatch, no_data, unknown or unreadable; says the deviation, and which other figure a wrong one agrees with ' +
+    '(another year, country, scale or provider).',
+  priceText: '1 credit per verdict, none for `unreadable`',
+  arguments: z.object({
+    claims: z.array(claim).min(1).max(CLAIMS_MAX),
+    cursor: z.string().optional().describe('`next_cursor` of the answer before, with the same claims'),
+  }),
   answer: z.object({
     ...common,
     verdicts: z.array(verdict),
     series: z.array(series),
     refusals: z.array(refusal),
-    refusals_left_off: z.int().optional(),
-    verdicts_left_off: z
-      .int()
+    next_cursor: z
+      .string()
       .optional()
-      .describe('How many of the last ones an answer has no room for, free: ask for them by themselves'),
+      .describe('Present where claims are left, which are not charged yet: send it as `cursor`'),
   }),
   empty: { verdicts: [], series: [], refusals: [] },
-  async plan({ snapshot, query: { claims }, publicUrl }) {
-    const { texts, refusals } = await claimTexts(claims, snapshot);
-    if (texts.length === 0) {
-      const message = refusedText(refusals);
-      return answerPlan({
-        outcome: 'refused',
-        message,
-        edition: snapshot.id,
-        verdicts: [],
-        series: [],
-        ...listed(refusals),
-      });
-    }
-    return planVerdicts(texts, refusals, snapshot, publicUrl);
+  async plan({ snapshot: edition, query: { claims, cursor }, publicUrl }) {
+    const start = cursor === undefined ? 0 : startOf(cursor, claims);
+    if (start === null) return { kind: 'invalid', detail: [OTHER_CURSOR] };
+    // Judged before the charge: only verdicts that the answer has room for are paid.
+    const outcomes = await judge(claims.slice(start), { edition, publicUrl });
+    const about = await seriesOfAll(outcomes.filter(isVerdict).flatMap(namedBy), edition, publicUrl);
+    const answer = fitted(countWithin(outcomes), (shown) => {
+      const verdicts = outcomes.slice(0, shown).filter(isVerdict);
+      const refusals = outcomes.slice(0, shown).filter((one): one is Refusal => !isVerdict(one));
+      const named = new Set(verdicts.flatMap(namedBy));
+      const isAnswer = verdicts.length > 0;
+      return {
+        outcome: isAnswer ? ('answer' as const) : ('refused' as const),
+        message: isAnswer ? NO_SUPPORT : refusedText(refusals),
+        edition: edition.id,
+        verdicts,
+        series: about.filter(({ indicator }) => named.has(indicator)),
+        refusals,
+        ...(shown < outcomes.length && { next_cursor: cursorAt(start + shown, claims) }),
+      };
+    });
+    const paid = answer.verdicts.filter((one) => one.verdict !== 'unreadable');
+    const indicators = new Set(paid.map(({ indicator }) => indicator).filter((id) => INDICATOR_ID.test(id)));
+    return answerPlan(answer, { price: paid.length, rows: paid.length, indicators: [...indicators] });
   },
 });
 
-/** The claims about countries that are known, as the operation reads them. */
-async function claimTexts(
-  claims: readonly Claim[],
-  edition: Edition,
-): Promise<{ texts: string[]; refusals: Refusal[] }> {
-  const texts: string[] = [];
-  const refusals: Refusal[] = [];
-  for (const { indicator, country, year, value } of claims) {
-    const place = await findPlace(country, edition);
-    if (place.kind === 'country') texts.push(`${indicator},${place.country.iso3},${year},${value}`);
-    else if (place.kind === 'refused') refusals.push(place.refusal);
-    else {
-      const message = `“${country.slice(0, PLACE_ECHO_MAX)}” is a group: only figures of countries are held and can be verified.`;
-      refusals.push({ reason: 'not_a_country', message, place: country.slice(0, PLACE_ECHO_MAX) });
-    }
-  }
-  return { texts, refusals };
+const NO_SUPPORT =
+  'A verdict of `mismatch`, `no_data`, `unknown` or `unreadable` is not support for a claim. With `next_cursor`, more claims are to be judged.';
+
+type Outcome = Verdict | Refusal;
+
+const isVerdict = (outcome: Outcome): outcome is Verdict => 'verdict' in outcome;
+
+/** How many outcomes from the first on hold no more refusals than an answer lists. */
+function countWithin(outcomes: readonly Outcome[]): number {
+  const refused = [...outcomes.entries()].filter(([, outcome]) => !isVerdict(outcome));
+  return refused[REFUSALS_MAX]?.[0] ?? outcomes.length;
 }
 
-/** Judges before the charge: only verdicts that an answer has room for are paid. */
-async function planVerdicts(
-  texts: readonly string[],
-  refusals: Refusal[],
-  edition: Edition,
-  publicUrl: string,
-): Promise<Planned> {
-  const planned = await planInner({ edition, publicUrl }, { operation: verify, query: { claim: texts } });
-  if (planned.kind !== 'plan') return planned;
-  const { data } = await documentOf<{ data: z.infer<typeof verdictRow>[] }>(planned.produce(null));
-  const verdicts: z.infer<typeof verdict>[] = [];
-  for (const row of data) verdicts.push({ ...row, status: await statusOf(row, edition) });
-  const about = await seriesOfAll(verdicts.flatMap(namedBy), edition, publicUrl);
-  const answer = fitted(verdicts.length, (shown) => {
-    const given = verdicts.slice(0, shown);
-    const named = new Set(given.flatMap(namedBy));
-    return {
-      outcome: 'answer' as const,
-      message: 'A verdict of `mismatch`, `no_data` or `unknown` is not support for a claim.',
-      edition: edition.id,
-      verdicts: given,
-      series: about.filter(({ indicator }) => named.has(indicator)),
-      ...listed(refusals),
-      ...(shown < verdicts.length && { verdicts_left_off: verdicts.length - shown }),
-    };
+/** Which claims are left, of these and no others. */
+const cursorAt = (start: number, claims: readonly Claim[]): string =>
+  `${start}-${createHash('sha256').update(JSON.stringify(claims)).digest('hex').slice(0, 16)}`;
+
+/** Null for a cursor of other claims. */
+function startOf(cursor: string, claims: readonly Claim[]): number | null {
+  const start = claims.findIndex((_claim, at) => cursorAt(at, claims) === cursor);
+  return start < 0 ? null : start;
+}
+
+const OTHER_CURSOR = {
+  loc: ['arguments', 'cursor'],
+  msg: 'should be `next_cursor` of an answer to the same claims',
+  type: 'value_error',
+};
+
+/** The outcome of each claim, in their order. */
+async function judge(claims: readonly Claim[], asking: Asking): Promise<Outcome[]> {
+  const places = await Promise.all(claims.map(({ country }) => countryOf(country, asking.edition)));
+  const texts = claims.flatMap(({ indicator, year, value }, at) => {
+    const place = places[at];
+    return typeof place === 'string' ? [`${indicator.slice(0, ID_ECHO_MAX)},${place},${year},${value}`] : [];
   });
-  const given = answer.verdicts.length;
-  return answerPlan(answer, { ...planned, price: given, rows: given });
+  const verdicts = await verdictsOn(texts, asking);
+  return places.flatMap((place): Outcome[] => (typeof place === 'string' ? verdicts.splice(0, 1) : [place]));
+}
+
+/** Longer than any id. */
+const ID_ECHO_MAX = 300;
+
+/** The code of a country that is known. */
+async function countryOf(country: string, edition: Edition): Promise<string | Refusal> {
+  const place = await findPlace(country, edition);
+  if (place.kind === 'country') return place.country.iso3;
+  if (place.kind === 'refused') return place.refusal;
+  const echo = country.slice(0, PLACE_ECHO_MAX);
+  const message = `“${echo}” is a group: only figures of countries are held and can be verified.`;
+  return { reason: 'not_a_country', message, place: echo };
+}
+
+async function verdictsOn(texts: readonly string[], asking: Asking): Promise<Verdict[]> {
+  if (texts.length === 0) return [];
+  const planned = await planInner(asking, { operation: verify, query: { claim: texts } });
+  if (planned.kind !== 'plan') throw new Error(`claims are ${planned.kind}`);
+  const { data } = await documentOf<{ data: z.infer<typeof verdictRow>[] }>(planned.produce(null));
+  const verdicts: Verdict[] = [];
+  for (const row of data) verdicts.push({ ...row, status: await statusOf(row, asking.edition) });
+  return verdicts;
 }
 
 /** The indicators of a verdict and of its reasons. */
-const namedBy = ({ indicator, reasons }: z.infer<typeof verdictRow>): string[] => [
+const namedBy = ({ indicator, reasons }: Verdict): string[] => [
   indicator,
   ...reasons.map((reason) => reason.indicator),
 ];
@@ -127,7 +157,7 @@ async function statusOf(
   { indicator, iso3, year, value }: z.infer<typeof verdictRow>,
   { observations }: Edition,
 ): Promise<string | null> {
-  if (value === null) return null;
+  if (value === null || iso3 === null || year === null) return null;
   const statuses = await observations.statuses(indicator, { countries: [iso3], from: year, to: year });
   return statuses.get(statusKey(iso3, year)) ?? null;
 }

@@ -1,59 +1,60 @@
 /** The parameter `claim`: `<indicator>,<iso3>,<year>,<value as text>`, repeated for several claims. */
 import { z } from 'zod';
 import { COUNTRY_CODE, fail } from '../parameters/parameters.ts';
-import type { Failure } from '../parameters/validation.ts';
 import type { Claim } from './claims/check-claim.ts';
-import { NUMBER_EXPECTED, NUMBER_PATTERN, readNumber } from './claims/claimed-number.ts';
+import { NUMBER_EXPECTED, readNumber } from './claims/claimed-number.ts';
 
 export const CLAIMS_MAX = 50;
 
 const YEAR = /^-?\d{1,5}$/;
-/** Without blanks around the parts. */
-const PATTERN = `^[^,\\s]+,[A-Za-z]{3},-?[0-9]{1,5},${NUMBER_PATTERN}$`;
-const PARTS = ['indicator', 'iso3', 'year', 'value'] as const;
 
-/** The claims in the order sent. Errors name the index of the claim and the part. */
+/** What each part of a claim is, in the order in which they are sent. */
+const EXPECTED = {
+  indicator: 'an indicator id',
+  iso3: 'a code of three letters',
+  year: 'a year',
+  value: NUMBER_EXPECTED,
+} as const;
+export const PARTS = ['indicator', 'iso3', 'year', 'value'] as const satisfies (keyof typeof EXPECTED)[];
+
+/** A claim that cannot be judged. */
+export interface UnreadClaim {
+  text: string;
+  indicator: string;
+  iso3: string | null;
+  year: number | null;
+  /** The parts that cannot be read, and what they may be. */
+  unread: { part: (typeof PARTS)[number]; expected: string }[];
+}
+
+/** The claims in the order sent. One that cannot be read does not refuse the others. */
 export const claimList = () =>
   z
     .array(z.string())
-    .transform((sent, ctx): Claim[] => {
-      if (sent.length > CLAIMS_MAX) {
-        const bounds = { max_length: CLAIMS_MAX, actual_length: sent.length };
-        return fail(ctx, { type: 'too_long', ctx: bounds });
-      }
-      const claims: Claim[] = [];
-      const failures: Failure[] = [];
-      for (const [at, text] of sent.entries()) {
-        const read = readClaim(text);
-        if (Array.isArray(read)) failures.push(...read.map((failure) => ({ ...failure, at })));
-        else claims.push(read);
-      }
-      return failures.length > 0 ? fail(ctx, ...failures) : claims;
+    .transform((sent, ctx): (Claim | UnreadClaim)[] => {
+      if (sent.length <= CLAIMS_MAX) return sent.map(readClaim);
+      const bounds = { max_length: CLAIMS_MAX, actual_length: sent.length };
+      return fail(ctx, { type: 'too_long', ctx: bounds });
     })
     .describe(
-      '`<indicator>,<iso3>,<year>,<value>`, for example `world-bank.SP.POP.TOTL,KEN,2020,52000000`. The value is ' +
+      '`<indicator>,<iso3>,<year>,<value>`, for example `world-bank.SP.POP.TOTL,KEN,2020,52 million`. The value is ' +
         `${NUMBER_EXPECTED}: its digits tell how far it is rounded. Repeat the parameter for up to ${CLAIMS_MAX} claims`,
     )
-    .meta({ type: 'array', items: { type: 'string', pattern: PATTERN }, minItems: 1, maxItems: CLAIMS_MAX });
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: CLAIMS_MAX });
 
-/** A claim, or what is wrong with its parts. Everything after the third comma is the value. */
-function readClaim(text: string): Claim | Failure[] {
-  const [indicator = '', iso3, year, ...rest] = text.split(',').map((part) => part.trim());
-  const value = rest.length > 0 ? rest.join(',') : undefined;
-  const number = value === undefined ? null : readNumber(value);
-  const failures = [
-    indicator === '' && failureOf('indicator', indicator, 'an indicator id'),
-    !(iso3 && COUNTRY_CODE.test(iso3)) && failureOf('iso3', iso3, 'a code of three letters'),
-    !(year && YEAR.test(year)) && failureOf('year', year, 'a year'),
-    number === null && failureOf('value', value, NUMBER_EXPECTED),
-  ].filter((failure) => failure !== false);
-  if (failures.length > 0 || number === null || iso3 === undefined) return failures;
+/** Everything after the third comma is the value. */
+function readClaim(text: string): Claim | UnreadClaim {
+  const [indicator = '', code = '', inYear = '', ...rest] = text.split(',').map((part) => part.trim());
+  const iso3 = COUNTRY_CODE.test(code) ? code.toUpperCase() : null;
   // The sum makes a year of -0 a 0.
-  return { text, indicator, iso3: iso3.toUpperCase(), year: Number(year) + 0, number };
-}
-
-/** @param sent undefined for a claim that ends before this part. */
-function failureOf(part: (typeof PARTS)[number], sent: string | undefined, expected: string): Failure {
-  if (sent === undefined) return { type: 'missing', part };
-  return { type: 'string_pattern_mismatch', ctx: { expected }, input: sent, part };
+  const year = YEAR.test(inYear) ? Number(inYear) + 0 : null;
+  const number = readNumber(rest.join(','));
+  if (indicator !== '' && iso3 !== null && year !== null && number !== null)
+    return { text, indicator, iso3, year, number };
+  const read = { indicator: indicator || null, iso3, year, value: number };
+  const unread = PARTS.filter((part) => read[part] === null);
+  return {
+    ...{ text, indicator, iso3, year },
+    unread: unread.map((part) => ({ part, expected: EXPECTED[part] })),
+  };
 }

@@ -12,7 +12,7 @@ import { GROUPS } from '../../../../gateway/api/operations/operations.ts';
 import { COUNTRIES, type FixtureIndicator } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
 import { PUBLIC_URL, Service, type TestKey } from '../../service.ts';
-import { call } from './mcp-client.ts';
+import { call, type ToolResult } from './mcp-client.ts';
 
 const MEMBERS = GROUPS.get('african-union')?.members ?? [];
 const YEARS = [2018, 2019, 2020, 2021, 2022];
@@ -130,6 +130,12 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
   })),
 );
 
+interface Accounts {
+  account: TestKey;
+  /** Pays for what the answers are compared with. */
+  checker: TestKey;
+}
+
 /** Random calls; each is charged what its answer holds. @returns how many answers were cut, by tool */
 export async function payLongAnswers(
   runs: number,
@@ -138,12 +144,13 @@ export async function payLongAnswers(
   await publishFixture(snapshots, { indicators: LONG, countries: WIDE });
   const service = await Service.start({ snapshots });
   const account = await service.account({ credits: 10_000_000 });
+  const checker = await service.account({ credits: 10_000_000 });
   const cut = new Map<string, number>();
   const [total, before] = [{ given: 0 }, await service.balance(account)];
   try {
     await fc.assert(
       fc.asyncProperty(asked, async (question) => {
-        const { given, isCut } = await pay(service, account, question);
+        const { given, isCut } = await pay(service, { account, checker }, question);
         total.given += given;
         if (isCut) cut.set(question.tool, (cut.get(question.tool) ?? 0) + 1);
       }),
@@ -156,25 +163,51 @@ export async function payLongAnswers(
   }
 }
 
-async function pay(service: Service, account: TestKey, { tool, args, held, price }: Asked) {
+async function pay(service: Service, accounts: Accounts, asked: Asked) {
+  const { account } = accounts;
+  const { tool, args, held, price } = asked;
   const before = await service.balance(account);
   const { structured } = await call(service, tool, args, { key: account });
-  const { figures, verdicts, series, truncated, verdicts_left_off, credits } = structured;
+  const { figures, verdicts, series, truncated, next_cursor, credits } = structured;
   const given: number = (figures ?? verdicts).length;
   assert.equal(credits.charged, price(given));
   assert.equal(before - (await service.balance(account)), credits.charged);
   if (held === null) return { given, isCut: false };
-  assert.equal(given + (verdicts_left_off ?? (truncated?.rows_held ?? given) - given), held);
+  assert.ok(next_cursor !== undefined || (truncated?.rows_held ?? given) === held);
   const shown = new Set((figures ?? verdicts).map(({ indicator }: { indicator: string }) => indicator));
   assert.deepEqual(new Set(series.map(({ indicator }: { indicator: string }) => indicator)), shown);
-  if (given === held) return { given, isCut: false };
+  if (given === held && next_cursor === undefined) return { given, isCut: false };
   const refused = await call(service, tool, { ...args, max_credits: credits.charged - 1 }, { key: account });
   assert.equal(refused.structured.error.code, 'max_credits_exceeded');
-  if (truncated !== undefined) {
-    const path = truncated.url.slice(PUBLIC_URL.length);
-    const all = await service.get(`${path}&dry_run=true`, { key: account.key });
-    assert.equal(all.json.data.price, truncated.price);
-    assert.ok(truncated.price >= held);
-  }
+  if (next_cursor !== undefined)
+    return { given: await payPages(service, accounts, asked, structured), isCut: true };
+  const path = truncated.url.slice(PUBLIC_URL.length);
+  const all = await service.get(`${path}&dry_run=true`, { key: account.key });
+  assert.equal(all.json.data.price, truncated.price);
+  assert.ok(truncated.price >= held);
   return { given, isCut: true };
+}
+
+/** The verdicts on all claims, page by page, are those on each claim alone, and cost as much. @returns how many they are */
+async function payPages(
+  service: Service,
+  { account, checker }: Accounts,
+  { tool, args, held }: Asked,
+  first: ToolResult['structured'],
+): Promise<number> {
+  const verdicts = [...first.verdicts];
+  for (let cursor = first.next_cursor; cursor !== undefined; ) {
+    const { structured } = await call(service, tool, { ...args, cursor }, { key: account });
+    assert.ok(structured.verdicts.length + structured.refusals.length > 0);
+    assert.equal(structured.credits.charged, structured.verdicts.length);
+    verdicts.push(...structured.verdicts);
+    cursor = structured.next_cursor;
+  }
+  assert.equal(verdicts.length, held);
+  const alone = (args.claims as unknown[]).map((claim) =>
+    call(service, tool, { claims: [claim] }, { key: checker }),
+  );
+  const each = (await Promise.all(alone)).flatMap(({ structured }) => structured.verdicts);
+  assert.deepEqual(verdicts, each);
+  return verdicts.length;
 }

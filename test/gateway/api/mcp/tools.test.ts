@@ -251,6 +251,30 @@ describe('refusals', () => {
     expect(structured).toMatchObject({ outcome: 'refused', match: 'none', indicators: [] });
   });
 
+  test('a claim that cannot be judged leaves the others judged, in any order, and a cursor is of its claims', async () => {
+    const claim = { indicator: LIFE, country: 'Kenya', year: 2020, value: '62.5' };
+    const unread = { ...claim, value: 'about sixty' };
+    const claims = [unread, claim, { ...claim, country: 'Mars' }, { ...claim, indicator: 'a,b' }];
+    const { structured } = await ask('verify_claims', { claims });
+    expect(structured.verdicts).toMatchObject([
+      { verdict: 'unreadable', unread: [{ part: 'value' }] },
+      { verdict: 'exact', number: 62.5, digits: 3, deviation_percent: 0 },
+      { verdict: 'unreadable' },
+    ]);
+    expect(structured.refusals).toMatchObject([{ reason: 'unknown_place', place: 'Mars' }]);
+    expect(structured.credits.charged).toBe(1);
+    const groups = Array.from({ length: 50 }, () => ({ ...claim, country: 'Mars' }));
+    const { structured: page } = await ask('verify_claims', { claims: [...groups.slice(0, 49), claim] });
+    expect([page.outcome, page.refusals.length]).toEqual(['refused', 20]);
+    for (const other of [page.next_cursor, '1', '']) {
+      const refused = await ask('verify_claims', { claims: groups, cursor: other });
+      expect(refused.structured.error).toMatchObject({
+        code: 'invalid_arguments',
+        message: expect.stringContaining('cursor'),
+      });
+    }
+  });
+
   test('a bad argument is named, with what was expected', async () => {
     const { structured } = await ask('get_data', { indicators: 'x', as_of: 'soon', limit: 3 });
     expect(structured.error.code).toBe('invalid_arguments');

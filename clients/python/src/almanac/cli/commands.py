@@ -90,12 +90,15 @@ def verify(client: Almanac, given: Namespace) -> int:
             "claim": one["claim"],
             "verdict": one["verdict"],
             "figure": one["value"],
+            "deviation_percent": one["deviation_percent"],
             "unit": one["unit"],
         }
         for one in verdicts
     ]
     write(given, list(rows[0]), rows, verdicts)
     for one in () if given.json else verdicts:
+        for unread in one["unread"]:
+            print(f"{one['claim']}: the {unread['part']} should be {unread['expected']}")
         for reason in one["reasons"][:REASONS]:
             print(f"{one['claim']}: {_because(reason)}")
     return DONE if all(one["verdict"] in ("exact", "rounded") for one in verdicts) else NOT_BORNE_OUT

@@ -1,7 +1,7 @@
 /** Looks up what is held about a claim, no more than its verdict needs, and has it judged. */
 import type { IndicatorRecord, IndicatorTwin } from '../../../../../data/schema/records.ts';
 import type { Edition } from '../../../snapshot/snapshot.ts';
-import type { ClaimedNumber } from './claimed-number.ts';
+import { type ClaimedNumber, inUnit } from './claimed-number.ts';
 import {
   diagnose,
   type EarlierFigure,
@@ -26,6 +26,8 @@ export type CheckedClaim =
   | { verdict: 'unknown'; unknown: 'indicator' | 'iso3' }
   | (Judgement & {
       record: IndicatorRecord;
+      /** As claimed, in the unit of the indicator. */
+      number: ClaimedNumber;
       /** The figure of today; null where there is none. */
       value: number | null;
       projected: boolean | null;
@@ -36,19 +38,20 @@ export type CheckedClaim =
 
 /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function checkClaim(served: Edition, claim: Claim): Promise<CheckedClaim> {
-  const { indicator, iso3, year, number } = claim;
+  const { indicator, iso3, year } = claim;
   const entry = await served.indicator(indicator);
   if (entry === undefined) return { verdict: 'unknown', unknown: 'indicator' };
   if (!served.countriesByCode.has(iso3)) return { verdict: 'unknown', unknown: 'iso3' };
   const { record } = entry;
+  const number = inUnit(claim.number, record.unit);
   const history = await figuresOfCountry(served, indicator, iso3);
   const own = history.find((figure) => figure.year === year) ?? null;
   const value = own?.value ?? null;
   const redefined = await served.editions.history.lastRedefinition(indicator);
-  const about = { record, value, projected: own?.projected ?? null, redefined };
-  const now = judge(number, value, [], record.unit);
+  const about = { record, number, value, projected: own?.projected ?? null, redefined };
+  const now = judge(claim.number, value, [], record.unit);
   if (isSettled(now)) return { ...now, ...about, reasons: [] };
-  const judged = judge(number, value, await earlierFigures(served, claim), record.unit);
+  const judged = judge(claim.number, value, await earlierFigures(served, claim), record.unit);
   // A reason tells where a figure is found: of a display-only series that would be as good as the figure.
   const wasRight = judged.verdict === 'superseded' || judged.verdict === 'redefined';
   if (wasRight || record.access_tier === 'display') return { ...judged, ...about, reasons: [] };

@@ -1,11 +1,12 @@
 /**
- * A number as somebody wrote it, and how it agrees with a figure. Both are compared as decimal numbers, the figure by
- * the text under which it is served: binary arithmetic would make equal what is not.
+ * A number as somebody wrote it. Marks between digits are read by the first rule that fits (`FORMS`), so that each text
+ * has one meaning, which is told beside the verdict.
  */
 
 /** `digits` × 10^`exponent`. */
-interface Decimal {
-  digits: bigint;
+export interface Decimal {
+  /** A whole number as text, which is JSON, too. */
+  digits: string;
   exponent: number;
 }
 
@@ -18,90 +19,107 @@ export interface ClaimedNumber extends Decimal {
    */
   finest: number;
   coarsest: number;
-  /** Written without an exponent: its last place is of the size that it has, whatever the figure. */
+  /** Written without an exponent or a word for one: its last place is of the size that it has, whatever the figure. */
   isPlain: boolean;
+  /** What stands behind the digits: `%`, or a word for a power of ten. */
+  word: 'percent' | 'power' | null;
 }
 
 /** What a claimed number may look like, in words. */
 export const NUMBER_EXPECTED =
-  'a decimal number such as -1234.5 or 1.2e6, without thousands separators, percent sign or unit';
+  'one number such as -1234.5, 1.2e6, 1,300, "12,5", "8 %" or "33.8 million", without currency and unit';
 
 const TEXT_MAX = 100;
-const NUMBER = /^([-+−]?)(?:([0-9]+)(?:\.([0-9]+))?|\.([0-9]+))(?:[eE]([-+]?[0-9]{1,3}))?$/;
-/** What it looks like, as the source of a regular expression without anchors. */
-export const NUMBER_PATTERN = NUMBER.source.slice(1, -1);
+const NUMBER =
+  /^(?:(?:~|≈|about|around|approximately|approx\.|roughly)\s*)?([-+−–]?)\s*([\d.,'’_\s]+?)(?:e([-+−]?\d{1,3})|\s*([a-z%][a-z\s]*))?$/i;
+
+/** The first that fits: a comma before three digits groups thousands, and any other single comma is the decimal mark. */
+const FORMS = [
+  /^(\d+|[1-9]\d{0,2}(?:([,\s'’_])\d{3})(?:\2\d{3})*|[1-9]\d?(?:,\d{2})+,\d{3}|)(?:\.(\d+))?$/,
+  /^(\d+|[1-9]\d{0,2}(?:([.\s'’_])\d{3})(?:\2\d{3})*|)(?:,(\d+))?$/,
+];
+
+const PERCENT = /^(?:%|percent|per cent|pct|percentage points?)$/;
+/** Words for powers of ten, in numbers and at the start of units. */
+const POWERS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:k|thousands?)$/, 3],
+  [/^lakhs?$/, 5],
+  [/^(?:m|mn|mln|millions?)$/, 6],
+  [/^crores?$/, 7],
+  [/^(?:b|bn|billions?)$/, 9],
+  [/^(?:tn|trillions?)$/, 12],
+];
+const BLANKS = /\s+/g;
+const NOT_DIGITS = /\D/g;
+const LEADING_ZEROS = /^-?0*/;
 const TRAILING_ZEROS = /0*$/;
 
-/** Null for a text that is not a decimal number. */
+/** Null for a text that is not one number. */
 export function readNumber(text: string): ClaimedNumber | null {
-  const parts = text.length <= TEXT_MAX ? NUMBER.exec(text) : null;
+  const parts = text.length <= TEXT_MAX ? NUMBER.exec(text.trim()) : null;
   if (parts === null) return null;
-  const [, sign, whole = '', fraction = parts[4] ?? '', , power] = parts;
-  const written = whole + fraction;
-  const isNegative = sign !== '' && sign !== '+';
-  const finest = Number(power ?? 0) - fraction.length;
-  const isZero = BigInt(written) === 0n;
-  const zeros = fraction === '' && !isZero ? (TRAILING_ZEROS.exec(whole)?.[0].length ?? 0) : 0;
+  const [, sign = '', numeral = '', exponent, written = ''] = parts;
+  const places = placesIn(numeral);
+  const meaning = meaningOf(written.toLowerCase().replaceAll(BLANKS, ' '));
+  if (places === null || meaning === null) return null;
+  const { whole, fraction } = places;
+  const { word } = meaning;
+  const power = exponent === undefined ? meaning.power : Number(exponent.replace('−', '-'));
+  const value = BigInt(whole + fraction);
+  const finest = power - fraction.length;
+  const zeros = fraction === '' && value !== 0n ? (TRAILING_ZEROS.exec(whole)?.[0].length ?? 0) : 0;
+  const digits = String(sign === '' || sign === '+' ? value : -value);
   return {
-    digits: isNegative ? -BigInt(written) : BigInt(written),
-    exponent: finest,
-    double: Number(`${isNegative ? '-' : ''}${written}e${finest}`),
-    finest,
-    coarsest: finest + zeros,
-    isPlain: power === undefined,
+    ...{ digits, exponent: finest, double: toDouble(digits, finest) },
+    ...{ finest, coarsest: finest + zeros },
+    ...{ isPlain: exponent === undefined && word !== 'power', word },
   };
 }
+
+function placesIn(numeral: string): { whole: string; fraction: string } | null {
+  for (const form of numeral === '' ? [] : FORMS) {
+    const found = form.exec(numeral);
+    if (found) return { whole: (found[1] ?? '').replaceAll(NOT_DIGITS, ''), fraction: found[3] ?? '' };
+  }
+  return null;
+}
+
+/** Null for a word that is not known. */
+function meaningOf(written: string): (Pick<ClaimedNumber, 'word'> & { power: number }) | null {
+  if (written === '') return { word: null, power: 0 };
+  if (PERCENT.test(written)) return { word: 'percent', power: 0 };
+  const power = powerOf(written);
+  return power === 0 ? null : { word: 'power', power };
+}
+
+/** Zero for a word that stands for no power of ten. */
+const powerOf = (word: string): number => POWERS.find(([words]) => words.test(word))?.[1] ?? 0;
+
+const toDouble = (digits: string, exponent: number): number => Number(`${digits}e${exponent}`);
 
 /** The number times a power of ten, with the same digits. */
 export const timesPowerOfTen = (claimed: ClaimedNumber, power: number): ClaimedNumber => ({
   ...claimed,
   exponent: claimed.exponent + power,
-  double: power < 0 ? claimed.double / 10 ** -power : claimed.double * 10 ** power,
+  double: toDouble(claimed.digits, claimed.exponent + power),
   finest: claimed.finest + power,
   coarsest: claimed.coarsest + power,
 });
 
-export type Fit = 'exact' | 'rounded' | 'close';
-
-/** A claim is close within this part of the figure. */
-const CLOSE_PARTS = 100n;
+const IN_HUNDREDTHS = /%|per ?cent|\bper 100\b(?!,)/;
+const FIRST_WORD = /^[a-z]+/;
 
 /**
- * - `exact`: the same number as the figure.
- * - `rounded`: the figure rounded to the digits written, halves in either direction; or more digits than a double holds.
- *   A zero has no digit of another figure.
- * - `close`: within 1 % of the figure.
+ * The number in a unit: 8 % are 8 where figures are in per cent or per 100, and 0.08 elsewhere; 33.8 million are 33.8 in
+ * millions of people. Written without such a word, it is in the unit already.
  */
-export function fitOf(claimed: ClaimedNumber, figure: number): Fit | null {
-  const held = toDecimal(figure);
-  const place = lastPlace(claimed, held);
-  const lowest = Math.min(claimed.exponent, held.exponent, place);
-  const size = magnitude(held.digits * scale(held.exponent - lowest));
-  const distance = magnitude(
-    claimed.digits * scale(claimed.exponent - lowest) - held.digits * scale(held.exponent - lowest),
-  );
-  if (distance === 0n) return 'exact';
-  if (claimed.digits === 0n) return null;
-  if (claimed.double === figure || 2n * distance <= scale(place - lowest)) return 'rounded';
-  return CLOSE_PARTS * distance <= size ? 'close' : null;
+export function inUnit(claimed: ClaimedNumber, unit: string | null): ClaimedNumber {
+  const text = unit?.toLowerCase() ?? '';
+  if (claimed.word === null) return claimed;
+  if (claimed.word === 'power') return timesPowerOfTen(claimed, -powerOf(FIRST_WORD.exec(text)?.[0] ?? ''));
+  return IN_HUNDREDTHS.test(text) ? claimed : timesPowerOfTen(claimed, -2);
 }
 
-const scale = (power: number): bigint => 10n ** BigInt(power);
-const magnitude = (digits: bigint): bigint => (digits < 0n ? -digits : digits);
-
-/** The figure as it is served: the shortest digits that read back as the same double. */
-function toDecimal(figure: number): Decimal {
-  const [mantissa = '', power = '0'] = String(figure).split('e');
-  const [whole = '', fraction = ''] = mantissa.split('.');
-  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length };
-}
-
-/**
- * Exponent of the place to which the figure would be rounded to give the claim. Rounding leaves a digit at least, so
- * that 1000000 is 960,000 rounded, but not 600,000.
- */
-function lastPlace({ finest, coarsest, isPlain }: ClaimedNumber, { digits, exponent }: Decimal): number {
-  const leading = digits === 0n ? finest : String(magnitude(digits)).length - 1 + exponent;
-  const coarse = Math.min(coarsest, leading);
-  return isPlain ? Math.max(finest, coarse) : coarse;
-}
+/** How many digits are claimed at least: zeros at the end of an integer may be rounded. */
+export const digitsClaimed = ({ digits, coarsest, finest }: ClaimedNumber): number =>
+  Math.max(1, digits.replace(LEADING_ZEROS, '').length - (coarsest - finest));

@@ -3,9 +3,11 @@
  * Verdicts are in the order in which they are decided; reasons in the order in which they are listed, as chance agrees
  * with one scale or twin less often than with one of many years or countries.
  */
-import { type ClaimedNumber, type Fit, fitOf, timesPowerOfTen } from './claimed-number.ts';
+import { type ClaimedNumber, inUnit, timesPowerOfTen } from './claimed-number.ts';
+import { type Fit, fitOf } from './fit.ts';
 
 export const VERDICTS = [
+  'unreadable',
   'unknown',
   'no_data',
   'exact',
@@ -26,7 +28,7 @@ export interface EarlierFigure {
 }
 
 export interface Judgement {
-  verdict: Exclude<Verdict, 'unknown'>;
+  verdict: Exclude<Verdict, 'unreadable' | 'unknown'>;
   /** The newest earlier figure that the claim agrees with, where it agrees with none of today. */
   earlier: EarlierFigure | null;
 }
@@ -38,9 +40,9 @@ export function judge(
   earlier: readonly EarlierFigure[],
   unit: string | null,
 ): Judgement {
-  const fit = value === null ? null : fitOf(claimed, value);
+  const fit = value === null ? null : fitOf(inUnit(claimed, unit), value);
   if (isRight(fit)) return { verdict: fit, earlier: null };
-  const was = earlier.find((one) => isRight(fitOf(claimed, one.value))) ?? null;
+  const was = earlier.find((one) => isRight(fitOf(inUnit(claimed, one.unit), one.value))) ?? null;
   if (value === null) return { verdict: 'no_data', earlier: was };
   if (was === null) return { verdict: fit ?? 'mismatch', earlier: null };
   return { verdict: was.unit === unit ? 'superseded' : 'redefined', earlier: was };
@@ -83,7 +85,7 @@ export interface Candidates {
   otherCountries: readonly Figure[];
 }
 
-/** Each reason at most once; those that agree exactly come first. */
+/** @param claimed in the unit of the indicator. @returns each reason at most once; those that agree exactly come first. */
 export function diagnose(claimed: ClaimedNumber, candidates: Candidates): Reason[] {
   const found = {
     scale: candidates.own === null ? [] : scaleMatches(claimed, candidates.own),

@@ -1,6 +1,6 @@
 /** Seeded corruptions of true values, and what their text allows to tell. Nothing here is code of the gateway. */
 import type { Random } from '../../../../build/quality/faults/random.ts';
-import { type EditionTruth, isRight, type Place, type Twin } from './truth.ts';
+import { type EditionTruth, isRight, type Place, ROUNDED_MAX, type Twin } from './truth.ts';
 
 export const KINDS = [
   'wrong_year',
@@ -149,8 +149,9 @@ export class Corruptions {
   }
 
   /** To one to four digits, as a plain number or with an exponent. */
-  #rounded(value: number): string {
+  #rounded(value: number): string | null {
     const text = value.toPrecision(this.#random.between(1, 4));
+    if (Math.abs(Number(text) / value - 1) > ROUNDED_MAX) return null;
     return this.#random.next() < 0.5 ? text : String(Number(text));
   }
 

@@ -1,40 +1,14 @@
 /** How the text of a number agrees with a figure. The expectations come from JavaScript's own number formatting. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fitOf, readNumber } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
+import { readNumber } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
+import { fitOf } from '../../../../../gateway/api/operations/proofs/claims/fit.ts';
 
 const agreement = (text: string, figure: number): string | null => {
   const claimed = readNumber(text);
   if (claimed === null) throw new Error(`${text} is not read`);
   return fitOf(claimed, figure);
 };
-
-describe('reads', () => {
-  test.each(['0', '-0', '12', '+12', '−12', '1.50', '.5', '-.5', '1e6', '1E-6', '1.5e+300', '007', '1e999'])(
-    '%s',
-    (text) => expect(readNumber(text)).not.toBeNull(),
-  );
-  test.each([
-    ...[
-      '',
-      ' ',
-      '-',
-      '.',
-      'e6',
-      '5.',
-      '1,300,000',
-      '1,5',
-      '1 300',
-      '1_000',
-      "1'000",
-      '12%',
-      '$12',
-      '0x1f',
-      'NaN',
-    ],
-    ...['Infinity', '1e', '1e1000', '--1', '–12', '1.2.3', '12 people', '1e 6', '١٢', '½', '1'.repeat(101)],
-  ])('not %s', (text) => expect(readNumber(text)).toBeNull());
-});
 
 describe('agreement of a text with a figure', () => {
   test.each<[string, number, string | null]>([
@@ -61,9 +35,18 @@ describe('agreement of a text with a figure', () => {
     // A half is rounded either way, in decimal digits: 2.675 is less in binary.
     ['2.68', 2.675, 'rounded'],
     ['2.67', 2.675, 'rounded'],
-    ['2', 2.5, 'rounded'],
-    ['3', 2.5, 'rounded'],
-    ['-3', -2.5, 'rounded'],
+    ['7', 7.5, 'rounded'],
+    ['8', 7.5, 'rounded'],
+    ['-8', -7.5, 'rounded'],
+    // A digit that is more than 10 % off is no rounding to rely on.
+    ['3', 2.5, 'close'],
+    ['2', 2.2, 'rounded'],
+    ['2', 2.3, 'close'],
+    ['2', 2.6, null],
+    ['20', 22, 'rounded'],
+    ['20', 23, 'close'],
+    ['2000000', 2_300_000, 'close'],
+    ['2e6', 2_300_000, 'close'],
     ['0.12', 0.125, 'rounded'],
     ['2.69', 2.675, 'close'],
     // Zeros at the end of an integer may stand for rounding to two to seven digits.
@@ -81,7 +64,8 @@ describe('agreement of a text with a figure', () => {
     ['1e6', 960_000, 'rounded'],
     ['10', 7, null],
     ['10', 9.6, 'rounded'],
-    ['1', 0.6, 'rounded'],
+    ['1', 0.6, 'close'],
+    ['1', 0.95, 'rounded'],
     ['1.3e6', 1_349_999, 'rounded'],
     ['1.30e6', 1_349_999, null],
     // More digits than a double can hold.
@@ -146,7 +130,7 @@ describe('of any figure', () => {
     expect(exact).toBeGreaterThan(100);
   });
 
-  test('every usual rounding of it that leaves a digit is exact or rounded, and one that leaves none is not', () => {
+  test('every usual rounding of it that leaves a digit is exact or rounded, or close where it is more than 10 % off', () => {
     const roundings = fc
       .tuple(figures, fc.integer({ min: 0, max: 20 }))
       .chain(([figure, digits]) =>
@@ -154,13 +138,22 @@ describe('of any figure', () => {
           .constantFrom(figure.toFixed(digits), figure.toPrecision(digits + 1), figure.toExponential(digits))
           .map((text) => [figure, text] as const),
       );
+    const seen = new Set<string | null>();
     fc.assert(
       fc.property(roundings, ([figure, text]) => {
+        // Not decided here: binary arithmetic at the bound, and where doubles have few digits or end.
+        fc.pre(Number.isFinite(Number(text)) && (figure === 0 || Math.abs(figure) > 1e-300));
+        const deviation = Math.abs(Number(text) / figure - 1);
+        fc.pre(figure === 0 || Math.abs(deviation - 0.1) > 1e-9);
         const leavesDigit = figure === 0 || Number(text) !== 0;
-        expect(['exact', 'rounded'].includes(agreement(text, figure) ?? '')).toBe(leavesDigit);
+        const fit = agreement(text, figure);
+        seen.add(fit);
+        if (!leavesDigit) expect(fit).toBeNull();
+        else expect(figure === 0 || deviation < 0.1 ? ['exact', 'rounded'] : ['close']).toContain(fit);
       }),
       { numRuns: 5_000 },
     );
+    expect(seen).toEqual(new Set(['exact', 'rounded', 'close', null]));
   });
 
   test('integers are rounded to any number of digits', () => {
@@ -169,10 +162,14 @@ describe('of any figure', () => {
       fc.property(integers, ([figure, zeros]) => {
         const unit = 10n ** BigInt(zeros);
         const down = (figure / unit) * unit;
-        const text = String(2n * (figure - down) < unit ? down : down + unit);
+        const rounded = 2n * (figure - down) < unit ? down : down + unit;
         // To no digit at all is no rounding.
         fc.pre(zeros < String(figure).length);
-        expect(['exact', 'rounded']).toContain(agreement(text, Number(figure)));
+        const distance = rounded > figure ? rounded - figure : figure - rounded;
+        const isFar = 10n * distance > figure;
+        expect(isFar ? ['close'] : ['exact', 'rounded']).toContain(
+          agreement(String(rounded), Number(figure)),
+        );
       }),
     );
   });

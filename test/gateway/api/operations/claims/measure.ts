@@ -113,7 +113,7 @@ const LABELS: Record<Kind, string> = {
   wrong_country: 'the figure of another country',
   percent: 'per cent for a fraction, or the reverse',
   thousand: 'times 1,000',
-  rounded: 'rounded to one to four digits',
+  rounded: 'rounded to one to four digits, at most 10 % off',
   other_provider: 'the figure of another provider',
   superseded: 'the figure of an earlier snapshot',
 };

@@ -105,11 +105,14 @@ export function twinsOf(concepts: Concepts): Map<string, Twin[]> {
 /** Relative distance in which half a unit of the last digit may lie on either side. */
 const HALF = 1e-12;
 
+/** A digit that is further off is no rounding to rely on. */
+export const ROUNDED_MAX = 0.1;
+
 /** Whether a text is a value, or the value rounded to its digits, by JavaScript's own formatting. A zero is no rounding of another value. */
 export function isRight(text: string, value: number): boolean {
   const number = Number(text);
   if (number === value) return true;
-  if (number === 0) return false;
+  if (number === 0 || Math.abs(number - value) > ROUNDED_MAX * Math.abs(value)) return false;
   const [mantissa = '', exponent] = text.toLowerCase().replace('-', '').split('e');
   const decimals = mantissa.split('.')[1]?.length;
   const digits = mantissa.replace('.', '').replace(/^0+(?=.)/, '');

@@ -83,7 +83,21 @@ describe('verdicts', () => {
     ['atlas.use,KEN,2021,190', { verdict: 'exact', value: 190, projected: true }],
     ['atlas.use,KEN,2019,170.3', { verdict: 'rounded', value: 170.25 }],
     ['atlas.use,KEN,2019,170.2', { verdict: 'rounded', value: 170.25 }],
-    ['atlas.use,DEU,2020,-0', { verdict: 'exact', value: 0 }],
+    ['atlas.use,DEU,2020,-0', { verdict: 'exact', value: 0, number: 0, deviation_percent: 0 }],
+    ['atlas.use,DEU,2020,3', { verdict: 'mismatch', value: 0, deviation_percent: null }],
+    ['atlas.use,FRA,2018,7,000', { verdict: 'exact', number: 7000, digits: 1, deviation_percent: 0 }],
+    ['atlas.use,USA,2020,12.0 thousand', { verdict: 'exact', number: 12_000, digits: 3 }],
+    ['atlas.use,KEN,2020,200', { verdict: 'rounded', number: 200, digits: 1, deviation_percent: 9.649 }],
+    ['atlas.use,DEU,2019,0,36', { verdict: 'mismatch', number: 0.36, digits: 2, deviation_percent: -10 }],
+    ['atlas.use,DEU,2019,40 %', { verdict: 'exact', number: 0.4, digits: 1 }],
+    [
+      'atlas.use,KEN,2020,12 kWh',
+      {
+        ...{ verdict: 'unreadable', number: null, digits: null, value: null, deviation_percent: null },
+        unread: [{ part: 'value', expected: expect.stringContaining('without currency and unit') }],
+      },
+    ],
+    ['atlas.use,KENYA', { verdict: 'unreadable', iso3: null, year: null, reasons: [] }],
     ['atlas.use,KEN,2020,183', { verdict: 'close', value: 182.4, reasons: [] }],
     ['atlas.use,KEN,2020,431', { verdict: 'mismatch', value: 182.4, reasons: [] }],
   ])('%s', async (claim, expected) => {
@@ -162,9 +176,16 @@ describe('what may not be shown', () => {
   ])('a display-only indicator has a verdict without figures: %s', async (claim, verdict) => {
     const answer = await ask(claim);
     const [row] = answer.json.data;
-    expect(row).toMatchObject({ verdict, value: null, unit: 'kWh', earlier: null, reasons: [] });
+    expect(row).toMatchObject({
+      verdict,
+      value: null,
+      deviation_percent: null,
+      unit: 'kWh',
+      earlier: null,
+      reasons: [],
+    });
     for (const figure of ['199.5', '177', '182.4']) {
-      const { claim: _claim, ...rest } = row;
+      const { claim: _claim, number: _number, ...rest } = row;
       expect(JSON.stringify(rest)).not.toContain(figure);
     }
   });
@@ -217,39 +238,50 @@ describe('a call', () => {
 
   test.each([
     ['/v1/verify', ['query', 'claim']],
-    [urlOf(['atlas.use,KEN,2020,1', 'atlas.use,KEN,2020,12%']), ['query', 'claim', 1, 'value']],
     [urlOf(Array.from({ length: 51 }, () => 'atlas.use,KEN,2020,1')), ['query', 'claim']],
-  ])('malformed is 422 and free: %s', async (url, loc) => {
+  ])('without claims or with too many is 422 and free: %s', async (url, loc) => {
     const account = await service.account({ credits: 10 });
     const answer = await service.get(url, { key: account.key });
     expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
     expect(await service.balance(account)).toBe(10);
   });
 
-  test('is charged by the number of its claims when all are well-formed, and else not at all', async () => {
-    const good = fc.constantFrom('atlas.use,KEN,2020,182.4', 'none.x,KEN,1,1', 'gazette.use,KEN,2020,-1e3');
-    const malformed = ['', 'atlas.use', 'atlas.use,KEN,2020,1,000', 'atlas.use,K,2020,1'];
-    const bad = fc.constantFrom(...malformed);
-    const calls = fc.array(fc.oneof({ arbitrary: good, weight: 12 }, { arbitrary: bad, weight: 1 }), {
-      maxLength: 60,
-      size: 'max',
-    });
+  test('judges each of its claims as if it were alone, and charges those that can be read', async () => {
+    const good = fc.constantFrom(
+      ...['atlas.use,KEN,2020,182.4', 'none.x,KEN,1,1', 'gazette.use,KEN,2020,-1e3'],
+      ...['atlas.use,KEN,2020,0.18 thousand', 'atlas.use,FRA,2018,7,000', 'atlas.use,KEN,2019,170,25'],
+    );
+    const unreadable = [
+      '',
+      'atlas.use',
+      'atlas.use,KEN,2020,1,00,0',
+      'atlas.use,K,2020,1',
+      'atlas.use,KEN,x,12 $',
+    ];
+    const calls = fc.array(
+      fc.oneof({ arbitrary: good, weight: 4 }, { arbitrary: fc.constantFrom(...unreadable), weight: 1 }),
+      { maxLength: 60, size: 'max' },
+    );
+    const alone = new Map<string, unknown>();
     const account = await service.account({ credits: 100_000 });
     const seen = new Set<number>();
     await fc.assert(
       fc.asyncProperty(calls, async (claims) => {
+        for (const one of claims) if (!alone.has(one)) alone.set(one, await judged(one));
         const before = await service.balance(account);
         const { status, json } = await service.get(urlOf(claims), { key: account.key });
-        const isGood =
-          claims.length > 0 && claims.length <= 50 && claims.every((one) => !malformed.includes(one));
+        const isGood = claims.length > 0 && claims.length <= 50;
         seen.add(status);
         expect(status).toBe(isGood ? 200 : 422);
-        if (isGood) expect(json.data).toHaveLength(claims.length);
-        expect(before - (await service.balance(account))).toBe(isGood ? claims.length : 0);
+        if (isGood) expect(json.data).toEqual(claims.map((one) => alone.get(one)));
+        const read = claims.filter((one) => !unreadable.includes(one)).length;
+        expect(before - (await service.balance(account))).toBe(isGood ? read : 0);
       }),
       { numRuns: 60 },
     );
     expect(seen).toEqual(new Set([200, 422]));
+    const verdicts = [...alone].filter(([, row]) => (row as { verdict: string }).verdict === 'unreadable');
+    expect(new Set(verdicts.map(([text]) => text))).toEqual(new Set(unreadable));
   });
 
   test('beyond the balance is 402, and nothing is charged', async () => {
