@@ -8,9 +8,10 @@ import {
   relatedEntry,
 } from '../../../../data/schema/records.ts';
 import { indicator as indicatorOperation } from '../../operations/operations.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
 import { addressOf, common, fitted, refusal, series, seriesOf } from '../answer.ts';
 import { documentOf, planInner } from '../calls.ts';
-import { conceptOf, findIndicators } from '../indicators.ts';
+import { findIndicators } from '../indicators.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 const description = series.extend({
@@ -37,15 +38,24 @@ export function directionOf(higher_is_better: boolean | null): string {
     : 'lower is better; rank 1 is the lowest value';
 }
 
-function describe(record: Detail, publicUrl: string): z.infer<typeof description> {
-  const concept = conceptOf(record.id);
+type Concept = Pick<z.infer<typeof description>, 'concept' | 'other_series'>;
+
+/** The concept of a series, and its other series in the edition. */
+async function conceptIn(edition: Edition, id: string): Promise<Concept> {
+  const { indicators } = await edition.wholeCatalogue();
+  const concept = indicators.get(id)?.traits.concept ?? null;
+  if (concept === null) return { concept, other_series: [] };
+  const series = [...indicators.values()].filter(({ traits }) => traits.concept === concept);
+  return { concept, other_series: series.flatMap(({ record }) => (record.id === id ? [] : record.id)) };
+}
+
+function describe(record: Detail, concept: Concept, publicUrl: string): z.infer<typeof description> {
   return {
     ...seriesOf(record, publicUrl),
     description: record.description,
     topic: record.topic,
     direction: directionOf(record.higher_is_better),
-    concept: concept?.id ?? null,
-    other_series: concept?.series.filter((id) => id !== record.id) ?? [],
+    ...concept,
     preferred: record.preferred,
     figures: record.access_tier,
     coverage: record.coverage,
@@ -95,12 +105,13 @@ export const describeIndicatorTool = defineTool({
     const { data } = await documentOf<{ data: Detail }>(planned.produce(null));
     const doubts = data.quality.map(({ message }) => message);
     const longest = Math.max(data.sources.length, doubts.length, data.related.length);
+    const concept = await conceptIn(snapshot, data.id);
     const answer = fitted(longest, (rows) => ({
       outcome: 'answer' as const,
       message: `“${data.name}”, in ${data.unit ?? 'no stated unit'}.`,
       edition,
       ...(as_of && { as_of: as_of.sent }),
-      indicator: describe(data, publicUrl),
+      indicator: describe(data, concept, publicUrl),
       sources: data.sources.slice(0, rows),
       doubts: doubts.slice(0, rows),
       related: data.related.slice(0, rows),

@@ -1,8 +1,9 @@
 /** `find_indicators`: the series for what somebody asks about, in their words. */
 import { z } from 'zod';
 import { indicatorId } from '../../../../data/schema/records.ts';
+import { findSeries, GROUP_MARK } from '../../operations/operations.ts';
+import type { Match, SeriesHit } from '../../snapshot/snapshot.ts';
 import { addressOf, common, fitted, NO_ESTIMATE } from '../answer.ts';
-import { type Hit, type Match, matchOf, searchOf } from '../indicators.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
 const LIMIT_MAX = 20;
@@ -12,6 +13,8 @@ const PHRASE_MAX = 300;
 const hit = z.object({
   indicator: indicatorId,
   name: z.string(),
+  match: z.enum(['good', 'weak']),
+  why: z.array(z.string()).describe('Words that it was found by'),
   unit: z.string().nullable(),
   concept: z.string().nullable().describe('What is measured; series of one concept measure the same'),
   preferred: z.boolean().describe('The series to use where nothing speaks for another'),
@@ -29,18 +32,23 @@ const hit = z.object({
 });
 
 const MESSAGES: Record<Match, string> = {
-  good: 'The first of these measure what was asked for. Use the first, unless the user wants another source.',
+  good: 'Those with a `good` match measure what was asked for. Use the first, unless the user wants another source.',
   weak: 'Nothing measures exactly this. Say so before using one of these instead: they are only close.',
   none: `Almanac has nothing of this kind. ${NO_ESTIMATE}`,
 };
 
-const toHit = ({ record, concept, others }: Hit, publicUrl: string): z.infer<typeof hit> => ({
+const toHit = (
+  { record, concept, twins, match, why }: SeriesHit,
+  publicUrl: string,
+): z.infer<typeof hit> => ({
   indicator: record.id,
   name: record.name,
+  match,
+  why: [...why],
   unit: record.unit,
   concept,
   preferred: record.preferred,
-  other_series: others,
+  other_series: twins.map(({ id }) => id),
   topic: record.topic,
   countries: record.coverage?.n_countries ?? 0,
   first_year: record.coverage?.yr_min ?? null,
@@ -65,19 +73,27 @@ export const findIndicatorsTool = defineTool({
   }),
   answer: z.object({
     ...common,
-    match: z.enum(['good', 'weak', 'none']),
+    match: z.enum(['good', 'weak', 'none']).describe('That of the first'),
+    places: z
+      .array(z.string())
+      .describe('Codes of places and groups named in the words: other tools take them'),
+    years: z.array(z.int()),
+    nearest: z.array(z.string()).describe('Known words spelt like unknown ones'),
     indicators: z.array(hit).describe('Best first, one series for each concept'),
   }),
-  empty: { match: 'none', indicators: [] },
+  empty: { match: 'none', places: [], years: [], nearest: [], indicators: [] },
   async plan({ snapshot, query: { query, topic, limit = LIMIT }, publicUrl }) {
-    const search = searchOf(await snapshot.wholeCatalogue());
-    const hits = search.find(query, limit, (record) => topic === undefined || record.topic === topic);
-    const match = matchOf(hits);
+    const found = await findSeries(snapshot, query, {
+      limit,
+      isWanted: (record) => topic === undefined || record.topic === topic,
+    });
+    const { hits, match, countries, groups, years, nearest } = found;
+    const places = [...countries.map(({ iso3 }) => iso3), ...groups.map(({ id }) => GROUP_MARK + id)];
     const answer = fitted(hits.length, (rows) => ({
       outcome: match === 'none' ? ('refused' as const) : ('answer' as const),
       message: MESSAGES[match],
       edition: snapshot.id,
-      match,
+      ...{ match, places, years, nearest },
       indicators: hits.slice(0, rows).map((one) => toHit(one, publicUrl)),
     }));
     return answerPlan(answer, { price: 0, rows: answer.indicators.length });

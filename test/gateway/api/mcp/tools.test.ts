@@ -275,6 +275,35 @@ describe('refusals', () => {
     }
   });
 
+  test('a search gives codes of the places and the years in its words, which other tools take', async () => {
+    const query = 'lifespan in Kenya and the European Union, 2020';
+    const { structured } = await ask('find_indicators', { query });
+    expect(structured).toMatchObject({ match: 'good', places: ['KEN', '@eu'], years: [2020] });
+    const [{ indicator, why }] = structured.indicators;
+    expect([indicator, why]).toEqual([LIFE, ['lifespan']]);
+    const figures = await ask('get_data', {
+      indicators: [indicator],
+      countries: structured.places,
+      from: 2020,
+      to: 2020,
+    });
+    expect(figures.structured.outcome).toBe('answer');
+  });
+
+  test('a search finds what GET /v1/search finds', async () => {
+    for (const query of ['lifespan', 'co2', 'gdp per head', 'alpha.child_mortality', 'foreign reserves']) {
+      const { json } = await service.get(`/v1/search?limit=20&q=${encodeURIComponent(`${query} `)}`);
+      const { structured } = await ask('find_indicators', { query, limit: 20 });
+      const found = structured.indicators.map(
+        ({ indicator, match }: { indicator: string; match: string }) => [indicator, match],
+      );
+      expect([query, found]).toEqual([
+        query,
+        json.data.map(({ id, match }: { id: string; match: string }) => [id, match]),
+      ]);
+    }
+  });
+
   test('a bad argument is named, with what was expected', async () => {
     const { structured } = await ask('get_data', { indicators: 'x', as_of: 'soon', limit: 3 });
     expect(structured.error.code).toBe('invalid_arguments');
