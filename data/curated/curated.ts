@@ -78,10 +78,10 @@ export interface Curated {
  */
 export async function loadCurated(dir: string): Promise<Curated> {
   const problems = new Problems();
-  const spine = await loadCountries(join(dir, 'countries.csv'), problems);
+  const spine = loadCountries(join(dir, 'countries.csv'), problems);
   const groups = loadGroups(join(dir, 'groups.csv'), spine, problems);
   const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
-  const places = await loadPlaces(join(dir, 'places.csv'), spine, problems);
+  const places = loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const concepts = await loadConcepts(dir, providers, overlays, problems);

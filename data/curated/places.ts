@@ -25,7 +25,7 @@ export type Place = { kind: 'country'; iso3: string } | { kind: PlaceKind } | { 
 export interface PlaceTable {
   /**
    * Looks a code up in the schemes, in order; the first match decides. Codes are compared without case and surrounding
-   * space, names (scheme `names`) as `foldName` folds them.
+   * space, names (schemes `names` and `spoken`) as `foldName` folds them.
    */
   resolve(schemes: readonly string[], code: string): Place;
   /** Names of all schemes. */
@@ -48,7 +48,7 @@ const aliasRow = z
   );
 
 /** Reads `places.csv` and adds it to the schemes of the countries. */
-export async function loadPlaces(file: string, spine: Spine, problems: Problems): Promise<PlaceTable> {
+export function loadPlaces(file: string, spine: Spine, problems: Problems): PlaceTable {
   const schemes = spineSchemes(spine.countries);
   for (const { cells, ...at } of readTable(file, PLACE_COLUMNS, ['note'], problems)) {
     const row = check(aliasRow, cells, at, problems);
@@ -76,7 +76,7 @@ export async function loadPlaces(file: string, spine: Spine, problems: Problems)
 }
 
 const keyOf = (scheme: string, code: string): string =>
-  scheme === 'names' ? foldName(code) : code.trim().toUpperCase();
+  scheme === 'names' || scheme === 'spoken' ? foldName(code) : code.trim().toUpperCase();
 
 /** The schemes that `countries.csv` makes; `places.csv` may add to them. */
 function spineSchemes(countries: readonly SpineCountry[]): Map<string, Map<string, Place>> {
@@ -118,7 +118,7 @@ export interface Spine {
 }
 
 /** Reads `countries.csv`. Codes are unique, and derived fields (the flag from iso2) must be consistent. */
-export async function loadCountries(file: string, problems: Problems): Promise<Spine> {
+export function loadCountries(file: string, problems: Problems): Spine {
   const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
   const countries: SpineCountry[] = [];
   const named = new Set<string>();
@@ -155,29 +155,31 @@ function flagEmoji(iso2: string): string {
 const NAME_COLUMNS = ['name', 'candidates'] as const;
 
 /**
- * Reads `ambiguous-names.csv`: names that people use for more than one country, which are asked back.
- * @returns codes of the countries by folded name
+ * Reads `ambiguous-names.csv`: names that people use for more than one place, which are asked back.
+ * @returns codes of the countries, and groups by `@` and id, by folded name
  */
 export function loadAmbiguousNames(
   file: string,
   { named }: Spine,
+  groups: readonly CountryGroup[],
   problems: Problems,
 ): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, readonly string[]>();
+  const places = new Set([...named, ...groups.map(({ id }) => `@${id}`)]);
   for (const { cells, ...at } of readTable(file, NAME_COLUMNS, ['note'], problems)) {
     const name = foldName(cells.name ?? '');
     const candidates = cells.candidates?.split(/\s+/) ?? [];
-    const unknown = candidates.find((iso3) => !named.has(iso3));
+    const unknown = candidates.find((place) => !places.has(place));
     if (name === '') problems.add(at, 'a name is needed');
     else if (names.has(name)) problems.add(at, `${cells.name} is listed twice`);
-    else if (candidates.length < 2) problems.add(at, `${cells.name}: at least two countries are needed`);
-    else if (unknown !== undefined) problems.add(at, `${cells.name}: ${unknown} is not on the spine`);
+    else if (candidates.length < 2) problems.add(at, `${cells.name}: at least two places are needed`);
+    else if (unknown !== undefined) problems.add(at, `${cells.name}: ${unknown} is no country or group`);
     else names.set(name, candidates);
   }
   return names;
 }
 
-const GROUP_COLUMNS = ['id', 'name', 'members', 'rule', 'source', 'as_of'] as const;
+const GROUP_COLUMNS = ['id', 'name', 'names', 'members', 'rule', 'source', 'as_of'] as const;
 const RULE = /^(region|subregion|income_group): (.+)$/;
 
 /**
@@ -193,7 +195,7 @@ export function loadGroups(file: string, spine: Spine | null, problems: Problems
     const rule = column === undefined ? cells.rule : { column, values: values.split('; ') };
     const group = check(
       countryGroup,
-      { ...cells, members: cells.members?.split(' ') ?? null, rule },
+      { ...cells, names: cells.names?.split('; ') ?? [], members: cells.members?.split(' ') ?? null, rule },
       at,
       problems,
     );

@@ -179,6 +179,8 @@ export type SpineCountry = z.infer<typeof spineCountry>;
 export const countryGroup = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'small letters and digits, joined by hyphens'),
   name: z.string().min(1),
+  /** What people call it besides. */
+  names: z.array(z.string().min(1)),
   members: z.array(iso3).min(1).nullable(),
   /** Countries with one of these values in a column of the list of countries. */
   rule: z

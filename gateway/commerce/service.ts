@@ -110,7 +110,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
 export async function openAccountService(dependencies: AccountServiceDependencies) {
   const { settings, redis, now, log, publicUrl } = dependencies;
   const packs = await readPacks(settings.CURATED_DIR);
-  const countries = await readCountries(settings.CURATED_DIR);
+  const countries = readCountries(settings.CURATED_DIR);
   const parts = openParts(dependencies, packs);
   const { accounts, audit, archive, jobs, givenUpJobs, webhooks, operatorAlerts } = parts;
   const handlers = createJobHandlers(parts);

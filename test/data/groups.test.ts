@@ -10,12 +10,17 @@ import { Problems } from '../../data/curated/table.ts';
 const MEMBERS: Record<string, number> = {
   ...{ eu: 27, 'euro-area': 21, oecd: 38, g7: 7, g20: 19, brics: 10, asean: 11, 'african-union': 55 },
   ...{ 'arab-league': 22, commonwealth: 56, ldc: 44, sids: 38, lldc: 32, opec: 12 },
+  ...{ 'eu-candidates': 9, eea: 30, efta: 4, schengen: 29, nato: 32, nordic: 5, baltic: 3, visegrad: 4 },
+  ...{ balkans: 10, 'western-balkans': 6, cis: 9, eaeu: 5, sco: 10, 'opec-plus': 22, gcc: 6, oic: 57 },
+  ...{ ecowas: 12, waemu: 8, cemac: 6, eac: 8, sadc: 16, comesa: 21, maghreb: 5, saarc: 8, apec: 21 },
+  ...{ cptpp: 12, 'pacific-islands-forum': 18, 'latin-america': 20, 'central-america': 7, caricom: 15 },
+  ...{ mercosur: 5, 'pacific-alliance': 4, 'andean-community': 4, cplp: 9, usmca: 3, 'five-eyes': 5 },
 };
 
 async function load(file = 'data/groups.csv') {
   const problems = new Problems();
-  const spine = await loadCountries('data/countries.csv', problems);
-  const groups = await loadGroups(file, spine, problems);
+  const spine = loadCountries('data/countries.csv', problems);
+  const groups = loadGroups(file, spine, problems);
   return { countries: spine.countries, groups, problems };
 }
 
@@ -47,11 +52,11 @@ test('members that do not exist, rules that match nothing and double ids are pro
   const directory = await mkdtemp(join(tmpdir(), 'alm-groups-'));
   const file = join(directory, 'groups.csv');
   const rows = [
-    'id,name,members,rule,source,as_of',
-    'a,A,PER ZZZ PER,,https://a.example,2020-01-01',
-    'a,A,PER,region: South Asia,https://a.example,2020-01-01',
-    'b,B,,region: Nowhere,https://a.example,2020-01-01',
-    'c,C,,colour: red,https://a.example,yesterday',
+    'id,name,names,members,rule,source,as_of',
+    'a,A,,PER ZZZ PER,,https://a.example,2020-01-01',
+    'a,A,,PER,region: South Asia,https://a.example,2020-01-01',
+    'b,B,,,region: Nowhere,https://a.example,2020-01-01',
+    'c,C,,,colour: red,https://a.example,yesterday',
   ];
   await writeFile(file, rows.join('\n'));
   const { problems } = await load(file);

@@ -177,6 +177,33 @@ describe('CSV', () => {
   });
 });
 
+describe('places by name', () => {
+  test.each([
+    ['Kenya', 'KEN'],
+    ['the+United+States,ken', 'USA,KEN'],
+    ['the+EU', '@eu'],
+    ['EU+countries,Germany', '@eu'],
+    ['Federal+Republic+of+Germany', 'DEU'],
+  ])('%s is %s', async (named, coded) => {
+    const [byName, byCode] = [
+      await get(`${LIFE}&countries=${named}`),
+      await get(`${LIFE}&countries=${coded}`),
+    ];
+    expect(byName.status).toBe(200);
+    expect(byName.json).toEqual(byCode.json);
+    expect(byName.headers['x-credits-charged']).toBe(byCode.headers['x-credits-charged']);
+  });
+
+  test('codes that no country has are named in a header that scripts can read', async () => {
+    const { headers, json } = await get(`${LIFE}&countries=ken,UK,zzz,Georgia,@eu`);
+    expect(headers['x-unmatched-countries']).toBe('UK, ZZZ, GEO');
+    expect(headers['access-control-expose-headers']).toContain('X-Unmatched-Countries');
+    expect(json.meta.countries).toEqual(['KEN', 'UK', 'ZZZ', 'GEO', 'DEU']);
+    expect((await get(`${LIFE}&countries=UK&format=csv`)).headers['x-unmatched-countries']).toBe('UK');
+    expect((await get(`${LIFE}&countries=KEN,US`)).headers).not.toHaveProperty('x-unmatched-countries');
+  });
+});
+
 describe('refusals, all free of charge', () => {
   const cases: [string, string, number, object][] = [
     ['indicator missing', '', 422, { loc: ['query', 'indicator'], type: 'missing', msg: 'Field required' }],
@@ -194,9 +221,38 @@ describe('refusals, all free of charge', () => {
     ['a trailing comma', `${LIFE}&countries=USA,`, 422, { loc: ['query', 'countries', 1], input: '' }],
     [
       'a code beyond ASCII',
-      `${LIFE}&countries=u%C5%BFa`,
+      `${LIFE}&countries=k%C3%A9n`,
       422,
-      { loc: ['query', 'countries', 0], input: 'uſa' },
+      { loc: ['query', 'countries', 0], input: 'kén' },
+    ],
+    [
+      'an ambiguous name',
+      `${LIFE}&countries=USA,the+Congo`,
+      422,
+      {
+        loc: ['query', 'countries', 1],
+        input: 'the Congo',
+        ctx: { reason: 'ambiguous_place', candidates: [{ iso3: 'COD' }, { iso3: 'COG' }] },
+      },
+    ],
+    [
+      'a name that two groups have',
+      `${LIFE}&countries=Sub-Saharan+Africa`,
+      422,
+      { ctx: { candidates: [{ group: '@wb-sub-saharan-africa' }, { group: '@un-sub-saharan-africa' }] } },
+    ],
+    [
+      'a misspelt name',
+      `${LIFE}&countries=Kenia`,
+      422,
+      { ctx: { reason: 'unknown_place', candidates: [{ iso3: 'KEN', name: 'Kenya' }] } },
+    ],
+    ['a former state', `${LIFE}&countries=Soviet+Union`, 422, { ctx: { reason: 'not_a_country' } }],
+    [
+      'a name of a hundred letters',
+      `${LIFE}&countries=${'a'.repeat(101)}`,
+      422,
+      { type: 'string_pattern_mismatch' },
     ],
     ['from after to', `${LIFE}&from=2021&to=2020`, 422, { loc: ['query', 'from'], type: 'value_error' }],
     ['from not an integer', `${LIFE}&from=1e3`, 422, { loc: ['query', 'from'], type: 'int_parsing' }],

@@ -144,7 +144,7 @@ describe('revisions', () => {
     expect(await charged(`/v1/revisions?indicator=atlas.goats&since=${unknown}`)).toEqual([
       ...[404, 'edition_not_found', '0'],
     ]);
-    for (const fault of ['since=yesterday', 'from=2001&to=2000', 'countries=france'])
+    for (const fault of ['since=yesterday', 'from=2001&to=2000', 'countries=francia'])
       expect((await charged(`/v1/revisions?indicator=atlas.goats&${fault}`))[0]).toBe(422);
   });
 });

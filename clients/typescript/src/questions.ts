@@ -18,7 +18,7 @@ export type Query = readonly (readonly [name: string, value: string])[];
 
 /** Which figures. */
 export interface DataQuestion {
-  /** ISO3, ISO2 or M49 codes and groups such as `@eu`; none means all. */
+  /** ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. */
   countries?: Words;
   /** Both ends are included. */
   years?: Years;

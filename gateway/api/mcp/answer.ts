@@ -14,14 +14,20 @@ export const REFUSALS = ['no_data', 'not_held', 'unknown_place', 'ambiguous_plac
 export const NO_ESTIMATE =
   'Nothing may be estimated, interpolated or taken from memory in its place: say that Almanac holds no such figure.';
 
-const placeChoice = z.object({ iso3, name: z.string() });
+const placeChoice = z.union([
+  z.object({ iso3, name: z.string() }),
+  z.object({ group: z.string(), name: z.string() }),
+]);
 
 export const refusal = z.object({
   reason: z.enum(REFUSALS),
   message: z.string(),
   place: z.string().optional().describe('The place as it was asked for'),
   indicator: z.string().optional(),
-  candidates: z.array(placeChoice).optional().describe('Countries that may be meant: ask the user which'),
+  candidates: z
+    .array(placeChoice)
+    .optional()
+    .describe('Countries and groups that may be meant: ask the user which'),
   similar_indicators: z.array(z.string()).optional(),
   nearest_years: z.array(z.int()).optional().describe('The nearest years for which a figure is held'),
 });
@@ -137,9 +143,6 @@ export async function seriesOfAll(
 
 /** With places of `PLACE_ECHO_MAX` characters, so many refusals take at most half of an answer. */
 export const REFUSALS_MAX = 20;
-
-/** How much of a place's name is repeated to whoever asked. */
-export const PLACE_ECHO_MAX = 40;
 
 /** So many that they fit beside figures, the others as a number. */
 export function listed(refusals: readonly Refusal[]): {

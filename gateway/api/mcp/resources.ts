@@ -1,7 +1,7 @@
 /** Resources: what the service holds, under addresses that a host may keep and attach. */
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { ERRORS } from '../core/errors.ts';
-import { indicator, indicators, type Operation, receipts, topics } from '../operations/operations.ts';
+import { groups, indicator, indicators, type Operation, receipts, topics } from '../operations/operations.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { carryOut, errorText, type RequestContext, readValues, textOf } from './calls.ts';
 
@@ -56,6 +56,18 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
+const GROUPS: Kind = {
+  name: 'groups',
+  title: 'Groups of countries',
+  uriTemplate: 'almanac://groups',
+  description:
+    'Unions, organisations, regions and income groups that tools take as places, with members, source and date. Free.',
+  pattern: /^almanac:\/\/groups$/,
+  operation: groups,
+  route: 'mcp:groups',
+  ask: () => ({}),
+};
+
 export const RESOURCE_TEMPLATES = JSON.stringify(
   KINDS.map(({ name, title, uriTemplate, description }) => ({
     name,
@@ -75,7 +87,7 @@ interface Topic {
 /** By what they are read from. */
 const resourceLists = new WeakMap<Snapshot, string>();
 
-/** The topics, each as a resource: indicators and receipts are too many to list. JSON text. */
+/** The topics, each as a resource, and the groups of countries: indicators and receipts are too many to list. JSON text. */
 export async function listResources(context: RequestContext): Promise<string> {
   const outcome = await carryOut(
     { operation: topics, route: 'mcp:topics', reading: readValues(topics, {}) },
@@ -92,20 +104,16 @@ export async function listResources(context: RequestContext): Promise<string> {
 
 function resourceList(topicList: string): string {
   const { data }: { data: Topic[] } = JSON.parse(topicList);
-  return JSON.stringify(
-    data.map(({ slug, name, description }) => ({
-      uri: `almanac://topics/${slug}`,
-      name: slug,
-      title: name,
-      description,
-      mimeType: MIME_TYPE,
-    })),
-  );
+  const listed = data.map(({ slug, name, description }) => ({
+    ...{ uri: `almanac://topics/${slug}`, name: slug, title: name, description, mimeType: MIME_TYPE },
+  }));
+  const { uriTemplate: uri, name, title, description } = GROUPS;
+  return JSON.stringify([...listed, { uri, name, title, description, mimeType: MIME_TYPE }]);
 }
 
 /** @throws {ResourceNotFoundError} for an address under which there is nothing */
 export async function readResource(uri: string, context: RequestContext) {
-  for (const { pattern, operation, route, ask } of KINDS) {
+  for (const { pattern, operation, route, ask } of [...KINDS, GROUPS]) {
     const parts = pattern.exec(uri)?.slice(1).map(decode);
     if (parts === undefined) continue;
     const { path = {}, query = {} } = ask(parts);

@@ -59,6 +59,8 @@ export type WholeFile = { sha256: string; bytes: number } & (
 export type Content = {
   /** The indicator was asked for by a former id. */
   alias?: IndicatorAlias;
+  /** Codes among the countries asked for that no country has. */
+  unmatched?: readonly string[];
   describedBy?: readonly Description[];
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
@@ -230,6 +232,17 @@ export function tablePlan(
 export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
   if (alias === null || planned.kind !== 'plan') return planned;
   return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), alias }) };
+}
+
+/** The plan, naming codes that no country has. */
+export function withUnmatched(
+  planned: Planned,
+  codes: readonly string[] | undefined,
+  edition: Edition,
+): Planned {
+  const unmatched = codes?.filter((code) => !edition.countriesByCode.has(code)) ?? [];
+  if (unmatched.length === 0 || planned.kind !== 'plan') return planned;
+  return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), unmatched }) };
 }
 
 /** A whole body, `{ data, meta }`, with more members in `meta`. */

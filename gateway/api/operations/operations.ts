@@ -37,7 +37,7 @@ export { detailWithAdditions, indicatorWithAdditions } from './catalogue/include
 export { indicator } from './catalogue/indicator.ts';
 export { indicators, LIMIT_MAX, searchPhrase } from './catalogue/indicators.ts';
 export { findSeries } from './catalogue/search.ts';
-export { countries, topics } from './catalogue/short-lists.ts';
+export { countries, groups, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
 export { dryRunAnswer } from './envelope.ts';
 export { data, priceOfRows } from './observations/data.ts';
@@ -87,7 +87,14 @@ export {
   type RawParameters,
   text,
 } from './parameters/parameters.ts';
-export { countryCodes, GROUP_MARK, GROUPS, servedMembers } from './parameters/places.ts';
+export {
+  GROUP_MARK,
+  GROUPS,
+  PLACE_ECHO_MAX,
+  placeNamed,
+  servedMembers,
+} from './parameters/place-names.ts';
+export { countryCodes } from './parameters/places.ts';
 export {
   toDetail,
   type ValidationDetail,

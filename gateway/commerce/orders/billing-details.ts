@@ -31,9 +31,9 @@ export interface BillingDetails {
 }
 
 /** Countries with a code, by name. @throws {CuratedError} naming file, line and reason. */
-export async function readCountries(curatedDir: string): Promise<Country[]> {
+export function readCountries(curatedDir: string): Country[] {
   const problems = new Problems();
-  const { countries } = await loadCountries(join(curatedDir, 'countries.csv'), problems);
+  const { countries } = loadCountries(join(curatedDir, 'countries.csv'), problems);
   problems.throwIfAny();
   return countries
     .flatMap(({ iso2, name }) => (iso2 === null ? [] : [{ code: iso2, name }]))

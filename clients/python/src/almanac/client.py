@@ -141,7 +141,7 @@ class Almanac:
     ) -> Table:
         """Observations of one indicator or of several. Costs a credit per row, at least 1.
 
-        countries: ISO3, ISO2 or M49 codes and groups such as `@eu`; none means all.
+        countries: ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all.
         years: a year, a range, or a pair of which either may be None; both ends are included.
         latest: of what passes, the newest n observed values of each country and indicator.
         fields: columns, in the order wanted. layout: `wide` has a column for each indicator.

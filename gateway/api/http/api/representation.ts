@@ -64,7 +64,7 @@ export async function represent(
   edition?: Pick<Edition, 'id'>,
 ): Promise<Representation> {
   const id = edition?.id ?? null;
-  const links = linkHeaders(content, preferences);
+  const links = requestHeaders(content, preferences);
   if (content.kind === 'file') return representFile(content.path, links, preferences, snapshot);
   if (content.kind === 'whole') return representWhole(content, { headers: links, edition: id }, preferences);
   if (content.kind === 'object')
@@ -206,13 +206,21 @@ const percentEncode = (text: string): string =>
     .join('');
 
 /**
- * The call by the id of today, and documents about what is answered.
+ * What the answer says of the request: the call by the id of today, documents about what is answered, codes that no country has.
  * @param request its URL is read for a former id only: working it out costs time.
  */
-export function linkHeaders({ alias, describedBy }: Content, request: { readonly url: string }): string[] {
-  const renamed = alias === undefined ? [] : renameHeaders(alias, request.url);
-  return describedBy === undefined ? renamed : [...renamed, 'Link', descriptionLinks(describedBy)];
+export function requestHeaders(
+  { alias, describedBy, unmatched }: Content,
+  request: { readonly url: string },
+): string[] {
+  const headers = alias === undefined ? [] : renameHeaders(alias, request.url);
+  if (describedBy !== undefined) headers.push('Link', descriptionLinks(describedBy));
+  if (unmatched !== undefined)
+    headers.push(UNMATCHED, unmatched.join(', '), 'Access-Control-Expose-Headers', UNMATCHED);
+  return headers;
 }
+
+const UNMATCHED = 'X-Unmatched-Countries';
 
 /** The relation is defined by the Protocol for Web Description Resources (POWDER). */
 const descriptionLinks = (descriptions: readonly Description[]): string =>

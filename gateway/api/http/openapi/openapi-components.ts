@@ -115,6 +115,11 @@ export const HEADERS: Json = {
     string,
     'sort_by, limit',
   ),
+  'X-Unmatched-Countries': header(
+    'Codes sent in `countries` that no country has: they match nothing',
+    string,
+    'UK, ZZZ',
+  ),
   'Preference-Applied': header('`handling=strict`, where `Prefer` asked for it', string, 'handling=strict'),
   'Idempotent-Replayed': header(
     '`true` where the call repeated an earlier one under its Idempotency-Key, and was free for that reason',

@@ -213,6 +213,7 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   const namesIndicators =
     operation.errors.includes('indicator_not_found') || 'claim' in operation.query.shape;
   if (namesIndicators) names.push('Deprecation', 'Sunset', 'Link');
+  if ('countries' in operation.query.shape) names.push('X-Unmatched-Countries');
   if (operation.isFile)
     return fileResponse(operation, names, isPriced(operation) ? schemaRef(DRY_RUN) : null);
   const whole = schemaRef(answerName(operation));

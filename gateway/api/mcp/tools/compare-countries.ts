@@ -49,7 +49,7 @@ export const compareCountriesTool = defineTool({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicators, countries, year, as_of }, publicUrl }) {
     const found = await findIndicators(indicators, snapshot);
-    const places = await findPlaces(countries, snapshot);
+    const places = findPlaces(countries, snapshot);
     const refusals = [...places.refusals, ...found.refusals];
     const about = { edition: snapshot, publicUrl, as_of: as_of?.sent, groups: places.groups };
     const restricted = exportRefused(found.records, publicUrl);

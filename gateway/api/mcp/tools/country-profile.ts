@@ -37,7 +37,7 @@ export const countryProfileTool = defineTool({
   empty: { figures: [], series: [], refusals: [], country: null, topics: [] },
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { country, topic, as_of }, publicUrl }) {
-    const place = await findPlace(country, snapshot);
+    const place = findPlace(country, snapshot);
     if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));
     return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl });
   },

@@ -56,7 +56,7 @@ export const getDataTool = defineTool({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicators, ...asked }, publicUrl }) {
     const found = await findIndicators(indicators, snapshot);
-    const places = asked.countries && (await findPlaces(asked.countries, snapshot));
+    const places = asked.countries && findPlaces(asked.countries, snapshot);
     const refusals = [...(places?.refusals ?? []), ...found.refusals];
     const about = { edition: snapshot, publicUrl, as_of: asked.as_of?.sent, groups: places?.groups };
     if (found.records.length === 0 || places?.countries.length === 0)

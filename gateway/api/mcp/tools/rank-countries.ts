@@ -60,7 +60,7 @@ export const rankCountriesTool = defineTool({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query, publicUrl }) {
     const found = await findIndicators([query.indicator], snapshot);
-    const places = query.countries && (await findPlaces(query.countries, snapshot));
+    const places = query.countries && findPlaces(query.countries, snapshot);
     const [record] = found.records;
     const refusals = [...(places?.refusals ?? []), ...found.refusals];
     if (record === undefined || places?.countries.length === 0) {

@@ -2,12 +2,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { INDICATOR_ID } from '../../../../data/schema/records.ts';
-import { CLAIMS_MAX, verdictRow, verify } from '../../operations/operations.ts';
+import { CLAIMS_MAX, PLACE_ECHO_MAX, verdictRow, verify } from '../../operations/operations.ts';
 import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
   common,
   fitted,
-  PLACE_ECHO_MAX,
   REFUSALS_MAX,
   type Refusal,
   refusal,
@@ -115,7 +114,7 @@ const OTHER_CURSOR = {
 
 /** The outcome of each claim, in their order. */
 async function judge(claims: readonly Claim[], asking: Asking): Promise<Outcome[]> {
-  const places = await Promise.all(claims.map(({ country }) => countryOf(country, asking.edition)));
+  const places = claims.map(({ country }) => countryOf(country, asking.edition));
   const texts = claims.flatMap(({ indicator, year, value }, at) => {
     const place = places[at];
     return typeof place === 'string' ? [`${indicator.slice(0, ID_ECHO_MAX)},${place},${year},${value}`] : [];
@@ -128,8 +127,8 @@ async function judge(claims: readonly Claim[], asking: Asking): Promise<Outcome[
 const ID_ECHO_MAX = 300;
 
 /** The code of a country that is known. */
-async function countryOf(country: string, edition: Edition): Promise<string | Refusal> {
-  const place = await findPlace(country, edition);
+function countryOf(country: string, edition: Edition): string | Refusal {
+  const place = findPlace(country, edition);
   if (place.kind === 'country') return place.country.iso3;
   if (place.kind === 'refused') return place.refusal;
   const echo = country.slice(0, PLACE_ECHO_MAX);

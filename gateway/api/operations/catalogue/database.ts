@@ -11,7 +11,7 @@ import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
 import { type DatabaseTable, DUCKDB_TYPE, databaseFile } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
 import { defineOperation, type Planned, type WholeFile } from '../operation.ts';
-import { GROUPS, servedMembers } from '../parameters/places.ts';
+import { GROUPS, servedMembers } from '../parameters/place-names.ts';
 
 const STATEMENTS = readSql(import.meta.url, 'sql/catalogue-database.sql');
 

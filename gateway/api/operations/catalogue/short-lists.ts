@@ -10,7 +10,7 @@ import {
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
 import { sentOnly } from '../operation.ts';
 import { text } from '../parameters/parameters.ts';
-import { GROUPS, servedMembers } from '../parameters/places.ts';
+import { GROUPS, servedMembers } from '../parameters/place-names.ts';
 import { defineList } from './list.ts';
 
 export const countries = defineList({
@@ -53,7 +53,8 @@ export const groups = defineList({
   name: 'listGroups',
   path: '/groups',
   summary: 'Groups of countries',
-  description: 'Groups that `countries` may name: unions and organisations, regions and income groups.',
+  description:
+    'Groups that `countries` may name, by `@` and id or by name: unions and organisations, regions and income groups.',
   record: groupRecord,
   fileName: 'almanac-groups',
   list({ snapshot }) {

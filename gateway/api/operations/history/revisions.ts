@@ -15,6 +15,7 @@ import {
   sentOnly,
   tablePlan,
   underAlias,
+  withUnmatched,
 } from '../operation.ts';
 import { positionOf, since } from '../parameters/as-of.ts';
 import { checkYears, oneOf } from '../parameters/parameters.ts';
@@ -113,7 +114,8 @@ export const revisions = defineOperation({
       (row) => ({ indicator: id, ...toRow(row, editions.chain) }),
     );
     const price = Math.max(1, rows.length);
-    return underAlias(tablePlan(table, encoder, { price, indicators: [id] }), alias);
+    const planned = tablePlan(table, encoder, { price, indicators: [id] });
+    return withUnmatched(underAlias(planned, alias), countries, snapshot);
   },
 });
 

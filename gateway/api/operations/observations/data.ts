@@ -15,6 +15,7 @@ import {
   rowBound,
   tablePlan,
   underAlias,
+  withUnmatched,
 } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
 import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
@@ -130,7 +131,8 @@ export const data = defineOperation({
   summary: 'Observations',
   description:
     'The observations of one indicator, ordered by country and year, or of several, one after the other. Costs a credit ' +
-    'per observation, at least one. A missing measurement is a row with null. Codes without data match nothing.',
+    'per observation, at least one. A missing measurement is a row with null. Codes without data match nothing, and X-Unmatched-Countries ' +
+    'names those that no country has.',
   needsKey: true,
   priceText: '1 credit per row, at least 1; with `layout=wide`, per row of the long layout',
   isCacheable: false,
@@ -144,7 +146,8 @@ export const data = defineOperation({
     const query = { ...sent, countries: sent.countries && countryCodes(sent.countries, snapshot) };
     const found = await findAll(snapshot, query);
     if ('kind' in found) return found;
-    return underAlias(await planRows(snapshot, found.records, query), found.alias);
+    const planned = await planRows(snapshot, found.records, query);
+    return withUnmatched(underAlias(planned, found.alias), query.countries, snapshot);
   },
 });
 

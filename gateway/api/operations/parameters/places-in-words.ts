@@ -4,7 +4,7 @@ import { foldName, loadAmbiguousNames, loadCountries, loadPlaces } from '../../.
 import { Problems } from '../../../../data/curated/table.ts';
 import type { CountryGroup } from '../../../../data/schema/curated.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { GROUPS } from './places.ts';
+import { GROUP_MARK, GROUPS } from './place-names.ts';
 
 /** What a name means: several where it is ambiguous, none where it is no name. */
 interface Named {
@@ -35,9 +35,9 @@ let namer: Promise<Namer> | undefined;
 async function readNames(): Promise<Namer> {
   const problems = new Problems();
   const file = (name: string): string => fileURLToPath(new URL(`../../../../data/${name}`, import.meta.url));
-  const spine = await loadCountries(file('countries.csv'), problems);
-  const table = await loadPlaces(file('places.csv'), spine, problems);
-  const ambiguous = loadAmbiguousNames(file('ambiguous-names.csv'), spine, problems);
+  const spine = loadCountries(file('countries.csv'), problems);
+  const table = loadPlaces(file('places.csv'), spine, problems);
+  const ambiguous = loadAmbiguousNames(file('ambiguous-names.csv'), spine, [...GROUPS.values()], problems);
   problems.throwIfAny();
   const groups = Map.groupBy(GROUPS.values(), ({ name }) => foldName(name.replace(/\s*\(.*/, '')));
   for (const group of GROUPS.values())
@@ -46,7 +46,9 @@ async function readNames(): Promise<Namer> {
     const folded = foldName(name);
     const place = table.resolve(SCHEMES, name);
     const one = place.kind === 'country' ? [place.iso3] : [];
-    return { countries: ambiguous.get(folded) ?? one, groups: groups.get(folded) ?? [] };
+    const meant = ambiguous.get(folded) ?? one;
+    const asked = meant.flatMap((id) => GROUPS.get(id.slice(GROUP_MARK.length)) ?? []);
+    return { countries: meant.filter((id) => !id.startsWith(GROUP_MARK)), groups: groups.get(folded) ?? asked };
   };
 }
 

@@ -1,36 +1,9 @@
-/** Groups of countries, lists of places and what they stand for, and the parameters that select rows of one indicator. */
-import { fileURLToPath } from 'node:url';
+/** Lists of places and what they stand for, and the parameters that select rows of one indicator. */
 import { z } from 'zod';
-import { loadGroups, membersOf } from '../../../../data/curated/places.ts';
-import { Problems } from '../../../../data/curated/table.ts';
-import type { CountryGroup } from '../../../../data/schema/curated.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { fail, integer, nonEmpty, parsed } from './parameters.ts';
+import { GROUP_MARK, GROUPS, placeNamed, servedMembers } from './place-names.ts';
 import type { Failure } from './validation.ts';
-
-/** Marks a group in a list of countries. */
-export const GROUP_MARK = '@';
-
-/**
- * Read once, when the program starts: the parameters are described by it. Not by a top-level await: while a worker process
- * waits in one, it loses the message that starts it.
- */
-function readGroups(): CountryGroup[] {
-  const problems = new Problems();
-  const file = fileURLToPath(new URL('../../../../data/groups.csv', import.meta.url));
-  const groups = loadGroups(file, null, problems);
-  problems.throwIfAny();
-  return groups;
-}
-
-/** By id, in the curated order. */
-export const GROUPS: ReadonlyMap<string, CountryGroup> = new Map(
-  readGroups().map((group) => [group.id, group]),
-);
-
-/** The served countries of a group, sorted. */
-export const servedMembers = (group: CountryGroup, { countriesByCode }: Edition): string[] =>
-  membersOf(group, countriesByCode.values());
 
 const ISO3 = /^[A-Z]{3}$/;
 
@@ -53,38 +26,36 @@ export function countryCodes(places: readonly string[], snapshot: Edition): stri
 }
 
 const COUNTRIES_MAX = 300;
+/** No name is longer. */
+const NAME_MAX = 100;
 const CODE = /^([A-Za-z]{2,3}|[0-9]{3})$/;
-/** A code, or what looks like a group. */
-const PLACE = `([A-Za-z]{2,3}|[0-9]{3}|${GROUP_MARK}[A-Za-z0-9-]+)`;
+const PLACE = `[^,\\s][^,]{0,${NAME_MAX - 1}}`;
 
-/** A code in upper case, or a group; a failure for anything else. */
+/** A code in upper case, also that of a country that is named, or a group; a failure for anything else. */
 function place(sent: string): string | Failure {
   if (CODE.test(sent)) return sent.toUpperCase();
-  if (!sent.startsWith(GROUP_MARK)) {
+  if (sent.length === 0 || sent.length > NAME_MAX) {
     const expected =
-      'an ISO 3166-1 code of three or two letters, an M49 code of three digits, or @ and a group';
+      'an ISO 3166-1 code of three or two letters, an M49 code of three digits, a name, or @ and a group';
     return { type: 'string_pattern_mismatch', ctx: { expected }, input: sent };
   }
-  const id = sent.slice(GROUP_MARK.length).toLowerCase();
-  if (GROUPS.has(id)) return GROUP_MARK + id;
-  return {
-    type: 'value_error',
-    ctx: { error: 'there is no such group; /v1/groups lists them' },
-    input: sent,
-  };
+  const named = placeNamed(sent);
+  if (named.kind === 'country') return named.iso3;
+  if (named.kind === 'group') return GROUP_MARK + named.group.id;
+  const { reason, message: error, candidates } = named;
+  return { type: 'value_error', ctx: { error, reason, candidates }, input: sent };
 }
 
 /** Distinct places in the order sent. A blank list is an error, so that it never means the whole indicator. */
 const placeList = parsed((sent, ctx): string[] => {
-  const places = sent.split(',').map((part) => place(part.trim()));
+  const parts = sent.split(',').map((part) => part.trim());
+  const { size } = new Set(parts.map((part) => part.toUpperCase()));
+  if (size > COUNTRIES_MAX)
+    return fail(ctx, { type: 'too_long', ctx: { max_length: COUNTRIES_MAX, actual_length: size } });
+  const places = parts.map(place);
   const failures = places.flatMap((one, at): Failure[] => (typeof one === 'string' ? [] : [{ ...one, at }]));
   if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
-  const distinct = [...new Set(places.filter((one) => typeof one === 'string'))];
-  if (distinct.length <= COUNTRIES_MAX) return distinct;
-  return fail(ctx, {
-    type: 'too_long',
-    ctx: { max_length: COUNTRIES_MAX, actual_length: distinct.length },
-  });
+  return [...new Set(places.filter((one) => typeof one === 'string'))];
 }).meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
 
 export const selection = {
@@ -92,7 +63,7 @@ export const selection = {
   countries: placeList
     .optional()
     .describe(
-      `Separated by commas, at most ${COUNTRIES_MAX}; default all. ISO3, ISO2 or M49 codes, and groups such as \`@eu\`: /v1/groups lists them`,
+      `Separated by commas, at most ${COUNTRIES_MAX}; default all. ISO3, ISO2 or M49 codes, groups such as \`@eu\` (/v1/groups lists them), and names without a comma: \`Viet Nam\`, \`the EU\`. An ambiguous name is 422 with \`candidates\`; X-Unmatched-Countries names codes that no country has`,
     ),
   from: integer().optional().describe('First year, inclusive'),
   to: integer().optional().describe('Last year, inclusive'),

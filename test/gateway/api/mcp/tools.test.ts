@@ -342,14 +342,17 @@ describe('resources and prompts', () => {
 
   test('topics, indicators and receipts can be read', async () => {
     const { body } = await send(service, 'resources/list');
-    expect(body.result.resources).toHaveLength(13);
+    expect(body.result.resources).toHaveLength(14);
     const uris = [
       body.result.resources[0].uri,
+      body.result.resources.at(-1).uri,
       `almanac://indicators/${LIFE}`,
       `almanac://receipts/${LIFE}/KEN/2020`,
     ];
     for (const uri of uris)
       expect(JSON.parse((await read(uri)).result.contents[0].text)).toHaveProperty('data');
+    const groups = JSON.parse((await read('almanac://groups')).result.contents[0].text).data;
+    expect(groups).toContainEqual(expect.objectContaining({ id: 'eu', members: ['DEU'] }));
     expect((await read('almanac://indicators/none.such')).error.code).toBe(-32602);
   });
 

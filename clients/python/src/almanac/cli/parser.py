@@ -92,7 +92,7 @@ def _search(parser: argparse.ArgumentParser) -> None:
 
 def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("indicators", nargs="+", metavar="INDICATOR")
-    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes and groups: PER,CHL,@eu")
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes, groups and names: PER,CHL,@eu,Viet Nam")
     parser.add_argument("--years", "-y", type=years, help="2020, 2000-2020, 2000- or -2020")
     parser.add_argument("--latest", type=int, metavar="N", help="the newest N values of each country")
     parser.add_argument("--fields", type=codes, default=[], help="columns, in the order wanted")
@@ -147,6 +147,6 @@ def _lock(parser: argparse.ArgumentParser) -> None:
         metavar="INDICATOR",
         help="list every figure of these that changed since the pin; a credit per row, at least 1 each",
     )
-    parser.add_argument("--countries", "-c", type=codes, default=[], help="of --revisions: codes and groups")
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="of --revisions: codes, groups and names")
     parser.add_argument("--years", "-y", type=years, help="of --revisions")
     _output(parser)

@@ -1,0 +1,206 @@
+/**
+ * What a text means: a country or a group of countries, by code or by any usual name. A name that may mean more than one
+ * place is asked back even where it is some country's exact name; Georgia, Guinea, Sudan, Ireland and Micronesia are
+ * countries and mean themselves. Nothing is guessed: what is spelt alike is a candidate.
+ */
+import { fileURLToPath } from 'node:url';
+import { distance } from 'fastest-levenshtein';
+import {
+  foldName,
+  loadAmbiguousNames,
+  loadCountries,
+  loadGroups,
+  loadPlaces,
+  membersOf,
+  type PlaceTable,
+} from '../../../../data/curated/places.ts';
+import { Problems } from '../../../../data/curated/table.ts';
+import type { CountryGroup } from '../../../../data/schema/curated.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
+
+/** Marks a group in a list of countries. */
+export const GROUP_MARK = '@';
+
+const fileOf = (name: string): string => fileURLToPath(new URL(`../../../../data/${name}`, import.meta.url));
+
+/**
+ * Read once, when the program starts: the parameters are described by it. Not by a top-level await: while a worker process
+ * waits in one, it loses the message that starts it.
+ */
+function readGroups(): CountryGroup[] {
+  const problems = new Problems();
+  const groups = loadGroups(fileOf('groups.csv'), null, problems);
+  problems.throwIfAny();
+  return groups;
+}
+
+/** By id, in the curated order. */
+export const GROUPS: ReadonlyMap<string, CountryGroup> = new Map(
+  readGroups().map((group) => [group.id, group]),
+);
+
+/** The served countries of a group, sorted. */
+export const servedMembers = (group: CountryGroup, { countriesByCode }: Edition): string[] =>
+  membersOf(group, countriesByCode.values());
+
+/** A place that may be meant; a group by `@` and id. */
+export type PlaceCandidate = { iso3: string; name: string } | { group: string; name: string };
+
+export type NamedPlace =
+  | { kind: 'country'; iso3: string }
+  | { kind: 'group'; group: CountryGroup }
+  | {
+      kind: 'none';
+      reason: 'ambiguous_place' | 'not_a_country' | 'unknown_place';
+      message: string;
+      candidates: readonly PlaceCandidate[];
+    };
+
+interface Names {
+  table: PlaceTable;
+  /** Codes and groups that a name may mean, by folded name. */
+  ambiguous: ReadonlyMap<string, readonly string[]>;
+  byM49: ReadonlyMap<string, string>;
+  /** Names of countries by code, without those that no provider covers. */
+  countries: ReadonlyMap<string, string>;
+  /** Names that are suggested, folded, with what they mean. */
+  suggested: readonly { place: string; name: string }[];
+}
+
+let names: Names | undefined;
+
+/** Read when first wanted: it takes 30 ms, which a start need not wait for. */
+function readNames(): Names {
+  const problems = new Problems();
+  const spine = loadCountries(fileOf('countries.csv'), problems);
+  const table = loadPlaces(fileOf('places.csv'), spine, problems);
+  const groups = [...GROUPS.values()];
+  const ambiguous = loadAmbiguousNames(fileOf('ambiguous-names.csv'), spine, groups, problems);
+  problems.throwIfAny();
+  const { countries } = spine;
+  const covered = countries.filter(({ enabled }) => enabled);
+  const suggested = [
+    ...covered.map(({ iso3, name }) => ({ place: iso3, name: foldName(name) })),
+    ...groups.flatMap((group) =>
+      usualNames(group).map((name) => ({ place: GROUP_MARK + group.id, name: foldName(name) })),
+    ),
+  ];
+  return {
+    table,
+    ambiguous,
+    byM49: new Map(countries.map(({ m49, iso3 }) => [String(m49).padStart(3, '0'), iso3])),
+    countries: new Map(covered.map(({ iso3, name }) => [iso3, name])),
+    suggested,
+  };
+}
+
+/** In the order in which they count. `spoken` holds names that people say and no provider writes. */
+const SCHEMES = ['iso3', 'iso2', 'names', 'spoken'];
+
+/** @param text in any case. */
+export function placeNamed(text: string): NamedPlace {
+  names ??= readNames();
+  const folded = foldName(text);
+  const group = groupById(text.trim());
+  if (group !== undefined) return { kind: 'group', group };
+  if (text.trim().startsWith(GROUP_MARK)) return unknownPlace(text, folded, ' /v1/groups lists the groups.');
+  const meant = names.ambiguous.get(folded);
+  if (meant !== undefined) return ambiguousPlace(text, meant);
+  const iso3 = names.byM49.get(text.trim());
+  const found: ReturnType<PlaceTable['resolve']> =
+    iso3 === undefined ? names.table.resolve(SCHEMES, text) : { kind: 'country', iso3 };
+  if (found.kind === 'country') return found;
+  const [only, ...others] = groupsNamed(text);
+  if (only !== undefined && others.length === 0) return { kind: 'group', group: only };
+  if (only !== undefined)
+    return ambiguousPlace(
+      text,
+      [only, ...others].map(({ id }) => GROUP_MARK + id),
+    );
+  return found.kind === 'unknown' ? unknownPlace(text, folded) : noCountry(text, folded, found.kind);
+}
+
+/** By `@` and id, or by id. */
+function groupById(text: string): CountryGroup | undefined {
+  const id = (text.startsWith(GROUP_MARK) ? text.slice(GROUP_MARK.length) : text).trim().toLowerCase();
+  return GROUPS.get(id) ?? GROUPS.get(id.replaceAll(/[\s_]+/g, '-'));
+}
+
+/** Names of groups are compared without spaces (G-7, euro zone), articles, and what stands in brackets. `+` tells OPEC+ from OPEC. */
+const groupKey = (name: string): string =>
+  foldName(name.replaceAll('+', ' plus ')).replaceAll(/\bthe\b|\s+/g, '');
+const usualNames = ({ name, names: others }: CountryGroup): string[] => [
+  name.replace(/\s*\(.*/, ''),
+  ...others,
+];
+
+const MEMBERS = '(?:member )?(?:countries|country|nations|states|economies|members)';
+const MEMBERS_AROUND = new RegExp(`^(?:all )?(?:the )?${MEMBERS} (?:of|in) | ${MEMBERS}$`, 'i');
+const withoutMembers = (name: string): string => name.replaceAll(/[-‐‑]/g, ' ').replace(MEMBERS_AROUND, '');
+
+const keyed = (keyOf: (name: string) => string): ReadonlyMap<string, readonly CountryGroup[]> => {
+  const groups = [...GROUPS.values()].flatMap((group) =>
+    [...new Set(usualNames(group).map(keyOf))].map((key) => ({ key, group })),
+  );
+  return new Map(
+    [...Map.groupBy(groups, ({ key }) => key)].map(([key, all]) => [key, all.map(({ group }) => group)]),
+  );
+};
+const BY_NAME = keyed(groupKey);
+const BY_SHORT_NAME = keyed((name) => groupKey(withoutMembers(name)));
+
+/** Those that the text names, by name or as its members: “the EU countries”, “members of NATO”. */
+function groupsNamed(text: string): readonly CountryGroup[] {
+  const named = BY_NAME.get(groupKey(text));
+  if (named !== undefined) return named;
+  const short = withoutMembers(text.trim());
+  return short.length === text.trim().length ? [] : (BY_SHORT_NAME.get(groupKey(short)) ?? []);
+}
+
+/** @param place an ISO3 code, or a group by `@` and id. */
+function candidateOf(place: string): PlaceCandidate[] {
+  const group = place.startsWith(GROUP_MARK) ? groupById(place) : undefined;
+  if (group !== undefined) return [{ group: place, name: group.name }];
+  const name = names?.countries.get(place);
+  return name === undefined ? [] : [{ iso3: place, name }];
+}
+
+/** How much of a place's name is repeated to whoever asked. */
+export const PLACE_ECHO_MAX = 40;
+
+const quoted = (text: string): string => `“${text.trim().slice(0, PLACE_ECHO_MAX)}”`;
+
+function ambiguousPlace(text: string, meant: readonly string[]): NamedPlace {
+  const message = `${quoted(text)} may mean more than one place (${meant.join(' or ')}): ask which one is meant.`;
+  return { kind: 'none', reason: 'ambiguous_place', message, candidates: meant.flatMap(candidateOf) };
+}
+
+function noCountry(text: string, folded: string, kind: 'historical' | 'aggregate'): NamedPlace {
+  const close = [...GROUPS.values()].filter(({ name }) => foldName(name).startsWith(folded));
+  const hint =
+    close.length === 0
+      ? ''
+      : ` Its countries can be asked for as ${close.map(({ id, name }) => `${GROUP_MARK}${id} (${name})`).join(' or ')}.`;
+  const message =
+    kind === 'historical'
+      ? `${quoted(text)} is a former state. Almanac holds figures of present countries only, and gives none for it.`
+      : `${quoted(text)} is not a country: Almanac holds no figure for it as a whole.${hint}`;
+  const candidates = close.flatMap(({ id }) => candidateOf(GROUP_MARK + id));
+  return { kind: 'none', reason: 'not_a_country', message, candidates };
+}
+
+const SUGGESTED_MAX = 3;
+
+function unknownPlace(text: string, folded: string, more = ''): NamedPlace {
+  const steps_max = Math.max(1, folded.length / 4);
+  const near = (names?.suggested ?? [])
+    .filter(({ name }) => Math.abs(name.length - folded.length) <= steps_max)
+    .map(({ place, name }) => ({ place, steps: distance(folded, name) }))
+    .filter(({ steps }) => steps <= steps_max)
+    .toSorted((a, b) => a.steps - b.steps)
+    .map(({ place }) => place);
+  const candidates = [...new Set(near)].slice(0, SUGGESTED_MAX).flatMap(candidateOf);
+  const hint = candidates.length === 0 ? '' : ' Ask whether one of the candidates is meant.';
+  const message = `Almanac knows no country or group ${quoted(text)}.${hint}${more}`;
+  return { kind: 'none', reason: 'unknown_place', message, candidates };
+}
