@@ -1,18 +1,25 @@
 /**
- * What every tool answers: one object, sent both as structured content and as text. Figures name their indicator, and
- * `series` holds what all figures of an indicator share: source and licence. No answer is longer than `TOKENS_MAX`.
+ * What every tool answers: one object, sent both as structured content and as text. Figures stand in tables that say once what
+ * is the same in all rows, and `series` holds what all figures of an indicator share: unit, source and licence. Neither the
+ * text nor the structured content is longer than `TOKENS_MAX`.
  */
 import { z } from 'zod';
 import { type IndicatorRecord, indicatorId, iso3 } from '../../../data/schema/records.ts';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import type { Edition } from '../snapshot/snapshot.ts';
+import { type FigureTable, figureTable, isTable } from './figure-tables.ts';
+import { pageMember } from './pages.ts';
 
 /** Why a question has no figure: a closed list. */
 export const REFUSALS = ['no_data', 'not_held', 'unknown_place', 'ambiguous_place', 'not_a_country'] as const;
 
 /** Said wherever a figure is missing: a model fills gaps from memory unless it is told not to. */
-export const NO_ESTIMATE =
-  'Nothing may be estimated, interpolated or taken from memory in its place: say that Almanac holds no such figure.';
+const NOTHING_ESTIMATED = 'Nothing may be estimated, interpolated or taken from memory in its place';
+export const NO_ESTIMATE = `${NOTHING_ESTIMATED}: say that Almanac holds no such figure.`;
+
+/** @returns the message of a refusal, which always forbids estimates */
+const forbidding = (message: string): string =>
+  message.includes(NOTHING_ESTIMATED) ? message : `${message} ${NOTHING_ESTIMATED}.`;
 
 const placeChoice = z.union([
   z.object({ iso3, name: z.string() }),
@@ -33,26 +40,6 @@ export const refusal = z.object({
 });
 export type Refusal = z.infer<typeof refusal>;
 
-const number = z.number().nullable();
-
-export const figure = z.object({
-  indicator: indicatorId,
-  iso3,
-  country: z.string(),
-  year: z.int(),
-  value: z.number().describe('Exact, as held'),
-  unit: z.string().nullable(),
-  status: z
-    .string()
-    .nullable()
-    .describe('As the source flags it (SDMX CL_OBS_STATUS); null where it does not'),
-  projected: z.boolean().describe('Whether it is a forecast and not a measurement'),
-  ci_lo: number.optional(),
-  ci_hi: number.optional(),
-  rank: z.int().nullable().optional().describe('Among all countries in that year'),
-});
-export type Figure = z.infer<typeof figure>;
-
 export const series = z.object({
   indicator: indicatorId,
   name: z.string(),
@@ -66,11 +53,9 @@ export type Series = z.infer<typeof series>;
 
 /** Members of every answer. */
 export const common = {
-  outcome: z
-    .enum(['answer', 'refused', 'error'])
-    .describe('`refused`: nothing asked for is held; `error`: the call failed'),
-  message: z.string().describe('What the answer is, and what must be said with it'),
-  edition: z.string().nullable().describe('Snapshot of the data that answers; null for an error'),
+  outcome: z.enum(['answer', 'refused', 'error']),
+  message: z.string(),
+  edition: z.string().nullable(),
   error: z
     .object({
       code: z.enum(['invalid_arguments', ...(Object.keys(ERRORS) as ErrorCode[])]),
@@ -78,33 +63,21 @@ export const common = {
       retry_after_s: z.int().optional(),
     })
     .optional(),
-  credits: z
-    .object({ charged: z.int(), balance: z.int() })
-    .optional()
-    .describe('What the call cost and what is left, where a key was sent'),
+  credits: z.object({ charged: z.int(), balance: z.int() }).optional(),
 };
 
 /** Members of answers with figures. */
 export const withFigures = {
   ...common,
   as_of: z.string().optional(),
-  figures: z.array(figure),
-  series: z.array(series).describe('Name, source and licence of each indicator among the figures'),
-  refusals: z.array(refusal).describe('What was asked for and is not held'),
+  figures: z
+    .array(figureTable)
+    .describe('Tables: `same` holds in each row. Values are exact; `projected` ones are forecasts'),
+  series: z.array(series),
+  refusals: z.array(refusal),
   refusals_left_off: z.int().optional(),
-  groups: z
-    .array(z.object({ group: z.string(), name: z.string(), members: z.array(iso3) }))
-    .optional()
-    .describe('Groups that were asked for: they have no figure of their own, their members have'),
-  truncated: z
-    .object({
-      rows_held: z.int(),
-      rows_given: z.int(),
-      url: z.string().describe('Gives all of them, with the same key'),
-      price: z.int().describe('What all of them cost, in credits'),
-    })
-    .optional()
-    .describe('Present where more rows were asked for than an answer holds'),
+  groups: z.array(z.object({ group: z.string(), name: z.string(), members: z.array(iso3) })).optional(),
+  page: pageMember,
 };
 
 export interface Answer {
@@ -149,17 +122,16 @@ export function listed(refusals: readonly Refusal[]): {
   refusals: readonly Refusal[];
   refusals_left_off?: number;
 } {
-  const shown = refusals.slice(0, REFUSALS_MAX);
+  const shown = refusals.slice(0, REFUSALS_MAX).map((one) => ({ ...one, message: forbidding(one.message) }));
   const left = refusals.length - shown.length;
   return left === 0 ? { refusals: shown } : { refusals: shown, refusals_left_off: left };
 }
 
 /** What an answer says that holds refusals alone. */
 export function refusedText([first, ...others]: readonly Refusal[]): string {
-  if (first === undefined) return 'No figure is held.';
-  return others.length === 0
-    ? first.message
-    : `${first.message} And ${others.length} more: see \`refusals\`.`;
+  if (first === undefined) return forbidding('No figure is held.');
+  const message = forbidding(first.message);
+  return others.length === 0 ? message : `${message} And ${others.length} more: see \`refusals\`.`;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -177,18 +149,28 @@ function cellText(value: unknown): string {
 function tableText(name: string, rows: readonly Record<string, unknown>[]): string {
   const columns = [...new Set(rows.flatMap((row) => presentOf(row).map(([column]) => column)))];
   const lines = rows.map((row) =>
-    columns.map((column) => (row[column] === undefined ? '' : cellText(row[column]))).join(' | '),
+    columns.map((column) => (row[column] === undefined ? '' : cellText(row[column]))).join('|'),
   );
-  return [`${name} (${columns.join(' | ')}):`, ...lines].join('\n');
+  return [`${name} (${columns.join('|')}):`, ...lines].join('\n');
 }
 
+const pairsText = (record: Readonly<Record<string, unknown>>): string =>
+  presentOf(record)
+    .map(([member, cell]) => `${member}=${cellText(cell)}`)
+    .join('; ');
+
+const figuresText = (name: string, { same, columns, rows }: FigureTable): string =>
+  [
+    `${name} of ${pairsText(same)} (${columns.join('|')}):`,
+    ...rows.map((row) => row.map(cellText).join('|')),
+  ].join('\n');
+
 function memberText(name: string, value: unknown): string {
+  if (Array.isArray(value) && value.length > 0 && value.every(isTable))
+    return value.map((table) => figuresText(name, table)).join('\n');
   if (Array.isArray(value) && value.length > 0 && value.every(isRecord)) return tableText(name, value);
   if (Array.isArray(value)) return `${name}: ${value.length === 0 ? 'none' : value.map(cellText).join(', ')}`;
-  if (isRecord(value))
-    return `${name}: ${presentOf(value)
-      .map(([member, cell]) => `${member}=${cellText(cell)}`)
-      .join('; ')}`;
+  if (isRecord(value)) return `${name}: ${pairsText(value)}`;
   return `${name}: ${cellText(value)}`;
 }
 
@@ -212,8 +194,8 @@ export function answerText(answer: Readonly<{ message: string } & Record<string,
 }
 
 /**
- * How long an answer may be: text and structured content together. No two models count tokens alike, so the count is
- * conservative: a token for each digit and each mark, one for every three letters of a word, and two for each character outside ASCII.
+ * How long the text and the structured content may each be: a host shows a model one of them. No two models count tokens alike, so
+ * the count is conservative: a token for each digit and each mark, one for every three letters of a word, and two for each character outside ASCII.
  */
 export const TOKENS_MAX = 20_000;
 
@@ -254,8 +236,8 @@ export function tokensAtMost(text: string): number {
 /** Counts only where the length alone does not say that the answer fits. */
 function measure(answer: Answer): number {
   const [json, text] = [JSON.stringify(answer), answerText(answer)];
-  const most = (json.length + text.length) * OUTSIDE_ASCII + FRAME_TOKENS;
-  return most <= TOKENS_MAX ? most : tokensAtMost(json) + tokensAtMost(text) + FRAME_TOKENS;
+  const most = Math.max(json.length, text.length) * OUTSIDE_ASCII + FRAME_TOKENS;
+  return most <= TOKENS_MAX ? most : Math.max(tokensAtMost(json), tokensAtMost(text)) + FRAME_TOKENS;
 }
 
 /** Share of the rows that is tried next, below what the last size suggests. */

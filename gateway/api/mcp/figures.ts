@@ -1,6 +1,6 @@
 /**
  * Figures for tools: asked for through the operation `data`, which decides what they cost and whether they may be given. An
- * answer is cut to what fits, and says what all of them would cost.
+ * answer is cut to what fits; its page says how the others are got, and what all of them would cost.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { data, type Invalid, type Planned, type Refused, refused } from '../operations/operations.ts';
@@ -8,16 +8,16 @@ import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot
 import {
   type Answer,
   addressOf,
-  type Figure,
   fitted,
   listed,
   NO_ESTIMATE,
   type Refusal,
   refusedText,
-  type Series,
   seriesOf,
 } from './answer.ts';
 import { type Asking, pathOf, planInner } from './calls.ts';
+import { type Figure, type FigureTable, toTables } from './figure-tables.ts';
+import { type Page, paged } from './pages.ts';
 import type { AskedPlaces } from './places.ts';
 
 export interface FiguresAsked {
@@ -30,7 +30,7 @@ export interface FiguresAsked {
 }
 
 /** No answer has room for more figures. */
-const FIGURES_MAX = 400;
+const FIGURES_MAX = 1_500;
 
 const dataCall = (asked: FiguresAsked) =>
   ({ operation: data, query: { ...asked, missing: 'omit' } }) as const;
@@ -47,45 +47,63 @@ interface Figures {
   rows: number;
   /** As the ledger names them. */
   indicators: readonly string[];
-  /** At most `FIGURES_MAX`. */
+  /** At most `FIGURES_MAX`, after those that were skipped. */
   figures: Figure[];
+  /** The pairs of indicator and country that have any, also beyond the page. */
+  held: ReadonlySet<string>;
 }
 
-/** @param records of the indicators asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+const pairOf = (indicator: string, iso3: string): string => `${indicator} ${iso3}`;
+
+/** @param records of the indicators asked for. @param skip so many first figures. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function askFigures(
   asking: Asking,
   records: readonly IndicatorRecord[],
   asked: FiguresAsked,
+  skip = 0,
 ): Promise<Figures | Refused | Invalid> {
   const planned = await planData(asking, asked);
   if (planned.kind !== 'plan') return planned;
   const { edition } = asking;
   const figures: Figure[] = [];
+  const held = new Set<string>();
+  let before = 0;
   for (const record of records) {
-    if (figures.length >= FIGURES_MAX) break;
-    const rows = await readFigures(record, asked, edition, FIGURES_MAX - figures.length);
-    figures.push(...rows);
+    const selected = await selectRows(record, asked, edition);
+    for (const at of new Set(selected.country))
+      held.add(pairOf(record.id, selected.held.countries[at] ?? ''));
+    const start = Math.max(0, skip - before);
+    figures.push(...toFigures(record, selected, edition, start, FIGURES_MAX - figures.length));
+    before += selected.at.length;
   }
   const { price, rows, indicators = [] } = planned;
-  return { kind: 'figures', price, rows, indicators, figures: await withStatus(figures, edition) };
+  return { kind: 'figures', price, rows, indicators, figures: await withStatus(figures, edition), held };
 }
 
 /** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */
-async function readFigures(
-  record: IndicatorRecord,
+function selectRows(
+  { id }: IndicatorRecord,
   { countries, from, to, latest }: FiguresAsked,
-  { observations, countriesByCode }: Edition,
-  max: number,
-): Promise<Figure[]> {
+  { observations }: Edition,
+): Promise<SelectedRows> {
   const filter = { countries: countries?.toSorted(), from, to };
-  const { held, at, country } = await observations.select(record.id, filter, { latest, missing: true });
+  return observations.select(id, filter, { latest, missing: true });
+}
+
+function toFigures(
+  record: IndicatorRecord,
+  { held, at, country }: SelectedRows,
+  { countriesByCode }: Edition,
+  start: number,
+  max: number,
+): Figure[] {
   const { year, value, ciLo, ciHi, rank, projected } = held.columns;
-  return Array.from(at.subarray(0, max), (position, row): Figure => {
-    const iso3 = held.countries[country[row] ?? 0] ?? '';
+  return Array.from(at.subarray(start, start + max), (position, row): Figure => {
+    const iso3 = held.countries[country[start + row] ?? 0] ?? '';
     const place = rank[position] ?? NO_RANK;
     return {
       ...{ indicator: record.id, iso3, country: countriesByCode.get(iso3)?.name ?? iso3 },
-      ...{ year: year[position] ?? 0, value: value[position] ?? Number.NaN, unit: record.unit },
+      ...{ year: year[position] ?? 0, value: value[position] ?? Number.NaN },
       status: null,
       projected: projected[position] === 1,
       ...bound('ci_lo', ciLo?.[position]),
@@ -190,14 +208,13 @@ export function noData(
 export async function missingFigures(
   records: readonly IndicatorRecord[],
   asked: FiguresAsked,
-  figures: readonly { indicator: string; iso3: string }[],
+  held: ReadonlySet<string>,
   edition: Edition,
   places: AskedPlaces | undefined,
 ): Promise<Refusal[]> {
-  const held = new Set(figures.map(({ indicator, iso3 }) => `${indicator} ${iso3}`));
   const refusals: Refusal[] = [];
   for (const record of records) {
-    const missing = (places?.named ?? []).filter((iso3) => !held.has(`${record.id} ${iso3}`));
+    const missing = (places?.named ?? []).filter((iso3) => !held.has(pairOf(record.id, iso3)));
     if (missing.length === 0) continue;
     const years = await heldYears(edition, record.id, missing);
     for (const [iso3, own] of years) {
@@ -238,9 +255,12 @@ interface FiguresAbout {
   groups?: AskedPlaces['groups'] | undefined;
   /** The indicators of the figures. */
   records: readonly IndicatorRecord[];
+  /** Those of the page, or more. */
   figures: readonly Figure[];
+  /** Said on the first page alone, as groups are. */
   refusals: readonly Refusal[];
   held?: FiguresHeld;
+  page: Page;
   /** The common year of each indicator. */
   years?: readonly { indicator: string; year: number | null }[];
   /** Said first. */
@@ -248,55 +268,54 @@ interface FiguresAbout {
 }
 
 interface FiguresAnswer extends Answer {
-  figures: Figure[];
-  series: Series[];
-  refusals: readonly Refusal[];
+  figures: FigureTable[];
 }
 
 export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
-  const { edition, publicUrl, as_of, groups = [], records, figures, refusals, held, years } = about;
+  const { edition, publicUrl, as_of, groups = [], records, figures, held, years, page } = about;
   const total = held?.rows ?? figures.length;
+  const refusals = page.skip === 0 ? about.refusals : [];
   return fitted(figures.length, (rows) => {
     const shown = figures.slice(0, rows);
     const ids = new Set(shown.map(({ indicator }) => indicator));
     return {
       outcome: shown.length === 0 ? 'refused' : 'answer',
-      message: describe(about, shown, total),
+      message: describe({ ...about, refusals }, shown, total),
       edition: edition.id,
       ...(as_of !== undefined && { as_of }),
-      figures: shown,
+      ...paged(page, rows, total, held && (() => wholeCall(held, publicUrl))),
+      figures: toTables(shown),
       series: records.filter(({ id }) => ids.has(id)).map((record) => seriesOf(record, publicUrl)),
       ...listed(refusals),
-      ...(groups.length > 0 && { groups }),
+      ...(groups.length > 0 && page.skip === 0 && { groups }),
       ...(years && { years }),
-      ...(held !== undefined && rows < total && { truncated: truncation(held, rows, publicUrl) }),
     };
   });
 }
 
-const truncation = (
-  { rows: rows_held, price, asked }: FiguresHeld,
-  rows_given: number,
-  publicUrl: string,
-) => ({ rows_held, rows_given, url: addressOf(publicUrl, pathOf(dataCall(asked))), price });
+const wholeCall = ({ price, asked }: FiguresHeld, publicUrl: string) => ({
+  url: addressOf(publicUrl, pathOf(dataCall(asked))),
+  price,
+});
 
 function describe(
-  { note, groups = [], refusals }: FiguresAbout,
+  { note, groups = [], refusals, page }: FiguresAbout,
   shown: readonly Figure[],
   total: number,
 ): string {
-  const first = shown.length === 0 ? refusedText(refusals) : figuresText(shown, total);
+  const first = shown.length === 0 ? refusedText(refusals) : figuresText(shown, total, page);
   const parts = [note, first, groups.length > 0 && GROUP_NOTE];
   if (shown.length > 0 && refusals.length > 0)
     parts.push('What is under `refusals` is not held: say so, and give no figure for it.');
   return parts.filter((part) => typeof part === 'string').join(' ');
 }
 
-function figuresText(shown: readonly Figure[], total: number): string {
+function figuresText(shown: readonly Figure[], total: number, { skip }: Page): string {
   const years = shown.map(({ year }) => year);
   const [first, last] = [Math.min(...years), Math.max(...years)];
   const span = first === last ? `the year ${first}` : `the years ${first} to ${last}`;
-  const count = shown.length < total ? `The first ${shown.length} of ${total} figures` : `${total} figures`;
+  const count =
+    shown.length < total ? `Figures ${skip + 1} to ${skip + shown.length} of ${total}` : `${total} figures`;
   const projected = shown.some((figure) => figure.projected)
     ? ' Some are forecasts: `projected` says which.'
     : '';

@@ -181,7 +181,7 @@ const TOOL_LIST = JSON.stringify(
     description,
     inputSchema: { type: 'object', ...inputSchema },
     outputSchema: { type: 'object', ...outputSchema },
-    annotations: { title, ...ANNOTATIONS },
+    annotations: ANNOTATIONS,
   })),
 );
 

@@ -24,6 +24,8 @@ import {
 import { ByteCache, type Edition } from '../snapshot/snapshot.ts';
 import { type Answer, answerText, memberTexts } from './answer.ts';
 import { type CallError, carryOut, errorText, type RequestContext } from './calls.ts';
+import { type Cursor, digestQuestion, type Page, pageOf } from './pages.ts';
+import { readList, renamed } from './sent.ts';
 
 /** Most credits that a call of a priced tool may cost. */
 const maxCredits = z
@@ -32,7 +34,14 @@ const maxCredits = z
   .optional()
   .describe('Refuses a dearer answer, free of charge: the error names the price');
 
-export const asOfArgument = asOf().optional();
+export const asOfArgument = asOf()
+  .meta({ anyOf: undefined, examples: undefined })
+  .optional()
+  .describe('Answers from an earlier edition: a date, a timestamp with UTC offset, or the id of an edition');
+
+/** A list of texts, which may be sent as one text with commas. */
+export const listArgument = (max: number) =>
+  z.preprocess(readList, z.array(z.string().min(1)).min(1).max(max));
 
 export interface Tool {
   name: string;
@@ -49,7 +58,7 @@ export interface Tool {
   operation: Operation;
 }
 
-interface Definition<Arguments> {
+interface Definition<Arguments extends object> {
   name: string;
   title: string;
   description: string;
@@ -61,10 +70,10 @@ interface Definition<Arguments> {
   empty: Readonly<Record<string, unknown>>;
   /** The edition that is asked for; absent where only the served one answers. */
   asOf?: (sent: Arguments) => AsOf | undefined;
-  plan(input: Input<Arguments>): Planned | Promise<Planned>;
+  plan(input: Input<Arguments>, page: Page): Planned | Promise<Planned>;
 }
 
-export function defineTool<Arguments>(definition: Definition<Arguments>): Tool {
+export function defineTool<Arguments extends object>(definition: Definition<Arguments>): Tool {
   const { name, title, description, priceText, answer, empty } = definition;
   const isPriced = priceText !== 'free';
   const { arguments: query } = definition;
@@ -75,7 +84,7 @@ export function defineTool<Arguments>(definition: Definition<Arguments>): Tool {
     description: `${description} ${isPriced ? `Costs ${priceText}; needs an API key.` : 'Free.'}`,
     priceText,
     inputSchema: toJsonSchema(input, 'input'),
-    outputSchema: toJsonSchema(answer, 'output'),
+    outputSchema: outline(toJsonSchema(answer, 'output')),
     input,
     empty,
     operation: defineOperation({
@@ -91,20 +100,75 @@ export function defineTool<Arguments>(definition: Definition<Arguments>): Tool {
       query,
       answer,
       errors: [],
-      ...(definition.asOf && { asOf: definition.asOf }),
-      plan: (asked) => planOnce(asked.snapshot, questionOf(name, asked), async () => definition.plan(asked)),
+      asOf: (sent) => editionOf(cursorOf(sent)) ?? definition.asOf?.(sent),
+      plan: (asked) =>
+        planOnce(asked.snapshot, questionOf(name, asked), async () => planPage(definition, asked)),
     }),
   };
 }
+
+/** Present where the arguments of a tool name one. */
+const cursorOf = (sent: object): Cursor | undefined => (sent as { cursor?: Cursor | undefined }).cursor;
+
+/** A page is of the edition of the page before. */
+const editionOf = (cursor: Cursor | undefined): AsOf | undefined =>
+  cursor && { sent: cursor.edition, edition: { id: cursor.edition } };
+
+/** @returns invalid where the cursor stands beyond the last row, or belongs to another question */
+async function planPage<Arguments extends object>(
+  { name, plan }: Definition<Arguments>,
+  asked: Input<Arguments>,
+): Promise<Planned> {
+  const cursor = cursorOf(asked.query);
+  const digest = digestQuestion(name, { ...asked.query, cursor: undefined });
+  if (cursor !== undefined && cursor.question !== digest)
+    return invalidCursor('belongs to another call: send the arguments that it came with');
+  const planned = await plan(asked, pageOf(cursor, asked.snapshot.id, digest));
+  const isBeyond = cursor !== undefined && isAnswer(planned) && planned.answer.page === undefined;
+  return isBeyond ? invalidCursor('stands beyond the last row') : planned;
+}
+
+const invalidCursor = (msg: string): Planned => ({
+  kind: 'invalid',
+  detail: [{ loc: ['arguments', 'cursor'], msg, type: 'invalid_cursor' }],
+});
 
 /** All that an answer depends on, beside its edition. */
 const questionOf = (tool: string, { publicUrl, query }: Input<unknown>): string =>
   `${tool} ${publicUrl} ${JSON.stringify(query)}`;
 
-/** Without the dialect, which hosts assume, and which some of them refuse. */
+/** Without the dialect, which hosts assume, and which some of them refuse; and without bounds that nobody passes. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io });
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, override: omitVastBounds });
   return rest;
+}
+
+function omitVastBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.minLength === 1) delete jsonSchema.minLength;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
+
+/**
+ * The members of an answer, each with what it is for. What stands within them says its own names, and whole schemas would take more
+ * of a model's room than all else that a list of tools says.
+ */
+function outline({ properties, required }: Record<string, unknown>): Record<string, unknown> {
+  const members = Object.entries(properties as Record<string, MemberSchema>).map(
+    ([name, { type, enum: values, anyOf, description }]) => {
+      const types = [type ?? [], ...(anyOf ?? []).map((one) => one.type ?? [])].flat();
+      const kind = types.length === 1 ? types[0] : types;
+      return [name, { type: kind, ...(values && { enum: values }), ...(description && { description }) }];
+    },
+  );
+  return { type: 'object', properties: Object.fromEntries(members), required };
+}
+
+interface MemberSchema {
+  type?: string;
+  enum?: readonly unknown[];
+  anyOf?: readonly MemberSchema[];
+  description?: string;
 }
 
 /** Memory for each open edition. */
@@ -198,7 +262,7 @@ const creditsOf = ({ charged, balance }: QuotaStatus) => ({ charged, balance });
 
 const failed = ({ empty }: Tool, error: CallError): Answer => ({
   outcome: 'error',
-  message: `The call failed: ${errorText(error)}`,
+  message: `The call failed: ${errorText(error)} Until it succeeds there is no figure: estimate none.`,
   edition: null,
   ...empty,
   error: {
@@ -208,12 +272,24 @@ const failed = ({ empty }: Tool, error: CallError): Answer => ({
   },
 });
 
-function read({ input }: Tool, sent: Readonly<Record<string, unknown>>): ParameterReading<unknown> {
-  const parsed = input.safeParse(sent);
-  if (!parsed.success) return { ok: false, detail: parsed.error.issues.map(toDetail) };
+function read(tool: Tool, sent: Readonly<Record<string, unknown>>): ParameterReading<unknown> {
+  const parsed = tool.input.safeParse(sent);
+  if (!parsed.success)
+    return { ok: false, detail: parsed.error.issues.flatMap((one) => toDetails(one, tool)) };
   const { max_credits, ...values } = parsed.data as { max_credits?: number };
   const controls: Controls = max_credits === undefined ? {} : { max_credits };
   return { ok: true, values, controls, ignored: [] };
+}
+
+/** A parameter that does not exist is told with those that may be meant. */
+function toDetails(issue: z.core.$ZodIssue, { inputSchema }: Tool): ValidationDetail[] {
+  if (issue.code !== 'unrecognized_keys' || issue.path.length > 0) return [toDetail(issue)];
+  const known = Object.keys(inputSchema.properties as object);
+  return issue.keys.map((name) => ({
+    loc: ['arguments', truncateInput(name)],
+    msg: renamed(name, known),
+    type: issue.code,
+  }));
 }
 
 function toDetail({ code, message, path, ...issue }: z.core.$ZodIssue): ValidationDetail {

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { Invalid, Refused } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { type Figure, type Refusal, withFigures } from '../answer.ts';
+import { type Refusal, withFigures } from '../answer.ts';
 import type { Asking } from '../calls.ts';
+import { countRows, type Figure } from '../figure-tables.ts';
 import {
   askFigures,
   exportRefused,
@@ -17,8 +18,9 @@ import {
   planData,
 } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
+import { cursorArgument } from '../pages.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool, listArgument } from '../tool.ts';
 import { indicatorsArgument, placesDescription } from './get-data.ts';
 
 const INDICATORS_MAX = 5;
@@ -33,9 +35,10 @@ export const compareCountriesTool = defineTool({
   priceText: '1 credit per figure, at least 1 for each indicator',
   arguments: z.object({
     indicators: indicatorsArgument(INDICATORS_MAX),
-    countries: z.array(z.string().min(1)).min(1).max(PLACES_MAX).describe(placesDescription),
+    countries: listArgument(PLACES_MAX).describe(placesDescription),
     year: z.int().optional(),
     as_of: asOfArgument,
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...withFigures,
@@ -47,11 +50,11 @@ export const compareCountriesTool = defineTool({
   }),
   empty: { figures: [], series: [], refusals: [], years: [] },
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { indicators, countries, year, as_of }, publicUrl }) {
+  async plan({ snapshot, query: { indicators, countries, year, as_of }, publicUrl }, page) {
     const found = await findIndicators(indicators, snapshot);
     const places = findPlaces(countries, snapshot);
     const refusals = [...places.refusals, ...found.refusals];
-    const about = { edition: snapshot, publicUrl, as_of: as_of?.sent, groups: places.groups };
+    const about = { edition: snapshot, publicUrl, as_of: as_of?.sent, groups: places.groups, page };
     const restricted = exportRefused(found.records, publicUrl);
     if (restricted !== null) return restricted;
     const compared: Compared[] = [];
@@ -68,14 +71,15 @@ export const compareCountriesTool = defineTool({
       ...about,
       note: noteOf(compared),
       records: found.records,
-      figures: compared.flatMap(({ figures }) => figures),
+      figures: compared.flatMap(({ figures }) => figures).slice(page.skip),
       refusals: [...refusals, ...compared.flatMap(({ missing }) => missing)],
       held,
       years,
     });
+    const given = countRows(answer.figures);
     const charge = {
-      price: priceOf(compared, answer.figures),
-      rows: answer.figures.length,
+      price: given + (page.skip === 0 ? priceOfEmpty(compared) : 0),
+      rows: given,
       indicators: compared.map(({ record }) => record.id),
     };
     return answerPlan(answer, charge);
@@ -106,7 +110,7 @@ async function compare(
   const found = await askFigures(asking, [record], question);
   if (found.kind !== 'figures') return found;
   const { figures, price } = found;
-  const missing = await missingFigures([record], question, figures, edition, places);
+  const missing = await missingFigures([record], question, found.held, edition, places);
   return { record, year, when, price, figures, missing };
 }
 
@@ -142,10 +146,10 @@ async function askedTogether(
   return planned.kind === 'plan' ? { rows, price: planned.price, asked } : planned;
 }
 
-/** Of what is given. An indicator without any figure costs what its empty answer does. */
-function priceOf(compared: readonly Compared[], given: readonly Figure[]): number {
+/** An indicator without any figure costs what its empty answer does. */
+function priceOfEmpty(compared: readonly Compared[]): number {
   const empty = compared.filter(({ figures }) => figures.length === 0);
-  return empty.reduce((sum, { price }) => sum + price, given.length);
+  return empty.reduce((sum, { price }) => sum + price, 0);
 }
 
 function noteOf(compared: readonly Compared[]): string | undefined {

@@ -4,21 +4,23 @@ import type { CountryRecord, IndicatorRecord, TopicItem } from '../../../../data
 import { countryRecord } from '../../../../data/schema/records.ts';
 import { country as countryOperation, type Planned } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { addressOf, type Figure, fitted, type Refusal, seriesOf, withFigures } from '../answer.ts';
+import { addressOf, fitted, listed, type Refusal, refusedText, seriesOf, withFigures } from '../answer.ts';
 import { documentOf, pathOf, planInner } from '../calls.ts';
+import { type Figure, toTables } from '../figure-tables.ts';
 import { withStatus } from '../figures.ts';
+import { cursorArgument, type Page, paged } from '../pages.ts';
 import { findPlace, type Place } from '../places.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 /** More do not fit. */
-const FIGURES_MAX = 60;
+const FIGURES_MAX = 200;
 
 export const countryProfileTool = defineTool({
   name: 'country_profile',
   title: 'Country profile',
   description:
     'The newest measured figure of every featured indicator of a country, with its rank; or of every indicator of one topic.',
-  priceText: '1 credit',
+  priceText: '1 credit a page',
   arguments: z.object({
     country: z.string().min(1).describe('One country, by name or code'),
     topic: z
@@ -26,6 +28,7 @@ export const countryProfileTool = defineTool({
       .optional()
       .describe('A topic of find_indicators; default: the featured indicators of all topics'),
     as_of: asOfArgument,
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...withFigures,
@@ -36,10 +39,10 @@ export const countryProfileTool = defineTool({
   }),
   empty: { figures: [], series: [], refusals: [], country: null, topics: [] },
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { country, topic, as_of }, publicUrl }) {
+  async plan({ snapshot, query: { country, topic, as_of }, publicUrl }, page) {
     const place = findPlace(country, snapshot);
     if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));
-    return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl });
+    return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl, page });
   },
 });
 
@@ -55,10 +58,10 @@ function refusedProfile(place: Exclude<Place, { kind: 'country' }>, sent: string
   const nothing = { figures: [], series: [], country: null, topics: [] };
   return {
     outcome: 'refused' as const,
-    message: refusal.message,
+    message: refusedText([refusal]),
     edition: edition.id,
     ...nothing,
-    refusals: [refusal],
+    ...listed([refusal]),
   };
 }
 
@@ -67,6 +70,7 @@ interface About {
   topic: string | undefined;
   as_of: string | undefined;
   publicUrl: string;
+  page: Page;
 }
 
 interface Profile {
@@ -76,7 +80,7 @@ interface Profile {
 
 async function planProfile(
   country: CountryRecord,
-  { edition, topic, as_of, publicUrl }: About,
+  { edition, topic, as_of, publicUrl, page }: About,
 ): Promise<Planned> {
   const query = topic === undefined ? { featured: true } : { topic };
   const call = { operation: countryOperation, path: { iso3: country.iso3 }, query };
@@ -86,30 +90,24 @@ async function planProfile(
   const items = Object.values(data.topics)
     .flat()
     .filter(({ value }) => value !== null);
-  const shown = await readProfile(items.slice(0, FIGURES_MAX), country, edition);
+  const shown = await readProfile(items.slice(page.skip, page.skip + FIGURES_MAX), country, edition);
   const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({ topic: slug, indicators }));
+  const whole = () => ({ url: addressOf(publicUrl, pathOf(call)), price: planned.price });
   const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
   const answer = fitted(shown.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
     message:
       rows === 0
-        ? (refusals[0]?.message ?? '')
+        ? refusedText(refusals)
         : `${country.name}: ${rows} of ${items.length} figures, each the newest measured one; name its year.`,
     edition: edition.id,
     ...(as_of !== undefined && { as_of }),
     country,
     topics,
-    figures: shown.slice(0, rows).map(({ figure }) => figure),
+    ...paged(page, rows, items.length, whole),
+    figures: toTables(shown.slice(0, rows).map(({ figure }) => figure)),
     series: shown.slice(0, rows).map(({ record }) => seriesOf(record, publicUrl)),
-    refusals,
-    ...(rows < items.length && {
-      truncated: {
-        rows_held: items.length,
-        rows_given: rows,
-        url: addressOf(publicUrl, pathOf(call)),
-        price: planned.price,
-      },
-    }),
+    ...listed(refusals),
   }));
   return answerPlan(answer, planned);
 }
@@ -137,7 +135,7 @@ async function readProfile(
     const entry = await edition.indicator(indicator);
     if (!entry || value === null) continue;
     const { record } = entry;
-    const about = { indicator, iso3, country: name, year, value, unit: record.unit };
+    const about = { indicator, iso3, country: name, year, value };
     // The newest value of a country is a measured one.
     figures.push({ ...about, status: null, projected: false, rank });
     records.set(indicator, record);

@@ -9,9 +9,10 @@ import {
 } from '../../../../data/schema/records.ts';
 import { indicator as indicatorOperation } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { addressOf, common, fitted, refusal, series, seriesOf } from '../answer.ts';
+import { addressOf, common, fitted, listed, refusal, refusedText, series, seriesOf } from '../answer.ts';
 import { documentOf, planInner } from '../calls.ts';
 import { findIndicators } from '../indicators.ts';
+import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
 const description = series.extend({
@@ -72,6 +73,7 @@ export const describeIndicatorTool = defineTool({
   arguments: z.object({
     indicator: z.string().min(1).describe('Id from find_indicators'),
     as_of: asOfArgument,
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...common,
@@ -81,17 +83,25 @@ export const describeIndicatorTool = defineTool({
     doubts: z.array(z.string()).describe('What the nightly checks doubt'),
     related: z.array(relatedEntry),
     refusals: z.array(refusal),
+    page: pageMember,
   }),
   empty: { indicator: null, sources: [], doubts: [], related: [], refusals: [] },
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { indicator: asked, as_of }, publicUrl }) {
+  async plan({ snapshot, query: { indicator: asked, as_of }, publicUrl }, page) {
     const { records, refusals } = await findIndicators([asked], snapshot);
     const [found] = records;
     const edition = snapshot.id;
     const nothing = { sources: [], doubts: [], related: [] };
     if (found === undefined) {
-      const message = refusals[0]?.message ?? '';
-      return answerPlan({ outcome: 'refused', message, edition, indicator: null, ...nothing, refusals });
+      const message = refusedText(refusals);
+      return answerPlan({
+        outcome: 'refused',
+        message,
+        edition,
+        indicator: null,
+        ...nothing,
+        ...listed(refusals),
+      });
     }
     const planned = await planInner(
       { edition: snapshot, publicUrl },
@@ -106,15 +116,17 @@ export const describeIndicatorTool = defineTool({
     const doubts = data.quality.map(({ message }) => message);
     const longest = Math.max(data.sources.length, doubts.length, data.related.length);
     const concept = await conceptIn(snapshot, data.id);
-    const answer = fitted(longest, (rows) => ({
+    const { skip } = page;
+    const answer = fitted(Math.max(0, longest - skip), (rows) => ({
       outcome: 'answer' as const,
       message: `“${data.name}”, in ${data.unit ?? 'no stated unit'}.`,
       edition,
       ...(as_of && { as_of: as_of.sent }),
       indicator: describe(data, concept, publicUrl),
-      sources: data.sources.slice(0, rows),
-      doubts: doubts.slice(0, rows),
-      related: data.related.slice(0, rows),
+      ...paged(page, rows, longest),
+      sources: data.sources.slice(skip, skip + rows),
+      doubts: doubts.slice(skip, skip + rows),
+      related: data.related.slice(skip, skip + rows),
       refusals,
     }));
     return answerPlan(answer, { price: 0, rows: 1 });

@@ -3,17 +3,18 @@ import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { AsOf, Planned } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { type Answer, type Refusal, withFigures } from '../answer.ts';
+import { type Refusal, withFigures } from '../answer.ts';
+import { countRows } from '../figure-tables.ts';
 import { askFigures, exportRefused, type FiguresAsked, figuresAnswer, missingFigures } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
+import { cursorArgument, type Page } from '../pages.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool, listArgument } from '../tool.ts';
 
 const INDICATORS_MAX = 10;
 export const PLACES_MAX = 60;
 
-export const indicatorsArgument = (max: number) =>
-  z.array(z.string().min(1)).min(1).max(max).describe('Ids from find_indicators');
+export const indicatorsArgument = (max: number) => listArgument(max).describe('Ids from find_indicators');
 export const placesDescription =
   'Countries by name or code, and groups such as `@eu`: a group stands for its members. Ambiguous names are asked back';
 
@@ -35,12 +36,7 @@ export const getDataTool = defineTool({
   priceText: '1 credit per figure, at least 1',
   arguments: z.object({
     indicators: indicatorsArgument(INDICATORS_MAX),
-    countries: z
-      .array(z.string().min(1))
-      .min(1)
-      .max(PLACES_MAX)
-      .optional()
-      .describe(`${placesDescription}. Default: all countries`),
+    countries: listArgument(PLACES_MAX).optional().describe(`${placesDescription}. Default: all countries`),
     from: z.int().optional().describe('First year'),
     to: z.int().optional().describe('Last year'),
     latest: z
@@ -50,15 +46,16 @@ export const getDataTool = defineTool({
       .optional()
       .describe('Only so many of the newest measured years of each country'),
     as_of: asOfArgument,
+    cursor: cursorArgument,
   }),
   answer: z.object(withFigures),
   empty: { figures: [], series: [], refusals: [] },
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { indicators, ...asked }, publicUrl }) {
+  async plan({ snapshot, query: { indicators, ...asked }, publicUrl }, page) {
     const found = await findIndicators(indicators, snapshot);
     const places = asked.countries && findPlaces(asked.countries, snapshot);
     const refusals = [...(places?.refusals ?? []), ...found.refusals];
-    const about = { edition: snapshot, publicUrl, as_of: asked.as_of?.sent, groups: places?.groups };
+    const about = { edition: snapshot, publicUrl, as_of: asked.as_of?.sent, groups: places?.groups, page };
     if (found.records.length === 0 || places?.countries.length === 0)
       return answerPlan(figuresAnswer({ ...about, records: [], figures: [], refusals }));
     const restricted = exportRefused(found.records, publicUrl);
@@ -85,24 +82,24 @@ interface About {
   groups: AskedPlaces['groups'] | undefined;
   refusals: Refusal[];
   places: AskedPlaces | undefined;
+  page: Page;
 }
 
 async function planFigures(records: IndicatorRecord[], asked: FiguresAsked, about: About): Promise<Planned> {
-  const { edition, places } = about;
-  const asking = await askFigures(about, records, asked);
+  const { edition, places, page } = about;
+  const asking = await askFigures(about, records, asked, page.skip);
   if (asking.kind !== 'figures') return asking;
   const { figures, rows, price, indicators } = asking;
-  // Beyond the figures that were read, what is missing is not known.
-  const missing = figures.length < rows ? [] : await missingFigures(records, asked, figures, edition, places);
+  const missing = await missingFigures(records, asked, asking.held, edition, places);
   const refusals = [...about.refusals, ...missing];
-  const answer: Answer & { figures: unknown[] } = figuresAnswer({
+  const answer = figuresAnswer({
     ...about,
     records,
     figures,
     refusals,
     held: { rows, price, asked },
   });
-  const given = answer.figures.length;
+  const given = countRows(answer.figures);
   const charge = { price: given === rows ? price : Math.max(1, given), rows: given, indicators };
   return answerPlan(answer, charge);
 }

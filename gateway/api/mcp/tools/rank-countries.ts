@@ -5,7 +5,6 @@ import { type Planned, rankings } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import {
   addressOf,
-  type Figure,
   fitted,
   listed,
   NO_ESTIMATE,
@@ -15,10 +14,12 @@ import {
   withFigures,
 } from '../answer.ts';
 import { documentOf, pathOf, planInner } from '../calls.ts';
+import { type Figure, toTables } from '../figure-tables.ts';
 import { heldYears, nearestYears, noData, withStatus } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
+import { cursorArgument, type Page, paged } from '../pages.ts';
 import { type AskedPlaces, findPlaces } from '../places.ts';
-import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
+import { answerPlan, asOfArgument, defineTool, listArgument } from '../tool.ts';
 import { directionOf } from './describe-indicator.ts';
 import { PLACES_MAX, placesDescription } from './get-data.ts';
 
@@ -31,7 +32,7 @@ export const rankCountriesTool = defineTool({
   description:
     'The ranking of all countries on one indicator in one year, from the first or from the last; or where some countries ' +
     'stand in it. Says the year, the direction and how many countries are ranked.',
-  priceText: '1 credit',
+  priceText: '1 credit a page',
   arguments: z.object({
     indicator: z.string().min(1).describe('Id from find_indicators'),
     year: z.int().optional().describe('Default: the newest measured year of the indicator'),
@@ -41,14 +42,10 @@ export const rankCountriesTool = defineTool({
       .min(1)
       .max(ROWS_MAX)
       .optional()
-      .describe(`How many countries; default ${ROWS}, or all that are named`),
-    countries: z
-      .array(z.string().min(1))
-      .min(1)
-      .max(PLACES_MAX)
-      .optional()
-      .describe(`Only these. ${placesDescription}`),
+      .describe(`How many countries a page; default ${ROWS}, or all that are named`),
+    countries: listArgument(PLACES_MAX).optional().describe(`Only these. ${placesDescription}`),
     as_of: asOfArgument,
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...withFigures,
@@ -58,7 +55,7 @@ export const rankCountriesTool = defineTool({
   }),
   empty: { figures: [], series: [], refusals: [], year: null, ranked: 0, direction: '' },
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query, publicUrl }) {
+  async plan({ snapshot, query, publicUrl }, page) {
     const found = await findIndicators([query.indicator], snapshot);
     const places = query.countries && findPlaces(query.countries, snapshot);
     const [record] = found.records;
@@ -74,7 +71,7 @@ export const rankCountriesTool = defineTool({
         ...listed(refusals),
       });
     }
-    return planRanking({ ...query, edition: snapshot, record, places, refusals, publicUrl });
+    return planRanking({ ...query, edition: snapshot, record, places, refusals, publicUrl, page });
   },
 });
 
@@ -88,6 +85,7 @@ interface Asked {
   order?: 'first' | 'last' | undefined;
   limit?: number | undefined;
   as_of?: { sent: string } | undefined;
+  page: Page;
 }
 
 type Row = z.infer<typeof rankingRow>;
@@ -97,7 +95,7 @@ interface Ranking {
 }
 
 async function planRanking(asked: Asked): Promise<Planned> {
-  const { edition, record, places, order, publicUrl } = asked;
+  const { edition, record, places, order, publicUrl, page } = asked;
   const call = { operation: rankings, path: { indicator: record.id }, query: { year: asked.year } };
   const planned = await planInner(asked, call);
   if (planned.kind !== 'plan') return planned;
@@ -107,9 +105,9 @@ async function planRanking(asked: Asked): Promise<Planned> {
   const wanted = measured.filter(({ iso3 }) => chosen === undefined || chosen.has(iso3));
   const ordered = order === 'last' ? wanted.toReversed() : wanted;
   const limit = asked.limit ?? (places === undefined ? ROWS : ROWS_MAX);
-  const figures = await readRanking(ordered.slice(0, limit), record, meta.year, edition);
-  const refusals = [...asked.refusals, ...(await notRanked(asked, measured, meta.year))];
-  const url = addressOf(publicUrl, pathOf(call));
+  const figures = await readRanking(ordered.slice(page.skip, page.skip + limit), record, meta.year, edition);
+  const refusals = page.skip > 0 ? [] : [...asked.refusals, ...(await notRanked(asked, measured, meta.year))];
+  const whole = () => ({ url: addressOf(publicUrl, pathOf(call)), price: planned.price });
   const answer = fitted(figures.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
     message: writeMessage(rows, meta, record, refusals),
@@ -118,13 +116,11 @@ async function planRanking(asked: Asked): Promise<Planned> {
     year: meta.year,
     ranked: meta.ranked,
     direction: directionOf(record.higher_is_better),
-    figures: figures.slice(0, rows),
+    ...paged(page, rows, ordered.length, whole),
+    figures: toTables(figures.slice(0, rows)),
     series: rows === 0 ? [] : [seriesOf(record, publicUrl)],
     ...listed(refusals),
-    ...(places && places.groups.length > 0 && { groups: places.groups }),
-    ...(rows < figures.length && {
-      truncated: { rows_held: data.length, rows_given: rows, url, price: planned.price },
-    }),
+    ...(places && places.groups.length > 0 && page.skip === 0 && { groups: places.groups }),
   }));
   return answerPlan(answer, planned);
 }
@@ -143,12 +139,12 @@ function writeMessage(
 /** With the status that the source gives them. */
 async function readRanking(
   rows: readonly Row[],
-  { id, unit }: IndicatorRecord,
+  { id }: IndicatorRecord,
   year: number,
   edition: Edition,
 ): Promise<Figure[]> {
   const figures = rows.map(({ iso3, name, value, rank, projected, ci_lo, ci_hi }) => ({
-    ...{ indicator: id, iso3, country: name, year, value: value ?? 0, unit },
+    ...{ indicator: id, iso3, country: name, year, value: value ?? 0 },
     status: null,
     projected,
     ...(ci_lo === null ? {} : { ci_lo }),

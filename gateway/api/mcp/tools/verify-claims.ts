@@ -1,5 +1,4 @@
 /** `verify_claims`: whether figures that somebody states agree with those held. */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { INDICATOR_ID } from '../../../../data/schema/records.ts';
 import { CLAIMS_MAX, PLACE_ECHO_MAX, verdictRow, verify } from '../../operations/operations.ts';
@@ -7,6 +6,7 @@ import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
   common,
   fitted,
+  listed,
   REFUSALS_MAX,
   type Refusal,
   refusal,
@@ -15,6 +15,7 @@ import {
   seriesOfAll,
 } from '../answer.ts';
 import { type Asking, documentOf, planInner } from '../calls.ts';
+import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { findPlace } from '../places.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
@@ -43,24 +44,19 @@ export const verifyClaimsTool = defineTool({
   priceText: '1 credit per verdict, none for `unreadable`',
   arguments: z.object({
     claims: z.array(claim).min(1).max(CLAIMS_MAX),
-    cursor: z.string().optional().describe('`next_cursor` of the answer before, with the same claims'),
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...common,
     verdicts: z.array(verdict),
     series: z.array(series),
     refusals: z.array(refusal),
-    next_cursor: z
-      .string()
-      .optional()
-      .describe('Present where claims are left, which are not charged yet: send it as `cursor`'),
+    page: pageMember,
   }),
   empty: { verdicts: [], series: [], refusals: [] },
-  async plan({ snapshot: edition, query: { claims, cursor }, publicUrl }) {
-    const start = cursor === undefined ? 0 : startOf(cursor, claims);
-    if (start === null) return { kind: 'invalid', detail: [OTHER_CURSOR] };
+  async plan({ snapshot: edition, query: { claims }, publicUrl }, page) {
     // Judged before the charge: only verdicts that the answer has room for are paid.
-    const outcomes = await judge(claims.slice(start), { edition, publicUrl });
+    const outcomes = await judge(claims.slice(page.skip), { edition, publicUrl });
     const about = await seriesOfAll(outcomes.filter(isVerdict).flatMap(namedBy), edition, publicUrl);
     const answer = fitted(countWithin(outcomes), (shown) => {
       const verdicts = outcomes.slice(0, shown).filter(isVerdict);
@@ -73,8 +69,8 @@ export const verifyClaimsTool = defineTool({
         edition: edition.id,
         verdicts,
         series: about.filter(({ indicator }) => named.has(indicator)),
-        refusals,
-        ...(shown < outcomes.length && { next_cursor: cursorAt(start + shown, claims) }),
+        ...listed(refusals),
+        ...paged(page, shown, claims.length),
       };
     });
     const paid = answer.verdicts.filter((one) => one.verdict !== 'unreadable');
@@ -84,7 +80,7 @@ export const verifyClaimsTool = defineTool({
 });
 
 const NO_SUPPORT =
-  'A verdict of `mismatch`, `no_data`, `unknown` or `unreadable` is not support for a claim. With `next_cursor`, more claims are to be judged.';
+  'A verdict of `mismatch`, `no_data`, `unknown` or `unreadable` is not support for a claim. Claims beyond this `page` are not judged yet.';
 
 type Outcome = Verdict | Refusal;
 
@@ -95,22 +91,6 @@ function countWithin(outcomes: readonly Outcome[]): number {
   const refused = [...outcomes.entries()].filter(([, outcome]) => !isVerdict(outcome));
   return refused[REFUSALS_MAX]?.[0] ?? outcomes.length;
 }
-
-/** Which claims are left, of these and no others. */
-const cursorAt = (start: number, claims: readonly Claim[]): string =>
-  `${start}-${createHash('sha256').update(JSON.stringify(claims)).digest('hex').slice(0, 16)}`;
-
-/** Null for a cursor of other claims. */
-function startOf(cursor: string, claims: readonly Claim[]): number | null {
-  const start = claims.findIndex((_claim, at) => cursorAt(at, claims) === cursor);
-  return start < 0 ? null : start;
-}
-
-const OTHER_CURSOR = {
-  loc: ['arguments', 'cursor'],
-  msg: 'should be `next_cursor` of an answer to the same claims',
-  type: 'value_error',
-};
 
 /** The outcome of each claim, in their order. */
 async function judge(claims: readonly Claim[], asking: Asking): Promise<Outcome[]> {

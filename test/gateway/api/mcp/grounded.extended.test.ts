@@ -56,9 +56,9 @@ describeWithMirror('grounded answers', (mirror) => {
   afterAll(() => service?.stop());
 
   async function ask(name: string, args: Record<string, unknown>): Promise<ToolResult['structured']> {
-    const { text, structured } = await call(service, name, args, { key });
-    longest = Math.max(longest, tokensAtMost(text) + tokensAtMost(JSON.stringify(structured)));
-    return structured;
+    const { text, structured, figures } = await call(service, name, args, { key });
+    longest = Math.max(longest, tokensAtMost(text), tokensAtMost(JSON.stringify(structured)));
+    return { ...structured, figures };
   }
 
   /** Says what the tools say, and null where they refuse. */

@@ -1,6 +1,6 @@
 /**
- * Calls of tools whose answers are often too long, in a world made for it: many countries, and figures of many digits that agree
- * with many others. What each call costs is computed from that world.
+ * Calls of tools whose answers are often too long, in a world made for it: many countries with long names, and figures of many digits
+ * that agree with many others. What each page of an answer costs, and what all of them hold, is computed from that world.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,7 +17,9 @@ import { call, type ToolResult } from './mcp-client.ts';
 const MEMBERS = GROUPS.get('african-union')?.members ?? [];
 const YEARS = [2018, 2019, 2020, 2021, 2022];
 const WIDE = MEMBERS.flatMap((iso3, at) =>
-  COUNTRIES.slice(0, 1).map((one): CountryRecord => ({ ...one, iso3, name: `Country ${at}` })),
+  COUNTRIES.slice(0, 1).map(
+    (one): CountryRecord => ({ ...one, iso3, name: `Country ${at} ${'of a very long name '.repeat(10)}` }),
+  ),
 );
 
 const wide = (number: number, years: readonly number[], members: readonly string[]): FixtureIndicator => ({
@@ -38,10 +40,10 @@ const LONG: FixtureIndicator[] = [
 interface Asked {
   tool: string;
   args: Record<string, unknown>;
-  /** How many figures or verdicts that is; null where the price is flat. */
-  held: number | null;
-  /** Of an answer with so many of them. */
-  price: (given: number) => number;
+  /** How many figures, or claims, that is. */
+  held: number;
+  /** Of a page with so many of them. */
+  price: (given: number, isFirst: boolean) => number;
 }
 
 const member = fc.constantFrom(...MEMBERS).map((code) => ({ sent: code, codes: [code] }));
@@ -84,7 +86,8 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
         tool: 'compare_countries',
         args: { indicators: sent, countries: where.sent, ...(year !== undefined && { year }) },
         held: sum(counts),
-        price: (given) => given + (where.codes.size > 0 ? counts.filter((count) => count === 0).length : 0),
+        price: (given, isFirst) =>
+          given + (isFirst && where.codes.size > 0 ? counts.filter((count) => count === 0).length : 0),
       };
     }),
   fc
@@ -110,33 +113,27 @@ const asked: fc.Arbitrary<Asked> = fc.oneof(
             ...{ indicator: id, country: sent, year, value: String(Math.sqrt(at + 1)) },
           })),
         },
-        held: claims.filter(([, { codes }]) => codes.length === 1).length,
+        held: claims.length,
         price: (given) => given,
       }),
     ),
   fc
-    .tuple(fc.constantFrom(...LONG), fc.constantFrom(...YEARS), fc.integer({ min: 1, max: 250 }))
-    .map(([{ id }, year, limit]) => ({
+    .tuple(fc.constantFrom(...LONG), fc.constantFrom(...YEARS), fc.integer({ min: 9, max: 250 }))
+    .map(([one, year, limit]) => ({
       tool: 'rank_countries',
-      args: { indicator: id, year, limit },
-      held: null,
+      args: { indicator: one.id, year, limit },
+      held: countIn(one, new Set(MEMBERS), year),
       price: () => 1,
     })),
   member.map(({ sent }) => ({
     tool: 'country_profile',
     args: { country: sent, topic: 'health' },
-    held: null,
+    held: LONG.filter((one) => rowsOf(one, new Set([sent])).length > 0).length,
     price: () => 1,
   })),
 );
 
-interface Accounts {
-  account: TestKey;
-  /** Pays for what the answers are compared with. */
-  checker: TestKey;
-}
-
-/** Random calls; each is charged what its answer holds. @returns how many answers were cut, by tool */
+/** Random calls; each page is charged what it holds, and all hold all. @returns how many answers had several pages, by tool */
 export async function payLongAnswers(
   runs: number,
 ): Promise<{ cut: Map<string, number>; given: number; charged: number }> {
@@ -144,13 +141,12 @@ export async function payLongAnswers(
   await publishFixture(snapshots, { indicators: LONG, countries: WIDE });
   const service = await Service.start({ snapshots });
   const account = await service.account({ credits: 10_000_000 });
-  const checker = await service.account({ credits: 10_000_000 });
   const cut = new Map<string, number>();
   const [total, before] = [{ given: 0 }, await service.balance(account)];
   try {
     await fc.assert(
       fc.asyncProperty(asked, async (question) => {
-        const { given, isCut } = await pay(service, { account, checker }, question);
+        const { given, isCut } = await pay(service, account, question);
         total.given += given;
         if (isCut) cut.set(question.tool, (cut.get(question.tool) ?? 0) + 1);
       }),
@@ -163,51 +159,57 @@ export async function payLongAnswers(
   }
 }
 
-async function pay(service: Service, accounts: Accounts, asked: Asked) {
-  const { account } = accounts;
-  const { tool, args, held, price } = asked;
+/** All pages of a question, each charged what it holds. */
+async function pay(service: Service, account: TestKey, { tool, args, held, price }: Asked) {
   const before = await service.balance(account);
-  const { structured } = await call(service, tool, args, { key: account });
-  const { figures, verdicts, series, truncated, next_cursor, credits } = structured;
-  const given: number = (figures ?? verdicts).length;
-  assert.equal(credits.charged, price(given));
-  assert.equal(before - (await service.balance(account)), credits.charged);
-  if (held === null) return { given, isCut: false };
-  assert.ok(next_cursor !== undefined || (truncated?.rows_held ?? given) === held);
-  const shown = new Set((figures ?? verdicts).map(({ indicator }: { indicator: string }) => indicator));
-  assert.deepEqual(new Set(series.map(({ indicator }: { indicator: string }) => indicator)), shown);
-  if (given === held && next_cursor === undefined) return { given, isCut: false };
-  const refused = await call(service, tool, { ...args, max_credits: credits.charged - 1 }, { key: account });
-  assert.equal(refused.structured.error.code, 'max_credits_exceeded');
-  if (next_cursor !== undefined)
-    return { given: await payPages(service, accounts, asked, structured), isCut: true };
-  const path = truncated.url.slice(PUBLIC_URL.length);
-  const all = await service.get(`${path}&dry_run=true`, { key: account.key });
-  assert.equal(all.json.data.price, truncated.price);
-  assert.ok(truncated.price >= held);
-  return { given, isCut: true };
+  const verdicts: unknown[] = [];
+  const seen = new Set<string>();
+  const total = { shown: 0, given: 0, charged: 0, pages: 0 };
+  for (let sent = args; total.pages === 0 || sent !== args; ) {
+    const { structured, figures } = await call(service, tool, sent, { key: account });
+    const { series, refusals, page, credits } = structured;
+    const rows: { indicator: string }[] = structured.verdicts ?? figures;
+    assert.equal(credits.charged, price(rows.length, total.pages === 0));
+    const ids = (all: { indicator: string }[]) => new Set(all.map(({ indicator }) => indicator));
+    assert.deepEqual(ids(series), ids(rows));
+    verdicts.push(...(structured.verdicts ?? []));
+    for (const { indicator, iso3, year } of figures) seen.add(`${indicator} ${iso3} ${year}`);
+    const shown = rows.length + (structured.verdicts ? refusals.length : 0);
+    if (page !== undefined)
+      assert.deepEqual([page.first, page.last, page.of], [total.shown + 1, total.shown + shown, held]);
+    total.shown += shown;
+    total.given += rows.length;
+    total.charged += credits.charged;
+    total.pages += 1;
+    if (total.pages === 1 && page !== undefined) await payLess(service, account, { tool, args, held }, structured);
+    sent = page?.cursor === undefined ? args : { ...args, cursor: page.cursor };
+  }
+  assert.equal(total.shown, held);
+  assert.equal(before - (await service.balance(account)), total.charged);
+  if (tool === 'verify_claims') assert.deepEqual(verdicts, await verdictsAlone(service, args));
+  else assert.equal(seen.size, total.given);
+  return { given: total.given, isCut: total.pages > 1 };
 }
 
-/** The verdicts on all claims, page by page, are those on each claim alone, and cost as much. @returns how many they are */
-async function payPages(
+/** The verdicts on some claims, each asked alone by somebody else. */
+async function verdictsAlone(service: Service, args: Asked['args']): Promise<unknown[]> {
+  const key = await service.account({ credits: 100 });
+  const answers = (args.claims as unknown[]).map((claim) => call(service, 'verify_claims', { claims: [claim] }, { key }));
+  return (await Promise.all(answers)).flatMap(({ structured }) => structured.verdicts);
+}
+
+/** A cut answer costs what it says, no less, and names a call that gives all, with its price. */
+async function payLess(
   service: Service,
-  { account, checker }: Accounts,
-  { tool, args, held }: Asked,
-  first: ToolResult['structured'],
-): Promise<number> {
-  const verdicts = [...first.verdicts];
-  for (let cursor = first.next_cursor; cursor !== undefined; ) {
-    const { structured } = await call(service, tool, { ...args, cursor }, { key: account });
-    assert.ok(structured.verdicts.length + structured.refusals.length > 0);
-    assert.equal(structured.credits.charged, structured.verdicts.length);
-    verdicts.push(...structured.verdicts);
-    cursor = structured.next_cursor;
-  }
-  assert.equal(verdicts.length, held);
-  const alone = (args.claims as unknown[]).map((claim) =>
-    call(service, tool, { claims: [claim] }, { key: checker }),
-  );
-  const each = (await Promise.all(alone)).flatMap(({ structured }) => structured.verdicts);
-  assert.deepEqual(verdicts, each);
-  return verdicts.length;
+  account: TestKey,
+  { tool, args, held }: Pick<Asked, 'tool' | 'args' | 'held'>,
+  { page, credits }: ToolResult['structured'],
+): Promise<void> {
+  const refused = await call(service, tool, { ...args, max_credits: credits.charged - 1 }, { key: account });
+  assert.equal(refused.structured.error.code, 'max_credits_exceeded');
+  if (page.url === undefined) return;
+  const path = page.url.slice(PUBLIC_URL.length);
+  const all = await service.get(`${path}${path.includes('?') ? '&' : '?'}dry_run=true`, { key: account.key });
+  assert.equal(all.json.data.price, page.price);
+  if (/^(get|compare)/.test(tool)) assert.ok(page.price >= held);
 }

@@ -54,12 +54,38 @@ export async function send(
   return { status, body: data === '' ? undefined : JSON.parse(data) };
 }
 
+/** A figure as a host reads it from its table, with the unit of its series. */
+export interface HostFigure {
+  indicator: string;
+  iso3: string;
+  country: string;
+  year: number;
+  value: number;
+  unit: string | null;
+  status: string | null;
+  projected: boolean;
+  rank?: number | null;
+}
+
 export interface ToolResult {
   text: string;
   // biome-ignore lint/suspicious/noExplicitAny: the very shape is what tests look at
   structured: any;
+  figures: HostFigure[];
   isError: boolean;
   bytes: string;
+}
+
+function readFigures({ figures = [], series = [] }: ToolResult['structured']): HostFigure[] {
+  const read: HostFigure[] = [];
+  for (const { same, columns, rows } of figures)
+    for (const row of rows) {
+      const figure = { ...same };
+      for (const [at, column] of columns.entries()) figure[column] = row[at];
+      const own = series.find(({ indicator }: { indicator: string }) => indicator === figure.indicator);
+      read.push({ ...figure, unit: own.unit });
+    }
+  return read;
 }
 
 /** @throws where the protocol, and not the tool, refuses */
@@ -75,6 +101,7 @@ export async function call(
   return {
     text: content[0].text,
     structured: structuredContent,
+    figures: readFigures(structuredContent),
     isError,
     bytes: JSON.stringify(body.result),
   };

@@ -1,6 +1,8 @@
 /** Each tool over both revisions: figures with all that belongs to them, and refusals with all that helps. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import type { Edition } from '../../../../gateway/api/snapshot/editions/edition.ts';
 import { COUNTRIES, HARD_DOUBLES } from '../../fixture-data.ts';
@@ -38,6 +40,7 @@ describe.each(REVISIONS)('revision %s', (revision) => {
       expect(tool.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
       expect(tool.outputSchema.type).toBe('object');
     }
+    expect(tokensAtMost(JSON.stringify(body.result))).toBeLessThan(8_000);
   });
 
   test.each(Object.entries(CALLS))('%s answers in text and structure alike', async (name, args) => {
@@ -79,7 +82,12 @@ describe('answers', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
   test.each(TOOLS.map((tool) => [tool.name, tool] as const))('%s keeps to its schema', async (name, tool) => {
-    const validate = ajv.compile(tool.outputSchema);
+    const listed = ajv.compile(tool.outputSchema);
+    const whole = ajv.compile(z.toJSONSchema(tool.operation.answer, { io: 'output' }));
+    const validate = (answer: unknown) => {
+      expect(listed(answer), JSON.stringify(listed.errors)).toBe(true);
+      expect(whole(answer), JSON.stringify(whole.errors)).toBe(true);
+    };
     const places = { countries: ['Korea', 'Mars', 'Kenya'], country: 'Korea' };
     const asked = [
       CALLS[name] ?? {},
@@ -90,20 +98,19 @@ describe('answers', () => {
       { nonsense: 1 },
     ];
     for (const args of asked) {
-      const { structured } = await ask(name, args);
-      expect(validate(structured), JSON.stringify(validate.errors)).toBe(true);
+      validate((await ask(name, args)).structured);
     }
     const { structured } = await call(service, name, CALLS[name] ?? {});
     expect(structured.outcome).toBe(tool.priceText === 'free' ? 'answer' : 'error');
-    expect(validate(structured), JSON.stringify(validate.errors)).toBe(true);
+    validate(structured);
   });
 
   test.each(Object.keys(CALLS).filter((name) => !/find|describe/.test(name)))(
     '%s gives each figure with unit, year, status, source, licence and edition',
     async (name) => {
-      const { structured } = await ask(name, CALLS[name] ?? {});
+      const { structured, figures: held } = await ask(name, CALLS[name] ?? {});
       expect(structured.edition).toBe(service.snapshots.current()?.id);
-      const figures = structured.figures ?? structured.verdicts;
+      const figures = structured.verdicts ?? held;
       expect(figures.length).toBeGreaterThan(0);
       for (const figure of figures) {
         expect(figure).toMatchObject({ year: expect.any(Number), unit: expect.any(String) });
@@ -121,24 +128,22 @@ describe('answers', () => {
   );
 
   test('figures are exact', async () => {
-    const { structured, text } = await ask('get_data', {
+    const { figures, text } = await ask('get_data', {
       indicators: ['alpha.GDP.PCAP.CD'],
       countries: ['BRA'],
       from: 1990,
     });
-    const values = structured.figures.map(({ value }: { value: number }) => value);
+    const values = figures.map(({ value }) => value);
     expect(values).toEqual(HARD_DOUBLES.map((value) => value + 0));
-    for (const value of values) expect(text).toContain(`| ${value} |`);
+    for (const value of values) expect(text).toContain(`|${value}\n`);
   });
 
   test('without years, the newest measured figure is given, and forecasts only when asked for', async () => {
     const args = { indicators: ['alpha.population_total'], countries: ['Kenya'] };
-    const newest = (await ask('get_data', args)).structured.figures;
+    const newest = (await ask('get_data', args)).figures;
     expect(newest).toMatchObject([{ year: 2020, value: 51, projected: false }]);
-    const later = (await ask('get_data', { ...args, from: 2021 })).structured.figures;
-    expect(
-      later.map(({ year, projected }: { year: number; projected: boolean }) => [year, projected]),
-    ).toEqual([
+    const later = (await ask('get_data', { ...args, from: 2021 })).figures;
+    expect(later.map(({ year, projected }) => [year, projected])).toEqual([
       [2021, true],
       [2022, true],
       [2023, true],
@@ -154,15 +159,15 @@ describe('answers', () => {
     });
     const last = (
       await ask('rank_countries', { indicator: 'alpha.child_mortality', limit: 1, order: 'last' })
-    ).structured;
-    expect(last.figures).toMatchObject([{ iso3: 'AFG', rank: 3, value: 68 }]);
+    ).figures;
+    expect(last).toMatchObject([{ iso3: 'AFG', rank: 3, value: 68 }]);
   });
 
   test('a comparison takes the newest year that all countries have', async () => {
     const args = { indicators: ['alpha.life_expectancy'], countries: ['DEU', 'KEN', 'USA'] };
-    const { structured } = await ask('compare_countries', args);
+    const { structured, figures } = await ask('compare_countries', args);
     expect(structured.years).toEqual([{ indicator: LIFE, year: 2021 }]);
-    expect(structured.figures.map(({ iso3 }: { iso3: string }) => iso3)).toEqual(['DEU', 'KEN', 'USA']);
+    expect(figures.map(({ iso3 }) => iso3)).toEqual(['DEU', 'KEN', 'USA']);
     const apart = (
       await ask('compare_countries', {
         indicators: ['beta.co2_emissions', 'beta.life_expectancy'],
@@ -185,7 +190,7 @@ describe('answers', () => {
       code: 'export_restricted',
       message: expect.stringContaining('Gamma terms'),
     });
-    expect((await ask('rank_countries', { indicator: 'gamma.reserves' })).structured.figures).toHaveLength(2);
+    expect((await ask('rank_countries', { indicator: 'gamma.reserves' })).figures).toHaveLength(2);
   });
 });
 
@@ -193,6 +198,8 @@ describe('refusals', () => {
   const refused = async (name: string, args: Record<string, unknown>) => {
     const { structured } = await ask(name, args);
     expect(structured.outcome).toBe('refused');
+    for (const { message } of [structured, ...structured.refusals])
+      expect(message).toContain('Nothing may be estimated');
     expect(JSON.stringify(structured.figures ?? structured.verdicts)).toBe('[]');
     return structured.refusals;
   };
@@ -239,9 +246,9 @@ describe('refusals', () => {
 
   test('a group stands for its members, and has no figure', async () => {
     const countries = ['European Union', 'Germany', '@eu'];
-    const { structured } = await ask('get_data', { indicators: [LIFE], countries });
+    const { structured, figures } = await ask('get_data', { indicators: [LIFE], countries });
     expect(structured.groups).toMatchObject([{ group: '@eu', members: ['DEU'] }]);
-    expect(structured.figures).toMatchObject([{ iso3: 'DEU' }]);
+    expect(figures).toMatchObject([{ iso3: 'DEU' }]);
     expect(structured.message).toContain('A group has no figure of its own');
     expect(await refused('country_profile', { country: '@eu' })).toMatchObject([{ reason: 'not_a_country' }]);
   });
@@ -264,9 +271,10 @@ describe('refusals', () => {
     expect(structured.refusals).toMatchObject([{ reason: 'unknown_place', place: 'Mars' }]);
     expect(structured.credits.charged).toBe(1);
     const groups = Array.from({ length: 50 }, () => ({ ...claim, country: 'Mars' }));
-    const { structured: page } = await ask('verify_claims', { claims: [...groups.slice(0, 49), claim] });
-    expect([page.outcome, page.refusals.length]).toEqual(['refused', 20]);
-    for (const other of [page.next_cursor, '1', '']) {
+    const { structured: cut } = await ask('verify_claims', { claims: [...groups.slice(0, 49), claim] });
+    expect([cut.outcome, cut.refusals.length]).toEqual(['refused', 20]);
+    expect(cut.page).toMatchObject({ first: 1, last: 20, of: 50 });
+    for (const other of [cut.page.cursor, '1', '']) {
       const refused = await ask('verify_claims', { claims: groups, cursor: other });
       expect(refused.structured.error).toMatchObject({
         code: 'invalid_arguments',
@@ -305,10 +313,44 @@ describe('refusals', () => {
   });
 
   test('a bad argument is named, with what was expected', async () => {
-    const { structured } = await ask('get_data', { indicators: 'x', as_of: 'soon', limit: 3 });
+    const { structured } = await ask('get_data', { indicators: 5, as_of: 'soon', limit: 3 });
     expect(structured.error.code).toBe('invalid_arguments');
     for (const name of ['indicators', 'as_of', 'limit']) expect(structured.error.message).toContain(name);
   });
+
+  test.each([
+    [
+      'get_data',
+      { indicator: LIFE, country: 'Kenya', year: 2020 },
+      ['indicators', 'countries', '`from` and `to`'],
+    ],
+    ['rank_countries', { indicators: LIFE, top: 5, orders: 'first' }, ['indicator', 'limit', 'order']],
+    ['country_profile', { iso3: 'KEN', topics: 'health' }, ['country', 'topic']],
+    [
+      'compare_countries',
+      { series: LIFE, places: 'KEN', zzzzzzzz: 1 },
+      ['indicators', 'countries', 'max_credits'],
+    ],
+  ])('parameters of %s that do not exist are told with those that do', async (name, args, meant) => {
+    const { structured, isError } = await ask(name, args);
+    expect(isError).toBe(true);
+    expect(structured.message).toContain('estimate none');
+    for (const part of meant) expect(structured.error.message).toContain(part);
+    for (const sent of Object.keys(args))
+      expect(structured.error.message).toContain(`${sent}: there is no such parameter`);
+  });
+
+  test.each(['KEN, DEU', 'Kenya; Germany', 'Kenya\nGermany', '["KEN", "DEU"]'])(
+    'a text stands for the list that it holds: %s',
+    async (countries) => {
+      for (const name of ['get_data', 'compare_countries']) {
+        const listed = await ask(name, { ...CALLS[name], countries: ['Kenya', 'Germany'] });
+        const { structured } = await ask(name, { ...CALLS[name], indicators: LIFE, countries });
+        const { credits: _credits, ...answer } = listed.structured;
+        expect(structured).toMatchObject(answer);
+      }
+    },
+  );
 });
 
 /** Calls of a tool with half a character as each of its arguments, alone and in a list, and within each claim. */
