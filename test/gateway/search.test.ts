@@ -25,11 +25,12 @@ describe('/v1/search', () => {
   });
 
   test('recognises places, groups and years, and searches for the other words', async () => {
-    const { data, meta } = await search('Kenya’s life expectancy in the EU, 1990');
+    const { data, meta } = await search('Kenya’s life expectancy in the EU, 2020');
     expect(data[0].match).toBe('good');
     expect(meta.places).toEqual([{ iso3: 'KEN', name: 'Kenya' }]);
     expect(meta.groups).toEqual([{ id: 'eu', name: 'European Union' }]);
-    expect(meta.years).toEqual([1990]);
+    expect(meta.years).toEqual([2020]);
+    expect((await search('life expectancy 1500')).data[0]).toMatchObject({ match: 'weak' });
   });
 
   test('takes no word for a place that only looks like one', async () => {

@@ -12,7 +12,9 @@ const STOP_WORDS = new Set(
     'figure figures find for from get give given had has have having how i if in indicator into is it its just kind level ' +
     'levels lot many me modeled much need of off on or our out over show so some statistics stats such tell than that the ' +
     'their them there these they this those to up used very want was we were what when where which while who whose ' +
-    'will with within without world worldwide would year yearly years you your ilo nation national nations annual annually'
+    'will with within without world worldwide would year yearly years you your ilo nation national nations annual annually ' +
+    'after against among before between bring brings come comes compare compared current currently during go goes going happen happens hold holds ' +
+    'keep keeps lie living make makes made now own put puts since still take takes taken today until versus vs way'
   ).split(' '),
 );
 
@@ -35,6 +37,8 @@ export const splitWords = (text: string): string[] =>
     .replace(/['’]s?\b/g, '')
     .replace(/(\d),(?=\d{3}\b)/g, '$1')
     .replaceAll('%', ' percent ')
+    .replace(/\bnon[ -](?=\p{L})/gu, 'non')
+    .replace(/\b(\d+)s\b/g, '$1')
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
 

@@ -10,6 +10,7 @@
 import { stemmer } from 'stemmer';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { CatalogueItem } from '../editions/catalogue.ts';
+import { asksFor, type Measure, measureOf } from './asked-measure.ts';
 import { type ReadWord, splitWords, type WordReader, weightOf } from './search-words.ts';
 import { typosIn, Vocabulary } from './vocabulary.ts';
 
@@ -27,9 +28,9 @@ export interface SeriesHit {
 }
 
 /** From here on a hit is what was asked for. */
-const GOOD = 0.6;
+const GOOD = 0.52;
 /** So much of the phrase must be held by a good hit. */
-const GOOD_COVERED = 0.85;
+const GOOD_COVERED = 0.8;
 /** A hit of a lower rank has nothing to do with the phrase. */
 const WEAK = 0.28;
 /** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
@@ -38,9 +39,17 @@ const COVERAGE_PART = 1 / 3;
 const HELD = { wording: 1, unit: 0.75, description: 0.35 } as const;
 /** How well a stem stands for another one. */
 const COMPLETED = 0.9;
-const CORRECTED = 0.85;
-/** What nobody asked for: series of one sex or age, of another measure, series that may not be exported, ended and sparse ones. */
-const UNASKED = { sex: 0.8, age: 0.88, measure: 0.93, display: 0.97, ended: 0.95, sparse: 0.95 } as const;
+const CORRECTED = 0.79;
+/** What nobody asked for: series of a part or a change of the subject, of another measure or year, that may not be exported, ended and sparse ones. */
+const UNASKED = {
+  sex: 0.8,
+  age: 0.88,
+  variant: 0.92,
+  measure: 0.75,
+  display: 0.97,
+  ended: 0.95,
+  sparse: 0.95,
+} as const;
 /** Fixed, so that equal figures are found in an equal order. */
 const ENDED_BEFORE = 2012;
 const SPARSE_COUNTRIES = 40;
@@ -59,6 +68,8 @@ const NEAREST_STEPS = 3;
 const BY_CODE = 'code';
 /** Words of names have none of these. */
 const SIGN = /[._\d]/;
+/** Variants that another series of the subject has not. */
+const DIVIDING = ['growth', 'per person', 'urban', 'rural', 'nonresident'];
 /** Most statistics of work and literacy are of adults: that is the undivided total. */
 const ADULTS = '15+';
 const AGE_STEMS = [
@@ -107,6 +118,8 @@ export interface FindOptions {
   limit: number;
   /** Whether the last word may be unfinished. */
   isTyping?: boolean;
+  /** Years that are asked for: series that have none of them are not what was asked for. */
+  years?: readonly number[];
   /** Leaves out series. */
   isWanted?: (record: IndicatorRecord) => boolean;
 }
@@ -136,8 +149,11 @@ export class SeriesSearch {
   }
 
   /** Best first; what is asked for by its code before all. */
-  find(text: string, { limit, isTyping = false, isWanted = () => true }: FindOptions): SeriesHit[] {
-    const hits = this.#findByWords(text, { limit, isTyping, isWanted });
+  find(
+    text: string,
+    { limit, isTyping = false, years = [], isWanted = () => true }: FindOptions,
+  ): SeriesHit[] {
+    const hits = this.#findByWords(text, { limit, isTyping, years, isWanted });
     const codes = text.split(/[\s,;]+/u).filter((word) => SIGN.test(word));
     // A code that is a plain word counts where the word means nothing else.
     if (hits[0]?.match !== 'good') codes.push(text.trim());
@@ -153,24 +169,26 @@ export class SeriesSearch {
     return { record, concept: entry?.concept ?? null, twins, match: 'good', why: [BY_CODE], rank: 1 };
   }
 
-  #findByWords(text: string, { limit, isTyping, isWanted }: Required<FindOptions>): SeriesHit[] {
+  #findByWords(text: string, { limit, isTyping, years, isWanted }: Required<FindOptions>): SeriesHit[] {
     const terms = this.#termsOf(text, isTyping);
     const wanted = sum(terms, ({ weight }) => weight);
     const asked = new Set(terms.flatMap(({ meant }) => [...meant.keys()]));
     const words = splitWords(text);
-    const measure = askedMeasure(words);
+    const measures = asksFor(words);
     const verbatim = words.join(' ');
     const hits = this.#nearest(terms, Math.max(limit, COMPARED_MAX)).flatMap((entry): SeriesHit[] => {
-      const [record, ...twins] = entry.items.map((item) => item.record).filter(isWanted);
+      const wantedOnes = entry.items.map((item) => item.record).filter(isWanted);
+      const [record, ...twins] = firstWithYears(wantedOnes, years);
       if (record === undefined) return [];
+      const isFit = hasYears(record, years) && isMeasured(entry, measures);
       const near = nearness(terms, wanted, entry);
       const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / wanted;
       const isVerbatim = entry.wordings.some((wording) => wording.text === verbatim);
-      const fit = entry.standing * unaskedTraits(entry, asked) * measured(entry, measure);
+      const fit = entry.standing * this.#unaskedTraits(entry, asked) * (isFit ? 1 : UNASKED.measure);
       const rank = (near + COVERAGE_PART * (covered - near)) * fit + (isVerbatim ? VERBATIM : 0);
       if (rank < WEAK) return [];
       const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
-      const match = near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
+      const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
       return [{ record, concept: entry.concept, twins, match, why: [...why], rank }];
     });
     return hits.sort(compareHits).slice(0, limit);
@@ -236,6 +254,23 @@ export class SeriesSearch {
     return sum([...stems], (stem) => this.#weight(stem));
   }
 
+  /** What the traits of a series cost that nobody asked for. */
+  #unaskedTraits({ items: [item] }: Entry, asked: ReadonlySet<string>): number {
+    const { sex, age, variants = [] } = item?.traits ?? {};
+    const isSexAsked = sex == null || asked.has(stemmer(sex));
+    const isAgeAsked =
+      age == null ||
+      age === ADULTS ||
+      AGE_STEMS.some((stem) => asked.has(stem)) ||
+      age.split(/\D+/).some((years) => asked.has(years));
+    const unasked = DIVIDING.filter(
+      (one) => variants.includes(one) && !this.#reader.stems(one).some((stem) => asked.has(stem)),
+    );
+    return (
+      (isSexAsked ? 1 : UNASKED.sex) * (isAgeAsked ? 1 : UNASKED.age) * UNASKED.variant ** unasked.length
+    );
+  }
+
   /** By how few entries have it. */
   #weight(stem: string): number {
     const held = this.#postings.get(stem)?.length ?? 0;
@@ -271,34 +306,16 @@ function nearness(terms: readonly Term[], wanted: number, { wordings, held }: En
   return Math.max(best, (ONLY_DESCRIBED * sum(terms, (term) => term.weight * holds(held, term))) / wanted);
 }
 
-/** What sex and age of a series cost that nobody asked for. */
-function unaskedTraits({ items: [item] }: Entry, asked: ReadonlySet<string>): number {
-  const { sex, age } = item?.traits ?? {};
-  const isSexAsked = sex == null || asked.has(stemmer(sex));
-  const isAgeAsked =
-    age == null ||
-    age === ADULTS ||
-    AGE_STEMS.some((stem) => asked.has(stem)) ||
-    age.split(/\D+/).some((years) => asked.has(years));
-  return (isSexAsked ? 1 : UNASKED.sex) * (isAgeAsked ? 1 : UNASKED.age);
-}
+const isMeasured = ({ items: [item] }: Entry, asked: ReadonlySet<Measure>): boolean =>
+  asked.size === 0 || item === undefined || asked.has(measureOf(item.record.unit ?? ''));
 
-const SHARE_WORDS = new Set(['percent', 'percentage', 'share', 'proportion', 'fraction', 'part', 'slice']);
-const NUMBER_WORDS = new Set(['number', 'count', 'total', 'dollars', 'how many', 'tonnes', 'kilometres']);
+const hasYears = ({ coverage }: IndicatorRecord, years: readonly number[]): boolean =>
+  years.length === 0 ||
+  years.some((year) => (coverage?.yr_min ?? Infinity) <= year && year <= (coverage?.yr_max ?? -Infinity));
 
-/** Whether the words ask for a part of a whole or for a number. */
-function askedMeasure(words: readonly string[]): 'share' | 'number' | null {
-  if (words.some((word) => SHARE_WORDS.has(word))) return 'share';
-  const isNumber = words.some(
-    (word, at) => NUMBER_WORDS.has(word) || NUMBER_WORDS.has(`${words[at - 1]} ${word}`),
-  );
-  return isNumber ? 'number' : null;
-}
-
-function measured({ items: [item] }: Entry, measure: 'share' | 'number' | null): number {
-  const isShare = item?.traits.unit === '%';
-  return measure === null || isShare === (measure === 'share') ? 1 : UNASKED.measure;
-}
+/** Those first that have one of the years. */
+const firstWithYears = (records: IndicatorRecord[], years: readonly number[]): IndicatorRecord[] =>
+  records.toSorted((a, b) => Number(hasYears(b, years)) - Number(hasYears(a, years)));
 
 /** Equal ranks: what was featured, then what more countries have. */
 const compareHits = (a: SeriesHit, b: SeriesHit): number =>

@@ -181,7 +181,8 @@ async function pay(service: Service, account: TestKey, { tool, args, held, price
     total.given += rows.length;
     total.charged += credits.charged;
     total.pages += 1;
-    if (total.pages === 1 && page !== undefined) await payLess(service, account, { tool, args, held }, structured);
+    if (total.pages === 1 && page !== undefined)
+      await payLess(service, account, { tool, args, held }, structured);
     sent = page?.cursor === undefined ? args : { ...args, cursor: page.cursor };
   }
   assert.equal(total.shown, held);
@@ -194,7 +195,9 @@ async function pay(service: Service, account: TestKey, { tool, args, held, price
 /** The verdicts on some claims, each asked alone by somebody else. */
 async function verdictsAlone(service: Service, args: Asked['args']): Promise<unknown[]> {
   const key = await service.account({ credits: 100 });
-  const answers = (args.claims as unknown[]).map((claim) => call(service, 'verify_claims', { claims: [claim] }, { key }));
+  const answers = (args.claims as unknown[]).map((claim) =>
+    call(service, 'verify_claims', { claims: [claim] }, { key }),
+  );
   return (await Promise.all(answers)).flatMap(({ structured }) => structured.verdicts);
 }
 

@@ -58,6 +58,11 @@ const catalogue = new Catalogue(
     make('c.HOS', 'Hospital beds', { unit: 'per 1,000 people', access_tier: 'display' }),
     make('d.HOS', 'Hospital beds', { unit: 'per 1,000 people', latest: 1990 }),
     make('e.HOS', 'Hospital beds', { unit: 'per 1,000 people', countries: 9 }),
+    make('a.PHO.PC', 'Phones per 100 people', { unit: 'per 100 people' }),
+    make('a.PHO', 'Phones in working order', { unit: 'phones' }),
+    make('a.PHO.G', 'Phones, growth', { unit: 'annual %' }),
+    make('a.INF', 'Share of deaths by communicable diseases (% of deaths)', { unit: '% of deaths' }),
+    make('a.NCD', 'Share of deaths by non-communicable diseases (% of deaths)', { unit: '% of deaths' }),
     make('a.DEF', 'Depth of credit information', {
       description: 'How much lenders know of the solvency of borrowers.',
     }),
@@ -122,6 +127,25 @@ describe('the search', () => {
     expect(hits.filter(({ concept }) => concept === LIFE)).toHaveLength(1);
     const [other] = find('life expectancy', { isWanted: ({ id }) => id !== 'a.SP.LE' });
     expect([other?.record.id, other?.twins]).toEqual(['b.life', []]);
+  });
+
+  it('gives numbers where a number is asked for, and changes only where they are', () => {
+    expect(first('how many phones')).toBe('a.PHO');
+    expect(first('phones per 100')).toBe('a.PHO.PC');
+    expect(first('phones in working order')).toBe('a.PHO');
+    expect(first('phones')).not.toBe('a.PHO.G');
+    expect(first('growth of phones')).toBe('a.PHO.G');
+    expect(find('how many phones').find(({ record }) => record.id === 'a.PHO.PC')?.match).not.toBe('good');
+  });
+
+  it('tells a word from its denial', () => {
+    expect(first('deaths by infectious diseases')).toBe('a.INF');
+    expect(first('deaths by chronic diseases')).toBe('a.NCD');
+  });
+
+  it('calls nothing good that has none of the years that are asked for', () => {
+    expect(find('life expectancy', { years: [1990, 1200] })[0]?.match).toBe('good');
+    expect(find('life expectancy', { years: [1200] })[0]?.match).toBe('weak');
   });
 
   it('gives exportable, current and covered series first', () => {
