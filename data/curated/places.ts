@@ -28,6 +28,8 @@ export interface PlaceTable {
    * space, names (schemes `names` and `spoken`) as `foldName` folds them.
    */
   resolve(schemes: readonly string[], code: string): Place;
+  /** What the schemes list, as it is compared, with the country that it stands for; a country's own names first. */
+  countriesIn(schemes: readonly string[]): { code: string; iso3: string }[];
   /** Names of all schemes. */
   readonly schemes: ReadonlySet<string>;
 }
@@ -72,6 +74,12 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems): Plac
       }
       return UNKNOWN;
     },
+    countriesIn: (wanted) =>
+      wanted.flatMap((scheme) =>
+        [...(schemes.get(scheme) ?? [])].flatMap(([code, place]) =>
+          place.kind === 'country' ? [{ code, iso3: place.iso3 }] : [],
+        ),
+      ),
   };
 }
 

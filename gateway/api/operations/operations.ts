@@ -36,7 +36,7 @@ export { indicatorFiles } from './catalogue/data-sets.ts';
 export { detailWithAdditions, indicatorWithAdditions } from './catalogue/include.ts';
 export { indicator } from './catalogue/indicator.ts';
 export { indicators, LIMIT_MAX, searchPhrase } from './catalogue/indicators.ts';
-export { findSeries } from './catalogue/search.ts';
+export { type Found, findSeries } from './catalogue/search.ts';
 export { countries, groups, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
 export { dryRunAnswer } from './envelope.ts';
@@ -92,6 +92,7 @@ export {
   GROUPS,
   PLACE_ECHO_MAX,
   placeNamed,
+  placesBeginning,
   servedMembers,
 } from './parameters/place-names.ts';
 export { countryCodes } from './parameters/places.ts';

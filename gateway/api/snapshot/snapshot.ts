@@ -17,7 +17,6 @@ export {
   type CatalogueItem,
   DIRECTIONS,
   type Direction,
-  fold,
   SORTS,
   type Sort,
 } from './editions/catalogue.ts';

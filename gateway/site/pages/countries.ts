@@ -36,10 +36,14 @@ export const countries = definePage({
         choices: {
           regions: distinctNames(all, ({ region }) => region),
           incomes: distinctNames(all, ({ income_group }) => income_group),
-          groups: [...GROUPS.values()].map(({ id, name }) => ({ id, name })),
+          groups: [...GROUPS.values()].map((each) => ({
+            ...each,
+            count: servedMembers(each, edition).length,
+          })),
         },
         chosen: { region: query.region ?? '', income: query.income ?? '', group: query.group ?? '' },
         group: group ?? null,
+        isWhole,
       },
     };
   },

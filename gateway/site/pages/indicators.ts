@@ -1,19 +1,28 @@
-/** `/indicators`: the catalogue, searched and ordered as the API does it; `/suggest`: what the search box offers while somebody types. */
+/** `/indicators`: the catalogue, or what the search finds in it by words, narrowed to a topic and a provider. */
 import { z } from 'zod';
-import type { TopicRecord } from '../../../data/schema/records.ts';
-import { oneOf, searchPhrase, text } from '../../api/operations/operations.ts';
+import type { IndicatorRecord, TopicRecord } from '../../../data/schema/records.ts';
+import { findSeries, oneOf, searchPhrase, text } from '../../api/operations/operations.ts';
 import {
   type Catalogue,
   type CatalogueItem,
-  type Edition,
-  fold,
+  type SeriesHit,
   SORTS,
   searchIndicators,
 } from '../../api/snapshot/snapshot.ts';
-import { asHit, listPage, pageNumber, servedTopics, topicName, withQuery } from '../lists.ts';
-import { defineAsset, definePage, type Shown } from '../page.ts';
+import {
+  asHit,
+  listPage,
+  pageNumber,
+  pathWithNamed,
+  placeLinks,
+  servedTopics,
+  topicName,
+  withQuery,
+} from '../lists.ts';
+import { definePage, type Shown } from '../page.ts';
 
 const PATH = '/indicators';
+const FIND = { limit: 500, isTyping: true };
 
 /** The empty word is what a form sends for its first choice. */
 const query = z.object({
@@ -48,14 +57,17 @@ export const indicators = definePage({
     const { q = '', topic = '', provider = '', sort = '' } = sent;
     const filters: Filters = { q: q.trim(), topic, provider, sort };
     const topics = await servedTopics(edition);
-    const found = search(await edition.wholeCatalogue(), filters, topics);
-    const list = listPage(found.items, page, PATH, { ...filters });
+    const catalogue = await edition.wholeCatalogue();
+    const all = q.trim() === '' ? wholeList(catalogue) : await findSeries(edition, filters.q, FIND);
+    const found = narrow(all.hits, filters, topics);
+    const hits = sort === '' ? found.hits : ordered(found.hits, searchIndicators(catalogue, { sort }));
+    const list = listPage(hits, page, PATH, { ...filters });
     const isWhole = Object.values(filters).every((filter) => filter === '');
     const title = pageTitle(filters, topics);
     return {
       template: 'indicators.njk',
       title: page === 1 ? title : `${title}, page ${page}`,
-      description: `${found.items.length} indicators with unit, provider, years, countries and licence; each with a map, a ranking and its source.`,
+      description: `${hits.length} indicators with unit, provider, years, countries and licence; each with a map, a ranking and its source.`,
       section: 'indicators',
       ...(isWhole && list && { canonical: list.path }),
       ...(list === undefined && { status: 404 }),
@@ -64,46 +76,94 @@ export const indicators = definePage({
         filters,
         ...{ topics: found.topics, providers: found.providers },
         sorts: SORTS.map((id) => ({ id, name: SORT_NAMES[id] })),
-        list: list && { ...list, items: list.items.map(asHit) },
-        total: found.items.length,
+        list: list && {
+          ...list,
+          items: list.items.map((hit) => ({ ...asHit(hit), path: pathWithNamed(hit.record, all) })),
+        },
+        total: hits.length,
+        isOnlyClose: hits.length > 0 && hits.every(({ match }) => match === 'weak'),
         first: withQuery(PATH, { ...filters }),
         removals: removals(filters, found, topics),
+        places: placeLinks(all),
+        instead: {
+          nearest: all.nearest.map((word) => ({ word, path: withQuery(PATH, { q: word }) })),
+          unfiltered: { count: all.hits.length, path: withQuery(PATH, { q: filters.q }) },
+          topics,
+        },
       },
     };
   },
 });
+
+/** A series by itself, or the first that passes of those of a concept. */
+type Listed = Pick<SeriesHit, 'record' | 'twins' | 'match'>;
+
+/** Every series, by name. */
+function wholeList(catalogue: Catalogue) {
+  const hits = searchIndicators(catalogue, {}).map(
+    ({ record }): Listed => ({ record, twins: [], match: 'good' }),
+  );
+  return { hits, countries: [], groups: [], years: [], nearest: [] };
+}
+
+function ordered(hits: readonly Listed[], order: readonly CatalogueItem[]): Listed[] {
+  const positions = new Map(order.map(({ record }, at) => [record.id, at]));
+  const positionOf = ({ record }: Listed): number => positions.get(record.id) ?? positions.size;
+  return hits.toSorted((a, b) => positionOf(a) - positionOf(b));
+}
 
 function pageTitle({ q, topic }: Filters, topics: readonly TopicRecord[]): string {
   const about = topic === '' ? 'Indicators' : `Indicators: ${topicName(topics, topic)}`;
   return q === '' ? about : `${about} for “${q}”`;
 }
 
-type Found = ReturnType<typeof search>;
+type Narrowed = ReturnType<typeof narrow>;
 
-/** What passes the filters, and how many indicators each choice of a filter leaves beside the others. */
-function search(catalogue: Catalogue, { q, topic, provider, sort }: Filters, topics: readonly TopicRecord[]) {
-  const matching = searchIndicators(catalogue, {
-    ...(q !== '' && { q }),
-    ...(sort !== '' && { sort }),
-  });
-  const hasTopic = ({ record }: CatalogueItem): boolean => topic === '' || record.topic === topic;
-  const hasProvider = ({ record }: CatalogueItem): boolean =>
+/** What passes the filters, and how many hits each choice of a filter leaves beside the others. Any series of a concept may pass. */
+function narrow(all: readonly Listed[], { topic, provider }: Filters, topics: readonly TopicRecord[]) {
+  const hasTopic = (record: IndicatorRecord): boolean => topic === '' || record.topic === topic;
+  const hasProvider = (record: IndicatorRecord): boolean =>
     provider === '' || record.provider.id === provider;
-  const byTopic = Map.groupBy(matching.filter(hasProvider), ({ record }) => record.topic);
-  const byProvider = Map.groupBy(matching.filter(hasTopic), ({ record }) => record.provider.id);
+  const hits = all.flatMap(({ match, ...hit }): Listed[] => {
+    const [record, ...twins] = seriesOf(hit).filter((one) => hasTopic(one) && hasProvider(one));
+    return record === undefined ? [] : [{ record, twins, match }];
+  });
+  const byTopic = countBy(all, hasProvider, (record) => record.topic);
+  const byProvider = countBy(all, hasTopic, (record) => record.provider.id);
+  const names = new Map(all.flatMap(seriesOf).map(({ provider: { id, name } }) => [id, name]));
+  if (provider !== '' && !names.has(provider)) names.set(provider, provider);
   return {
-    items: matching.filter((item) => hasTopic(item) && hasProvider(item)),
+    hits,
     topics: topics
-      .map(({ slug, name }) => ({ id: slug, name, count: byTopic.get(slug)?.length ?? 0 }))
+      .map(({ slug, name }) => ({ id: slug, name, count: byTopic.get(slug) ?? 0 }))
       .filter(({ id, count }) => count > 0 || id === topic),
-    providers: [...byProvider]
-      .map(([id, items]) => ({ id, name: items[0]?.record.provider.name ?? id, count: items.length }))
+    providers: [...names]
+      .map(([id, name]) => ({ id, name, count: byProvider.get(id) ?? 0 }))
+      .filter(({ id, count }) => count > 0 || id === provider)
       .sort((a, b) => a.name.localeCompare(b.name, 'en')),
   };
 }
 
+const seriesOf = ({ record, twins }: Pick<Listed, 'record' | 'twins'>): IndicatorRecord[] => [
+  record,
+  ...twins,
+];
+
+/** How many hits have a series of each kind that passes. */
+function countBy(
+  all: readonly Listed[],
+  passes: (record: IndicatorRecord) => boolean,
+  kindOf: (record: IndicatorRecord) => string,
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const hit of all)
+    for (const kind of new Set(seriesOf(hit).filter(passes).map(kindOf)))
+      counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
 /** Links that take one filter away. */
-function removals(filters: Filters, { providers }: Found, topics: readonly TopicRecord[]) {
+function removals(filters: Filters, { providers }: Narrowed, topics: readonly TopicRecord[]) {
   const { q, topic, provider } = filters;
   const without = (name: keyof Filters) => withQuery(PATH, { ...filters, [name]: '' });
   const providerName = providers.find(({ id }) => id === provider)?.name ?? provider;
@@ -113,42 +173,3 @@ function removals(filters: Filters, { providers }: Found, topics: readonly Topic
     { name: providerName, isSet: provider !== '', href: without('provider') },
   ].filter(({ isSet }) => isSet);
 }
-
-/** In suggestions. */
-const COUNTRIES_MAX = 3;
-const INDICATORS_MAX = 8;
-const LETTERS_MAX = 100;
-
-interface Suggestion {
-  path: string;
-  name: string;
-  note: string;
-}
-
-export const suggest = defineAsset({
-  path: '/suggest',
-  query: z.object({ q: text().optional() }),
-  async make({ edition, query }) {
-    const wanted = (query.q ?? '').trim().slice(0, LETTERS_MAX);
-    const catalogue = await edition.wholeCatalogue();
-    const found =
-      wanted === '' ? [] : [...countriesLike(edition, wanted), ...indicatorsLike(catalogue, wanted)];
-    return { bytes: Buffer.from(JSON.stringify(found)), mediaType: 'application/json; charset=utf-8' };
-  },
-});
-
-/** Countries with a word that begins like it. */
-function countriesLike({ countries }: Edition, wanted: string): Suggestion[] {
-  const begin = fold(wanted);
-  const fits = (name: string): boolean => name.startsWith(begin) || name.includes(` ${begin}`);
-  return countries
-    .filter(({ record }) => fits(fold(record.name)))
-    .slice(0, COUNTRIES_MAX)
-    .map(({ record: { iso3, name } }) => ({ path: `/countries/${iso3}`, name, note: 'country' }));
-}
-
-/** As the catalogue's own search orders them. */
-const indicatorsLike = (catalogue: Catalogue, q: string): Suggestion[] =>
-  searchIndicators(catalogue, { q })
-    .slice(0, INDICATORS_MAX)
-    .map(({ record: { id, name, provider } }) => ({ path: `/indicators/${id}`, name, note: provider.name }));

@@ -47,7 +47,7 @@ const LINKS = [
 
 /** Calls for models without tools. */
 const CALLS = [
-  ['/v1/indicators?q=life+expectancy&limit=5', 'finds series, free'],
+  ['/v1/search?q=life+expectancy&limit=5', 'finds series by everyday words, free'],
   ['/v1/indicators/{id}', 'describes one, free'],
   ['/v1/data?indicator={id}&countries=KEN,PER&latest=1', 'newest figures; a key, 1 credit a row'],
   ['/v1/rankings/{id}', 'ranking of a year; a key, 1 credit'],

@@ -31,9 +31,8 @@ function resolve(_schemes: readonly string[], code: string): Place {
 
 function judge(rows: RawObservation[], bounds: { min?: number; max?: number } = {}) {
   const rejects = new Rejects();
-  const places = new PlaceIndex({ countries: CODES.map(country), places: { resolve, schemes: new Set() } }, [
-    'iso3',
-  ]);
+  const table = { resolve, schemes: new Set<string>(), countriesIn: () => [] };
+  const places = new PlaceIndex({ countries: CODES.map(country), places: table }, ['iso3']);
   const buffer = new SeriesBuffer(places, rejects);
   buffer.start(bounds);
   buffer.add(rows);

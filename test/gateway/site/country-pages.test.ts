@@ -1,9 +1,18 @@
 /** Pages of countries and comparisons of them: every figure is that of the API, and what is not there is named. */
 import { describe, expect, test } from 'vitest';
 import type { CountryDetail, TopicItem } from '../../../data/schema/records.ts';
+import { dateText } from '../../../gateway/site/figures.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { Service } from '../service.ts';
-import { figuresIn } from './page-text.ts';
+import { figuresIn, linksOf, sectionOf, textOf } from './page-text.ts';
+
+interface Group {
+  id: string;
+  name: string;
+  members: string[];
+  source: string;
+  as_of: string;
+}
 
 const service = await stopAfterTests(Service.start());
 const key = await service.account({ credits: 10_000 });
@@ -83,6 +92,20 @@ describe('/countries', () => {
     const eu = groups.find(({ id }: { id: string }) => id === 'eu');
     expect(await listed('?group=eu')).toEqual(eu.members.toSorted());
     expect(await listed('?group=nothing')).toEqual([]);
+  });
+
+  test('lists every group with the number of its members, its source and its date', async () => {
+    const { data } = (await service.get('/v1/groups')).json;
+    const section = sectionOf((await service.get('/countries')).text, 'groups');
+    expect(linksOf(section)).toEqual([
+      '/v1/groups',
+      ...data.flatMap(({ id, source }: Group) => [`/countries?group=${id}`, source]),
+    ]);
+    const rows = [...section.matchAll(/<li>(.*?)<\/li>/gs)].map(([, row = '']) => textOf(row));
+    expect(rows).toEqual(
+      data.map(({ name, members, as_of }: Group) => `${name} ${members.length}, ${dateText(as_of)}`),
+    );
+    expect(sectionOf((await service.get('/countries?group=eu')).text, 'groups')).toBe('');
   });
 });
 

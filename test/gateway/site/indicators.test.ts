@@ -1,30 +1,92 @@
 /** `/indicators`, suggestions, topics and providers: lists that say the same as the API. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { linksOf, sectionOf, textOf } from './page-text.ts';
+import { choicesIn, linksOf, listedBy, sectionOf, textOf } from './page-text.ts';
 import { testService } from './test-service.ts';
 
 const service = testService();
 
-/** Ids of the indicators that a page lists, in its order. */
-const listedBy = (html: string): string[] =>
-  [...html.matchAll(/<h3><a href="\/indicators\/([^"]+)"/g)].map(([, id = '']) => id);
+/** Ids of a list of the API, in its order. */
+const idsAt = async (path: string): Promise<string[]> =>
+  (await service.get(path)).json.data.map(({ id }: { id: string }) => id);
 
 describe('/indicators', () => {
+  test.each(['', 'topic=health', 'provider=beta&sort=coverage', 'sort=latest'])(
+    'lists what the API lists: %s',
+    async (query) => {
+      const { json } = await service.get(`/v1/indicators?limit=50&${query}`);
+      const { status, text } = await service.get(`/indicators?${query}`);
+      expect(status).toBe(200);
+      expect(listedBy(text)).toEqual(json.data.map(({ id }: { id: string }) => id));
+      expect(textOf(text)).toContain(`${json.meta.total} indicator`);
+    },
+  );
+
   test.each([
-    '',
-    'q=life',
-    'q=life+expectancy',
-    'topic=health',
-    'provider=beta&sort=coverage',
-    'sort=latest',
-    'q=mortality&topic=health&provider=alpha&sort=topic',
-  ])('lists what the API finds: %s', async (query) => {
-    const { json } = await service.get(`/v1/indicators?limit=50&${query}`);
-    const { status, text } = await service.get(`/indicators?${query}`);
-    expect(status).toBe(200);
-    expect(listedBy(text)).toEqual(json.data.map(({ id }: { id: string }) => id));
-    expect(textOf(text)).toContain(`${json.meta.total} indicator`);
+    ['life', ''],
+    ['life expec', ''],
+    ['how long do people live', ''],
+    ['CO2', ''],
+    ['mortality of children', '&topic=health&provider=alpha'],
+    ['life expectancy', '&provider=beta'],
+    ['life expectancy', '&sort=latest'],
+    ['life', '&topic=health&sort=coverage'],
+  ])('lists what the search finds: %s%s', async (q, filters) => {
+    const words = `q=${encodeURIComponent(q)}`;
+    const found = await idsAt(`/v1/search?limit=50&${words}`);
+    const passing = await idsAt(`/v1/indicators?${filters}`);
+    const expected = filters.includes('sort=')
+      ? passing.filter((id) => found.includes(id))
+      : found.filter((id) => passing.includes(id));
+    const { text } = await service.get(`/indicators?${words}${filters}`);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(listedBy(text)).toEqual(expected);
+  });
+
+  test('says so where it finds only what is close', async () => {
+    for (const [q, match] of [
+      ['life expectancy', 'good'],
+      ['expectancy of pensioners', 'weak'],
+    ]) {
+      const path = `?q=${encodeURIComponent(String(q))}`;
+      expect([q, (await service.get(`/v1/search${path}`)).json.meta.match]).toEqual([q, match]);
+      const { text } = await service.get(`/indicators${path}`);
+      expect([q, textOf(text).includes('Nothing measures exactly this')]).toEqual([q, match === 'weak']);
+    }
+  });
+
+  test('links to the countries and groups in the words, and opens a hit with those countries and that year', async () => {
+    const { text } = await service.get(
+      '/indicators?q=Life+expectancy+in+Kenya+and+the+USA,+Nordic+countries,+2020',
+    );
+    expect(linksOf(sectionOf(text, 'places'))).toEqual([
+      '/countries/KEN',
+      '/countries/USA',
+      '/countries?group=nordic',
+    ]);
+    const hit = linksOf(text).find((href) => href.startsWith('/indicators/alpha.life_expectancy')) ?? '';
+    expect(hit).toBe('/indicators/alpha.life_expectancy?countries=KEN,USA&year=2020');
+    const { text: page } = await service.get(hit);
+    expect(linksOf(/<ul class="chips".*?<\/ul>/s.exec(page)?.[0] ?? '')).toContain('/countries/KEN');
+    const { text: early } = await service.get('/indicators?q=life+expectancy+1750');
+    expect(linksOf(early)).toContain('/indicators/alpha.life_expectancy');
+  });
+
+  test('leads on where it finds nothing', async () => {
+    for (const [query, link] of [
+      ['q=expuctencys', '/indicators?q=expectancy'],
+      ['q=Kenya', '/countries/KEN'],
+      ['q=life+expectancy&provider=gamma', '/indicators?q=life+expectancy'],
+      ['q=zzz', '/topics/health'],
+      ['q=1990', '/topics/health'],
+      ['q=of+the', '/topics/health'],
+      ['q=%3F!', '/topics/health'],
+      ['topic=astrology', '/topics/health'],
+    ]) {
+      const { status, text } = await service.get(`/indicators?${query}`);
+      expect([query, status, listedBy(text)]).toEqual([query, 200, []]);
+      expect([query, linksOf(text)]).toEqual([query, expect.arrayContaining([link])]);
+    }
   });
 
   test('names unit, provider, years, countries and licence of each', async () => {
@@ -35,24 +97,36 @@ describe('/indicators', () => {
     expect(textOf(display)).toContain('Gamma terms, display only');
   });
 
-  test('counts what each choice would leave, and takes choices away by links', async () => {
+  test('counts what each choice leaves, and takes choices away by links', async () => {
+    for (const query of ['q=life', 'q=emissions+of+households', 'q=zzz', '']) {
+      for (const chosen of [
+        {},
+        { provider: 'beta' },
+        { topic: 'health' },
+        { provider: 'beta', topic: 'economy' },
+      ]) {
+        const asked = `/indicators?${query}&${new URLSearchParams(chosen)}`;
+        const { text } = await service.get(asked);
+        for (const [name, value, count] of choicesIn(text)) {
+          const { text: after } = await service.get(
+            `/indicators?${query}&${new URLSearchParams({ ...chosen, [name]: value })}`,
+          );
+          expect([asked, value, count]).toEqual([asked, value, listedBy(after).length]);
+        }
+        const shown = choicesIn(text).map(([, value]) => value);
+        expect([asked, shown]).toEqual([asked, expect.arrayContaining(Object.values(chosen))]);
+      }
+    }
     const { text } = await service.get('/indicators?q=life&provider=beta');
     const removals = linksOf(/<ul class="removals".*?<\/ul>/s.exec(text)?.[0] ?? '');
     expect(removals).toEqual(['/indicators?provider=beta', '/indicators?q=life']);
-    for (const [, value, count] of text.matchAll(/<option value="([a-z]+)"[^>]*>[^<]* \((\d+)\)</g)) {
-      const filter = ['alpha', 'beta', 'gamma'].includes(String(value))
-        ? `provider=${value}`
-        : `provider=beta&topic=${value}`;
-      const { json } = await service.get(`/v1/indicators?q=life&${filter}`);
-      expect([value, Number(count)]).toEqual([value, json.meta.total]);
-    }
   });
 
   test('shows what was searched for as text', async () => {
     const { text } = await service.get('/indicators?q=%3Cb%3E%22x%22');
     expect(text).not.toContain('<b>');
     expect(textOf(text)).toContain('for “<b>"x"”');
-    expect(textOf(text)).toContain('No indicator has all of this');
+    expect(textOf(text)).toContain('No indicator found');
   });
 
   test('has no page behind the last one', async () => {
@@ -120,31 +194,57 @@ describe('providers', () => {
 interface Suggestion {
   path: string;
   name: string;
+  note: string;
 }
 
 const offered = async (q: string): Promise<Suggestion[]> =>
   (await service.get(`/suggest?q=${encodeURIComponent(q)}`)).json;
 
 describe('/suggest', () => {
-  test('offers the indicators that the catalogue finds, in its order', async () => {
+  test('offers the indicators that the search finds, in its order', async () => {
     const { data } = (await service.get('/v1/indicators')).json;
     const words = new Set<string>(data.flatMap(({ name }: { name: string }) => name.split(/\W+/)));
-    for (const word of [...words].filter(({ length }) => length > 2).slice(0, 40)) {
-      const found = (await service.get(`/v1/indicators?q=${encodeURIComponent(word)}&limit=8`)).json.data;
+    const typed = [...words].filter(({ length }) => length > 2).slice(0, 40);
+    for (const word of [...typed, 'how long do people li', 'lifespa', 'childern mortal']) {
       const shown = (await offered(word)).filter(({ path }) => path.startsWith('/indicators/'));
-      expect([word, shown.map(({ path }) => path)]).toEqual([
-        word,
-        found.map(({ id }: { id: string }) => `/indicators/${id}`),
-      ]);
+      const found = await idsAt(`/v1/search?q=${encodeURIComponent(word)}&limit=8`);
+      expect([word, shown.map(({ path }) => path)]).toEqual([word, found.map((id) => `/indicators/${id}`)]);
     }
   });
 
-  test('offers countries by the beginning of each word of their names', async () => {
-    expect(await offered('ken')).toContainEqual({ path: '/countries/KEN', name: 'Kenya', note: 'country' });
+  test.each([
+    ['ken', 'KEN'],
+    ['Ivory Coast', 'CIV'],
+    ['ivory c', 'CIV'],
+    ['cote d', 'CIV'],
+    ['US', 'USA'],
+    ['america', 'USA'],
+    ['states', 'USA'],
+    ['Deutsch', 'DEU'],
+    ['kosova', 'XKX'],
+    ['life expectancy in Kenya', 'KEN'],
+  ])('offers countries by the beginning of any usual name: %s', async (typed, iso3) => {
+    const { data } = (await service.get('/v1/countries')).json;
+    const { name } = data.find((country: { iso3: string }) => country.iso3 === iso3);
+    expect(await offered(typed)).toContainEqual({ path: `/countries/${iso3}`, name, note: 'country' });
+  });
+
+  test.each(['Nordics', 'nordic', 'the EU', 'ASEA', 'opec+'])('offers groups: %s', async (typed) => {
+    const [group] = (await offered(typed)).filter(({ note }) => note === 'group');
+    const { data } = (await service.get('/v1/groups')).json;
+    const { id } = data.find(({ name }: { name: string }) => name === group?.name) ?? {};
+    expect(group?.path).toBe(`/countries?group=${id}`);
+  });
+
+  test('opens an indicator with the country and the year that were typed', async () => {
+    const paths = (await offered('Kenya life expectancy 2020')).map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(['/countries/KEN', '/indicators/alpha.life_expectancy?countries=KEN&year=2020']),
+    );
   });
 
   test('offers nothing for nothing', async () => {
-    expect(await offered('')).toEqual([]);
+    for (const typed of ['', '  ', '%', '??']) expect(await offered(typed)).toEqual([]);
     expect((await service.get('/suggest')).json).toEqual([]);
   });
 });

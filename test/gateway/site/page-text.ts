@@ -49,3 +49,20 @@ export const figuresIn = (html: string): { indicator: string; value: number | nu
     const [value = null] = valuesOf(row);
     return indicator === undefined ? [] : { indicator, value };
   });
+
+/** Ids of the indicators that a page lists, in its order. */
+export const listedBy = (html: string): string[] =>
+  [...html.matchAll(/<h3><a href="\/indicators\/([^"?]+)/g)].map(([, id = '']) => id);
+
+/** Filter, value and number of each choice of a topic or a provider. */
+export const choicesIn = (html: string): [name: string, value: string, count: number][] =>
+  ['topic', 'provider'].flatMap((name) => {
+    const select = new RegExp(`<select id="${name}".*?</select>`, 's').exec(html)?.[0] ?? '';
+    return [...select.matchAll(/<option value="([a-z-]+)"[^>]*>[^<]* \(([\d,]+)\)</g)].map(
+      ([, value = '', count = '']): [string, string, number] => [
+        name,
+        value,
+        Number(count.replaceAll(',', '')),
+      ],
+    );
+  });

@@ -1,10 +1,11 @@
 /**
  * Pages of a hundred real indicators: every figure that stands there or is drawn is that of the API in the same edition.
- * Pictures are read back by their axes and legends.
+ * Pictures are read back by their axes and legends. The list of indicators, searched by words, and suggestions.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import { query } from '../../build/parquet-readers.ts';
+import { choicesIn, linksOf, listedBy, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import {
   chartsIn,
   type DrawnLine,
@@ -276,6 +277,102 @@ describeReal('pages of a hundred real indicators', (real) => {
         ]);
       }
     }
+  });
+});
+
+describeReal('the search of the real edition', (real) => {
+  const pathOf = (words: string, more = {}): string =>
+    `/indicators?${new URLSearchParams({ q: words, ...more })}`;
+  const suggested = async (words: string): Promise<string[]> => {
+    const offered: { path: string }[] = await real.json(`/suggest?${new URLSearchParams({ q: words })}`);
+    return offered.map(({ path }) => path);
+  };
+  const LIFE = ['world-bank.SP.DYN.LE00.IN'];
+  const PHRASES = [
+    'life expectancy',
+    'population',
+    'gdp',
+    'schooling',
+    'unemployment rate',
+    'child mortality',
+  ];
+
+  test.each([
+    ['CO₂', ['world-bank.EN.ATM.CO2E.KT', 'world-bank.EN.ATM.CO2E.PC']],
+    ['lifespan', LIFE],
+    ['how long do people live', LIFE],
+    ['murder rate', ['world-bank.VC.IHR.PSRC.P5']],
+  ])('finds the right series first, as a page and as a suggestion: %s', async (words, right) => {
+    expect(right).toContain(listedBy(await real.page(pathOf(words)))[0]);
+    const first = (await suggested(words)).find((path) => path.startsWith('/indicators/'));
+    expect(right.map((id) => `/indicators/${id}`)).toContain(first);
+  });
+
+  test('lists a concept once, with a link to a series of each other provider that has it', async () => {
+    let twins = 0;
+    for (const words of PHRASES) {
+      const html = await real.page(pathOf(words));
+      const { data } = await real.json(`/v1/search?${new URLSearchParams({ q: words, limit: '10' })}`);
+      const listed = listedBy(html);
+      expect([words, listed.slice(0, data.length)]).toEqual([
+        words,
+        data.map(({ id }: { id: string }) => id),
+      ]);
+      const items = html.split('<li class="hit">').slice(1);
+      for (const [at, hit] of data.entries()) {
+        const linked = linksOf(items[at] ?? '').flatMap(
+          (href) => /^\/indicators\/(.+)$/.exec(href)?.[1] ?? [],
+        );
+        const provider = (id: string): string => id.split('.')[0] ?? '';
+        const others = new Set(hit.twins.map(provider));
+        others.delete(hit.provider);
+        expect([hit.id, linked.map(provider)]).toEqual([hit.id, [hit.provider, ...others]]);
+        expect(listed.filter((id) => hit.twins.includes(id))).toEqual([]);
+        twins += others.size;
+      }
+    }
+    expect(twins).toBeGreaterThan(5);
+  });
+
+  test('the number beside each choice is how many it leaves', async () => {
+    let compared = 0;
+    for (const words of PHRASES)
+      for (const chosen of [{}, { provider: 'gapminder' }, { topic: 'health' }])
+        for (const [name, value, count] of choicesIn(await real.page(pathOf(words, chosen)))) {
+          const filters = { ...chosen, [name]: value };
+          const html = await real.page(pathOf(words, filters));
+          const whole = / of (\d+) indicators/.exec(textOf(html))?.[1];
+          expect([words, filters, whole === undefined ? listedBy(html).length : Number(whole)]).toEqual([
+            words,
+            filters,
+            count,
+          ]);
+          compared += 1;
+        }
+    expect(compared).toBeGreaterThan(100);
+  });
+
+  test('suggests each country by everything that it is called', async () => {
+    const served = new Set(real.countries.map(({ iso3 }) => iso3));
+    const called = await query(
+      `SELECT code, iso3 FROM read_csv('data/places.csv') WHERE scheme IN ('names', 'spoken') AND iso3 IS NOT NULL`,
+    );
+    expect(called.length).toBeGreaterThan(500);
+    const missed: unknown[] = [];
+    for (const { code, iso3 } of called)
+      if (served.has(String(iso3)) && !(await suggested(String(code))).includes(`/countries/${iso3}`))
+        missed.push([code, iso3]);
+    expect(missed).toEqual([]);
+    for (const [typed, iso3] of [
+      ['holl', 'NLD'],
+      ['Ivory C', 'CIV'],
+      ['uk', 'GBR'],
+      ['Brita', 'GBR'],
+    ])
+      expect([typed, await suggested(String(typed))]).toEqual([
+        typed,
+        expect.arrayContaining([`/countries/${iso3}`]),
+      ]);
   });
 });
 

@@ -114,4 +114,20 @@ describe('the rate window of pages', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     expect(text).toContain('Too many requests');
   });
+
+  test('is that of suggestions: they take nothing from the windows of an address or a key', async () => {
+    await using limited = await Service.start({
+      settings: { PAGES_PER_MINUTE: '60', ANONYMOUS_PER_MINUTE: '2' },
+    });
+    const { key } = await limited.account();
+    const left = async () => (await limited.get('/v1/topics', { key })).headers['x-ratelimit-remaining'];
+    const before = Number(await left());
+    for (let at = 0; at < 60; at += 1) expect((await limited.get(`/suggest?q=life${at}`)).status).toBe(200);
+    expect((await limited.get('/suggest?q=life')).status).toBe(429);
+    expect(Number(await left())).toBe(before - 1);
+    const statuses: number[] = [];
+    for (const path of ['/v1/topics', '/v1/topics', '/v1/topics'])
+      statuses.push((await limited.get(path)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
 });

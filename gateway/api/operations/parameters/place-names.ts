@@ -65,6 +65,13 @@ interface Names {
   countries: ReadonlyMap<string, string>;
   /** Names that are suggested, folded, with what they mean. */
   suggested: readonly { place: string; name: string }[];
+  /** Everything that each place is called, folded, its own name first. */
+  called: readonly CalledPlace[];
+}
+
+interface CalledPlace {
+  place: string;
+  names: readonly string[];
 }
 
 let names: Names | undefined;
@@ -79,11 +86,13 @@ function readNames(): Names {
   problems.throwIfAny();
   const { countries } = spine;
   const covered = countries.filter(({ enabled }) => enabled);
+  const calledGroups = groups.map((group) => ({
+    place: GROUP_MARK + group.id,
+    names: usualNames(group).map(foldName),
+  }));
   const suggested = [
     ...covered.map(({ iso3, name }) => ({ place: iso3, name: foldName(name) })),
-    ...groups.flatMap((group) =>
-      usualNames(group).map((name) => ({ place: GROUP_MARK + group.id, name: foldName(name) })),
-    ),
+    ...calledGroups.flatMap(({ place, names }) => names.map((name) => ({ place, name }))),
   ];
   return {
     table,
@@ -91,8 +100,15 @@ function readNames(): Names {
     byM49: new Map(countries.map(({ m49, iso3 }) => [String(m49).padStart(3, '0'), iso3])),
     countries: new Map(covered.map(({ iso3, name }) => [iso3, name])),
     suggested,
+    called: [...calledCountries(table), ...calledGroups],
   };
 }
+
+/** By name. */
+const calledCountries = (table: PlaceTable): CalledPlace[] =>
+  [...Map.groupBy(table.countriesIn(['names', 'spoken']), ({ iso3 }) => iso3)]
+    .map(([place, own]) => ({ place, names: own.map(({ code }) => code) }))
+    .sort((a, b) => ((a.names[0] ?? '') < (b.names[0] ?? '') ? -1 : 1));
 
 /** In the order in which they count. `spoken` holds names that people say and no provider writes. */
 const SCHEMES = ['iso3', 'iso2', 'names', 'spoken'];
@@ -203,4 +219,27 @@ function unknownPlace(text: string, folded: string, more = ''): NamedPlace {
   const hint = candidates.length === 0 ? '' : ' Ask whether one of the candidates is meant.';
   const message = `Almanac knows no country or group ${quoted(text)}.${hint}${more}`;
   return { kind: 'none', reason: 'unknown_place', message, candidates };
+}
+
+/** How a name may begin with what is typed, best first. A later word counts in a place's own name only. */
+const FITS: readonly ((typed: string, names: readonly string[]) => boolean)[] = [
+  (typed, all) => all.includes(typed),
+  (typed, [name = '']) => name.startsWith(typed),
+  (typed, [name = '']) => name.includes(` ${typed}`),
+  (typed, all) => all.some((name) => name.startsWith(typed)),
+];
+
+/** Countries and groups with a usual name that begins with a text, best first. */
+export function placesBeginning(text: string): PlaceCandidate[] {
+  names ??= readNames();
+  const typed = foldName(text);
+  if (typed === '') return [];
+  const found = names.called.map(({ place, names: all }) => ({
+    place,
+    fit: FITS.findIndex((fits) => fits(typed, all)),
+  }));
+  return found
+    .filter(({ fit }) => fit >= 0)
+    .sort((a, b) => a.fit - b.fit)
+    .flatMap(({ place }) => candidateOf(place));
 }

@@ -159,7 +159,9 @@ export class SeriesSearch {
     if (hits[0]?.match !== 'good') codes.push(text.trim());
     const coded = new Set(codes.flatMap((code) => this.#byCode.get(code.toLowerCase()) ?? []));
     const byCode = [...coded].filter(isWanted).map((record) => this.#codeHit(record, isWanted));
-    return [...byCode, ...hits.filter(({ record }) => !coded.has(record))].slice(0, limit);
+    const isCoded = ({ record, twins }: SeriesHit): boolean =>
+      coded.has(record) || twins.some((twin) => coded.has(twin));
+    return [...byCode, ...hits.filter((hit) => !isCoded(hit))].slice(0, limit);
   }
 
   #codeHit(record: IndicatorRecord, isWanted: (record: IndicatorRecord) => boolean): SeriesHit {

@@ -111,6 +111,10 @@ describe('the search', () => {
       expect([find(text)[0]?.record.id, find(text)[0]?.why]).toEqual(['a.SP.LE', ['code']]);
     expect(find('hom')[0]?.why).toEqual(['code']);
     expect(first('LIFE')).toBe('a.SP.LE');
+    const ofLife = find('b.life expectancy').filter(({ concept }) => concept === LIFE);
+    expect(ofLife.map(({ record, twins }) => [record.id, twins.map(({ id }) => id)])).toEqual([
+      ['b.life', ['a.SP.LE']],
+    ]);
   });
 
   it('gives the undivided total before women and men, and those who are asked for before it', () => {
