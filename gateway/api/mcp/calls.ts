@@ -144,15 +144,15 @@ export function readValues(
   return checked.ok ? { ...checked, controls: {}, ignored: [] } : checked;
 }
 
-/** The path under which the same can be asked for over HTTP. */
-export function pathOf<Query>({ operation, path, query = {} }: InnerCall<Query>): string {
+/** The path under which an edition can be asked for the same over HTTP. */
+export function pathOf<Query>({ operation, path, query = {} }: InnerCall<Query>, { id }: Edition): string {
   const resource = operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
     encodeURIComponent(path?.[name] ?? ''),
   );
-  const pairs = Object.entries(query)
+  const pairs = Object.entries({ ...query, as_of: id })
     .filter(([, value]) => value !== undefined)
     .map((pair) => pair.map((part) => encodeURIComponent(String(part))).join('='));
-  return `/v1${resource}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  return `/v1${resource}?${pairs.join('&')}`;
 }
 
 /** A JSON document. The call is one that is answered by such, not by a stored file. */

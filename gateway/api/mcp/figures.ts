@@ -283,7 +283,7 @@ export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
       message: describe({ ...about, refusals }, shown, total),
       edition: edition.id,
       ...(as_of !== undefined && { as_of }),
-      ...paged(page, rows, total, held && (() => wholeCall(held, publicUrl))),
+      ...paged(page, rows, total, held && (() => wholeCall(held, edition, publicUrl))),
       figures: toTables(shown),
       series: records.filter(({ id }) => ids.has(id)).map((record) => seriesOf(record, publicUrl)),
       ...listed(refusals),
@@ -293,8 +293,8 @@ export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
   });
 }
 
-const wholeCall = ({ price, asked }: FiguresHeld, publicUrl: string) => ({
-  url: addressOf(publicUrl, pathOf(dataCall(asked))),
+const wholeCall = ({ price, asked }: FiguresHeld, edition: Edition, publicUrl: string) => ({
+  url: addressOf(publicUrl, pathOf(dataCall(asked), edition)),
   price,
 });
 

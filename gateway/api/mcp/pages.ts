@@ -14,9 +14,8 @@ export interface Cursor {
   question: string;
 }
 
-const CURSOR_MAX_LENGTH = 200;
 const DIGEST_LENGTH = 10;
-const CURSOR = /^(?<edition>[^~]+)~(?<skip>[1-9]\d{0,8})~(?<question>[\w-]+)$/;
+const CURSOR = /^(?<edition>[^~]{1,60})~(?<skip>[1-9]\d{0,8})~(?<question>[\w-]{10})$/;
 
 /** @returns null for a text that is none */
 function readCursor(text: string): Cursor | null {
@@ -27,7 +26,6 @@ function readCursor(text: string): Cursor | null {
 
 export const cursorArgument = z
   .string()
-  .max(CURSOR_MAX_LENGTH)
   .transform((text, ctx): Cursor => {
     const cursor = readCursor(text);
     if (cursor !== null) return cursor;
@@ -35,7 +33,7 @@ export const cursorArgument = z
     return z.NEVER;
   })
   .optional()
-  .describe('`page.cursor` of the answer before, for the next page; all else as in that call');
+  .describe('For the next page: `page.cursor` of the last one; all else the same');
 
 export const digestQuestion = (tool: string, values: Readonly<Record<string, unknown>>): string =>
   hash('sha256', JSON.stringify([tool, values]), 'base64url').slice(0, DIGEST_LENGTH);
@@ -64,7 +62,7 @@ export const pageMember = z
     price: z.int().optional().describe('Of that, in credits'),
   })
   .optional()
-  .describe('Which rows these are of how many; absent where they are all');
+  .describe('Which rows these are, where there are more');
 
 /** @param given rows of this answer. @param of how many there are. @param whole how all are got at once */
 export function paged(

@@ -32,10 +32,22 @@ export function renamed(sent: string, known: readonly string[]): string {
     : `there is no such parameter: there are ${known.join(', ')}`;
 }
 
-/** A text as the list that it stands for; anything else as it is. */
+/** A text as the list that it stands for, in JSON or not; anything else as it is. */
 export function readList(sent: unknown): unknown {
   if (typeof sent !== 'string') return sent;
-  const inner = /^\s*\[(.*)\]\s*$/s.exec(sent)?.[1] ?? sent;
-  const parts = inner.split(/[;\n]/.test(inner) ? /[;\n]/ : ',');
+  const inner = /^\s*\[(.*)\]\s*$/s.exec(sent)?.[1];
+  return (inner === undefined ? undefined : readJson(sent)) ?? split(inner ?? sent);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function split(text: string): string[] {
+  const parts = text.split(/[;\n]/.test(text) ? /[;\n]/ : ',');
   return parts.map((part) => part.trim().replace(/^(["'])(.*)\1$/s, '$2')).filter((part) => part !== '');
 }

@@ -37,7 +37,7 @@ const maxCredits = z
 export const asOfArgument = asOf()
   .meta({ anyOf: undefined, examples: undefined })
   .optional()
-  .describe('Answers from an earlier edition: a date, a timestamp with UTC offset, or the id of an edition');
+  .describe('An earlier edition: a date, a timestamp with UTC offset, or its id');
 
 /** A list of texts, which may be sent as one text with commas. */
 export const listArgument = (max: number) =>
@@ -150,15 +150,17 @@ function omitVastBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSche
 }
 
 /**
- * The members of an answer, each with what it is for. What stands within them says its own names, and whole schemas would take more
+ * The members of an answer that it always has or that need explaining, each with what it is for. What stands within them says its own names, and whole schemas would take more
  * of a model's room than all else that a list of tools says.
  */
 function outline({ properties, required }: Record<string, unknown>): Record<string, unknown> {
-  const members = Object.entries(properties as Record<string, MemberSchema>).map(
+  const always = new Set(required as string[]);
+  const members = Object.entries(properties as Record<string, MemberSchema>).flatMap(
     ([name, { type, enum: values, anyOf, description }]) => {
+      if (!always.has(name) && description === undefined) return [];
       const types = [type ?? [], ...(anyOf ?? []).map((one) => one.type ?? [])].flat();
       const kind = types.length === 1 ? types[0] : types;
-      return [name, { type: kind, ...(values && { enum: values }), ...(description && { description }) }];
+      return [[name, { type: kind, ...(values && { enum: values }), ...(description && { description }) }]];
     },
   );
   return { type: 'object', properties: Object.fromEntries(members), required };

@@ -92,7 +92,7 @@ async function planProfile(
     .filter(({ value }) => value !== null);
   const shown = await readProfile(items.slice(page.skip, page.skip + FIGURES_MAX), country, edition);
   const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({ topic: slug, indicators }));
-  const whole = () => ({ url: addressOf(publicUrl, pathOf(call)), price: planned.price });
+  const whole = () => ({ url: addressOf(publicUrl, pathOf(call, edition)), price: planned.price });
   const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
   const answer = fitted(shown.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),

@@ -4,6 +4,7 @@ import { indicatorId } from '../../../../data/schema/records.ts';
 import { findSeries, GROUP_MARK } from '../../operations/operations.ts';
 import type { Match, SeriesHit } from '../../snapshot/snapshot.ts';
 import { addressOf, common, fitted, NO_ESTIMATE } from '../answer.ts';
+import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
 const LIMIT_MAX = 20;
@@ -36,6 +37,7 @@ const MESSAGES: Record<Match, string> = {
   weak: 'Nothing measures exactly this. Say so before using one of these instead: they are only close.',
   none: `Almanac has nothing of this kind. ${NO_ESTIMATE}`,
 };
+const FURTHER = 'These are less near to what was asked for than those of the pages before.';
 
 const toHit = (
   { record, concept, twins, match, why }: SeriesHit,
@@ -69,32 +71,35 @@ export const findIndicatorsTool = defineTool({
   arguments: z.object({
     query: z.string().trim().min(1).max(PHRASE_MAX).describe('What is asked about, in any words, in English'),
     topic: z.string().optional().describe('Only this topic'),
-    limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`Default ${LIMIT}`),
+    limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`How many a page; default ${LIMIT}`),
+    cursor: cursorArgument,
   }),
   answer: z.object({
     ...common,
-    match: z.enum(['good', 'weak', 'none']).describe('That of the first'),
+    match: z.enum(['good', 'weak', 'none']).describe('That of the nearest'),
     places: z
       .array(z.string())
       .describe('Codes of places and groups named in the words: other tools take them'),
     years: z.array(z.int()),
     nearest: z.array(z.string()).describe('Known words spelt like unknown ones'),
     indicators: z.array(hit).describe('Best first, one series for each concept'),
+    page: pageMember,
   }),
   empty: { match: 'none', places: [], years: [], nearest: [], indicators: [] },
-  async plan({ snapshot, query: { query, topic, limit = LIMIT }, publicUrl }) {
+  async plan({ snapshot, query: { query, topic, limit = LIMIT }, publicUrl }, page) {
     const found = await findSeries(snapshot, query, {
-      limit,
       isWanted: (record) => topic === undefined || record.topic === topic,
     });
     const { hits, match, countries, groups, years, nearest } = found;
     const places = [...countries.map(({ iso3 }) => iso3), ...groups.map(({ id }) => GROUP_MARK + id)];
-    const answer = fitted(hits.length, (rows) => ({
+    const shown = hits.slice(page.skip, page.skip + limit);
+    const answer = fitted(shown.length, (rows) => ({
       outcome: match === 'none' ? ('refused' as const) : ('answer' as const),
-      message: MESSAGES[match],
+      message: page.skip === 0 ? MESSAGES[match] : FURTHER,
       edition: snapshot.id,
       ...{ match, places, years, nearest },
-      indicators: hits.slice(0, rows).map((one) => toHit(one, publicUrl)),
+      ...paged(page, rows, hits.length),
+      indicators: shown.slice(0, rows).map((one) => toHit(one, publicUrl)),
     }));
     return answerPlan(answer, { price: 0, rows: answer.indicators.length });
   },

@@ -107,7 +107,7 @@ async function planRanking(asked: Asked): Promise<Planned> {
   const limit = asked.limit ?? (places === undefined ? ROWS : ROWS_MAX);
   const figures = await readRanking(ordered.slice(page.skip, page.skip + limit), record, meta.year, edition);
   const refusals = page.skip > 0 ? [] : [...asked.refusals, ...(await notRanked(asked, measured, meta.year))];
-  const whole = () => ({ url: addressOf(publicUrl, pathOf(call)), price: planned.price });
+  const whole = () => ({ url: addressOf(publicUrl, pathOf(call, edition)), price: planned.price });
   const answer = fitted(figures.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
     message: writeMessage(rows, meta, record, refusals),

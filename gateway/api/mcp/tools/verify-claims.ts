@@ -17,6 +17,7 @@ import {
 import { type Asking, documentOf, planInner } from '../calls.ts';
 import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { findPlace } from '../places.ts';
+import { readList } from '../sent.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
 const claim = z.object({
@@ -43,7 +44,7 @@ export const verifyClaimsTool = defineTool({
     '(another year, country, scale or provider).',
   priceText: '1 credit per verdict, none for `unreadable`',
   arguments: z.object({
-    claims: z.array(claim).min(1).max(CLAIMS_MAX),
+    claims: z.preprocess(readList, z.array(claim).min(1).max(CLAIMS_MAX)),
     cursor: cursorArgument,
   }),
   answer: z.object({

@@ -115,7 +115,8 @@ interface Term {
 }
 
 export interface FindOptions {
-  limit: number;
+  /** Default: all that are compared. */
+  limit?: number;
   /** Whether the last word may be unfinished. */
   isTyping?: boolean;
   /** Years that are asked for: series that have none of them are not what was asked for. */
@@ -151,7 +152,7 @@ export class SeriesSearch {
   /** Best first; what is asked for by its code before all. */
   find(
     text: string,
-    { limit, isTyping = false, years = [], isWanted = () => true }: FindOptions,
+    { limit = COMPARED_MAX, isTyping = false, years = [], isWanted = () => true }: FindOptions,
   ): SeriesHit[] {
     const hits = this.#findByWords(text, { limit, isTyping, years, isWanted });
     const codes = text.split(/[\s,;]+/u).filter((word) => SIGN.test(word));

@@ -1,8 +1,13 @@
 /** No result is longer than its bound, whatever is asked for and however long names are. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadCurated } from '../../../../data/curated/curated.ts';
 import { answerText, fitted, TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { COUNTRIES, INDICATORS } from '../../fixture-data.ts';
+import { publishFixture } from '../../fixture-snapshot.ts';
 import { Service } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
@@ -33,6 +38,40 @@ test('rows are left out until an answer fits, and no more than needed', () => {
     }),
     { numRuns: 40 },
   );
+});
+
+test('one answer holds 216 countries of a year, and 65 years of ten countries', async () => {
+  const { countries } = await loadCurated('data');
+  const [any] = COUNTRIES;
+  const world = any ? countries.slice(0, 216).map(({ iso3, name }) => ({ ...any, iso3, name })) : [];
+  const years = Array.from({ length: 65 }, (_none, at) => 1960 + at);
+  // Figures of 17 digits, each with its rank.
+  const rows = world.flatMap(({ iso3 }, at) =>
+    years.map((year) => ({ iso3, year, value: Math.sqrt(year * 300 + at) })),
+  );
+  const snapshots = await mkdtemp(join(tmpdir(), 'alm-answers-'));
+  const id = 'alpha.of_the_world';
+  const made = {
+    id,
+    name: 'A series of usual length (% of population)',
+    unit: '% of population',
+    topic: 'health',
+    rows,
+  };
+  await publishFixture(snapshots, { indicators: [made], countries: world });
+  const large = await Service.start({ snapshots });
+  onTestFinished(async () => {
+    await large.stop();
+    await rm(snapshots, { recursive: true });
+  });
+  const rich = await large.account({ credits: 10_000 });
+  for (const [args, count] of [
+    [{ indicators: [id], from: 2020, to: 2020 }, 216],
+    [{ indicators: [id], countries: world.slice(0, 10).map(({ iso3 }) => iso3), from: 1960 }, 650],
+  ] as const) {
+    const { structured, figures } = await call(large, 'get_data', args, { key: rich });
+    expect([structured.outcome, structured.page, figures.length]).toEqual(['answer', undefined, count]);
+  }
 });
 
 const ids = INDICATORS.filter(({ access_tier }) => access_tier !== 'display').map(({ id }) => id);

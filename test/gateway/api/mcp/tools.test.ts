@@ -298,20 +298,6 @@ describe('refusals', () => {
     expect(figures.structured.outcome).toBe('answer');
   });
 
-  test('a search finds what GET /v1/search finds', async () => {
-    for (const query of ['lifespan', 'co2', 'gdp per head', 'alpha.child_mortality', 'foreign reserves']) {
-      const { json } = await service.get(`/v1/search?limit=20&q=${encodeURIComponent(`${query} `)}`);
-      const { structured } = await ask('find_indicators', { query, limit: 20 });
-      const found = structured.indicators.map(
-        ({ indicator, match }: { indicator: string; match: string }) => [indicator, match],
-      );
-      expect([query, found]).toEqual([
-        query,
-        json.data.map(({ id, match }: { id: string; match: string }) => [id, match]),
-      ]);
-    }
-  });
-
   test('a bad argument is named, with what was expected', async () => {
     const { structured } = await ask('get_data', { indicators: 5, as_of: 'soon', limit: 3 });
     expect(structured.error.code).toBe('invalid_arguments');
@@ -351,6 +337,12 @@ describe('refusals', () => {
       }
     },
   );
+
+  test('claims may be sent as JSON text', async () => {
+    const { claims } = CALLS.verify_claims ?? {};
+    const { structured } = await ask('verify_claims', { claims: JSON.stringify(claims) });
+    expect(structured.verdicts).toEqual((await ask('verify_claims', { claims })).structured.verdicts);
+  });
 });
 
 /** Calls of a tool with half a character as each of its arguments, alone and in a list, and within each claim. */
