@@ -9,6 +9,7 @@ import { nightlyRows } from './night.ts';
 import { pageRows } from './pages.ts';
 import { paintRows } from './paint.ts';
 import type { Row, Skipped } from './report.ts';
+import { searchRows } from './search.ts';
 import type { Session } from './session.ts';
 import { startRows } from './start.ts';
 import { repeatStarts } from './throughput.ts';
@@ -29,6 +30,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['refusals', overStarts(refusalRows)],
   ['cold', coldRows],
   ['formats', formatRows],
+  ['search', overStarts(searchRows)],
   ['mcp', overStarts(mcpRows)],
   ['pages', pageRows],
   ['paint', paintRows],

@@ -25,8 +25,10 @@ export interface Found extends Omit<PlacesInWords, 'text'> {
   nearest: string[];
 }
 
+type Searched = Pick<Edition, 'wholeCatalogue' | 'countriesByCode'>;
+
 /** Series by words. Places and years in them are recognised and not searched for. */
-export async function findSeries(edition: Edition, sent: string, options: FindOptions): Promise<Found> {
+export async function findSeries(edition: Searched, sent: string, options: FindOptions): Promise<Found> {
   const catalogue = edition.wholeCatalogue();
   const whole: Catalogue = catalogue instanceof Promise ? await catalogue : catalogue;
   const search = searchFor(whole);

@@ -48,11 +48,17 @@ async function readNames(): Promise<Namer> {
     const one = place.kind === 'country' ? [place.iso3] : [];
     const meant = ambiguous.get(folded) ?? one;
     const asked = meant.flatMap((id) => GROUPS.get(id.slice(GROUP_MARK.length)) ?? []);
-    return { countries: meant.filter((id) => !id.startsWith(GROUP_MARK)), groups: groups.get(folded) ?? asked };
+    return {
+      countries: meant.filter((id) => !id.startsWith(GROUP_MARK)),
+      groups: groups.get(folded) ?? asked,
+    };
   };
 }
 
-export async function placesInWords(sent: string, { countriesByCode }: Edition): Promise<PlacesInWords> {
+export async function placesInWords(
+  sent: string,
+  { countriesByCode }: Pick<Edition, 'countriesByCode'>,
+): Promise<PlacesInWords> {
   namer ??= readNames();
   const named = await namer;
   const words = sent.split(/\s+/u).filter((word) => word !== '');
