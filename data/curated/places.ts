@@ -99,7 +99,8 @@ function spineSchemes(countries: readonly SpineCountry[]): Map<string, Map<strin
   return new Map(Object.entries({ iso3, iso2, names }));
 }
 
-/** Folds case, accents, punctuation, "&", "St." and a leading "the": spelling that never tells two places apart.
+/**
+ * Folds case, accents, punctuation, "&", "St." and a leading "the": spelling that never tells two places apart. "+" does: OPEC+.
  * `Côte d'Ivoire` → `cote divoire`, `Micronesia (Fed. Sts.)` → `micronesia fed sts`, `St. Lucia` → `saint lucia`.
  */
 export function foldName(name: string): string {
@@ -109,6 +110,7 @@ export function foldName(name: string): string {
     .toLowerCase()
     .replace(/['’‘`ʻʼ]/g, '')
     .replaceAll('&', ' and ')
+    .replaceAll('+', ' plus ')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
     .replace(/\bst\b/g, 'saint')

@@ -1,6 +1,6 @@
 /** What the address of a page or a picture asks for. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { COUNTRY_CODE, countryCodes, fail, integer, text } from '../api/operations/operations.ts';
+import { COUNTRY_CODE, fail, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import { latestYear, yearFigures } from './series.ts';
 
@@ -21,10 +21,10 @@ export const picturedCountries = (max = PICTURED_MAX) =>
 
 export const year = () => integer({ min: -10_000, max: 10_000 });
 
-/** ISO3, ISO2 and M49 codes in any case. */
+/** By any usual code or name that means one country. */
 export function findCountry(edition: Edition, sent: string): CountryRecord | undefined {
-  const [code = ''] = countryCodes([sent.toUpperCase()], edition);
-  return edition.countriesByCode.get(code);
+  const named = placeNamed(sent);
+  return named.kind === 'country' ? edition.countriesByCode.get(named.iso3) : undefined;
 }
 
 /** By its id of today or a former one; undefined for one that may not be shown. */

@@ -8,7 +8,7 @@ import { loadCurated } from '../../data/curated/curated.ts';
 import { foldName } from '../../data/curated/places.ts';
 import { describeWithMirror } from '../mirror.ts';
 
-const { countries, places, providers } = await loadCurated('data');
+const { countries, groups, places, providers } = await loadCurated('data');
 
 const said = (schemes: readonly string[], code: string): string => {
   const place = places.resolve(schemes, code);
@@ -113,6 +113,7 @@ describe('place names', () => {
     ['  Åland   Islands ', 'aland islands'],
     ['congo_democratic_republic_of_the', 'congo democratic republic of the'],
     ['Thessaly', 'thessaly'],
+    ['OPEC+', 'opec plus'],
   ])('%s folds to %s', (name, folded) => {
     expect(foldName(name)).toBe(folded);
   });
@@ -195,6 +196,22 @@ describeWithMirror('places of the provider files', (mirror) => {
         if (name) expect(said(['names'], name), name).toBe(row['ISO3166-1-Alpha-3']);
       }
     }
+  });
+
+  it('of groups are members of the UN subregions and landlocked countries of the country codes table', () => {
+    const table: Array<Record<string, string>> = parse(
+      readFileSync(join(mirror, 'iso-spine', 'data', 'country-codes.csv')),
+      { columns: true, bom: true, trim: true },
+    );
+    const membersBy = (column: string) => Map.groupBy(table, (row) => row[column]);
+    const codes = (rows: typeof table = []) => rows.map((row) => row['ISO3166-1-Alpha-3']).toSorted();
+    const regions = membersBy('Intermediate Region Name');
+    const listed = groups.filter(({ id, members }) => id.startsWith('un-') && members !== null);
+    expect(listed).toHaveLength(6);
+    for (const { name, members } of listed)
+      expect([name, members]).toEqual([name, codes(regions.get(name.replace(' (United Nations)', '')))]);
+    const landlocked = groups.find(({ id }) => id === 'lldc');
+    expect(landlocked?.members).toEqual(codes(membersBy('Land Locked Developing Countries (LLDC)').get('x')));
   });
 
   it("are the spine's two-letter codes, UN numbers and Wikidata ids as the country codes table has them", () => {

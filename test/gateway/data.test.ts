@@ -194,6 +194,15 @@ describe('places by name', () => {
     expect(byName.headers['x-credits-charged']).toBe(byCode.headers['x-credits-charged']);
   });
 
+  test('what has the shape of a code is a code: historical ones and abbreviations match nothing', async () => {
+    const codes = ['EU', 'uk', 'ZAR', 'SUN', 'DRC', 'USA,CAR', '999'];
+    for (const sent of codes) {
+      const { json, headers } = await get(`${LIFE}&countries=${sent}`);
+      expect(json.meta.countries).toEqual(sent.toUpperCase().split(','));
+      expect(headers['x-unmatched-countries']).toBe(sent.toUpperCase().replace('USA,', ''));
+    }
+  });
+
   test('codes that no country has are named in a header that scripts can read', async () => {
     const { headers, json } = await get(`${LIFE}&countries=ken,UK,zzz,Georgia,@eu`);
     expect(headers['x-unmatched-countries']).toBe('UK, ZZZ, GEO');
@@ -246,6 +255,16 @@ describe('refusals, all free of charge', () => {
       `${LIFE}&countries=Kenia`,
       422,
       { ctx: { reason: 'unknown_place', candidates: [{ iso3: 'KEN', name: 'Kenya' }] } },
+    ],
+    [
+      'a name with a comma, which separates',
+      `${LIFE}&countries=Congo,+Dem.+Rep.`,
+      422,
+      {
+        loc: ['query', 'countries', 0],
+        input: 'Congo',
+        ctx: { candidates: [{ iso3: 'COD' }, { iso3: 'COG' }] },
+      },
     ],
     ['a former state', `${LIFE}&countries=Soviet+Union`, 422, { ctx: { reason: 'not_a_country' } }],
     [

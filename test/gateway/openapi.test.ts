@@ -29,7 +29,7 @@ interface Operation {
   description: string;
   security: object[];
   parameters: Parameter[];
-  responses: Record<string, { description: string; content?: Record<string, Shown> }>;
+  responses: Record<string, { description: string; headers?: object; content?: Record<string, Shown> }>;
 }
 interface Description {
   openapi: string;
@@ -90,6 +90,17 @@ describe.each(FORMATS)('/v1/openapi.json?format=%s', (format) => {
       if (format !== 'json') expect(parameters.map(({ name }) => name)).not.toContain('dry_run');
     }
   });
+});
+
+test('X-Unmatched-Countries is documented where countries are chosen, and nowhere else', () => {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  const choosing = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'countries'));
+  const saying = operations.filter(({ responses }) =>
+    Object.hasOwn(responses['200']?.headers ?? {}, 'X-Unmatched-Countries'),
+  );
+  const ids = (some: Operation[]) => some.map(({ operationId }) => operationId);
+  expect(ids(saying)).toEqual(ids(choosing));
+  expect(saying.length).toBeGreaterThan(1);
 });
 
 test('there is no description of another format', async () => {

@@ -99,6 +99,17 @@ describe('revisions', () => {
     expect(headers['x-credits-charged']).toBe('5');
   });
 
+  test('are those of countries by name; codes that no country has are named', async () => {
+    const asked = (countries: string) => ask(`/v1/revisions?indicator=atlas.cattle&countries=${countries}`);
+    const [byName, byCode] = [await asked('the+French+Republic,UK'), await asked('FRA,UK')];
+    expect(byName.json.data.length).toBeGreaterThan(0);
+    expect(byName.json).toEqual(byCode.json);
+    for (const { headers } of [byName, byCode]) {
+      expect(headers['x-unmatched-countries']).toBe('UK');
+      expect(headers['access-control-expose-headers']).toContain('X-Unmatched-Countries');
+    }
+  });
+
   test('of a series that came and went whole are all its figures', async () => {
     const kinds = async (indicator: string) =>
       (await ask(`/v1/revisions?indicator=${indicator}&countries=fra&to=2001`)).json.data.map((row: Row) => [

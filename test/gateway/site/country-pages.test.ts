@@ -38,18 +38,19 @@ describe('/countries/{iso3}', () => {
     }
   });
 
-  test('is found by any code in any case, and names one address', async () => {
-    for (const code of ['KEN', 'ken', 'KE']) {
+  test('is found by any code or name in any case, and names one address', async () => {
+    for (const code of ['KEN', 'ken', 'KE', '404', 'kenya', 'the%20Republic%20of%20Kenya']) {
       const { status, text } = await service.get(`/countries/${code}`);
       expect([code, status]).toEqual([code, 200]);
       expect(text).toMatch(/<link rel="canonical" href="[^"]*\/countries\/KEN">/);
     }
   });
 
-  test('is 404 for a code that no country has, without repeating markup', async () => {
+  test('is 404 for a code that no country has and for a group, without repeating markup', async () => {
     const { status, text } = await service.get('/countries/%3Cb%3E');
     expect(status).toBe(404);
     expect(text).not.toContain('<b>');
+    expect((await service.get('/countries/EU')).status).toBe(404);
   });
 });
 

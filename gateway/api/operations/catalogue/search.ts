@@ -32,7 +32,7 @@ export async function findSeries(edition: Searched, sent: string, options: FindO
   const catalogue = edition.wholeCatalogue();
   const whole: Catalogue = catalogue instanceof Promise ? await catalogue : catalogue;
   const search = searchFor(whole);
-  const { text, ...places } = await placesInWords(sent, edition);
+  const { text, ...places } = placesInWords(sent, edition);
   const hits = search.find(text, { ...options, years: places.years });
   const match = hits[0]?.match ?? 'none';
   return { ...places, hits, match, nearest: match === 'none' ? search.nearestWords(text) : [] };

@@ -12,10 +12,11 @@ import {
   loadGroups,
   loadPlaces,
   membersOf,
+  type Place,
   type PlaceTable,
 } from '../../../../data/curated/places.ts';
 import { Problems } from '../../../../data/curated/table.ts';
-import type { CountryGroup } from '../../../../data/schema/curated.ts';
+import type { CountryGroup, PlaceKind } from '../../../../data/schema/curated.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 
 /** Marks a group in a list of countries. */
@@ -104,78 +105,91 @@ function readNames(): Names {
   };
 }
 
+/** `spoken` holds names that people say and no provider writes. */
+const NAME_SCHEMES = ['names', 'spoken'];
+
 /** By name. */
 const calledCountries = (table: PlaceTable): CalledPlace[] =>
-  [...Map.groupBy(table.countriesIn(['names', 'spoken']), ({ iso3 }) => iso3)]
+  [...Map.groupBy(table.countriesIn(NAME_SCHEMES), ({ iso3 }) => iso3)]
     .map(([place, own]) => ({ place, names: own.map(({ code }) => code) }))
     .sort((a, b) => ((a.names[0] ?? '') < (b.names[0] ?? '') ? -1 : 1));
 
-/** In the order in which they count. `spoken` holds names that people say and no provider writes. */
-const SCHEMES = ['iso3', 'iso2', 'names', 'spoken'];
+/** What a text is found to mean; what is ambiguous by codes, and by `@` and id of groups. */
+type FoundPlace =
+  | { kind: 'country'; iso3: string }
+  | { kind: 'group'; group: CountryGroup }
+  | { kind: 'ambiguous'; meant: readonly string[] }
+  | { kind: PlaceKind | 'unknown' };
+
+/** In the order in which they count. */
+const SCHEMES = ['iso3', 'iso2', ...NAME_SCHEMES];
+
+/**
+ * What a text is a name of, without codes of countries: `car` and `PER` are none.
+ * @param text in any case; only a group where it begins with `@`.
+ */
+export function findNamed(text: string, schemes: readonly string[] = NAME_SCHEMES): FoundPlace {
+  names ??= readNames();
+  const folded = foldName(text);
+  const isGroup = text.trimStart().startsWith(GROUP_MARK);
+  const meant = isGroup ? undefined : names.ambiguous.get(folded);
+  if (meant !== undefined) return { kind: 'ambiguous', meant };
+  const place: Place = isGroup ? { kind: 'unknown' } : names.table.resolve(schemes, text);
+  if (place.kind === 'country') return place;
+  const [group, ...others] = groupsNamed(folded);
+  if (group === undefined) return place;
+  if (others.length === 0) return { kind: 'group', group };
+  return { kind: 'ambiguous', meant: [group, ...others].map(({ id }) => GROUP_MARK + id) };
+}
 
 /** @param text in any case. */
 export function placeNamed(text: string): NamedPlace {
   names ??= readNames();
-  const folded = foldName(text);
-  const group = groupById(text.trim());
-  if (group !== undefined) return { kind: 'group', group };
-  if (text.trim().startsWith(GROUP_MARK)) return unknownPlace(text, folded, ' /v1/groups lists the groups.');
-  const meant = names.ambiguous.get(folded);
-  if (meant !== undefined) return ambiguousPlace(text, meant);
   const iso3 = names.byM49.get(text.trim());
-  const found: ReturnType<PlaceTable['resolve']> =
-    iso3 === undefined ? names.table.resolve(SCHEMES, text) : { kind: 'country', iso3 };
-  if (found.kind === 'country') return found;
-  const [only, ...others] = groupsNamed(text);
-  if (only !== undefined && others.length === 0) return { kind: 'group', group: only };
-  if (only !== undefined)
-    return ambiguousPlace(
-      text,
-      [only, ...others].map(({ id }) => GROUP_MARK + id),
-    );
-  return found.kind === 'unknown' ? unknownPlace(text, folded) : noCountry(text, folded, found.kind);
+  if (iso3 !== undefined) return { kind: 'country', iso3 };
+  const found = findNamed(text, SCHEMES);
+  if (found.kind === 'country' || found.kind === 'group') return found;
+  if (found.kind === 'ambiguous') return ambiguousPlace(text, found.meant);
+  return found.kind === 'unknown' ? unknownPlace(text) : noCountry(text, found.kind);
 }
 
-/** By `@` and id, or by id. */
-function groupById(text: string): CountryGroup | undefined {
-  const id = (text.startsWith(GROUP_MARK) ? text.slice(GROUP_MARK.length) : text).trim().toLowerCase();
-  return GROUPS.get(id) ?? GROUPS.get(id.replaceAll(/[\s_]+/g, '-'));
-}
-
-/** Names of groups are compared without spaces (G-7, euro zone), articles, and what stands in brackets. `+` tells OPEC+ from OPEC. */
-const groupKey = (name: string): string =>
-  foldName(name.replaceAll('+', ' plus ')).replaceAll(/\bthe\b|\s+/g, '');
+/** Names of groups are compared without spaces (G-7, euro zone), articles, and what stands in brackets. */
+const groupKey = (folded: string): string => folded.replaceAll(/\bthe\b|\s+/g, '');
 const usualNames = ({ name, names: others }: CountryGroup): string[] => [
   name.replace(/\s*\(.*/, ''),
   ...others,
 ];
 
 const MEMBERS = '(?:member )?(?:countries|country|nations|states|economies|members)';
-const MEMBERS_AROUND = new RegExp(`^(?:all )?(?:the )?${MEMBERS} (?:of|in) | ${MEMBERS}$`, 'i');
-const withoutMembers = (name: string): string => name.replaceAll(/[-‐‑]/g, ' ').replace(MEMBERS_AROUND, '');
+const MEMBERS_AROUND = new RegExp(`^(?:all )?(?:the )?${MEMBERS} (?:of|in) | ${MEMBERS}$`);
+const withoutMembers = (folded: string): string => folded.replace(MEMBERS_AROUND, '');
 
-const keyed = (keyOf: (name: string) => string): ReadonlyMap<string, readonly CountryGroup[]> => {
+/** Groups by a key of their id and names. */
+const keyed = (keyOf: (folded: string) => string): ReadonlyMap<string, readonly CountryGroup[]> => {
   const groups = [...GROUPS.values()].flatMap((group) =>
-    [...new Set(usualNames(group).map(keyOf))].map((key) => ({ key, group })),
+    [...new Set([group.id, ...usualNames(group)].map((name) => keyOf(foldName(name))))].map((key) => ({
+      key,
+      group,
+    })),
   );
   return new Map(
     [...Map.groupBy(groups, ({ key }) => key)].map(([key, all]) => [key, all.map(({ group }) => group)]),
   );
 };
 const BY_NAME = keyed(groupKey);
-const BY_SHORT_NAME = keyed((name) => groupKey(withoutMembers(name)));
+const BY_SHORT_NAME = keyed((folded) => groupKey(withoutMembers(folded)));
 
-/** Those that the text names, by name or as its members: “the EU countries”, “members of NATO”. */
-function groupsNamed(text: string): readonly CountryGroup[] {
-  const named = BY_NAME.get(groupKey(text));
+/** Those that the text names, by id, by name or as its members: “the EU countries”, “members of NATO”. */
+function groupsNamed(folded: string): readonly CountryGroup[] {
+  const named = BY_NAME.get(groupKey(folded));
   if (named !== undefined) return named;
-  const short = withoutMembers(text.trim());
-  return short.length === text.trim().length ? [] : (BY_SHORT_NAME.get(groupKey(short)) ?? []);
+  const short = withoutMembers(folded);
+  return short === folded ? [] : (BY_SHORT_NAME.get(groupKey(short)) ?? []);
 }
 
 /** @param place an ISO3 code, or a group by `@` and id. */
 function candidateOf(place: string): PlaceCandidate[] {
-  const group = place.startsWith(GROUP_MARK) ? groupById(place) : undefined;
+  const group = place.startsWith(GROUP_MARK) ? GROUPS.get(place.slice(GROUP_MARK.length)) : undefined;
   if (group !== undefined) return [{ group: place, name: group.name }];
   const name = names?.countries.get(place);
   return name === undefined ? [] : [{ iso3: place, name }];
@@ -191,7 +205,8 @@ function ambiguousPlace(text: string, meant: readonly string[]): NamedPlace {
   return { kind: 'none', reason: 'ambiguous_place', message, candidates: meant.flatMap(candidateOf) };
 }
 
-function noCountry(text: string, folded: string, kind: 'historical' | 'aggregate'): NamedPlace {
+function noCountry(text: string, kind: PlaceKind): NamedPlace {
+  const folded = foldName(text);
   const close = [...GROUPS.values()].filter(({ name }) => foldName(name).startsWith(folded));
   const hint =
     close.length === 0
@@ -207,7 +222,8 @@ function noCountry(text: string, folded: string, kind: 'historical' | 'aggregate
 
 const SUGGESTED_MAX = 3;
 
-function unknownPlace(text: string, folded: string, more = ''): NamedPlace {
+function unknownPlace(text: string): NamedPlace {
+  const folded = foldName(text);
   const steps_max = Math.max(1, folded.length / 4);
   const near = (names?.suggested ?? [])
     .filter(({ name }) => Math.abs(name.length - folded.length) <= steps_max)
@@ -217,6 +233,7 @@ function unknownPlace(text: string, folded: string, more = ''): NamedPlace {
     .map(({ place }) => place);
   const candidates = [...new Set(near)].slice(0, SUGGESTED_MAX).flatMap(candidateOf);
   const hint = candidates.length === 0 ? '' : ' Ask whether one of the candidates is meant.';
+  const more = text.trimStart().startsWith(GROUP_MARK) ? ' /v1/groups lists the groups.' : '';
   const message = `Almanac knows no country or group ${quoted(text)}.${hint}${more}`;
   return { kind: 'none', reason: 'unknown_place', message, candidates };
 }
