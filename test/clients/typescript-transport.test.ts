@@ -137,6 +137,20 @@ it('names the parameters at fault', async () => {
   });
 });
 
+it('names the places that may be meant', async () => {
+  const candidates = [
+    { iso3: 'COD', name: 'DR Congo' },
+    { group: '@eu', name: 'European Union' },
+  ];
+  const detail = [
+    { loc: ['query', 'countries', 1], msg: 'Which?', type: 'value_error', ctx: { candidates } },
+  ];
+  const { client } = await playing([answer(422, JSON.stringify({ detail }))]);
+  await expect(client.data('a.b', { countries: 'Congo' })).rejects.toMatchObject({
+    text: 'countries.1: Which? Candidates: DR Congo (COD), European Union (@eu)',
+  });
+});
+
 it('carries the key to no other host', async () => {
   const { client, requests } = await playing([answer(302, '', { location: 'http://localhost:1/other' })]);
   await expect(client.rank('a.b')).rejects.toMatchObject({ code: 'redirected', status: 302 });

@@ -25,6 +25,7 @@ const WITHIN_MS = 600_000;
 
 /** What the verbs of the client answer; the rest of the description would only make the package larger. */
 const ANSWERS = [
+  'SearchAnswer',
   'ListIndicatorsAnswer',
   'GetIndicatorAnswer',
   'ListEditionsAnswer',

@@ -42,11 +42,20 @@ const balance = () => service.balance(owner);
 it('reads the catalogue, without a key', async () => {
   const stranger = new Almanac({ baseUrl: service.url });
   const before = await balance();
-  expect(await stranger.search('life', { limit: 3 })).toEqual(
-    (await ask('/v1/indicators?q=life&limit=3')).data,
-  );
-  expect(await client.search(undefined, { topic: 'health', provider: 'alpha', limit: 500 })).toEqual(
-    (await ask('/v1/indicators?topic=health&provider=alpha&limit=500')).data,
+  const words = 'how long people live in Kenya and the EU, 2020';
+  const { data, meta } = await ask(`/v1/search?q=${encodeURIComponent(words)}&limit=3`);
+  const found = await stranger.search(words, { limit: 3 });
+  expect(found).toEqual({ ...meta, hits: data });
+  expect([found.match, found.hits[0]?.id, found.places, found.groups, found.years]).toEqual([
+    ...['good', LIFE, [{ iso3: 'KEN', name: 'Kenya' }]],
+    ...[[{ id: 'eu', name: 'European Union' }], [2020]],
+  ]);
+  expect(await stranger.search('expuctencys')).toMatchObject({
+    ...{ hits: [], match: 'none', nearest: ['expectancy'] },
+  });
+  expect(await stranger.indicators()).toEqual((await ask('/v1/indicators')).data);
+  expect(await client.indicators({ topic: 'health', provider: 'alpha', limit: 1 })).toEqual(
+    (await ask('/v1/indicators?topic=health&provider=alpha&limit=1')).data,
   );
   const detail = await stranger.indicator(LIFE, { include: ['sources', 'twins'] });
   expect(detail).toEqual((await ask(`/v1/indicators/${LIFE}?include=sources,twins`)).data);
@@ -74,6 +83,20 @@ it('gives figures with licence, credit line, citation and edition', async () => 
     units: { [LIFE]: meta.unit },
     rows: table.rows,
   });
+});
+
+it('takes places by any usual name, and names those that are none', async () => {
+  const named = ['the United States', 'Deutschland', 'Korea, Rep.', 'UK', 'zzz'];
+  const table = await client.data(LIFE, { countries: named, years: 2000 });
+  const coded = await client.data(LIFE, { countries: 'USA,DEU,KOR', years: 2000 });
+  expect([table.rows, table.price]).toEqual([coded.rows, coded.price]);
+  expect([table.unmatched, coded.unmatched]).toEqual([['KOR', 'UK', 'ZZZ'], ['KOR']]);
+  expect((await client.revisions(table)).unmatched).toEqual(['KOR', 'UK', 'ZZZ']);
+  const before = await balance();
+  await expect(client.data(LIFE, { countries: ['Congo', 'Kenyya'] })).rejects.toThrow(
+    /Candidates: DR Congo \(COD\), Congo \(COG\); .* Candidates: Kenya \(KEN\) \[422/,
+  );
+  expect(await balance()).toBe(before);
 });
 
 it('gives several indicators, wide tables, chosen columns and earlier editions', async () => {

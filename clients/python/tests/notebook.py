@@ -24,7 +24,7 @@ pages = [
     json.dumps(ranking.rows),
     json.dumps(client.country("FRA")),
     json.dumps(client.indicator(COWS)),
-    json.dumps(client.search("herd")),
+    json.dumps(client.indicators()),
     client.file(COWS).to_pandas().to_csv(index=False),
     json.dumps(client.receipt(COWS, "FRA", 2000).verify(client.keys()).row),
 ]

@@ -42,6 +42,7 @@ export function provenanceOf(
     balance: count('X-Credits-Remaining'),
     requestId: headers.get('X-Request-Id'),
     series,
+    unmatched: headers.get('X-Unmatched-Countries')?.split(', ') ?? [],
   };
 }
 

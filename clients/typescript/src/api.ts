@@ -718,6 +718,60 @@ export interface components {
         as_of?: string;
       };
     };
+    SearchAnswer: {
+      data: {
+        id: string;
+        name: string;
+        unit: string | null;
+        provider: string;
+        /** @description Series of one concept measure the same */
+        concept: string | null;
+        /** @description Further series of the concept */
+        twins: string[];
+        coverage: {
+          n_countries: number;
+          yr_min: number | null;
+          yr_max: number | null;
+          /** @description Newest observed (not projected) year with a value */
+          latest_year: number | null;
+        } | null;
+        /**
+         * @description `good`: this was asked for. `weak`: only close to it
+         * @enum {string}
+         */
+        match: 'good' | 'weak' | 'none';
+        /** @description The words that it was found by; `code` where they are its code */
+        why: string[];
+      }[];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        /** @description Number of rows in `data` */
+        count: number;
+        q: string;
+        /**
+         * @description That of the first hit; `none` without one
+         * @enum {string}
+         */
+        match: 'good' | 'weak' | 'none';
+        /** @description Countries named in the words */
+        places: {
+          iso3: string;
+          name: string;
+        }[];
+        /** @description Groups named in the words */
+        groups: {
+          id: string;
+          name: string;
+        }[];
+        /** @description Years named in the words */
+        years: number[];
+        /** @description Where nothing is found: held words that are spelt most like those asked for */
+        nearest: string[];
+        /** @enum {string} */
+        format?: 'json' | 'csv' | 'ndjson';
+      };
+    };
     ListEditionsAnswer: {
       data: {
         id: string;

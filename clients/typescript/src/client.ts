@@ -53,7 +53,8 @@ export interface Bounded {
 }
 
 export type DataOptions = DataQuestion & Dated & Bounded;
-export interface SearchOptions {
+/** Which part of the catalogue; default all of it. */
+export interface CatalogueFilter {
   topic?: string;
   provider?: string;
   limit?: number;
@@ -87,11 +88,20 @@ export class Almanac {
 
   // --- catalogue, free ------------------------------------------------------------------------------------------------
 
-  /** Indicators that match, best first; without a text all of them, by name. */
-  async search(text?: string, options: SearchOptions = {}): Promise<records.Indicator[]> {
-    const { topic, provider, limit = 20 } = options;
-    const sent = { q: text, topic, provider, limit: wholeNumber(limit, 'limit') };
-    return await this.#session.data('/v1/indicators', await this.#session.dated(given(sent)));
+  /** Series by the words that people use, best first, one for each concept. Always of the newest edition. */
+  async search(words: string, { limit = 10 }: { limit?: number } = {}): Promise<records.Found> {
+    const query = given({ q: words, limit: wholeNumber(limit, 'limit') });
+    const { data, meta } = await this.#session.call('/v1/search', query, (answer) =>
+      answer.json<Document<records.Hit[], records.SearchMeta>>(),
+    );
+    return { ...meta, hits: data };
+  }
+
+  /** Indicators by name: all, or those of a topic or a provider. */
+  async indicators({ topic, provider, limit }: CatalogueFilter = {}): Promise<records.Indicator[]> {
+    const most = limit === undefined ? undefined : wholeNumber(limit, 'limit');
+    const query = await this.#session.dated(given({ topic, provider, limit: most }));
+    return await this.#session.data('/v1/indicators', query);
   }
 
   /** An indicator of the catalogue, with what `include` names. */

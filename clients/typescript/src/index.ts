@@ -2,12 +2,12 @@
 export {
   Almanac,
   type Bounded,
+  type CatalogueFilter,
   type Claim,
   type ClientOptions,
   type DataOptions,
   type Dated,
   type Included,
-  type SearchOptions,
 } from './client.ts';
 export type { DataFile } from './data-file.ts';
 export {

@@ -18,7 +18,10 @@ export type Query = readonly (readonly [name: string, value: string])[];
 
 /** Which figures. */
 export interface DataQuestion {
-  /** ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. */
+  /**
+   * ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. `unmatched` of the table names codes that
+   * no country has.
+   */
   countries?: Words;
   /** Both ends are included. */
   years?: Years;
@@ -41,8 +44,13 @@ export function wordsOf(value: Words, name: string): string[] {
   return words;
 }
 
-const listed = (name: string, value: Words | undefined): [string, string][] =>
-  value === undefined || value.length === 0 ? [] : [[name, wordsOf(value, name).join(',')]];
+function listed(name: string, value: Words | undefined): [string, string][] {
+  if (value === undefined || value.length === 0) return [];
+  if (typeof value === 'string') return [[name, value]];
+  // A comma separates places. One within a name (`Hong Kong SAR, China`) says nothing that a space does not.
+  const words = wordsOf(value, name).map((word) => word.replaceAll(',', ' '));
+  return [[name, words.join(',')]];
+}
 
 function yearsQuery(years: Years | undefined): Query {
   if (years === undefined) return [];

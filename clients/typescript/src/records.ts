@@ -7,6 +7,14 @@ type Schemas = components['schemas'];
 export type Indicator = Schemas['Indicator'];
 /** An indicator with related ones, and what `include` adds. */
 export type IndicatorDetail = Schemas['IndicatorDetail'];
+/** A series found by words. `match`: `good` if it was asked for, `weak` if it is only close. `why`: what it was found by. */
+export type Hit = Schemas['SearchAnswer']['data'][number];
+export type SearchMeta = Schemas['SearchAnswer']['meta'];
+/**
+ * Series found by words, best first. `match`: that of the first, or `none`. `places`, `groups`, `years`: named in the words,
+ * and not searched for. `nearest`: where nothing is found, the known words that are spelt most like those asked for.
+ */
+export type Found = SearchMeta & { hits: Hit[] };
 /** A country with its latest value of every indicator, by topic. */
 export type Country = Schemas['CountryDetail'];
 /** A published snapshot. */

@@ -24,6 +24,8 @@ export interface Provenance {
   balance: number | null;
   requestId: string | null;
   series: readonly Series[];
+  /** Codes asked for that no country has. */
+  unmatched: readonly string[];
 }
 
 /** What travels with figures, in the form in which the Python client attaches it to frames. All of it is valid in JSON. */
@@ -109,6 +111,11 @@ export class Table<Row, Meta = unknown> extends Sourced implements Iterable<Row>
     this.rows = rows;
     this.meta = meta;
     this.asked = asked;
+  }
+
+  /** Codes asked for that no country has. */
+  get unmatched(): readonly string[] {
+    return this.provenance.unmatched;
   }
 
   get length(): number {

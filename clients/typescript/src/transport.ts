@@ -220,6 +220,20 @@ interface RefusalDocument {
   error?: { code: string; message: string };
 }
 
+/** A place that may be meant. */
+interface Candidate {
+  name: string;
+  iso3?: string;
+  group?: string;
+}
+
+/** A parameter at fault, with the places that may be meant instead. */
+function faultText({ loc, msg, ctx }: ValidationDetail): string {
+  const candidates = (ctx?.candidates ?? []) as readonly Candidate[];
+  const meant = candidates.map(({ name, iso3, group }) => `${name} (${iso3 ?? group})`).join(', ');
+  return `${loc.slice(1).join('.')}: ${msg}${meant && ` Candidates: ${meant}`}`;
+}
+
 async function refusalOf({ status, type }: Response, answer: Answer): Promise<AlmanacError> {
   const retryAfter = answer.headers.get('Retry-After');
   const facts: RefusalFacts = {
@@ -236,7 +250,7 @@ async function refusalOf({ status, type }: Response, answer: Answer): Promise<Al
     throw error;
   });
   if (document?.detail !== undefined) {
-    const text = document.detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
+    const text = document.detail.map(faultText).join('; ');
     return new ApiError(status, 'invalid_parameters', text, { ...facts, detail: document.detail });
   }
   if (document?.error !== undefined)

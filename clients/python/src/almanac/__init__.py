@@ -23,6 +23,7 @@ from almanac.errors import (
 )
 from almanac.lock import Lock
 from almanac.receipts import LogKey, Refused, Verified, parse_key, parse_keys, verify_receipt, verify_rows
+from almanac.records import Hits
 from almanac.table import Provenance, Series, Table
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ApiError",
     "ConnectionFailed",
     "Forbidden",
+    "Hits",
     "InvalidRequest",
     "Lock",
     "LockError",

@@ -23,6 +23,7 @@ _FACTS = ("name", "unit", "licence", "licence_url", "attribution")
 
 def provenance_of(headers: Message, generated_at: str | None, series: tuple[Series, ...] = ()) -> Provenance:
     charged, left = headers.get("X-Credits-Charged"), headers.get("X-Credits-Remaining")
+    unmatched = headers.get("X-Unmatched-Countries")
     is_repeat = headers.get("Idempotent-Replayed") == "true"
     return Provenance(
         edition=headers.get("X-Snapshot"),
@@ -31,6 +32,7 @@ def provenance_of(headers: Message, generated_at: str | None, series: tuple[Seri
         balance=None if left is None else int(left),
         request_id=headers.get("X-Request-Id"),
         series=series,
+        unmatched=() if unmatched is None else tuple(unmatched.split(", ")),
     )
 
 

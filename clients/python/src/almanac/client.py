@@ -20,7 +20,7 @@ from almanac.answers import (
 from almanac.lock import Lock
 from almanac.questions import AsOf, DataQuestion, Layout, Missing, Words, Years, as_of_text, words
 from almanac.receipts import LogKey, Verified, parse_keys, verify_receipt
-from almanac.records import Change, Country, Edition, Indicator, IndicatorDetail, Price, Verdict
+from almanac.records import Change, Country, Edition, Hits, Indicator, IndicatorDetail, Price, Verdict
 from almanac.session import Session
 from almanac.table import Table, has_arrow
 from almanac.transport import Answer, Transport
@@ -89,17 +89,17 @@ class Almanac:
 
     # --- catalogue, free ----------------------------------------------------------------------------------------------
 
-    def search(
-        self,
-        text: str | None = None,
-        *,
-        topic: str | None = None,
-        provider: str | None = None,
-        limit: int = 20,
+    def search(self, words: str, *, limit: int = 10) -> Hits:
+        """Series by the words that people use, best first, one for each concept. Always of the newest edition."""
+        answer = self._session.call("/v1/search", [("q", words), ("limit", str(limit))], Answer.json)
+        return Hits(answer["data"], answer["meta"])
+
+    def indicators(
+        self, *, topic: str | None = None, provider: str | None = None, limit: int | None = None
     ) -> list[Indicator]:
-        """Indicators that match, best first; without a text all of them, by name."""
-        sent = (("q", text), ("topic", topic), ("provider", provider), ("limit", str(limit)))
-        query = [(name, value) for name, value in sent if value is not None]
+        """Indicators by name: all, or those of a topic or a provider."""
+        sent = (("topic", topic), ("provider", provider), ("limit", limit))
+        query = [(name, str(value)) for name, value in sent if value is not None]
         return cast("list[Indicator]", self._session.data("/v1/indicators", query + self._session.as_of(None)))
 
     def indicator(self, indicator: str, *, include: Words = (), as_of: AsOf = None) -> IndicatorDetail:
@@ -141,7 +141,8 @@ class Almanac:
     ) -> Table:
         """Observations of one indicator or of several. Costs a credit per row, at least 1.
 
-        countries: ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all.
+        countries: ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. `unmatched` of the
+            table names codes that no country has.
         years: a year, a range, or a pair of which either may be None; both ends are included.
         latest: of what passes, the newest n observed values of each country and indicator.
         fields: columns, in the order wanted. layout: `wide` has a column for each indicator.
@@ -272,10 +273,10 @@ class Almanac:
     # --- proof --------------------------------------------------------------------------------------------------------
 
     def verify(self, claims: Sequence[Claim], *, max_credits: int | None = None) -> list[Verdict]:
-        """Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that can be read.
+        """Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that is read.
 
-        claims: `indicator,iso3,year,value`, as a text or as a tuple. A value as text may be `1,300`, `8 %` or `33.8 million`;
-        its digits tell how it is rounded.
+        claims: `indicator,iso3,year,value`, as a text or as a tuple. A value as text may be `1,300`, `8 %` or
+        `33.8 million`; its digits tell how it is rounded.
         """
         texts = [one if isinstance(one, str) else ",".join(str(part) for part in one) for one in claims]
         left = self._session.limit(max_credits)

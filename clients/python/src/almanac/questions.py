@@ -72,6 +72,9 @@ class DataQuestion:
     ) -> DataQuestion:
         """From the parameters of `data`. Raises ValueError."""
         chosen = tuple(words(countries, "countries")) if countries else ()
+        if not isinstance(countries, str):
+            # A comma separates places. One within a name (`Hong Kong SAR, China`) says nothing that a space does not.
+            chosen = tuple(place.replace(",", " ") for place in chosen)
         columns = tuple(words(fields, "fields")) if fields else ()
         return cls(tuple(words(indicator, "indicator")), chosen, years, latest, columns, layout, missing)
 

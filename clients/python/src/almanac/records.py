@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
 
@@ -52,6 +53,36 @@ class IndicatorDetail(Indicator):
     """An indicator with up to twelve related ones, and what `include` adds."""
 
     related: list[Related]
+
+
+class Hit(TypedDict):
+    """A series found by words. match: `good` if it was asked for, `weak` if it is close. why: what it was found by."""
+
+    id: str
+    name: str
+    unit: str | None
+    provider: str
+    concept: str | None
+    twins: list[str]
+    coverage: Coverage | None
+    match: str
+    why: list[str]
+
+
+class Hits(list[Hit]):
+    """Series found by words, best first.
+
+    match: that of the first, or `none`. places, groups, years: named in the words, and not searched for.
+    nearest: where nothing is found, the known words that are spelt most like those asked for.
+    """
+
+    def __init__(self, hits: Iterable[Hit], meta: Mapping[str, Any]) -> None:
+        super().__init__(hits)
+        self.match: str = meta["match"]
+        self.places: list[dict[str, str]] = meta["places"]
+        self.groups: list[dict[str, str]] = meta["groups"]
+        self.years: list[int] = meta["years"]
+        self.nearest: list[str] = meta["nearest"]
 
 
 class LatestValue(TypedDict):

@@ -42,7 +42,7 @@ class Provenance:
 
     edition: the snapshot that answered. generated_at: when it was built, ISO 8601; it is published seconds later.
     price: credits charged; None where an attempt was charged whose answer was lost.
-    balance: credits left; None for calls without a key.
+    balance: credits left; None for calls without a key. unmatched: codes asked for that no country has.
     """
 
     edition: str | None
@@ -51,6 +51,7 @@ class Provenance:
     balance: int | None
     request_id: str | None
     series: tuple[Series, ...] = ()
+    unmatched: tuple[str, ...] = ()
 
 
 SHOWN_ROWS = 10
@@ -106,7 +107,8 @@ class Table:
         shown = text_table(self.columns, list(islice(self, SHOWN_ROWS)))
         more = f"\n… {rows - SHOWN_ROWS:,} more rows" if rows > SHOWN_ROWS else ""
         cost = "" if self.price is None else f", {self.price:,} credits"
-        return f"{shown}{more}\n{rows:,} rows, snapshot {self.edition}{cost}"
+        lost = f"\nno country has the code {', '.join(self.unmatched)}" if self.unmatched else ""
+        return f"{shown}{more}\n{rows:,} rows, snapshot {self.edition}{cost}{lost}"
 
     @property
     def rows(self) -> list[dict[str, Cell]]:
@@ -124,6 +126,11 @@ class Table:
     def price(self) -> int | None:
         """Credits charged; None where an attempt whose answer was lost was charged."""
         return self.provenance.price
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Codes asked for that no country has."""
+        return self.provenance.unmatched
 
     @property
     def licences(self) -> list[str]:

@@ -169,11 +169,19 @@ def _refusal(error: urllib.error.HTTPError) -> ApiError:
     try:
         body = json.loads(_error_body(error))
         if "detail" in body:
-            text = "; ".join(f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in body["detail"])
+            text = "; ".join(map(_fault, body["detail"]))
             return api_error(error.code, "invalid_parameters", text, detail=body["detail"], **facts)
         return api_error(error.code, str(body["error"]["code"]), str(body["error"]["message"]), **facts)
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return api_error(error.code, "unknown", f"HTTP {error.code} without an explanation.", **facts)
+
+
+def _fault(one: dict[str, Any]) -> str:
+    """A parameter at fault, with the places that may be meant instead."""
+    text = f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}"
+    candidates = one.get("ctx", {}).get("candidates", [])
+    meant = ", ".join(f"{place['name']} ({place.get('iso3') or place['group']})" for place in candidates)
+    return f"{text} Candidates: {meant}" if meant else text
 
 
 def _error_body(error: urllib.error.HTTPError) -> bytes:

@@ -34,10 +34,26 @@ def run(*words: str, code: int = 0, cwd: Path | None = None, **variables: str) -
 
 
 def test_search_and_data(client: Almanac) -> None:
-    found = run("search", "fertility", "rate", "--limit", "3").stdout
-    assert FERTILITY in found
-    ids = [one["id"] for one in json.loads(run("search", "fertility", "rate", "--limit", "3", "--json").stdout)]
-    assert ids == [one["id"] for one in client.search("fertility rate", limit=3)]
+    words = ("births", "per", "woman", "in", "Peru", "and", "the", "EU", "2000", "2020", "--limit", "3")
+    found = client.search(" ".join(words[:-2]), limit=3)
+    shown = run("search", *words).stdout
+    coverage = found[0]["coverage"]
+    assert coverage is not None
+    extent = f"{coverage['n_countries']} countries, latest {coverage['latest_year']}"
+    assert f"{FERTILITY}\n    good; {found[0]['name']}; births per woman; {extent}\n" in shown
+    assert f"almanac data {FERTILITY} --countries PER,@eu --years 2000-2020" in shown
+    assert json.loads(run("search", *words, "--json").stdout) == {**vars(found), "hits": found}
+    listed = csv.DictReader(io.StringIO(run("search", *words, "--csv").stdout))
+    assert [(row["id"], row["match"]) for row in listed] == [(one["id"], one["match"]) for one in found]
+    nothing = run("search", "expuctencys", code=1)
+    assert (nothing.stdout, nothing.stderr) == (
+        "no rows\n",
+        "almanac: nothing is found for expuctencys; known words like these: expectancy\n",
+    )
+    assert json.loads(run("search", "expuctencys", "--json", code=1).stdout)["match"] == "none"
+    health = run("indicators", "--topic", "health", "--limit", "2", "--csv").stdout
+    ids = [one["id"] for one in client.indicators(topic="health", limit=2)]
+    assert [row["id"] for row in csv.DictReader(io.StringIO(health))] == ids
     asked = (FERTILITY, POPULATION, "-c", "PER,chl", "-y", "2020-2022", "--wide")
     table = client.data([FERTILITY, POPULATION], countries=["PER", "chl"], years=(2020, 2022), layout="wide")
     full = json.loads(run("data", *asked, "--json").stdout)
@@ -53,6 +69,9 @@ def test_search_and_data(client: Almanac) -> None:
     assert "ci_lo" not in single
     assert single.count(FERTILITY) == 2  # in the heading and in the reference
     assert "12 credits for 6 rows" in run("data", *asked, "--price").stdout
+    named = run("data", FERTILITY, "-c", "Deutschland,UK", "--latest", "1", "--csv")
+    assert "DEU" in named.stdout
+    assert named.stderr == "almanac: no country has the code UK\n"
 
 
 def test_rank_and_verify() -> None:
@@ -113,6 +132,7 @@ def test_key_from_a_file(tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         (("data", "none.such"), 4, "404 indicator_not_found"),
+        (("data", POPULATION, "-c", "Congo"), 4, "Candidates: DR Congo (COD), Congo (COG) [422"),
         (("--max-credits", "1", "data", POPULATION), 4, "max_credits is 1"),
         (("--url", "http://127.0.0.1:1", "search", "x"), 5, "cannot be reached"),
         (("--url", "almanac.example", "search", "x"), 2, "base_url must start with http"),
@@ -128,7 +148,7 @@ def test_exit_codes(words: tuple[str, ...], code: int, message: str, tmp_path: P
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    for command in ("search", "data", "rank", "verify", "receipt", "lock"):
+    for command in ("search", "indicators", "data", "rank", "verify", "receipt", "lock"):
         assert f"    {command} " in shown
         run(command, "--help")
     run("--version")

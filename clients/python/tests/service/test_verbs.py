@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from almanac import Almanac, Forbidden, Lock, LockError, NotFound, Refused, Unauthorized, parse_keys, verify_receipt
+from almanac import (
+    Almanac,
+    Forbidden,
+    InvalidRequest,
+    Lock,
+    LockError,
+    NotFound,
+    Refused,
+    Unauthorized,
+    parse_keys,
+    verify_receipt,
+)
 
 from .conftest import KEY, URL, ask, balance
 
@@ -13,14 +24,42 @@ FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
 
 
 def test_catalogue(client: Almanac) -> None:
-    assert client.search("fertility", limit=3) == ask("/v1/indicators?q=fertility&limit=3")["data"]
-    every = client.search(topic="health", provider="world-bank", limit=500)
-    assert every == ask("/v1/indicators?topic=health&provider=world-bank&limit=500")["data"]
+    assert client.indicators() == ask("/v1/indicators")["data"]
+    some = client.indicators(topic="health", provider="world-bank", limit=2)
+    assert some == ask("/v1/indicators?topic=health&provider=world-bank&limit=2")["data"]
     assert Almanac(base_url=URL).indicator(FERTILITY) == ask(f"/v1/indicators/{FERTILITY}")["data"]
     assert "sources" in client.indicator(FERTILITY, include=["sources", "twins"])
     assert client.editions() == ask("/v1/editions")["data"]
     assert client.changes() == ask("/v1/changes")["data"]
     assert client.changes(since=client.editions()[0]["id"]) == []
+
+
+def test_search_gives_hits_and_what_was_read_in_the_words(client: Almanac) -> None:
+    found = client.search("births per woman in Peru and the EU 2020", limit=3)
+    answer = ask("/v1/search?q=births+per+woman+in+Peru+and+the+EU+2020&limit=3")
+    assert found == answer["data"]
+    assert vars(found) == {name: answer["meta"][name] for name in ("match", "places", "groups", "years", "nearest")}
+    assert (found.match, found[0]["id"], found.years) == ("good", FERTILITY, [2020])
+    assert [place["iso3"] for place in found.places] + [group["id"] for group in found.groups] == ["PER", "eu"]
+    nothing = Almanac(base_url=URL).search("expuctencys")
+    assert (nothing, nothing.match, nothing.nearest) == ([], "none", ["expectancy"])
+
+
+def test_places_by_any_usual_name(client: Almanac) -> None:
+    named = ["Viet Nam", "Deutschland", "Hong Kong SAR, China", "Korea, Rep.", "Nordics", "UK", "zzz"]
+    table = client.data(FERTILITY, countries=named, years=2020)
+    coded = client.data(FERTILITY, countries=["VNM", "DEU", "HKG", "KOR", "@nordic"], years=2020)
+    assert {"DEU", "KOR", "SWE"} <= set(table["iso3"])
+    assert "CHN" not in table["iso3"]
+    assert (table.rows, table.price) == (coded.rows, coded.price)
+    assert (table.unmatched, coded.unmatched) == (("UK", "ZZZ"), ())
+    assert repr(table).endswith("no country has the code UK, ZZZ")
+    assert client.revisions(table).unmatched == ("UK", "ZZZ")
+    before = balance()
+    with pytest.raises(InvalidRequest, match=r"Candidates: DR Congo \(COD\), Congo \(COG\); ") as refused:
+        client.data(FERTILITY, countries=["Congo", "Perru"])
+    assert refused.value.message.endswith("Candidates: Peru (PER)")
+    assert before == balance()
 
 
 def test_figures(client: Almanac) -> None:
@@ -140,7 +179,7 @@ def test_refusals_are_exceptions_with_code_and_request(client: Almanac, monkeypa
     with pytest.raises(Unauthorized) as missing:
         Almanac(base_url=URL).data(FERTILITY)
     assert (missing.value.status, missing.value.code) == (401, "unauthorized")
-    display = [one["id"] for one in client.search(limit=500) if one["access_tier"] == "display"]
+    display = [one["id"] for one in client.indicators() if one["access_tier"] == "display"]
     for indicator in display[:1]:
         with pytest.raises(Forbidden):
             client.data(indicator)

@@ -20,6 +20,9 @@ def test_writes_the_query_of_the_service() -> None:
         ("fields", "year"),
         ("missing", "omit"),
     ]
+    named = DataQuestion.of("a.x", countries=["Hong Kong SAR, China", "PER"]).query()
+    assert named[1] == ("countries", "Hong Kong SAR  China,PER")
+    assert DataQuestion.of("a.x", countries="PER,CHL").query()[1] == ("countries", "PER,CHL")
     assert DataQuestion.of("a.x", layout="wide").query() == [("indicator", "a.x"), ("layout", "wide")]
     assert DataQuestion.of("a.x").columns()[0] == "indicator"
 

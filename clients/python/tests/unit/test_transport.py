@@ -205,6 +205,17 @@ def test_tells_parameters_at_fault() -> None:
         assert caught.value.detail == detail
 
 
+def test_tells_the_places_that_may_be_meant() -> None:
+    candidates = [{"iso3": "COD", "name": "DR Congo"}, {"group": "@eu", "name": "European Union"}]
+    detail = [
+        {"loc": ["query", "countries", 1], "msg": "Which?", "type": "value_error", "ctx": {"candidates": candidates}}
+    ]
+    with serving(answer(422, json.dumps({"detail": detail}).encode())) as server:
+        meant = r"countries\.1: Which\? Candidates: DR Congo \(COD\), European Union \(@eu\) \[422"
+        with pytest.raises(InvalidRequest, match=meant):
+            server.transport().call("/", [], Answer.json)
+
+
 def test_sends_the_key_in_the_header_alone() -> None:
     with serving(answer(200)) as server:
         server.transport().call("/v1/ping", [], Answer.json)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,39 +23,63 @@ from almanac.receipts import (
     verify_rows,
 )
 from almanac.receipts.exact_json import print_number
+from almanac.records import Hits
 
 REASONS = 2
 """Of a claim, the first are the likeliest."""
 
 DONE, NOT_BORNE_OUT, USAGE, NO_KEY = 0, 1, 2, 3
+NOTHING_FOUND = 1
 
 
 def search(client: Almanac, given: Namespace) -> int:
-    found = client.search(" ".join(given.words) or None, topic=given.topic, provider=given.provider, limit=given.limit)
-    rows = [
-        {
-            "id": one["id"],
-            "name": one["name"],
-            "unit": one["unit"],
-            "topic": one["topic"],
-            "latest": one["coverage"] and one["coverage"]["latest_year"],
-            "countries": one["coverage"] and one["coverage"]["n_countries"],
-            "access": one["access_tier"],
-        }
-        for one in found
-    ]
+    text = " ".join(given.words)
+    found = client.search(text, limit=given.limit)
+    rows = [_series(one, match=one["match"]) for one in found]
+    _write_series(given, rows, {**vars(found), "hits": found})
+    if not found:
+        nearest = f"; known words like these: {', '.join(found.nearest)}" if found.nearest else ""
+        print(f"almanac: nothing is found for {text}{nearest}", file=sys.stderr)
+        return NOTHING_FOUND
+    options = _named(found)
+    if options and not given.json and not given.csv:
+        print(f"\nfor the places and years named: almanac data {found[0]['id']} {options}")
+    return DONE
+
+
+def _named(found: Hits) -> str:
+    """Places and years that were named, as options of `almanac data`."""
+    places = [*(place["iso3"] for place in found.places), *(f"@{group['id']}" for group in found.groups)]
+    countries = [f"--countries {','.join(places)}"] if places else []
+    span = sorted({min(found.years), max(found.years)}) if found.years else []
+    return " ".join(countries + ([f"--years {'-'.join(map(str, span))}"] if span else []))
+
+
+def indicators(client: Almanac, given: Namespace) -> int:
+    found = client.indicators(topic=given.topic, provider=given.provider, limit=given.limit)
+    _write_series(given, [_series(one, topic=one["topic"], access=one["access_tier"]) for one in found], found)
+    return DONE
+
+
+def _series(one: Mapping[str, Any], **more: str) -> dict[str, Any]:
+    coverage = one["coverage"] or {}
+    extent = {"latest": coverage.get("latest_year"), "countries": coverage.get("n_countries")}
+    return {"id": one["id"], "name": one["name"], "unit": one["unit"], **extent, **more}
+
+
+def _write_series(given: Namespace, rows: Sequence[Mapping[str, Any]], full: Any) -> None:
     if given.json or given.csv:
-        write(given, list(rows[0]) if rows else ["id"], rows, found)
+        write(given, list(rows[0]) if rows else ["id"], rows, full)
     else:
         # Ids are to be copied, and names to be read: neither is cut, however narrow the terminal is.
         print("\n".join(f"{row['id']}\n    {_summary(row)}" for row in rows) or "no rows")
-    return DONE
 
 
 def _summary(row: Mapping[str, Any]) -> str:
     span = "" if row["countries"] is None else f"{row['countries']} countries, latest {row['latest']}"
-    terms = "" if row["access"] == "open" else "shown, not exported"
-    return "; ".join(part for part in (row["name"], row["unit"], row["topic"], span, terms) if part)
+    terms = "shown, not exported" if row.get("access") == "display" else ""
+    parts = (row.get("match"), row["name"], row["unit"], row.get("topic"), span, terms)
+    return "; ".join(part for part in parts if part)
 
 
 def data(client: Almanac, given: Namespace) -> int:
@@ -188,6 +213,7 @@ def _changed(change: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 COMMANDS: dict[str, Callable[[Almanac, Namespace], int]] = {
     "search": search,
+    "indicators": indicators,
     "data": data,
     "rank": rank,
     "verify": verify,

@@ -28,6 +28,8 @@ def write_table(given: Namespace, table: Table, heading: str | None = None, top:
         cost = "" if table.price is None else f"; {table.price:,} charged, {table.provenance.balance or 0:,} left"
         print(f"\n{table.citation}")
         print(f"{len(table):,} rows{cost}")
+    if table.unmatched:
+        print(f"almanac: no country has the code {', '.join(table.unmatched)}", file=sys.stderr)
 
 
 def _heading(table: Table) -> str:

@@ -15,7 +15,7 @@ the file named with --key-file, else from the variable ALMANAC_KEY, else from ~/
 
 EPILOG = """\
 examples:
-  almanac search "life expectancy"
+  almanac search how long do people live in Kenya
   almanac data world-bank.SP.POP.TOTL --countries @eu --latest 1
   almanac data owid.life-expectancy world-bank.SP.POP.TOTL --countries PER,CHL --years 2000-2020 --wide --csv
   almanac rank world-bank.SP.DYN.TFRT.IN --year 2022
@@ -26,7 +26,8 @@ examples:
 
 exit codes:
   0  done
-  1  a claim is not borne out, a receipt is refused, or the service does not serve what the lock pins
+  1  nothing is found, a claim is not borne out, a receipt is refused, or the service does not serve what the lock
+     pins
   2  usage error, or a file that cannot be read or written
   3  the receipt is sound, but no key was given, so anyone could have made it
   4  the service refused the call; nothing was charged
@@ -66,7 +67,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--lock", metavar="FILE", help="answer from the edition that this almanac.lock pins")
     parser.add_argument("--max-credits", type=int, metavar="N", help="refuse whatever costs more")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _search(commands.add_parser("search", help="find indicators; free"))
+    _search(commands.add_parser("search", help="find indicators by the words that people use; free"))
+    _indicators(commands.add_parser("indicators", help="list the catalogue, or a topic or provider of it; free"))
     _data(commands.add_parser("data", help="observations; a credit per row"))
     _rank(commands.add_parser("rank", help="all countries by one indicator; 1 credit"))
     _verify(commands.add_parser("verify", help="judge figures that somebody wrote down; a credit per claim"))
@@ -83,16 +85,21 @@ def _output(parser: argparse.ArgumentParser, has_csv: bool = True) -> None:
 
 
 def _search(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", help="words to search for; without any, all indicators")
+    parser.add_argument("words", nargs="+", metavar="WORD", help="what is asked about, in English")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="at most N, up to 50 (default 10)")
+    _output(parser)
+
+
+def _indicators(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", help="only of this topic")
     parser.add_argument("--provider", help="only of this provider")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most N (default 20)")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N (default all)")
     _output(parser)
 
 
 def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("indicators", nargs="+", metavar="INDICATOR")
-    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes, groups and names: PER,CHL,@eu,Viet Nam")
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes, groups, names: PER,@eu,Viet Nam")
     parser.add_argument("--years", "-y", type=years, help="2020, 2000-2020, 2000- or -2020")
     parser.add_argument("--latest", type=int, metavar="N", help="the newest N values of each country")
     parser.add_argument("--fields", type=codes, default=[], help="columns, in the order wanted")
