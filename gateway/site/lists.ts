@@ -1,9 +1,8 @@
 /** Lists of indicators on pages: their topics, what is said of each, and numbered pages, each with an address of its own. */
 import type { IndicatorRecord, TopicRecord } from '../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
-import { type Found, integer } from '../api/operations/operations.ts';
+import { integer } from '../api/operations/operations.ts';
 import type { Edition, SeriesHit } from '../api/snapshot/snapshot.ts';
-import { PICTURED_MAX } from './subjects.ts';
 
 const readings = new WeakMap<Edition, Promise<readonly TopicRecord[]>>();
 
@@ -37,7 +36,7 @@ export interface Hit {
 }
 
 /** A series by itself, or one of a concept with its twins. */
-export type ListedSeries = Pick<SeriesHit, 'record'> & Partial<Pick<SeriesHit, 'twins'>>;
+type ListedSeries = Pick<SeriesHit, 'record'> & Partial<Pick<SeriesHit, 'twins'>>;
 
 export function asHit({ record, twins = [] }: ListedSeries): Hit {
   const others = Map.groupBy(twins, ({ provider }) => provider.id);
@@ -49,25 +48,6 @@ export function asHit({ record, twins = [] }: ListedSeries): Hit {
     alsoFrom: [...others.values()].flatMap(([twin]) => twin ?? []),
   };
 }
-
-export type NamedInWords = Pick<Found, 'countries' | 'groups' | 'years'>;
-
-/** With the countries drawn and the year mapped that somebody named. */
-export function pathWithNamed({ id, coverage }: IndicatorRecord, { countries, years }: NamedInWords): string {
-  const { yr_min, yr_max } = coverage ?? {};
-  const year = years.find((one) => one >= (yr_min ?? Infinity) && one <= (yr_max ?? -Infinity));
-  const drawn = countries.slice(0, PICTURED_MAX).map(({ iso3 }) => iso3);
-  return withQuery(`/indicators/${id}`, { countries: drawn.join(), year });
-}
-
-/** Pages of countries, and of the members of groups. */
-export const placeLinks = ({
-  countries,
-  groups,
-}: NamedInWords): { path: string; name: string; note: string }[] => [
-  ...countries.map(({ iso3, name }) => ({ path: `/countries/${iso3}`, name, note: 'country' })),
-  ...groups.map(({ id, name }) => ({ path: withQuery('/countries', { group: id }), name, note: 'group' })),
-];
 
 /** Ends at a word. */
 export function firstWords(text: string, length = EXCERPT_LENGTH): string {

@@ -9,16 +9,8 @@ import {
   SORTS,
   searchIndicators,
 } from '../../api/snapshot/snapshot.ts';
-import {
-  asHit,
-  listPage,
-  pageNumber,
-  pathWithNamed,
-  placeLinks,
-  servedTopics,
-  topicName,
-  withQuery,
-} from '../lists.ts';
+import { asHit, listPage, pageNumber, servedTopics, topicName, withQuery } from '../lists.ts';
+import { pathWithNamed, placeLinks, placesFor } from '../named-places.ts';
 import { definePage, type Shown } from '../page.ts';
 
 const PATH = '/indicators';
@@ -84,7 +76,7 @@ export const indicators = definePage({
         isOnlyClose: hits.length > 0 && hits.every(({ match }) => match === 'weak'),
         first: withQuery(PATH, { ...filters }),
         removals: removals(filters, found, topics),
-        places: placeLinks(all),
+        places: placeLinks(all.hits.length === 0 ? placesFor(edition, filters.q, all) : all),
         instead: {
           nearest: all.nearest.map((word) => ({ word, path: withQuery(PATH, { q: word }) })),
           unfiltered: { count: all.hits.length, path: withQuery(PATH, { q: filters.q }) },

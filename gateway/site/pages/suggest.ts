@@ -1,12 +1,10 @@
 /** `/suggest`: what the search box offers while somebody types: countries, groups and indicators. */
 import { z } from 'zod';
-import { findSeries, GROUP_MARK, placesBeginning, text } from '../../api/operations/operations.ts';
+import { findSeries, text } from '../../api/operations/operations.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
-import { type NamedInWords, pathWithNamed, placeLinks } from '../lists.ts';
+import { pathWithNamed, placeLinks, placesFor } from '../named-places.ts';
 import { defineAsset } from '../page.ts';
 
-const COUNTRIES_MAX = 3;
-const GROUPS_MAX = 2;
 const INDICATORS_MAX = 8;
 const LETTERS_MAX = 100;
 
@@ -34,24 +32,4 @@ async function suggestionsFor(edition: Edition, typed: string): Promise<Suggesti
     note: record.provider.name,
   }));
   return [...placeLinks(placesFor(edition, typed, found)), ...indicators];
-}
-
-/** Those that the words name, and those whose names begin with them, each once. */
-function placesFor(edition: Edition, typed: string, named: NamedInWords): NamedInWords {
-  const beginning = placesBeginning(typed);
-  const begun = {
-    countries: beginning.flatMap((one) =>
-      'iso3' in one && edition.countriesByCode.has(one.iso3) ? one : [],
-    ),
-    groups: beginning.flatMap((one) =>
-      'group' in one ? { id: one.group.slice(GROUP_MARK.length), name: one.name } : [],
-    ),
-  };
-  const countries = new Map([...named.countries, ...begun.countries].map((one) => [one.iso3, one]));
-  const groups = new Map([...named.groups, ...begun.groups].map((one) => [one.id, one]));
-  return {
-    countries: [...countries.values()].slice(0, COUNTRIES_MAX),
-    groups: [...groups.values()].slice(0, GROUPS_MAX),
-    years: [],
-  };
 }

@@ -76,6 +76,9 @@ describe('/indicators', () => {
     for (const [query, link] of [
       ['q=expuctencys', '/indicators?q=expectancy'],
       ['q=Kenya', '/countries/KEN'],
+      ['q=USA,+Kenya,+Brazil+and+Albania', '/countries/ALB'],
+      ['q=ivory+c', '/countries/CIV'],
+      ['q=scandina', '/countries?group=scandinavia'],
       ['q=life+expectancy&provider=gamma', '/indicators?q=life+expectancy'],
       ['q=zzz', '/topics/health'],
       ['q=1990', '/topics/health'],

@@ -64,7 +64,9 @@ const BORROWED = 0.5;
 /** How near an entry is whose words are all in its description. */
 const ONLY_DESCRIBED = 0.5;
 const NEAREST_MAX = 5;
+/** So many letters may be wrong, one in three. */
 const NEAREST_STEPS = 3;
+const NEAREST_LETTERS = 3;
 const BY_CODE = 'code';
 /** Words of names have none of these. */
 const SIGN = /[._\d]/;
@@ -202,7 +204,9 @@ export class SeriesSearch {
     const unknown = this.#reader
       .read(text)
       .filter(({ stems }) => !stems.some((stem) => this.#postings.has(stem)));
-    const near = unknown.flatMap(({ said }) => this.#vocabulary.like(said, NEAREST_STEPS));
+    const near = unknown.flatMap(({ said }) =>
+      this.#vocabulary.like(said, Math.min(NEAREST_STEPS, Math.floor(said.length / NEAREST_LETTERS))),
+    );
     return [...new Set(near)].slice(0, NEAREST_MAX);
   }
 

@@ -161,6 +161,7 @@ describe('the search', () => {
       expect([text, find(text)[0]?.match]).not.toEqual([text, 'good']);
     expect(find('unicorns')).toEqual([]);
     expect(searchFor(catalogue).nearestWords('hosbitels of unicorns')).toEqual(['hospital']);
+    expect(searchFor(catalogue).nearestWords('uk labs, babs')).toEqual([]);
   });
 
   it('finds each series by its name, whatever the case, the order of its words and what stands between them', () => {

@@ -88,7 +88,9 @@ function siteData(): object {
     list,
     hits: (['open', 'display'] as const).map((tier) => ({
       record: exampleRecord(tier),
+      path: '/indicators/alpha.life_expectancy',
       excerpt: 'Share of people aged fifteen …',
+      alsoFrom: [exampleRecord(tier)],
     })),
     country: COUNTRIES[0],
     items: [
