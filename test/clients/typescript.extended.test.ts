@@ -85,6 +85,7 @@ describe('the package', () => {
       const [, ...rest] = printed.split('(CC BY 4.0): Fertility rate, total');
       expect(rest).toHaveLength(1);
       for (const said of [
+        'good world-bank.SP.DYN.TFRT.IN',
         'rounded',
         '402 max_credits_exceeded This answer costs',
         '33845617',
