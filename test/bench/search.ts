@@ -38,7 +38,7 @@ function phrasesToFind(): string[] {
 
 async function searchTimes(question: SearchQuestion): Promise<SearchTimes> {
   await using task = forkTask(new URL('search-task.ts', import.meta.url));
-  return task.ask<SearchQuestion, SearchTimes>(question);
+  return await task.ask<SearchQuestion, SearchTimes>(question);
 }
 
 function rowsOf({ series, cpu_ms }: SearchTimes, bound: number): Row[] {
