@@ -14,14 +14,14 @@ const STOP_WORDS = new Set(
     'their them there these they this those to up used very want was we were what when where which while who whose ' +
     'will with within without world worldwide would year yearly years you your ilo nation national nations annual annually ' +
     'after against among before between bring brings come comes compare compared current currently during go goes going happen happens hold holds ' +
-    'keep keeps lie living make makes made now own put puts since still take takes taken today until versus vs way'
+    'keep keeps lie living make makes made now own put puts since still take takes taken today until versus vs way latest recent newest olds relative'
   ).split(' '),
 );
 
 /** Words that tell two series apart where nothing else does: they count little. */
 const FAINT = 0.25;
 const FAINT_WORDS = new Set(
-  'rate ratio share percent percentage number per total index live people person part proportion amount value overall modeled fraction size long term score most more less how'
+  'rate ratio share percent percentage number per total index live people person part proportion amount value overall modeled fraction size long term score most more less how coverage penetration access sector'
     .split(' ')
     .map(stemmer),
 );
@@ -57,8 +57,11 @@ export class WordReader {
   readonly #longest = new Map<string, number>();
 
   readonly #stems = new Map<string, readonly string[]>();
+  /** All words and phrases that mean others. */
+  readonly said: readonly string[];
 
   constructor(rows: readonly SearchWords[]) {
+    this.said = rows.flatMap(({ said }) => said);
     for (const { means, said } of rows) {
       const stems = splitWords(means).map(stemmer);
       for (const phrase of [means, ...said]) {

@@ -133,6 +133,8 @@ export class SeriesSearch {
   readonly #postings: ReadonlyMap<string, Posting>;
   readonly #byCode: ReadonlyMap<string, IndicatorRecord>;
   readonly #vocabulary: Vocabulary;
+  /** Words that mean others. */
+  readonly #said: Vocabulary;
 
   /** @param concepts what each is called, by id */
   constructor(
@@ -149,6 +151,7 @@ export class SeriesSearch {
     this.#byCode = new Map(all.flatMap(({ record }) => codesOf(record).map((code) => [code, record])));
     const called = this.#entries.flatMap(({ concept }) => concepts.get(concept ?? '') ?? []);
     this.#vocabulary = new Vocabulary([...all.map(({ record }) => record.name), ...called], reader);
+    this.#said = new Vocabulary(reader.said, reader);
   }
 
   /** Best first; what is asked for by its code before all. */
@@ -230,6 +233,7 @@ export class SeriesSearch {
     };
     if (stems.length === 1 && isOpen) add(this.#vocabulary.startingWith(said), COMPLETED);
     if (meant.size === 0) add(this.#vocabulary.like(said, typosIn(said)), CORRECTED);
+    if (meant.size === 0) add(this.#said.like(said, typosIn(said)), CORRECTED);
     const weights = [...meant.keys()].map((one) => this.#weight(one));
     return { said, meant, weight: weights.length === 0 ? this.#weight(stem) : Math.min(...weights) };
   }

@@ -1,46 +1,80 @@
 /**
- * Questions with known answers, a third of them about what does not exist. A scripted host may say only what the tools
- * return: it answers all that exist, with the right unit and year, and none of the others. The answers are read from
- * the published files by DuckDB.
+ * A strict host: it is asked in everyday words, uses the first series that find_indicators gives if its match is `good`, and says
+ * what get_data has of that for the place and year, else nothing. It answers most questions whose figures exist, and none of the
+ * others. Phrases and subjects are those of test/search, with the series that two people named as right; the values are read from the
+ * published files by DuckDB.
  */
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConceptWords } from '../../../../data/curated/concepts.ts';
-import { Problems } from '../../../../data/curated/table.ts';
 import { TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
-import { DATA } from '../../../build/world.ts';
-import { SEED } from '../../../environment.ts';
 import { describeWithMirror } from '../../../mirror.ts';
 import { BUILD_WITHIN_MS, buildMirror } from '../../../shared-builds.ts';
 import { Service, type TestKey } from '../../service.ts';
 import { EditionTruth } from '../operations/claims/truth.ts';
-import { call, type ToolResult } from './mcp-client.ts';
+import { call, type HostFigure, type ToolResult } from './mcp-client.ts';
 
 const EXISTING = 200;
-const MISSING = 100;
+const ANSWERED_AT_LEAST = 0.85;
+/** Of what does not exist, by what is missing. */
+const MISSING = { subject: 40, year: 15, country: 15, group: 15, place: 15 };
+const SEED = 36;
+/** What most people ask about. */
+const YEARS = { first: 1970, last: 2023 };
+/** More than are needed: where a country has no figure of a subject, the next one is asked about. */
+const DRAWN = 2_000;
+
+const table = <Row>(file: string): Row[] =>
+  parse(readFileSync(new URL(file, import.meta.url), 'utf8'), { columns: true }) as Row[];
+const phrases = table<{ phrase: string; series: string }>('../../../search/phrases-read.csv').map(
+  ({ phrase, series }) => ({ phrase, right: series.split(' ') }),
+);
+const absent = table<{ phrase: string }>('../../../search/absent-read.csv').map(({ phrase }) => phrase);
+const names = table<Record<'usage' | 'name' | 'meant', string>>('../operations/usual-place-names.csv');
+const countryNames = names.filter(
+  ({ usage, meant }) => /^\w{3}$/.test(meant) && /^(statistical|press|abbreviated|article)$/.test(usage),
+);
+const groupNames = names.filter(({ meant }) => /^@[^ ]+$/.test(meant)).map(({ name }) => name);
+const noPlaces = names.filter(({ meant }) => meant === '' || meant.includes(' ')).map(({ name }) => name);
+
+type Year = number | 'latest';
+type Template = (words: string, place: string, year: number) => string;
+
+const WITH_YEAR: Template[] = [
+  (words, place, year) => `${words} in ${place} in ${year}?`,
+  (words, place, year) => `${place} ${words} ${year}`,
+  (words, place, year) => `${words}, ${place}, ${year}`,
+  (words, place, year) => `What was the ${words} of ${place} in ${year}?`,
+];
+const LATEST: Template[] = [
+  (words, place) => `${words} ${place}`,
+  (words, place) => `${place}: ${words}`,
+  (words, place) => `${words} in ${place} now?`,
+  (words, place) => `What is the ${words} in ${place}?`,
+];
 
 interface Question {
-  /** What is asked about, in words. */
-  about: string;
-  country: string;
-  year: number | 'latest';
+  text: string;
+  place: string;
+  year: Year;
   /** Null for what does not exist. */
-  answer: { value: number; unit: string | null; year: number } | null;
+  answer: { iso3: string; right: readonly string[] } | null;
 }
 
-/** Nothing of these kinds is held, or no such place. */
-const NO_SUBJECTS = [
-  ...['unicorn sightings', 'favourite colour', 'pokemon cards per person', 'speed limit on motorways'],
-  ...['who won the world cup', 'average shoe size', 'number of volcanoes', 'price of a big mac'],
-  ...['height of the tallest building', 'left-handed people', 'cats per household', 'number of Nobel prizes'],
-];
-const NO_PLACES = [
-  ...['Atlantis', 'Congo', 'Korea', 'Soviet Union', 'Africa', 'World', 'Yugoslavia', 'the Moon', 'Wakanda'],
-  ...['European Union', '@g20', 'OECD', 'East Germany', 'Virgin Islands', 'Narnia', 'Latin America'],
-];
+const IS_QUESTION = /^(?:how|what|who|at what)\b/;
 
-/** Names of one country that others share: it is asked for by its code. */
-const SHARED_NAMES: ReadonlySet<string> = new Set(['Congo', 'Saint Martin']);
+function put(
+  words: string,
+  place: string,
+  year: Year,
+  at: number,
+): Pick<Question, 'text' | 'place' | 'year'> {
+  const templates = year === 'latest' ? LATEST : WITH_YEAR;
+  const usual = IS_QUESTION.test(words) ? templates.slice(0, -1) : templates;
+  const text = usual[at % usual.length]?.(words, place, Number(year)) ?? words;
+  return { text, place, year };
+}
 
 describeWithMirror('grounded answers', (mirror) => {
   let service: Service;
@@ -62,76 +96,122 @@ describeWithMirror('grounded answers', (mirror) => {
   }
 
   /** Says what the tools say, and null where they refuse. */
-  async function host({ about, country, year }: Question): Promise<Question['answer']> {
-    const found = await ask('find_indicators', { query: about });
-    if (found.match !== 'good') return null;
-    const { indicator } = found.indicators[0];
+  async function host({ text, place, year }: Question): Promise<HostFigure | null> {
+    const found = await ask('find_indicators', { query: text });
+    const [first] = found.indicators;
+    if (first?.match !== 'good') return null;
     const when = year === 'latest' ? {} : { from: year, to: year };
-    const { figures, groups } = await ask('get_data', {
-      indicators: [indicator],
-      countries: [country],
-      ...when,
-    });
-    if (figures.length !== 1 || groups !== undefined) return null;
-    const [{ value, unit, year: given }] = figures;
-    return { value, unit, year: given };
+    const asked = { indicators: [first.indicator], countries: [place], ...when };
+    const { figures, groups } = await ask('get_data', asked);
+    return figures.length === 1 && groups === undefined ? figures[0] : null;
   }
 
-  /** Subjects by name, each with the series that answers it: the preferred one of its concept, where it is held. */
-  function subjects(): { about: string; indicator: string }[] {
-    const problems = new Problems();
-    const concepts = loadConceptWords(DATA, problems);
-    problems.throwIfAny();
+  const recordOf = (id: string) => service.snapshots.current()?.indicator(id)?.record;
+  const yearsOf = (indicator: string, iso3: string): number[] => [...truth.years({ indicator, iso3 }).keys()];
+  const newestOf = (indicator: string, iso3: string): number =>
+    Math.max(
+      ...yearsOf(indicator, iso3).filter((year) => year <= (recordOf(indicator)?.coverage?.latest_year ?? 0)),
+    );
+
+  function isRight({ answer, year }: Question, said: HostFigure | null): boolean {
+    if (answer === null || said === null) return answer === said;
+    const { indicator } = said;
+    const { iso3, right } = answer;
+    const wanted = year === 'latest' ? newestOf(indicator, iso3) : year;
+    return (
+      [said.iso3, said.year, said.unit].join() === [iso3, wanted, recordOf(indicator)?.unit ?? null].join() &&
+      right.includes(indicator) &&
+      said.value === truth.value({ indicator, iso3, year: wanted })
+    );
+  }
+
+  /** Without those that name a place or a year themselves, and those of series that may not be exported. */
+  function subjects() {
+    const known = [...(service.snapshots.current()?.countriesByCode.values() ?? [])].map(({ name }) => name);
     const open = new Set(truth.open);
-    return concepts.flatMap(({ name, series }) => {
-      const indicator = series.find((id) => service.snapshots.current()?.indicator(id) !== undefined);
-      return indicator === undefined || !open.has(indicator) ? [] : [{ about: name, indicator }];
-    });
+    return phrases
+      .filter(({ phrase }) => !/\d{4}/.test(phrase) && !known.some((name) => phrase.includes(name)))
+      .map((one) => ({ ...one, right: one.right.filter((id) => open.has(id)) }))
+      .filter(({ right }) => right.length > 0);
   }
 
-  function questions(): Question[] {
-    const nameOf = (iso3: string): string => {
-      const name = service.snapshots.current()?.countriesByCode.get(iso3)?.name ?? iso3;
-      return SHARED_NAMES.has(name) ? iso3 : name;
+  const drawn = () =>
+    fc.sample(
+      fc.record({
+        subject: fc.constantFrom(...subjects()),
+        country: fc.constantFrom(...countryNames),
+        at: fc.nat(10_000),
+        template: fc.nat(11),
+        isLatest: fc.boolean(),
+      }),
+      { seed: SEED, numRuns: DRAWN },
+    );
+  type Drawn = ReturnType<typeof drawn>[number];
+
+  /** The years for which some right series has a figure of the country. */
+  const held = ({ subject: { right }, country }: Drawn): number[] => [
+    ...new Set(right.flatMap((id) => yearsOf(id, country.meant))),
+  ];
+
+  function existing(all: readonly Drawn[]): Question[] {
+    const questions = all.flatMap((one): Question[] => {
+      const { subject, country, at, template, isLatest } = one;
+      const years = held(one).filter((year) => YEARS.first <= year && year <= YEARS.last);
+      const year = years[at % years.length];
+      if (year === undefined) return [];
+      const answer = { iso3: country.meant, right: subject.right };
+      return [{ ...put(subject.phrase, country.name, isLatest ? 'latest' : year, template), answer }];
+    });
+    return questions.slice(0, EXISTING);
+  }
+
+  function missing(all: readonly Drawn[]): Question[] {
+    const none = (words: string, place: string, year: Year, template: number): Question => ({
+      ...put(words, place, year, template),
+      answer: null,
+    });
+    const nth = (list: readonly string[], at: number): string => list[at % list.length] ?? '';
+    const yearless = all.flatMap((one): Question[] => {
+      const year = 1850 + (one.at % 250);
+      const years = held(one);
+      if (years.length === 0 || years.includes(year)) return [];
+      return [none(one.subject.phrase, one.country.name, year, one.template)];
+    });
+    const countryless = all.filter((one) => held(one).length === 0);
+    const newest = ({ isLatest, at }: Drawn): Year => (isLatest ? 'latest' : 1990 + (at % 30));
+    return [
+      ...all
+        .slice(0, MISSING.subject)
+        .map((one) => none(nth(absent, one.at), one.country.name, newest(one), one.template)),
+      ...yearless.slice(0, MISSING.year),
+      ...countryless
+        .slice(0, MISSING.country)
+        .map((one) => none(one.subject.phrase, one.country.name, newest(one), one.template)),
+      ...all
+        .slice(0, MISSING.group)
+        .map((one) => none(one.subject.phrase, nth(groupNames, one.at), newest(one), one.template)),
+      ...all
+        .slice(0, MISSING.place)
+        .map((one) => none(one.subject.phrase, nth(noPlaces, one.at), newest(one), one.template)),
+    ];
+  }
+
+  test('most of what exists is answered with the right value, unit and year, and nothing of what does not', async () => {
+    const all = drawn();
+    const questions = { existing: existing(all), missing: missing(all) };
+    expect([questions.existing.length, questions.missing.length]).toEqual([EXISTING, 100]);
+    const failed = async (some: readonly Question[]): Promise<string[]> => {
+      const wrong: string[] = [];
+      for (const question of some) {
+        const said = await host(question);
+        if (!isRight(question, said))
+          wrong.push(`${question.text}: ${said && `${said.indicator} ${said.iso3} ${said.year}`}`);
+      }
+      return wrong;
     };
-    const known = subjects();
-    const record = (id: string) => service.snapshots.current()?.indicator(id)?.record;
-    const arbitrary = fc.record({ subject: fc.constantFrom(...known), at: fc.nat(), isLatest: fc.boolean() });
-    const picked = fc.sample(arbitrary, { seed: SEED ?? 21, numRuns: EXISTING });
-    const existing = picked.map(({ subject: { about, indicator }, at, isLatest }): Question => {
-      const held = [...truth.figures([indicator])].map(({ place, value }) => ({ ...place, value }));
-      const figure = held[at % held.length];
-      if (figure === undefined) throw new Error(`${indicator} has no figures`);
-      const newest = record(indicator)?.coverage?.latest_year ?? 0;
-      const own = held.filter(({ iso3, year }) => iso3 === figure.iso3 && year <= newest);
-      const latest = own.toSorted((a, b) => b.year - a.year)[0];
-      const chosen = isLatest && latest !== undefined ? latest : figure;
-      const unit = record(indicator)?.unit ?? null;
-      return {
-        about,
-        country: nameOf(chosen.iso3),
-        year: chosen === latest && isLatest ? 'latest' : chosen.year,
-        answer: { value: chosen.value, unit, year: chosen.year },
-      };
-    });
-    const missing = existing.slice(0, MISSING).map((question, at): Question => {
-      const never = { ...question, answer: null };
-      if (at % 4 === 0) return { ...never, about: NO_SUBJECTS[(at / 4) % NO_SUBJECTS.length] ?? '' };
-      if (at % 4 === 1) return { ...never, country: NO_PLACES[((at - 1) / 4) % NO_PLACES.length] ?? '' };
-      return { ...never, year: at % 4 === 2 ? 1066 : 2190 };
-    });
-    return [...existing, ...missing];
-  }
-
-  test('what exists is answered with unit and year, and what does not is not', async () => {
-    const asked = questions();
-    expect(asked).toHaveLength(EXISTING + MISSING);
-    const wrong: unknown[] = [];
-    for (const question of asked) {
-      const said = await host(question);
-      if (JSON.stringify(said) !== JSON.stringify(question.answer)) wrong.push({ question, said });
-    }
-    expect(wrong).toEqual([]);
+    expect(await failed(questions.missing)).toEqual([]);
+    const wrong = await failed(questions.existing);
+    expect(wrong.length, wrong.join('\n')).toBeLessThanOrEqual((1 - ANSWERED_AT_LEAST) * EXISTING);
     expect(longest).toBeLessThanOrEqual(TOKENS_MAX);
   });
 
@@ -147,7 +227,7 @@ describeWithMirror('grounded answers', (mirror) => {
     }
     for (const topic of ['health', 'economy', 'gender'])
       await ask('country_profile', { country: 'Brazil', topic });
-    for (const { about } of subjects()) await ask('find_indicators', { query: about, limit: 20 });
+    for (const { phrase } of phrases) await ask('find_indicators', { query: phrase, limit: 20 });
     const claims = widest.flatMap((indicator) =>
       ['KEN', 'BRA', 'IND', 'USA', 'CHN'].map((country) => ({ indicator, country, year: 2010, value: '1' })),
     );

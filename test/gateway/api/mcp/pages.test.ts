@@ -3,14 +3,28 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { stopAfterTests, useDirectory } from '../../../after-tests.ts';
-import { INDICATORS } from '../../fixture-data.ts';
+import { type FixtureIndicator, INDICATORS } from '../../fixture-data.ts';
 import { publishFixture } from '../../fixture-snapshot.ts';
 import { PUBLIC_URL, Service } from '../../service.ts';
-import { call, type ToolResult } from './mcp-client.ts';
+import { call, type HostFigure, type ToolResult } from './mcp-client.ts';
+
+/** More than a profile has room for. */
+const TARIFFS = Array.from(
+  { length: 150 },
+  (_none, at): FixtureIndicator => ({
+    ...{
+      id: `alpha.tariff_line_${at}`,
+      name: `Tariff line ${at} ${'of goods with a long name '.repeat(4)}`,
+      topic: 'trade',
+    },
+    rows: [{ iso3: 'KEN', year: 2020, value: at + 0.5 }],
+  }),
+);
+const WORLD = [...INDICATORS, ...TARIFFS];
 
 const [FIRST, SECOND] = ['20261118T020000Z-00000001', '20261119T020000Z-00000002'];
 const snapshots = await useDirectory();
-await publishFixture(snapshots, { id: FIRST, generatedAt: '2026-11-18T02:00:00+00:00' });
+await publishFixture(snapshots, { id: FIRST, generatedAt: '2026-11-18T02:00:00+00:00', indicators: WORLD });
 const settings = { SNAPSHOT_POLL_MS: '1000000' };
 const service = await stopAfterTests(Service.start({ snapshots, settings }));
 const key = await service.account({ credits: 1_000_000 });
@@ -96,10 +110,20 @@ test('the pages of a search hold what GET /v1/search finds, each once and in its
   expect(cut).toBeGreaterThan(0);
 });
 
+test('a profile can be read to its end', async () => {
+  const args = { country: 'Kenya', topic: 'trade' };
+  const pages = await withOthers(await ask('country_profile', args), 'country_profile', args);
+  expect(pages.length).toBeGreaterThan(1);
+  const read: string[] = pages.flatMap(({ figures }) =>
+    figures.map(({ indicator }: HostFigure) => indicator),
+  );
+  expect(read.toSorted()).toEqual(TARIFFS.map(({ id }) => id).toSorted());
+});
+
 test('pages, and the call that gives all of them, are of the edition of the first one, also when another is served meanwhile', async () => {
   const before = new Map<string, Structured[]>();
   for (const [name, args] of LONG) before.set(name, await withOthers(await ask(name, args), name, args));
-  const indicators = INDICATORS.map((one) => ({
+  const indicators = WORLD.map((one) => ({
     ...one,
     name: one.name.replace('Life', 'Long life'),
     rows: one.rows.slice(1).map((row) => ({ ...row, value: row.value && row.value + 1 })),
