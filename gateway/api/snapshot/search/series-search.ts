@@ -11,6 +11,7 @@ import { stemmer } from 'stemmer';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { CatalogueItem } from '../editions/catalogue.ts';
 import { asksFor, type Measure, measureOf } from './asked-measure.ts';
+import { buildEntries, buildPostings, codesOf, type Entry, type Posting } from './entries.ts';
 import { type ReadWord, splitWords, type WordReader, weightOf } from './search-words.ts';
 import { typosIn, Vocabulary } from './vocabulary.ts';
 
@@ -35,24 +36,16 @@ const GOOD_COVERED = 0.8;
 const WEAK = 0.28;
 /** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
 const COVERAGE_PART = 1 / 3;
-/** How well a stem is held: in a wording, in brackets or unit, in the description. */
-const HELD = { wording: 1, unit: 0.75, description: 0.35 } as const;
 /** How well a stem stands for another one. */
 const COMPLETED = 0.9;
 const CORRECTED = 0.79;
-/** What nobody asked for: series of a part or a change of the subject, of another measure or year, that may not be exported, ended and sparse ones. */
+/** What nobody asked for: series of a part or a change of the subject, of another measure or year. */
 const UNASKED = {
   sex: 0.8,
   age: 0.88,
   variant: 0.92,
   measure: 0.75,
-  display: 0.97,
-  ended: 0.95,
-  sparse: 0.95,
 } as const;
-/** Fixed, so that equal figures are found in an equal order. */
-const ENDED_BEFORE = 2012;
-const SPARSE_COUNTRIES = 40;
 /** Entries that are compared word by word. */
 const COMPARED_MAX = 120;
 /** Added to the rank of what is called by the very words. */
@@ -89,26 +82,6 @@ const AGE_STEMS = [
   'primari',
 ];
 
-interface Wording {
-  /** Its words as they are written, joined. */
-  text: string;
-  stems: ReadonlySet<string>;
-  /** Of all its stems. */
-  weight: number;
-}
-
-/** Something that can be found: a concept with its series, or a series by itself. */
-interface Entry {
-  concept: string | null;
-  /** The preferred one first. */
-  items: readonly CatalogueItem[];
-  wordings: Wording[];
-  /** How well each stem is held. */
-  held: ReadonlyMap<string, number>;
-  /** What its rank is multiplied by, because of what its figures are. */
-  standing: number;
-}
-
 /** One stem of a phrase, with the stems that may be meant and how well each stands for it. */
 interface Term {
   said: string;
@@ -144,7 +117,7 @@ export class SeriesSearch {
   ) {
     const all = [...items];
     this.#reader = reader;
-    this.#entries = groupByConcept(all).map((own) => buildEntry(own, concepts, reader));
+    this.#entries = buildEntries(all, concepts, reader);
     this.#postings = buildPostings(this.#entries);
     for (const { wordings } of this.#entries)
       for (const wording of wordings) wording.weight = this.#weightOf(wording.stems);
@@ -184,21 +157,23 @@ export class SeriesSearch {
     const words = splitWords(text);
     const measures = asksFor(words);
     const verbatim = words.join(' ');
-    const hits = this.#nearest(terms, Math.max(limit, COMPARED_MAX)).flatMap((entry): SeriesHit[] => {
-      const wantedOnes = entry.items.map((item) => item.record).filter(isWanted);
-      const [record, ...twins] = firstWithYears(wantedOnes, years);
-      if (record === undefined) return [];
-      const isFit = hasYears(record, years) && isMeasured(entry, measures);
-      const near = nearness(terms, wanted, entry);
-      const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / wanted;
-      const isVerbatim = entry.wordings.some((wording) => wording.text === verbatim);
-      const fit = entry.standing * this.#unaskedTraits(entry, asked) * (isFit ? 1 : UNASKED.measure);
-      const rank = (near + COVERAGE_PART * (covered - near)) * fit + (isVerbatim ? VERBATIM : 0);
-      if (rank < WEAK) return [];
-      const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
-      const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
-      return [{ record, concept: entry.concept, twins, match, why: [...why], rank }];
-    });
+    const hits = this.#nearest(terms, Math.max(limit, COMPARED_MAX), isWanted).flatMap(
+      (entry): SeriesHit[] => {
+        const wantedOnes = entry.items.map((item) => item.record).filter(isWanted);
+        const [record, ...twins] = firstWithYears(wantedOnes, years);
+        if (record === undefined) return [];
+        const isFit = hasYears(record, years) && isMeasured(entry, measures);
+        const near = nearness(terms, wanted, entry);
+        const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / wanted;
+        const isVerbatim = entry.wordings.some((wording) => wording.text === verbatim);
+        const fit = entry.standing * this.#unaskedTraits(entry, asked) * (isFit ? 1 : UNASKED.measure);
+        const rank = (near + COVERAGE_PART * (covered - near)) * fit + (isVerbatim ? VERBATIM : 0);
+        if (rank < WEAK) return [];
+        const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
+        const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
+        return [{ record, concept: entry.concept, twins, match, why: [...why], rank }];
+      },
+    );
     return hits.sort(compareHits).slice(0, limit);
   }
 
@@ -238,8 +213,8 @@ export class SeriesSearch {
     return { said, meant, weight: weights.length === 0 ? this.#weight(stem) : Math.min(...weights) };
   }
 
-  /** The entries that hold the most of a phrase. */
-  #nearest(terms: readonly Term[], count: number): Entry[] {
+  /** The entries of wanted series that hold the most of a phrase. */
+  #nearest(terms: readonly Term[], count: number, isWanted: (record: IndicatorRecord) => boolean): Entry[] {
     const covered = new Map<number, number>();
     for (const term of terms)
       for (const [number, held] of this.#holding(term))
@@ -247,7 +222,9 @@ export class SeriesSearch {
           number,
           (covered.get(number) ?? 0) + term.weight * held * (this.#entries[number]?.standing ?? 1),
         );
-    const found = [...covered];
+    const found = [...covered].filter(([number]) =>
+      this.#entries[number]?.items.some(({ record }) => isWanted(record)),
+    );
     if (found.length > count) found.sort(([, a], [, b]) => b - a);
     return found.slice(0, count).flatMap(([number]) => this.#entries[number] ?? []);
   }
@@ -333,74 +310,3 @@ const compareHits = (a: SeriesHit, b: SeriesHit): number =>
   b.rank - a.rank ||
   Number(b.record.featured) - Number(a.record.featured) ||
   (b.record.coverage?.n_countries ?? 0) - (a.record.coverage?.n_countries ?? 0);
-
-const codesOf = ({ id }: IndicatorRecord): string[] => [
-  id.toLowerCase(),
-  id.slice(id.indexOf('.') + 1).toLowerCase(),
-];
-
-/** By concept, the preferred series first; a series without a concept is alone. */
-const groupByConcept = (items: readonly CatalogueItem[]): CatalogueItem[][] =>
-  [...Map.groupBy(items, ({ record, traits }) => traits.concept ?? record.id).values()].map((own) =>
-    own.sort(
-      (a, b) =>
-        standingOf(b.record) - standingOf(a.record) ||
-        Number(b.record.preferred) - Number(a.record.preferred),
-    ),
-  );
-
-function buildEntry(
-  items: readonly CatalogueItem[],
-  concepts: ReadonlyMap<string, readonly string[]>,
-  reader: WordReader,
-): Entry {
-  const concept = items[0]?.traits.concept ?? null;
-  const held = new Map<string, number>();
-  const hold = (found: readonly string[], value: number): ReadonlySet<string> => {
-    const stems = new Set(found);
-    for (const stem of stems) held.set(stem, Math.max(value, held.get(stem) ?? 0));
-    return stems;
-  };
-  const names = items.map(({ record }) => record.name.replaceAll(/\([^()]*\)/g, ' '));
-  const called = (concept === null ? undefined : concepts.get(concept)) ?? [];
-  const wordings = [...new Set([...called, ...names])].map((text) => ({
-    text: splitWords(text).join(' '),
-    stems: hold(reader.stems(text), HELD.wording),
-    weight: 0,
-  }));
-  for (const { record } of items) {
-    hold(reader.stems(`${record.name} ${record.unit ?? ''}`), HELD.unit);
-    hold(reader.stemsApart(record.name), HELD.unit);
-  }
-  for (const { record } of items.slice(0, 1)) hold(reader.stems(record.description ?? ''), HELD.description);
-  return {
-    concept,
-    items,
-    wordings,
-    held,
-    standing: Math.max(...items.map(({ record }) => standingOf(record))),
-  };
-}
-
-function standingOf({ access_tier, coverage }: IndicatorRecord): number {
-  const { latest_year: latest = null, n_countries: countries = 0 } = coverage ?? {};
-  return (
-    (access_tier === 'display' ? UNASKED.display : 1) *
-    (latest === null || latest < ENDED_BEFORE ? UNASKED.ended : 1) *
-    (countries < SPARSE_COUNTRIES ? UNASKED.sparse : 1)
-  );
-}
-
-/** The numbers of the entries that hold a stem, and how well. */
-type Posting = [entry: number, held: number][];
-
-function buildPostings(entries: readonly Entry[]): Map<string, Posting> {
-  const postings = new Map<string, Posting>();
-  for (const [number, entry] of entries.entries())
-    for (const [stem, held] of entry.held) {
-      const posting = postings.get(stem);
-      if (posting === undefined) postings.set(stem, [[number, held]]);
-      else posting.push([number, held]);
-    }
-  return postings;
-}

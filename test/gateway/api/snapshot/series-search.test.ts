@@ -152,6 +152,17 @@ describe('the search', () => {
     expect(find('life expectancy', { years: [1200] })[0]?.match).toBe('weak');
   });
 
+  it('finds a wanted series among more than it compares', () => {
+    const many = Array.from({ length: 200 }, (_, at) => make(`m.S${at}`, `Steel of kind ${at}`, {}));
+    const all = new Catalogue(
+      '2026-11-20T02:00:00+00:00',
+      [],
+      [...many, make('z.LAST', 'Steel of the last kind of all', {})],
+    );
+    const hits = searchFor(all).find('steel', { limit: 5, isWanted: ({ id }) => id === 'z.LAST' });
+    expect(hits.map(({ record }) => record.id)).toEqual(['z.LAST']);
+  });
+
   it('gives exportable, current and covered series first', () => {
     expect(first('hospital beds')).toBe('a.HOS');
   });
