@@ -26,6 +26,7 @@ const ASKED: readonly (readonly [RegExp, readonly Measure[]])[] = [
     /\b(?:number|count|how many)\b|^total\b|(?<!per (?:\w+ )?)\binhabitants\b|\bper year$/,
     ['number', 'size'],
   ],
+  [/\bsize of\b/, ['size', 'number', 'money']],
   [/\b(?:dollars|usd|currency|money)\b/, ['money']],
   [/\b(?:index|score|rating)\b/, ['score', 'share', 'ratio']],
   [/\b(?:days|hours|how long|what age)\b/, ['time']],

@@ -8,13 +8,13 @@ import type { SearchWords } from '../../../../data/curated/search-words.ts';
 /** Words without which a phrase means the same. */
 const STOP_WORDS = new Set(
   (
-    'a about all am an and any are as at average be been by can countries country data did do does each estimated estimates every ' +
+    'a about all am an and any are as at average be been biggest by can countries country data did do does each estimated estimates every ' +
     'figure figures find for from get give given had has have having how i if in indicator into is it its just kind level ' +
     'levels lot many me modeled much need of off on or our out over show so some statistics stats such tell than that the ' +
     'their them there these they this those to up used very want was we were what when where which while who whose ' +
     'will with within without world worldwide would year yearly years you your ilo nation national nations annual annually ' +
     'after against among before between bring brings come comes compare compared current currently during go goes going happen happens hold holds ' +
-    'keep keeps lie living make makes made now own put puts since still take takes taken today until versus vs way latest recent newest olds relative'
+    'keep keeps latest lie living make makes made newest now olds own put puts recent relative since smallest still take takes taken today until versus vs way'
   ).split(' '),
 );
 

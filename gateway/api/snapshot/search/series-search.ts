@@ -29,9 +29,9 @@ export interface SeriesHit {
 }
 
 /** From here on a hit is what was asked for. */
-const GOOD = 0.52;
+const GOOD = 0.6;
 /** So much of the phrase must be held by a good hit. */
-const GOOD_COVERED = 0.8;
+const GOOD_COVERED = 0.84;
 /** A hit of a lower rank has nothing to do with the phrase. */
 const WEAK = 0.28;
 /** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
@@ -202,9 +202,11 @@ export class SeriesSearch {
     const meant = new Map<string, number>();
     if (this.#postings.has(stem)) meant.set(stem, 1);
     const add = (words: readonly string[], factor: number): void => {
-      for (const word of words)
-        for (const one of this.#reader.stems(word))
-          if (!meant.has(one) && this.#postings.has(one)) meant.set(one, factor);
+      for (const word of words) {
+        const [one = '', ...others] = this.#reader.stems(word);
+        // A part of what several stems mean together would mean something else.
+        if (others.length === 0 && !meant.has(one) && this.#postings.has(one)) meant.set(one, factor);
+      }
     };
     if (stems.length === 1 && isOpen) add(this.#vocabulary.startingWith(said), COMPLETED);
     if (meant.size === 0) add(this.#vocabulary.like(said, typosIn(said)), CORRECTED);
