@@ -1,7 +1,7 @@
 /**
  * Reads the concepts, `concepts.csv`, and their series, `concept-series.csv`.
  *
- * A concept is one statistic of which there are several series. Its topic, direction, projected rule and preferred series
+ * A concept is one statistic that people ask for, of one series or several. Its topic, direction, projected rule and preferred series
  * hold for all of them; a series that deviates says why. What an overlay row or a definition states must not contradict
  * the concept.
  */
