@@ -6,7 +6,7 @@
  * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
  *   They must be equal on both sides, even when the values agree.
  */
-import type { SeriesTraits } from '../../data/schema/snapshot.ts';
+import type { SeriesTraits } from '../../data/schema/series-traits.ts';
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
 export function normalise(text: string): string {

@@ -1,6 +1,6 @@
 /** Files on disk: absent ones, replacement that survives a power cut (write a draft, flush, rename), hashes, and compressed JSON. */
-import { createHash, hash, randomUUID } from 'node:crypto';
-import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -87,37 +87,15 @@ export interface FileDigest {
   sha256: string;
 }
 
-const BLOCK = Buffer.allocUnsafe(256 * 1024);
-
-/**
- * Size and SHA-256 of a file. One that fits into a block is read at once: the seven turns of the thread pool that a stream
- * takes were 0.6 ms of the first answer from a published file, this is 0.1. Others are read as a stream, in the small blocks
- * that Node reuses: larger ones cost twice the time.
- */
+/** Size and SHA-256 of a file; reads it as a stream, in the small blocks that Node reuses: larger ones cost twice the time. */
 export async function hashFile(path: string): Promise<FileDigest> {
-  const bytes = readBlock(path);
-  if (bytes < BLOCK.length) return { bytes, sha256: hash('sha256', BLOCK.subarray(0, bytes)) };
-  return hashStream(path);
-}
-
-/** @returns how many bytes of the block it filled */
-function readBlock(path: string): number {
-  const file = openSync(path, 'r');
-  try {
-    return readSync(file, BLOCK);
-  } finally {
-    closeSync(file);
-  }
-}
-
-async function hashStream(path: string): Promise<FileDigest> {
-  const whole = createHash('sha256');
+  const hash = createHash('sha256');
   let bytes = 0;
   for await (const block of createReadStream(path)) {
-    whole.update(block);
+    hash.update(block);
     bytes += block.length;
   }
-  return { bytes, sha256: whole.digest('hex') };
+  return { bytes, sha256: hash.digest('hex') };
 }
 
 const compress = promisify(zstdCompress);

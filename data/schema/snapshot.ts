@@ -58,6 +58,7 @@ import {
   type topicRecord,
 } from './records.ts';
 import { redefinition } from './redefinitions.ts';
+import { seriesTraits } from './series-traits.ts';
 
 export const SNAPSHOT_FORMAT = 2;
 export const CURRENT_POINTER = 'current';
@@ -292,22 +293,6 @@ export const EDITION_REVISION_COLUMNS = {
   old_projected: 'BOOLEAN',
   new_projected: 'BOOLEAN',
 } as const;
-
-/** What tells a series from others of its subject, as the build reads it once from its name, its unit and its concept. */
-export const seriesTraits = z.object({
-  /** Null for a series that is alone: of no concept of which there are several. */
-  concept: z.string().nullable(),
-  sex: z.enum(['female', 'male']).nullable(),
-  /** `15-24`, `65+`. */
-  age: z.string().nullable(),
-  /** In one spelling, without its base: `%`, `count`, `per 1000 people`. */
-  unit: z.string().nullable(),
-  /** The power of ten of its figures: 6 for millions. */
-  scale: z.int(),
-  /** Other words that split a subject: urban, primary, exports, growth, ppp. */
-  variants: z.array(z.string()),
-});
-export type SeriesTraits = z.infer<typeof seriesTraits>;
 
 /** One indicator in the gateway: the public record, and fields for sorting and filtering. */
 export const indexedIndicator = z.object({

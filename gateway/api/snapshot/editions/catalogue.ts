@@ -5,7 +5,8 @@
 
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import { compareByName, type IndexedIndicator, type SeriesTraits } from '../../../../data/schema/snapshot.ts';
+import type { SeriesTraits } from '../../../../data/schema/series-traits.ts';
+import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
 import { WordIndex } from '../search/word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;

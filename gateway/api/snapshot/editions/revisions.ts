@@ -8,7 +8,8 @@ import { INTEGER, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
-import { isAway, SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { isAway } from '../origin/origin-client.ts';
 
 const REVISIONS_SQL = readSql(import.meta.url, 'sql/revisions.sql');
 const FIGURES_SQL = readSql(import.meta.url, 'sql/figures.sql');

@@ -4,14 +4,14 @@
  *
  * No answer is made from a file with another content than published. A file that is read whole is hashed each time; any other
  * is hashed when a process first opens it, and again when it was changed or replaced. A damaged file is fetched anew where an
- * origin is followed. A read of a file that is damaged or gone, such as one on an unmounted volume, is unavailable, not an
- * internal error.
+ * origin is followed. A read of a damaged or missing file, as on an unmounted volume, is unavailable, not an internal error.
  */
 import { hash } from 'node:crypto';
-import { type Stats, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashFile, unpackJson } from '../../../../data/runtime/durable-files.ts';
+import { inParallel } from '../../../../data/runtime/in-parallel.ts';
 import {
   type FileList,
   type FileRef,
@@ -20,7 +20,7 @@ import {
   objectPath,
   providerOfFile,
 } from '../../../../data/schema/snapshot.ts';
-import { OriginError } from '../origin/origin-client.ts';
+import { isAway, OriginError } from '../origin/origin-client.ts';
 import type { ParsedObjects } from './memory.ts';
 
 /** A file cannot be read as it was published: a transient fault, reported as `unavailable`. */
@@ -39,9 +39,6 @@ export interface ObjectOrigin {
   /** Resolves when all are here, verified. @param anew replaces what is here. @throws {OriginError} {Error} of the file system. */
   ensure(refs: Iterable<FileRef>, anew?: boolean): Promise<void>;
 }
-
-/** The origin that would have the file is not reached, which whoever follows it says once. */
-export const isAway = (error: unknown): boolean => error instanceof OriginError && error.isAway;
 
 export class Objects {
   readonly #directory: string;
@@ -155,16 +152,31 @@ export class Objects {
     if (!isSound && isNew) this.#onDamage(ref);
   }
 
-  #hasContent(ref: FileRef): Promise<boolean> {
-    return hashFile(this.path(ref)).then(
-      ({ sha256 }) => sha256 === ref.sha256,
-      () => false,
-    );
+  async #hasContent(ref: FileRef): Promise<boolean> {
+    try {
+      const path = this.path(ref);
+      return (hashBlock(path) ?? (await hashFile(path)).sha256) === ref.sha256;
+    } catch {
+      return false;
+    }
   }
 
   #stampOf(ref: FileRef): Stamp | null {
     const stats = statSync(this.path(ref), { throwIfNoEntry: false });
     return stats === undefined ? null : stampOf(stats);
+  }
+}
+
+const BLOCK = Buffer.allocUnsafe(256 * 1024);
+
+/** Null for a larger file. At once: seven turns of the thread pool took 0.6 ms of the first answer from a file, this takes 0.1. */
+function hashBlock(path: string): string | null {
+  const file = openSync(path, 'r');
+  try {
+    const read = readSync(file, BLOCK);
+    return read < BLOCK.length ? hash('sha256', BLOCK.subarray(0, read)) : null;
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -330,13 +342,9 @@ export class SnapshotFiles {
 
   /** Compares all files by size, after they were away. */
   async checkSizes(): Promise<void> {
-    const files = this.all();
-    for (let at = 0; at < files.length; at += CHECKED_AT_ONCE)
-      await Promise.all(
-        files.slice(at, at + CHECKED_AT_ONCE).map(async ([name, ref]) => {
-          if (!(await this.#source.objects.hasSize(ref))) this.#fail(name, ref, undefined);
-        }),
-      );
+    await inParallel(this.all(), CHECKED_AT_ONCE, async ([name, ref]) => {
+      if (!(await this.#source.objects.hasSize(ref))) this.#fail(name, ref, undefined);
+    });
   }
 
   #shared<Made extends object>(

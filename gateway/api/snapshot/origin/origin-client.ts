@@ -35,6 +35,9 @@ export class OriginError extends Error {
   }
 }
 
+/** The origin that would have a file is not reached, which whoever follows it says once. */
+export const isAway = (error: unknown): boolean => error instanceof OriginError && error.isAway;
+
 export interface OriginOptions {
   /** Without a slash at its end. */
   url: string;

@@ -50,7 +50,7 @@ test.each([
   ['Python, by handshake', '2025-11-25', () => inPython('legacy')],
 ])('%s', async (_name, revision, ask) => {
   const { answers, ...lists } = await ask();
-  expect(lists).toEqual({ revision, tools: TOOLS.map(({ name }) => name), resources: 13, prompts: 3 });
+  expect(lists).toEqual({ revision, tools: TOOLS.map(({ name }) => name), resources: 14, prompts: 3 });
   expect(Object.keys(answers)).toEqual(Object.keys(CALLS));
   for (const { structured, text } of Object.values(answers)) {
     expect(structured.outcome).toBe('answer');
