@@ -1,3 +1,4 @@
+/** What divides a series from others, as the build reads it once: for the search, twins and what is derived. */
 import { z } from 'zod';
 
 /** What tells a series from others of its subject, as the build reads it once from its name, its unit and its concept. */

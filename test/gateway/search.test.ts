@@ -30,6 +30,7 @@ describe('/v1/search', () => {
     expect(meta.places).toEqual([{ iso3: 'KEN', name: 'Kenya' }]);
     expect(meta.groups).toEqual([{ id: 'eu', name: 'European Union' }]);
     expect(meta.years).toEqual([2020]);
+    expect((await search('life expectancy in 2021 prices')).meta.years).toEqual([]);
     expect((await search('life expectancy 1500')).data[0]).toMatchObject({ match: 'weak' });
   });
 

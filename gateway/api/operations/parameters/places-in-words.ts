@@ -17,7 +17,9 @@ const SHORT_NAME = /^(?:[\p{L}\p{N}&]{1,3}|[Tt]he[Cc]ar)[.)+]*$/u;
 /** Before a name: only a part of the place, or another one. `South Sudan` is a name itself. */
 const PART = /^(?:(?:north|south|east|west)(?:ern)?|central|new|inner|outer|upper|lower|former)$/i;
 const YEAR = /^(?:1[5-9]|20|21)\d\d$/;
-const AROUND = /^[^\p{L}\p{N}@]+|(?:['’]s)?[^\p{L}\p{N}.)+]*$/gu;
+const AROUND = /^[^\p{L}\p{N}@]+|(?:['’]s)?[^\p{L}\p{N}.)+$]*$/gu;
+/** After a name or a year: US dollars, 2021 prices. */
+const OF_MONEY = /^(?:dollars?|us\$?|ppp|international|prices)\b/i;
 
 /** @param edition countries that it does not hold are left out. */
 export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByCode'>): PlacesInWords {
@@ -30,8 +32,9 @@ export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByC
     const { length, places } = longestName(words.slice(at, at + NAME_WORDS));
     const next = at + Math.max(1, length);
     const word = (words[at] ?? '').replaceAll(AROUND, '');
-    if (places.length > 0 && !isPart) for (const place of places) named.add(place);
-    else if (YEAR.test(word)) years.push(Number(word));
+    const isOfMoney = OF_MONEY.test(words[next] ?? '');
+    if (places.length > 0 && !isPart && !isOfMoney) for (const place of places) named.add(place);
+    else if (YEAR.test(word) && !isOfMoney) years.push(Number(word));
     else others.push(...words.slice(at, next));
     isPart = length === 0 && PART.test(word);
     at = next;
@@ -59,7 +62,7 @@ function longestName(words: readonly string[]): Named {
   for (let length = words.length; length > 0; length -= 1) {
     const name = words.slice(0, length).join(' ').replaceAll(AROUND, '');
     const isWord = name !== name.toUpperCase() && SHORT_NAME.test(name.replaceAll(' ', ''));
-    if (name === '' || isWord) continue;
+    if (name === '' || isWord || name.includes('$')) continue;
     const found = findNamed(name);
     if (found.kind === 'country') return { length, places: [found.iso3] };
     if (found.kind === 'group') return { length, places: [GROUP_MARK + found.group.id] };

@@ -26,6 +26,8 @@ export function countryCodes(places: readonly string[], snapshot: Edition): stri
 }
 
 const COUNTRIES_MAX = 300;
+/** Looking for names that are spelt alike takes 0.1 ms each. */
+const FAILURES_MAX = 20;
 /** No name is longer. */
 const NAME_MAX = 100;
 const CODE = /^([A-Za-z]{2,3}|[0-9]{3})$/;
@@ -52,9 +54,15 @@ const placeList = parsed((sent, ctx): string[] => {
   const { size } = new Set(parts.map((part) => part.toUpperCase()));
   if (size > COUNTRIES_MAX)
     return fail(ctx, { type: 'too_long', ctx: { max_length: COUNTRIES_MAX, actual_length: size } });
-  const places = parts.map(place);
-  const failures = places.flatMap((one, at): Failure[] => (typeof one === 'string' ? [] : [{ ...one, at }]));
-  if (failures.length > 0) return fail(ctx, ...failures.slice(0, COUNTRIES_MAX));
+  const places: (string | Failure)[] = [];
+  const failures: Failure[] = [];
+  for (const [at, part] of parts.entries()) {
+    const one = place(part);
+    places.push(one);
+    if (typeof one !== 'string') failures.push({ ...one, at });
+    if (failures.length === FAILURES_MAX) break;
+  }
+  if (failures.length > 0) return fail(ctx, ...failures);
   return [...new Set(places.filter((one) => typeof one === 'string'))];
 }).meta({ type: 'string', pattern: `^${PLACE}(,${PLACE}){0,${COUNTRIES_MAX - 1}}$` });
 

@@ -14,6 +14,8 @@ const SPARSE_COUNTRIES = 40;
 export interface Wording {
   /** Its words as they are written, joined. */
   text: string;
+  /** Not a name without what stands in its brackets. */
+  isWhole: boolean;
   stems: ReadonlySet<string>;
   /** Of all its stems. */
   weight: number;
@@ -67,8 +69,10 @@ function buildEntry(
   };
   const names = items.map(({ record }) => record.name.replaceAll(/\([^()]*\)/g, ' '));
   const called = (concept === null ? undefined : concepts.get(concept)) ?? [];
+  const whole = new Set([...called, ...items.map(({ record }) => record.name)]);
   const wordings = [...new Set([...called, ...names])].map((text) => ({
     text: splitWords(text).join(' '),
+    isWhole: whole.has(text),
     stems: hold(reader.stems(text), HELD.wording),
     weight: 0,
   }));

@@ -37,6 +37,7 @@ export const splitWords = (text: string): string[] =>
     .replace(/['’]s?\b/g, '')
     .replace(/(\d),(?=\d{3}\b)/g, '$1')
     .replaceAll('%', ' percent ')
+    .replaceAll('$', ' dollars ')
     .replace(/\bnon[ -](?=\p{L})/gu, 'non')
     .replace(/\b(\d+)s\b/g, '$1')
     .split(/[^\p{L}\p{N}]+/u)

@@ -32,6 +32,8 @@ export interface SeriesHit {
 const GOOD = 0.6;
 /** So much of the phrase must be held by a good hit. */
 const GOOD_COVERED = 0.84;
+/** What is also good, where nothing comes near it: its least part of the phrase and rank, and its lead over the next hit. */
+const CLEAR = { covered: 0.7, rank: 0.8, lead: 0.1 } as const;
 /** A hit of a lower rank has nothing to do with the phrase. */
 const WEAK = 0.28;
 /** The part of the rank that is coverage. A long phrase is near no single wording, but its words are among those of several. */
@@ -50,6 +52,8 @@ const UNASKED = {
 const COMPARED_MAX = 120;
 /** Added to the rank of what is called by the very words. */
 const VERBATIM = 0.15;
+/** The same for a name whose brackets were not said. */
+const VERBATIM_PART = 0.14;
 /** What a stem outside a wording adds to it. */
 const FILLED = 0.8;
 /** What a stem of another wording adds: it may be of another twist of the subject. */
@@ -98,6 +102,25 @@ export interface FindOptions {
   years?: readonly number[];
   /** Leaves out series. */
   isWanted?: (record: IndicatorRecord) => boolean;
+}
+
+/** What a phrase asks for. */
+interface Asked {
+  terms: readonly Term[];
+  /** Of all its terms. */
+  weight: number;
+  stems: ReadonlySet<string>;
+  measures: ReadonlySet<Measure>;
+  /** Its words as they are written, joined. */
+  verbatim: string;
+  years: readonly number[];
+  isWanted: (record: IndicatorRecord) => boolean;
+}
+
+interface Judged {
+  hit: SeriesHit;
+  /** Good, if nothing comes near it. */
+  isClear: boolean;
 }
 
 export class SeriesSearch {
@@ -152,29 +175,46 @@ export class SeriesSearch {
 
   #findByWords(text: string, { limit, isTyping, years, isWanted }: Required<FindOptions>): SeriesHit[] {
     const terms = this.#termsOf(text, isTyping);
-    const wanted = sum(terms, ({ weight }) => weight);
-    const asked = new Set(terms.flatMap(({ meant }) => [...meant.keys()]));
     const words = splitWords(text);
-    const measures = asksFor(words);
-    const verbatim = words.join(' ');
-    const hits = this.#nearest(terms, Math.max(limit, COMPARED_MAX), isWanted).flatMap(
-      (entry): SeriesHit[] => {
-        const wantedOnes = entry.items.map((item) => item.record).filter(isWanted);
-        const [record, ...twins] = firstWithYears(wantedOnes, years);
-        if (record === undefined) return [];
-        const isFit = hasYears(record, years) && isMeasured(entry, measures);
-        const near = nearness(terms, wanted, entry);
-        const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / wanted;
-        const isVerbatim = entry.wordings.some((wording) => wording.text === verbatim);
-        const fit = entry.standing * this.#unaskedTraits(entry, asked) * (isFit ? 1 : UNASKED.measure);
-        const rank = (near + COVERAGE_PART * (covered - near)) * fit + (isVerbatim ? VERBATIM : 0);
-        if (rank < WEAK) return [];
-        const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
-        const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
-        return [{ record, concept: entry.concept, twins, match, why: [...why], rank }];
-      },
-    );
-    return hits.sort(compareHits).slice(0, limit);
+    const asked: Asked = {
+      terms,
+      weight: sum(terms, ({ weight }) => weight),
+      stems: new Set(terms.flatMap(({ meant }) => [...meant.keys()])),
+      measures: asksFor(words),
+      verbatim: words.join(' '),
+      years,
+      isWanted,
+    };
+    const nearest = this.#nearest(terms, Math.max(limit, COMPARED_MAX), isWanted);
+    const judged = nearest.flatMap((entry) => this.#judge(entry, asked) ?? []);
+    const [first, ...others] = judged.sort((a, b) => compareHits(a.hit, b.hit)).slice(0, limit + 1);
+    if (first === undefined) return [];
+    const lead = first.hit.rank - (others[0]?.hit.rank ?? 0);
+    const hit = first.isClear && lead >= CLEAR.lead ? { ...first.hit, match: 'good' as const } : first.hit;
+    return [hit, ...others.map((other) => other.hit)].slice(0, limit);
+  }
+
+  /** Null for an entry that has nothing to do with what is asked for. */
+  #judge(entry: Entry, asked: Asked): Judged | null {
+    const { terms, weight, years } = asked;
+    const records = entry.items.map((item) => item.record).filter(asked.isWanted);
+    const [record, ...twins] = firstWithYears(records, years);
+    if (record === undefined) return null;
+    const isFit = hasYears(record, years) && isMeasured(entry, asked.measures);
+    const near = nearness(terms, weight, entry);
+    const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / weight;
+    const verbatim = entry.wordings.filter(({ text }) => text === asked.verbatim);
+    const bonus =
+      verbatim.length === 0 ? 0 : verbatim.some(({ isWhole }) => isWhole) ? VERBATIM : VERBATIM_PART;
+    const fit = entry.standing * this.#unaskedTraits(entry, asked.stems) * (isFit ? 1 : UNASKED.measure);
+    const rank = (near + COVERAGE_PART * (covered - near)) * fit + bonus;
+    if (rank < WEAK) return null;
+    const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
+    const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
+    return {
+      hit: { record, concept: entry.concept, twins, match, why: [...why], rank },
+      isClear: isFit && covered >= CLEAR.covered && rank >= CLEAR.rank,
+    };
   }
 
   /** Words of names that are spelt most like those of a text that no name has. */
@@ -208,7 +248,7 @@ export class SeriesSearch {
         if (others.length === 0 && !meant.has(one) && this.#postings.has(one)) meant.set(one, factor);
       }
     };
-    if (stems.length === 1 && isOpen) add(this.#vocabulary.startingWith(said), COMPLETED);
+    if (stems.length === 1 && isOpen && said.length > 1) add(this.#vocabulary.startingWith(said), COMPLETED);
     if (meant.size === 0) add(this.#vocabulary.like(said, typosIn(said)), CORRECTED);
     if (meant.size === 0) add(this.#said.like(said, typosIn(said)), CORRECTED);
     const weights = [...meant.keys()].map((one) => this.#weight(one));

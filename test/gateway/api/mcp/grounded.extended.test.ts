@@ -32,8 +32,16 @@ const phrases = table<{ phrase: string; series: string }>('../../../search/phras
 );
 const absent = table<{ phrase: string }>('../../../search/absent-read.csv').map(({ phrase }) => phrase);
 const names = table<Record<'usage' | 'name' | 'meant', string>>('../operations/usual-place-names.csv');
+/** Codes are for `countries`; among words, AU is the African Union as well. */
+const codes = new Set(
+  table<Record<'iso2' | 'iso3', string>>('../../../../data/countries.csv').flatMap(({ iso2, iso3 }) => [
+    iso2,
+    iso3,
+  ]),
+);
 const countryNames = names.filter(
-  ({ usage, meant }) => /^\w{3}$/.test(meant) && /^(statistical|press|abbreviated|article)$/.test(usage),
+  ({ usage, name, meant }) =>
+    /^\w{3}$/.test(meant) && /^(statistical|press|abbreviated|article)$/.test(usage) && !codes.has(name),
 );
 const groupNames = names.filter(({ meant }) => /^@[^ ]+$/.test(meant)).map(({ name }) => name);
 const noPlaces = names.filter(({ meant }) => meant === '' || meant.includes(' ')).map(({ name }) => name);

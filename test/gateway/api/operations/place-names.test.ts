@@ -129,7 +129,20 @@ describe('names among other words', () => {
   });
 
   it.each([
-    ...['car', 'the car', 'who owns a car.', 'us', 'it is us.', 'PER', 'per person', 'can it be', 'ARE'],
+    ...[
+      'car',
+      'the car',
+      'who owns a car.',
+      'us',
+      'it is us.',
+      'PER',
+      'per person',
+      'can it be',
+      'ARE',
+      'US$',
+      'in current US dollars',
+      '(US$)',
+    ],
     ...['vitamin c is', 'to go', 'i ran', 'American', 'the world', 'total', 'new'],
     ...['Northern Ireland', 'New Mexico', 'inner Mongolia', 'East Germany', 'Soviet Union', 'Former Sudan'],
   ])('%s is none', (words) => {
