@@ -13,7 +13,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Settings } from '../../data/runtime/settings.ts';
-import { type ShutdownHook, unlessStopped } from '../../data/runtime/stop-signals.ts';
+import { type ShutdownHook, STOP_SIGNALS, unlessStopped } from '../../data/runtime/stop-signals.ts';
 import { type RestartBackoff, restartBackoff } from './child-process.ts';
 import { resolveRedisUrl, WorkerFailure } from './lifecycle.ts';
 import { canReusePort, findPort } from './ports.ts';
@@ -173,7 +173,10 @@ class WorkerGroup {
     slot.isReady = false;
     if (this.#isStopping) return;
     if (!this.#hasStarted) {
-      this.#started.reject(new WorkerFailure(`a worker exited while it was starting (${status})`));
+      // The end of a terminal kills a young worker, maybe before its signal is noticed here.
+      const signal = STOP_SIGNALS.find((one) => one === status);
+      if (signal !== undefined) process.kill(process.pid, signal);
+      else this.#started.reject(new WorkerFailure(`a worker exited while it was starting (${status})`));
       return;
     }
     const restart_in_ms = backoff(performance.now() - started_ms);
