@@ -238,9 +238,17 @@ export class OriginFollower {
     return new Set([...lists, ...files].map(({ sha256 }) => sha256));
   }
 
-  async #readList({ sha256 }: FileRef): Promise<FileRef[]> {
-    const text = await readFile(join(this.#options.directory, objectPath(sha256)), 'utf8');
-    return Object.values(fileList.parse(JSON.parse(text)));
+  /** Fetched anew where it has another content than published. */
+  async #readList(ref: FileRef): Promise<FileRef[]> {
+    const { directory, fetcher, log } = this.#options;
+    const file = join(directory, objectPath(ref.sha256));
+    let bytes = await readFile(file);
+    if (hash('sha256', bytes) !== ref.sha256) {
+      log.error({ object: ref.sha256 }, 'published file has another content');
+      await fetcher.ensure([ref], true);
+      bytes = await readFile(file);
+    }
+    return Object.values(fileList.parse(JSON.parse(bytes.toString())));
   }
 
   async #localLog(): Promise<readonly LogEntry[]> {

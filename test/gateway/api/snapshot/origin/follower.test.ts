@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey, parseSigningKey } from '../../../../../data/proofs/signing-key.ts';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
 import { NOTHING_WITHHELD, readWithheld, WITHHELD } from '../../../../../data/runtime/withheld.ts';
-import { type LogEntry, manifestPath } from '../../../../../data/schema/snapshot.ts';
+import { type LogEntry, manifestPath, objectPath } from '../../../../../data/schema/snapshot.ts';
+import { readManifest } from '../../../../../gateway/api/snapshot/files/manifest.ts';
 import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
 import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { EditionDirectory, type Files, objectOf } from '../../../../edition-directory.ts';
@@ -151,6 +152,20 @@ describe('a follower of a sound origin', () => {
     await follower.check();
     expect(await served()).toBe(second);
     expect(origin.requests.map(({ path }) => path)).not.toContain(objectOf('figures that do not change'));
+  });
+
+  it('fetches a damaged list of files anew', async () => {
+    const id = await published.publish(edition(1));
+    await follower.check();
+    const { providers } = await readManifest(published.directory, id);
+    const list = join(mirror, objectPath(providers.atlas?.sha256 ?? ''));
+    const sound = await readFile(list, 'utf8');
+    await writeFile(list, sound.replace('{', '['));
+    const second = await published.publish({ ...edition(1), 'observations/boreal.one.parquet': 'more' });
+    await follower.check();
+    expect(follower.fault).toBeNull();
+    expect(await served()).toBe(second);
+    expect(await readFile(list, 'utf8')).toBe(sound);
   });
 
   it('replaces a local object of the wrong length', async () => {
