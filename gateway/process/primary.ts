@@ -175,7 +175,7 @@ class WorkerGroup {
     if (!this.#hasStarted) {
       // The end of a terminal kills a young worker, maybe before its signal is noticed here.
       const signal = STOP_SIGNALS.find((one) => one === status);
-      if (signal !== undefined) process.kill(process.pid, signal);
+      if (signal !== undefined) process.emit(signal);
       else this.#started.reject(new WorkerFailure(`a worker exited while it was starting (${status})`));
       return;
     }
