@@ -136,7 +136,7 @@ export class Objects {
   async #verify(ref: FileRef): Promise<boolean> {
     const stamp = this.#stampOf(ref);
     if (stamp !== null && this.#damaged.get(ref.sha256) === stamp) return false;
-    const isSound = stamp !== null && (await this.#hasContent(ref));
+    const isSound = stamp !== null && (await this.#hasContent(ref).catch(() => false));
     this.#note(ref, stamp, isSound);
     return isSound;
   }
@@ -153,17 +153,16 @@ export class Objects {
   }
 
   async #hasContent(ref: FileRef): Promise<boolean> {
-    try {
-      const path = this.path(ref);
-      return (hashBlock(path) ?? (await hashFile(path)).sha256) === ref.sha256;
-    } catch {
-      return false;
-    }
+    const path = this.path(ref);
+    return (hashBlock(path) ?? (await hashFile(path)).sha256) === ref.sha256;
   }
 
   #stampOf(ref: FileRef): Stamp | null {
-    const stats = statSync(this.path(ref), { throwIfNoEntry: false });
-    return stats === undefined ? null : stampOf(stats);
+    try {
+      return stampOf(statSync(this.path(ref)));
+    } catch {
+      return null;
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** Files of every size against their hash, wherever the damage lies. */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -38,6 +38,13 @@ describe('a stored file', () => {
     expect(await objects.read(ref)).toEqual(content(size));
     expect(await readFile(await objects.open(ref))).toEqual(content(size));
     expect(damaged).toEqual([]);
+  });
+
+  it('that the file system refuses to look at is not sound, and no other error', async () => {
+    const ref = refOf(content(1));
+    await mkdir(dirname(objects.path(ref)), { recursive: true });
+    await symlink(objects.path(ref), objects.path(ref));
+    expect(await objects.verify(ref)).toBe(false);
   });
 
   it.each(SIZES.filter((size) => size > 0))(
