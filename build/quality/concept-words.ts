@@ -6,7 +6,7 @@
  * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
  *   They must be equal on both sides, even when the values agree.
  */
-import type { SeriesTraits } from '../../data/schema/series-traits.ts';
+import type { SeriesTraits } from '../../data/schema/traits.ts';
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
 export function normalise(text: string): string {
@@ -205,7 +205,7 @@ const SCALES: readonly (readonly [RegExp, number])[] = [
 ];
 
 /** What splits a series from others of its subject. */
-export function readTraits(name: string, unit: string | null): Omit<SeriesTraits, 'concept'> {
+export function readTraits(name: string, unit: string | null): Omit<SeriesTraits, 'concept' | 'measured'> {
   const words = readConcept(name, unit);
   const parts = words.parts.split(',').filter((part) => part !== '');
   const sex = SEXES.filter((one) => parts.includes(one));

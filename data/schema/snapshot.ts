@@ -58,7 +58,7 @@ import {
   type topicRecord,
 } from './records.ts';
 import { redefinition } from './redefinitions.ts';
-import { seriesTraits } from './series-traits.ts';
+import { seriesTraits } from './traits.ts';
 
 export const SNAPSHOT_FORMAT = 2;
 export const CURRENT_POINTER = 'current';

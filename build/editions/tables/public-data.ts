@@ -32,6 +32,7 @@ import {
   type IndexedIndicator,
   observationsFile,
 } from '../../../data/schema/snapshot.ts';
+import { UNDECIDED } from '../../../data/schema/traits.ts';
 import { type QualityReport, readTraits, reportQuality } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { BuildSteps } from '../build-steps.ts';
@@ -308,7 +309,11 @@ function indexIndicators(
       topic_order: topicOrder,
       has_projections: hasProjections,
       ...(original && { original }),
-      traits: { concept: concepts.of(id)?.concept.id ?? null, ...readTraits(record.name, record.unit) },
+      traits: {
+        concept: concepts.of(id)?.concept.id ?? null,
+        ...readTraits(record.name, record.unit),
+        measured: UNDECIDED,
+      },
     };
   });
 }

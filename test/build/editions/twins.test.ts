@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
-import type { SeriesTraits } from '../../../data/schema/series-traits.ts';
 import { additionFile } from '../../../data/schema/snapshot.ts';
+import type { SeriesTraits } from '../../../data/schema/traits.ts';
 import { SEED } from '../../environment.ts';
 import { readCatalogue, readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';

@@ -5,8 +5,8 @@
 
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import type { SeriesTraits } from '../../../../data/schema/series-traits.ts';
 import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
+import { type SeriesTraits, UNDECIDED } from '../../../../data/schema/traits.ts';
 import { WordIndex } from '../search/word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
@@ -109,7 +109,10 @@ export class Catalogue {
   }
 }
 
-const NO_TRAITS: SeriesTraits = { concept: null, sex: null, age: null, unit: null, scale: 0, variants: [] };
+const NO_TRAITS: SeriesTraits = {
+  ...{ concept: null, sex: null, age: null, unit: null, scale: 0, variants: [] },
+  measured: UNDECIDED,
+};
 
 export function toEntry({
   record,

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTraits } from '../../../../build/quality/concept-words.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
+import { UNDECIDED } from '../../../../data/schema/traits.ts';
 import { Catalogue, toEntry } from '../../../../gateway/api/snapshot/editions/catalogue.ts';
 import { searchFor } from '../../../../gateway/api/snapshot/search/searches.ts';
 import type { FindOptions } from '../../../../gateway/api/snapshot/search/series-search.ts';
@@ -24,7 +25,7 @@ function make(id: string, name: string, made: Made = {}) {
   };
   return toEntry({
     ...{ record, topic_order: 1, has_projections: false },
-    traits: { concept, ...readTraits(name, unit) },
+    traits: { concept, ...readTraits(name, unit), measured: UNDECIDED },
   });
 }
 
