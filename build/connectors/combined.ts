@@ -26,6 +26,8 @@ const catalogueTable = z.strictObject({
   /** Subject words separated by colons or semicolons; the whole text is a tag too. */
   tags: z.string().optional(),
   licence: z.string().optional(),
+  /** How upstream aggregates the figures of a series. */
+  aggregation: z.string().optional(),
 });
 type CatalogueTable = z.infer<typeof catalogueTable>;
 
@@ -51,7 +53,7 @@ export const combinedSettings = z.strictObject({
 type CombinedSettings = z.infer<typeof combinedSettings>;
 type PartSettings = CombinedSettings['parts'][number];
 type Context = ConnectorContext<CombinedSettings>;
-type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence'>;
+type Facts = Pick<CatalogueEntry, 'unit' | 'description' | 'source' | 'tags' | 'licence' | 'aggregation'>;
 
 /** What precedes the references of a subdirectory. */
 const referencePrefix = (path: string): string =>
@@ -68,8 +70,10 @@ function subUpstream(upstream: Upstream, path: string): Upstream {
 
 /** The facts by upper-cased slug. */
 async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise<Map<string, Facts>> {
-  const { path, key, unit, description, source, tags, licence } = table;
-  const required = [key, unit, description, source, tags, licence].filter((name) => name !== undefined);
+  const { path, key, unit, description, source, tags, licence, aggregation } = table;
+  const required = [key, unit, description, source, tags, licence, aggregation].filter(
+    (name) => name !== undefined,
+  );
   const facts = new Map<string, Facts>();
   for await (const record of readCsvRecords(await upstream.stream(encodePath(path)), required)) {
     const cell = (name = ''): string | null => record[name]?.replaceAll(/\s+/g, ' ').trim() || null;
@@ -79,6 +83,7 @@ async function readCatalogue(upstream: Upstream, table: CatalogueTable): Promise
       source: cell(source),
       tags: topicTags(cell(tags), /[:;]/),
       licence: cell(licence),
+      aggregation: cell(aggregation) ?? undefined,
     });
   }
   return facts;
@@ -93,6 +98,7 @@ function addFacts(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEnt
     ...(entry.source === null ? sourceFields([citedSource(facts.source, entry.source_url)]) : {}),
     tags: [...new Set([...entry.tags, ...facts.tags])],
     licence: facts.licence ?? entry.licence,
+    ...(facts.aggregation !== undefined && { aggregation: facts.aggregation }),
   };
 }
 

@@ -128,8 +128,8 @@ function parsePage(response: unknown, reference: string): Page {
   return { paging: paging.data, rows: rows ?? [] };
 }
 
-/** The licence and the unit in a response of `/sources/{id}/series/{code}/metadata`; null where it has none. */
-function parseSeriesMetadata(response: unknown): { licence: string | null; unit: string | null } {
+/** The licence, the unit and the method of aggregation in a response of `/sources/{id}/series/{code}/metadata`; null where it has none. */
+function parseSeriesMetadata(response: unknown): Record<'licence' | 'unit' | 'aggregation', string | null> {
   const found = new Map<string, string | null>();
   const visit = (node: unknown): void => {
     if (Array.isArray(node)) for (const one of node) visit(one);
@@ -141,7 +141,11 @@ function parseSeriesMetadata(response: unknown): { licence: string | null; unit:
     for (const child of ['source', 'concept', 'variable', 'metatype']) visit(node[child]);
   };
   visit(response);
-  return { licence: found.get('licensetype') ?? null, unit: found.get('unitofmeasure') ?? null };
+  return {
+    licence: found.get('licensetype') ?? null,
+    unit: found.get('unitofmeasure') ?? null,
+    aggregation: found.get('aggregationmethod') ?? null,
+  };
 }
 
 /** `obs_status` texts that mark a forecast. */
@@ -312,8 +316,9 @@ async function openSeries(context: Context, { code, description: listed }: Liste
   if (!description) throw new ResponseError(`${reference}: no such indicator`);
   const entry = buildEntry(description, code);
   if (!context.settings.series_metadata) return { code, entry };
-  const { licence, unit } = parseSeriesMetadata(await fetchSeriesMetadata(context, code));
-  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit } };
+  const { licence, unit, aggregation } = parseSeriesMetadata(await fetchSeriesMetadata(context, code));
+  const stated = aggregation === null ? {} : { aggregation };
+  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit, ...stated } };
 }
 
 async function* readSeries(

@@ -95,7 +95,7 @@ function mostAlike(place: string, candidates: readonly Candidate[]): SpineCountr
  */
 export function findUnusedSettings(
   definition: ProviderDefinition,
-  curated: Pick<Curated, 'overlayRows' | 'concepts'>,
+  curated: Pick<Curated, 'overlayRows' | 'concepts' | 'measures'>,
   catalogue: readonly CatalogueEntry[],
   failed: readonly string[],
 ): string[] {
@@ -120,6 +120,10 @@ export function findUnusedSettings(
       .slugsOf(definition.id)
       .filter((slug) => !known.has(slug))
       .map((slug) => absent('concept-series.csv', slug)),
+    ...curated.measures
+      .rowsOf(definition.id)
+      .filter(({ slug }) => !known.has(slug))
+      .map(({ slug, line }) => absent(`measures.csv:${line}`, slug)),
   ];
 }
 

@@ -5,6 +5,7 @@ import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../data/sc
 import type { QualityKindName } from '../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { type ConceptLink, providerOf } from '../../data/schema/snapshot.ts';
+import type { SeriesTraits } from '../../data/schema/traits.ts';
 import type { PlannedIndicator, PlannedProvider } from '../editions/plan/plan-snapshot.ts';
 import type { DuckSession } from '../runtime/duckdb.ts';
 
@@ -17,6 +18,13 @@ export interface LabelledSeries {
 /** With the statistics of its figures. */
 export interface CheckedSeries extends LabelledSeries {
   statistics: SeriesStatistics;
+}
+
+/** What a published series measures, and what is wrong with the row that should decide it. */
+export interface MeasuredSeries {
+  traits: SeriesTraits;
+  /** Sentences. */
+  faults: readonly string[];
 }
 
 export interface CheckContext {
@@ -55,6 +63,8 @@ export interface CheckContext {
   /** What the night before and earlier builds of this night found. */
   known: readonly QualityFinding[];
   providers: readonly PlannedProvider[];
+  /** All series, by id. */
+  measured: ReadonlyMap<string, MeasuredSeries>;
   /** Pairs that the build takes for one concept. */
   concepts: readonly ConceptLink[];
   curated: Curated;

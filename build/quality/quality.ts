@@ -7,6 +7,7 @@
  * - The reports of all nights are kept in the lake. A report becomes visible with the snapshot that it is about.
  * - It is told what is published and reads the files of the build; it knows no edition.
  */
+export type { MeasuredSeries } from './check.ts';
 export { type ConceptWords, readConcept, readTraits, unitsAgree } from './concept-words.ts';
 export { QualityReports } from './findings.ts';
 export { operatorReportOf, type QualityReport, qualityLine, reportQuality } from './report.ts';

@@ -27,6 +27,7 @@ import { duplicates, sameFigures } from './checks/duplicates.ts';
 import { coverage, histories } from './checks/histories.ts';
 import { labelFigures, priceBasis, ratesOfTotals } from './checks/label-figures.ts';
 import { labelWords } from './checks/label-words.ts';
+import { measures } from './checks/measures.ts';
 import { partsOfWholes } from './checks/parts.ts';
 import { runs } from './checks/runs.ts';
 import { concepts, twinFigures, twins } from './checks/twins.ts';
@@ -50,6 +51,7 @@ const QUALITY_CHECKS: readonly QualityCheck[] = [
   labelChanges,
   labelFigures,
   labelWords,
+  measures,
   partsOfWholes,
   priceBasis,
   ranges,
@@ -264,6 +266,7 @@ async function hashCode(): Promise<string> {
 async function hashInputs({
   published,
   series,
+  measured,
   unchecked,
   withheld,
   concepts,
@@ -273,6 +276,7 @@ async function hashInputs({
   const labelled = [...published].map(([id, { planned, record }]) => [
     ...[planned, record, series.get(id)?.statistics ?? unchecked.get(id) ?? null],
     curated.concepts.of(record.id) ?? null,
+    measured.get(record.id) ?? null,
   ]);
   const inputs = [
     await hashCode(),

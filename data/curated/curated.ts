@@ -29,6 +29,7 @@ import { QUALITY_DECISION_COLUMNS, type QualityDecision, qualityDecision } from 
 import { INDICATOR_ID } from '../schema/records.ts';
 import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
+import { loadMeasures, type Measures } from './measures.ts';
 import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
 import { loadOverlays, loadProviders, overlayOf } from './providers.ts';
 import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
@@ -56,6 +57,8 @@ export interface Curated {
   places: PlaceTable;
   /** Statistics of which there are several series. */
   concepts: Concepts;
+  /** What series measure. */
+  measures: Measures;
   /** Relations between series that are not of one concept. */
   links: CuratedLink[];
   /** Former ids of indicators. */
@@ -85,6 +88,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const concepts = await loadConcepts(dir, providers, overlays, problems);
+  const measures = loadMeasures(dir, concepts, providers.named, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
   const aliases = await loadAliases(join(dir, 'aliases.csv'), providers.named, problems);
   const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
@@ -113,6 +117,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
     overlayRows,
     places,
     concepts,
+    measures,
     links,
     aliases,
     decisions,

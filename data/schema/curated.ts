@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './records.ts';
+import { seriesMeasure } from './traits.ts';
 
 const slugWord = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
 
@@ -250,6 +251,50 @@ export const curatedLink = z.strictObject({
   relation: z.string().min(1),
 });
 export type CuratedLink = z.infer<typeof curatedLink>;
+
+const { measure, aggregate } = seriesMeasure.shape;
+/** The source of a regular expression, in which case does not count. */
+const pattern = z.string().refine((source) => {
+  try {
+    return new RegExp(source, 'iu') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}, 'a regular expression');
+
+/** One row of `data/measures.csv`: a decision about a series or a concept, or a rule for names and units. */
+export const measureRow = z
+  .strictObject({
+    /** An indicator id or the id of a concept; null for a rule. */
+    subject: z.string().nullable(),
+    /** Found in the name. */
+    name: pattern.nullable(),
+    /** Fits the whole unit. */
+    unit: pattern.nullable(),
+    measure,
+    /** The power of ten of the figures where the unit does not say it. */
+    scale: z.int().min(0).max(12).nullable(),
+    aggregate,
+    /** The denominator of a mean: an indicator id or the id of a concept. */
+    weight: z.string().nullable(),
+    /** The population of figures per head, likewise; null where they make no sense. */
+    per_head: z.string().nullable(),
+    reason: z.string().min(1),
+  })
+  .superRefine(({ subject, name, unit, measure, aggregate, weight, per_head }, { addIssue }) => {
+    const isQuantity = measure === 'count' || measure === 'amount';
+    const isRule = name !== null || unit !== null;
+    const faults = [
+      isRule === (subject !== null) && 'subject: a row has either a subject, or a name, a unit or both',
+      (weight !== null) !== (aggregate === 'mean') && 'weight: a mean has one, and only a mean',
+      aggregate === 'sum' && !isQuantity && `aggregate: no sum belongs to the measure ${measure}`,
+      aggregate === 'mean' && isQuantity && `aggregate: no mean belongs to the measure ${measure}`,
+      measure === 'other' && aggregate !== 'none' && 'aggregate: what is other has none',
+      per_head !== null && !isQuantity && `per_head: the measure ${measure} is not divided by a population`,
+    ];
+    for (const message of faults.filter((fault) => fault !== false)) addIssue({ code: 'custom', message });
+  });
+export type MeasureRow = z.infer<typeof measureRow>;
 
 /** One row of `data/aliases.csv`: an indicator that has another id now, and the days on which the old one answers. */
 export const indicatorAlias = z.strictObject({

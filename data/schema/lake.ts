@@ -49,6 +49,8 @@ export const catalogueEntry = z.object({
   tags: z.array(z.string()),
   /** Licence of this series where upstream states it; the definition says which are redistributable. */
   licence: z.string().nullable(),
+  /** How upstream aggregates its figures, in its words: `Sum`, `Weighted average`. */
+  aggregation: z.string().optional(),
 });
 export type CatalogueEntry = z.infer<typeof catalogueEntry>;
 

@@ -133,6 +133,11 @@ export const QUALITY_KINDS = {
     'The preferred series of a concept is not published, but others of it are.',
     'published series of the concept',
   ),
+  measure_undecided: notice('Nobody has decided what the series measures: no figures are derived from it.'),
+  measure_unfit: warning(
+    'What `data/measures.csv` says contradicts the unit, or weighs by a series that is not published for export.',
+    'contradictions',
+  ),
   parts_not_whole: error(
     'Shares that add up to 100 % nearly everywhere do not in some countries and years.',
     'sums',

@@ -71,6 +71,14 @@ export const SMALL: Readonly<Record<string, string>> = {
     'bureau,The Bureau,no,Terms,https://bureau.example/terms,2026-11-22,All rights reserved.,Bureau,bureau.example',
     '',
   ].join('\n'),
+  'measures.csv': [
+    'subject,name,unit,measure,scale,aggregate,weight,per_head,reason',
+    'product,,,amount,,sum,,atlas.people,Money.',
+    'atlas.output,,,amount,9,sum,,,Another edition.',
+    ',price,%,growth,,none,,,A rate of growth.',
+    ',,% of GDP,rate,,mean,product,,By GDP.',
+    '',
+  ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
   'aliases.csv':
     'old,new,since,until\natlas.old,atlas.gdp,2026-11-20,2027-11-20\nglobe.older,atlas.gdp,2026-11-20,\n',

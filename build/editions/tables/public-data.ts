@@ -32,12 +32,12 @@ import {
   type IndexedIndicator,
   observationsFile,
 } from '../../../data/schema/snapshot.ts';
-import { UNDECIDED } from '../../../data/schema/traits.ts';
-import { type QualityReport, readTraits, reportQuality } from '../../quality/quality.ts';
+import { type MeasuredSeries, type QualityReport, reportQuality } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { BuildSteps } from '../build-steps.ts';
 import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
 import type { ServedHistory } from '../plan/vanished.ts';
+import { measureSeries } from '../relations/measures.ts';
 import { findRelations, findTwins } from '../relations/relations.ts';
 import { firstNamed } from '../verify.ts';
 import { readSparklines } from './excerpts.ts';
@@ -88,6 +88,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const { coverage, records, latest, topicCountries, countryCoverage } = await steps.run('tables', () =>
     writeSummaryTables(duck, directory, plan.indicators),
   );
+  const measured = measureSeries(plan.indicators, records, curated);
   steps.progress('relations', 0, 1, 'passes');
   const { related, concepts } = await steps.run('relations', async () =>
     findRelations({
@@ -96,7 +97,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
     }),
   );
   const { statistics, quality } = await steps.run('quality', () =>
-    checkQuality(written, collecting, records, concepts),
+    checkQuality(written, collecting, { records, measured, concepts }),
   );
   await dropCountrySeries(duck);
   const twins = await steps.run('twins', () => findTwins(duck, directory, curated.concepts, records));
@@ -109,7 +110,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
     countries: countryRecords(plan),
-    indicators: indexIndicators(plan, records, curated.concepts),
+    indicators: indexIndicators(plan, records, measured),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
     details,
@@ -126,12 +127,18 @@ export async function collectPublicData(written: Written, collecting: Collecting
   return { data, coverage, quality, additions };
 }
 
+/** What is known of the published series but their figures. */
+interface Labelled {
+  records: readonly IndicatorRecord[];
+  measured: ReadonlyMap<string, MeasuredSeries>;
+  concepts: readonly ConceptLink[];
+}
+
 /** The statistics of all series, and what the checks find in them. */
 async function checkQuality(
   { directory, plan, base, history, linked }: Written,
   collecting: Collecting,
-  records: readonly IndicatorRecord[],
-  concepts: readonly ConceptLink[],
+  { records, measured, concepts }: Labelled,
 ): Promise<{ statistics: Map<string, SeriesStatistics>; quality: QualityReport }> {
   const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
@@ -139,7 +146,7 @@ async function checkQuality(
   const filesIn = (snapshot: string) => (ids: readonly string[]) =>
     listValue(ids.map((id) => join(snapshot, observationsFile(id))));
   const quality = await reportQuality({
-    ...{ ...collecting, ...collected, plan, concepts },
+    ...{ ...collecting, ...collected, plan, measured, concepts },
     published: new Map(
       plan.indicators.flatMap((planned, at) => {
         const record = records[at];
@@ -297,7 +304,7 @@ const countryRecords = (plan: SnapshotPlan) => plan.countries.map((country) => c
 function indexIndicators(
   plan: SnapshotPlan,
   records: readonly IndicatorRecord[],
-  concepts: Curated['concepts'],
+  measured: ReadonlyMap<string, MeasuredSeries>,
 ): IndexedIndicator[] {
   return plan.indicators.map(({ id, topicOrder, original }, index) => {
     const record = records[index];
@@ -309,11 +316,7 @@ function indexIndicators(
       topic_order: topicOrder,
       has_projections: hasProjections,
       ...(original && { original }),
-      traits: {
-        concept: concepts.of(id)?.concept.id ?? null,
-        ...readTraits(record.name, record.unit),
-        measured: UNDECIDED,
-      },
+      traits: measured.get(id)?.traits,
     };
   });
 }

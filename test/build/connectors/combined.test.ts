@@ -37,7 +37,8 @@ const FILES = {
   'new.csv': download('A.ONE', '99'),
   'two.csv': download('A.TWO', '99'),
   'three.csv': download('A.THREE', '3'),
-  'Series.csv': 'Series Code,Topic,Long definition,License Type\nA.ONE,Health: Risk,What it is,Their terms\n',
+  'Series.csv':
+    'Series Code,Topic,Long definition,License Type,Method\nA.ONE,Health: Risk,What it is,Their terms,Sum\n',
 };
 const SETTINGS = {
   parts: [
@@ -56,6 +57,7 @@ const SETTINGS = {
     tags: 'Topic',
     description: 'Long definition',
     licence: 'License Type',
+    aggregation: 'Method',
   },
 };
 
@@ -74,6 +76,7 @@ it('fills gaps in entries from the catalogue table, whose licences win', async (
     unit: '% of GDP',
     tags: ['Health', 'Risk', 'Health: Risk'],
     licence: 'Their terms',
+    aggregation: 'Sum',
   });
   expect(series.get('A.THREE')?.entry.licence).toBeNull();
 });

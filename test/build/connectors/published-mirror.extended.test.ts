@@ -103,6 +103,13 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     return spine.has(iso3) ? iso3 : null;
   };
 
+  it('decides what every series of all providers measures', () => {
+    const undecided = catalogue.indicators.filter(({ traits }) => traits?.measured.decided_by == null);
+    expect(undecided.map(({ record }) => record.id)).toEqual([]);
+    const methods = catalogue.indicators.map(({ traits }) => traits?.measured.decided_by);
+    expect([...new Set(methods)].sort()).toEqual(['provider', 'row', 'rule']);
+  });
+
   it('publishes every cell of every country of the OWID charts', async () => {
     const charts: Record<string, [string, string]> = {
       'child-mortality': ['child-mortality', 'Under-five mortality rate (selected)'],

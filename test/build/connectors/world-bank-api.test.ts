@@ -29,7 +29,7 @@ const indicator = (code: string, more: Partial<FakeIndicator> = {}): FakeIndicat
 const INDICATORS = new Map(
   [
     indicator('A.GOOD'),
-    indicator('B.GOOD', { licence: 'IEA terms', updated: '2026-09-01' }),
+    indicator('B.GOOD', { licence: 'IEA terms', aggregation: 'Weighted average', updated: '2026-09-01' }),
     indicator('C.NONE', { figures: [], licence: null }),
   ].map((one) => [one.code, one]),
 );
@@ -76,7 +76,10 @@ it('reads all pages in order: values, nulls, statuses, and the edition', async (
     tags: ['Health'],
     licence: 'CC BY-4.0',
   });
-  expect(series.get('B.GOOD')?.entry.licence).toBe('IEA terms');
+  expect(series.get('B.GOOD')?.entry).toMatchObject({
+    licence: 'IEA terms',
+    aggregation: 'Weighted average',
+  });
   expect(vintage).toBe('2026-09-01');
 });
 

@@ -23,6 +23,7 @@ export interface FakeIndicator {
   organization: string;
   topics: string[];
   licence: string | null;
+  aggregation?: string;
   updated: string;
   figures: FakeFigure[];
 }
@@ -73,6 +74,7 @@ const valueRow = (one: FakeIndicator, figure: FakeFigure): object => ({
 function metadata(one: FakeIndicator): object {
   const metatype = [{ id: 'IndicatorName', value: one.name }];
   if (one.licence !== null) metatype.push({ id: 'License_Type', value: one.licence });
+  if (one.aggregation !== undefined) metatype.push({ id: 'Aggregationmethod', value: one.aggregation });
   const concept = [{ id: 'Series', variable: [{ id: one.code, metatype }] }];
   return { page: 1, pages: 1, per_page: '5000', total: 1, source: [{ id: '2', concept }] };
 }

@@ -217,6 +217,7 @@ export class Constructions {
       before: old,
       ...{ coverage: '', coverageBefore: null, departed: new Set(), firstDate: null, withheld: new Set() },
       known: known.map(asKnown),
+      measured: new Map(),
       providers: [],
       concepts: twins.map(link),
       curated,

@@ -1,0 +1,133 @@
+/**
+ * Decides what each published series measures, from its row of `measures.csv`, else that of its concept, else the first
+ * rule that fits its name and unit. Where the provider states how it aggregates, a row of a concept and a rule count as far
+ * as both agree. A row that contradicts the label decides nothing.
+ */
+import type { Concepts } from '../../../data/curated/concepts.ts';
+import type { CuratedMeasure, Measures } from '../../../data/curated/measures.ts';
+import { INDICATOR_ID, type IndicatorRecord } from '../../../data/schema/records.ts';
+import { providerOf } from '../../../data/schema/snapshot.ts';
+import { type SeriesMeasure, UNDECIDED } from '../../../data/schema/traits.ts';
+import { type MeasuredSeries, readTraits } from '../../quality/quality.ts';
+import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
+
+/** A weight or population of the same provider may end this many years before the series, and still be the best one. */
+const YEARS_BEHIND = 5;
+
+interface Measuring {
+  /** Published series by id. */
+  records: ReadonlyMap<string, IndicatorRecord>;
+  concepts: Concepts;
+  measures: Measures;
+}
+
+/** By indicator id. @param records of the indicators, in the same order */
+export function measureSeries(
+  indicators: readonly Pick<PlannedIndicator, 'id' | 'upstream'>[],
+  records: readonly IndicatorRecord[],
+  curated: Pick<Measuring, 'concepts' | 'measures'>,
+): Map<string, MeasuredSeries> {
+  const measuring = { ...curated, records: new Map(records.map((record) => [record.id, record])) };
+  return new Map(
+    indicators.flatMap(({ id, upstream }) => {
+      const record = measuring.records.get(id);
+      return record ? [[id, measureOne(record, upstream.aggregation, measuring)] as const] : [];
+    }),
+  );
+}
+
+function measureOne(record: IndicatorRecord, stated: string | undefined, given: Measuring): MeasuredSeries {
+  const { id, name, unit } = record;
+  const read = readTraits(name, unit);
+  const concept = given.concepts.of(id)?.concept.id ?? null;
+  const described = describeUnit(name, unit, read.variants);
+  const own = given.measures.rowFor(id);
+  const row = own ?? given.measures.ruleFor(name, described);
+  const traits = { concept, ...read, measured: UNDECIDED };
+  if (row === undefined) return { traits, faults: [] };
+  const contradictions = contradictedBy(row, described, read.scale);
+  if (contradictions.length > 0) return { traits, faults: contradictions };
+  const measured = applyRow(row, row.subject === id ? undefined : stated, record, given);
+  if (own !== undefined) measured.decided_by = 'row';
+  const isUnweighted = own?.aggregate === 'mean' && measured.weight === null;
+  return {
+    traits: { ...traits, scale: row.scale ?? read.scale, measured },
+    faults: isUnweighted ? [`${where(row)}: the weight ${row.weight} is not published for export`] : [],
+  };
+}
+
+/** The unit in one spelling. Of a bare `%` the name tells the whole, and of other units whether they are per person. */
+export function describeUnit(name: string, unit: string | null, variants: readonly string[]): string {
+  const text = (unit ?? '').replaceAll(/\bper ?cent\b/gi, '%').trim();
+  if (text === '%') return /\([^()]*?(% [^()]+)\)/.exec(name)?.[1] ?? text;
+  const isPlain = text !== '' && !/%|\bper\b/i.test(text);
+  return isPlain && variants.includes('per person') ? `${text} per person` : text;
+}
+
+const where = ({ line }: CuratedMeasure): string => `measures.csv:${line}`;
+
+function contradictedBy(row: CuratedMeasure, unit: string, scale: number): string[] {
+  const isShare = unit.includes('%') || unit === 'percentage points';
+  const isDivided = isShare || /\bper\b/i.test(unit);
+  const { measure } = row;
+  const faults = [
+    (measure === 'count' || measure === 'amount') && isDivided,
+    (measure === 'rate' || measure === 'growth') && !isShare,
+  ];
+  return [
+    ...(faults.includes(true)
+      ? [`${where(row)}: the measure ${measure} contradicts the unit “${unit}”`]
+      : []),
+    ...(row.scale !== null && scale !== 0 && row.scale !== scale
+      ? [`${where(row)}: the scale ${row.scale} contradicts the unit “${unit}”`]
+      : []),
+  ];
+}
+
+/** @param stated how the provider aggregates, in its words */
+function applyRow(
+  row: CuratedMeasure,
+  stated: string | undefined,
+  record: IndicatorRecord,
+  given: Measuring,
+): SeriesMeasure {
+  const agreed = stated === undefined || methodOf(stated) === row.aggregate ? row.aggregate : 'none';
+  const weight = agreed === 'mean' ? divisorFor(row.weight, record, given) : null;
+  return {
+    measure: row.measure,
+    aggregate: agreed === 'mean' && weight === null ? 'none' : agreed,
+    weight,
+    population: divisorFor(row.per_head, record, given),
+    decided_by: stated === undefined ? 'rule' : 'provider',
+  };
+}
+
+/** What the World Bank calls its methods. It fills gaps of a sum with estimates; nothing is filled here. */
+function methodOf(stated: string): SeriesMeasure['aggregate'] {
+  if (/^(gap-filled total|sum)$/i.test(stated)) return 'sum';
+  return /^weighted average$/i.test(stated) ? 'mean' : 'none';
+}
+
+/**
+ * The series by which another is divided: of those of a concept the one of the same provider, if it is about as new, else
+ * the preferred one. Null when none may be exported.
+ */
+function divisorFor(
+  subject: string | null,
+  { id, coverage }: IndicatorRecord,
+  { records, concepts }: Measuring,
+): string | null {
+  if (subject === null) return null;
+  const ids = INDICATOR_ID.test(subject)
+    ? [subject]
+    : (concepts.members.get(subject) ?? []).map(({ series }) => series.indicator);
+  const open = ids.flatMap((one) => {
+    const record = records.get(one);
+    return one !== id && record?.access_tier === 'open' ? [record] : [];
+  });
+  const since = (coverage?.latest_year ?? 0) - YEARS_BEHIND;
+  const own = open.find(
+    (one) => providerOf(one.id) === providerOf(id) && (one.coverage?.latest_year ?? 0) >= since,
+  );
+  return (own ?? open[0])?.id ?? null;
+}

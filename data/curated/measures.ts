@@ -1,0 +1,115 @@
+/**
+ * Reads `measures.csv`: what series measure, how their figures give the figure of a group, and by which population they
+ * are divided per head.
+ *
+ * A row decides for one series, for a concept, or, as a rule, for all series whose name and unit fit. A series' own row
+ * counts before that of its concept, and this before the first rule that fits. Weights and populations are series or
+ * concepts; which series of a concept it is, the build decides among the published ones.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type MeasureRow, measureRow } from '../schema/curated.ts';
+import { INDICATOR_ID } from '../schema/records.ts';
+import type { Concepts } from './concepts.ts';
+import { asNumber, check, type Position, type Problems, readTable } from './table.ts';
+
+const COLUMNS = Object.keys(measureRow.shape) as (keyof MeasureRow)[];
+
+export interface CuratedMeasure extends MeasureRow {
+  /** Line of the row. */
+  line: number;
+}
+
+export class Measures {
+  readonly #bySubject: ReadonlyMap<string, CuratedMeasure>;
+  readonly #rules: readonly { row: CuratedMeasure; fits: (name: string, unit: string) => boolean }[];
+  readonly #concepts: Concepts;
+
+  constructor(rows: readonly CuratedMeasure[], concepts: Concepts) {
+    this.#bySubject = new Map(rows.flatMap((row) => (row.subject === null ? [] : [[row.subject, row]])));
+    this.#rules = rows.flatMap((row) => (row.subject === null ? [{ row, fits: matcher(row) }] : []));
+    this.#concepts = concepts;
+  }
+
+  /** Without rows nothing is decided. */
+  get isEmpty(): boolean {
+    return this.#bySubject.size + this.#rules.length === 0;
+  }
+
+  /** The row of a series or of its concept. */
+  rowFor(indicator: string): CuratedMeasure | undefined {
+    const concept = this.#concepts.of(indicator)?.concept.id ?? '';
+    return this.#bySubject.get(indicator) ?? this.#bySubject.get(concept);
+  }
+
+  /** The first rule that fits. @param unit as `describeUnit` of the build writes it */
+  ruleFor(name: string, unit: string): CuratedMeasure | undefined {
+    return this.#rules.find(({ fits }) => fits(name, unit))?.row;
+  }
+
+  /** The slugs of a provider's series with a row of their own, with their lines. */
+  rowsOf(providerId: string): { slug: string; line: number }[] {
+    const prefix = `${providerId}.`;
+    return [...this.#bySubject]
+      .filter(([subject]) => subject.startsWith(prefix))
+      .map(([subject, { line }]) => ({ slug: subject.slice(prefix.length), line }));
+  }
+}
+
+function matcher({ name, unit }: MeasureRow): (name: string, unit: string) => boolean {
+  const inName = new RegExp(name ?? '', 'iu');
+  const wholeUnit = unit === null ? /^/u : new RegExp(`^(?:${unit})$`, 'iu');
+  return (ownName, ownUnit) => inName.test(ownName) && wholeUnit.test(ownUnit);
+}
+
+/** Without the file, no measures. @param providers the ids that there are */
+export function loadMeasures(
+  dir: string,
+  concepts: Concepts,
+  providers: ReadonlySet<string>,
+  problems: Problems,
+): Measures {
+  const file = join(dir, 'measures.csv');
+  if (!existsSync(file)) return new Measures([], concepts);
+  const rows: CuratedMeasure[] = [];
+  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
+    const row = check(measureRow, { ...cells, scale: asNumber(cells.scale) }, at, problems);
+    if (row === undefined) continue;
+    for (const id of [row.subject, row.weight, row.per_head]) {
+      const unknown = id === null ? null : unknownSubject(id, concepts, providers);
+      if (unknown !== null) problems.add(at, unknown);
+    }
+    rows.push({ ...row, line: at.line });
+  }
+  const at = (line: number): Position => ({ file, line });
+  for (const row of rows) checkSubject(row, rows, concepts, at, problems);
+  return new Measures(rows, concepts);
+}
+
+function unknownSubject(id: string, concepts: Concepts, providers: ReadonlySet<string>): string | null {
+  if (!INDICATOR_ID.test(id)) return concepts.members.has(id) ? null : `there is no concept "${id}"`;
+  const provider = id.slice(0, id.indexOf('.'));
+  return providers.has(provider) ? null : `${id}: there is no provider "${provider}"`;
+}
+
+/** A subject has one row, and a series measures what its concept does. */
+function checkSubject(
+  row: CuratedMeasure,
+  rows: readonly CuratedMeasure[],
+  concepts: Concepts,
+  at: (line: number) => Position,
+  problems: Problems,
+): void {
+  const { subject, line } = row;
+  if (subject === null) return;
+  const first = rows.find((one) => one.subject === subject);
+  if (first !== undefined && first !== row)
+    problems.add(at(line), `${subject} has a row in line ${first.line} already`);
+  const concept = concepts.of(subject)?.concept.id;
+  const own = rows.find((one) => concept !== undefined && one.subject === concept);
+  if (own !== undefined && own.measure !== row.measure)
+    problems.add(
+      at(line),
+      `${subject} has the measure ${row.measure}, but its concept ${concept} has ${own.measure} in line ${own.line}`,
+    );
+}
