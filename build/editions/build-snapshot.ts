@@ -215,7 +215,7 @@ class Build {
       ),
     );
     const written: Written = { directory, plan, base, history, linked };
-    const { data, coverage, quality, additions } = await collectPublicData(written, {
+    const { data, coverage, quality, additions, groups } = await collectPublicData(written, {
       ...{ duck, curated: this.#deps.curated, steps: this.#steps },
       ...{ lakeDir: this.#deps.settings.LAKE_DIR, log: this.#deps.log, startedAt: this.#startedAt },
     });
@@ -238,14 +238,15 @@ class Build {
       await verifyFigures(duck, directory, fresh, coverage, (done) =>
         this.#steps.progress('verify', done, fresh.length, 'indicators'),
       );
-      await verifyWithheld(directory, Object.keys(kept.files), plan);
+      await verifyWithheld(directory, [...groups.keys(), ...Object.keys(kept.files)], plan);
     });
     await this.#steps.run('flush', async () => {
-      const inputs = new Map(indicators.map((one) => [observationsFile(one.id), one.inputs]));
+      const observations = indicators.map((one) => [observationsFile(one.id), one.inputs] as const);
+      const inputs = new Map([...observations, ...groups]);
       await kept.adopt([...inputs.keys(), ...latestParts(indicators).keys()], inputs);
       await kept.flush();
     });
-    return { ...written, data, coverage, quality, kept, proofs };
+    return { ...written, data, coverage, quality, groups, kept, proofs };
   }
 
   async #prove(duck: DuckSession, { directory, plan, base, linked }: Written): Promise<EditionProofs> {

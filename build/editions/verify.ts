@@ -83,7 +83,7 @@ export function firstNamed(text: string, ids: ReadonlySet<string>): string | und
 }
 
 /** Files of a single indicator. */
-const FILES_OF_ONE = /^(?:observations|excerpts|routes\/indicators)\/(.*)\.(?:parquet|json)/;
+const FILES_OF_ONE = /^(?:observations|excerpts|groups|routes\/indicators)\/(.*)\.(?:parquet|json)/;
 
 /** Searches names and JSON bodies of files for withheld indicators. @throws {SnapshotError} */
 export async function verifyWithheld(

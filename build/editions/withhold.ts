@@ -14,6 +14,7 @@ import { hashFile, packJson, syncFiles } from '../../data/runtime/durable-files.
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { isWithheld, type WithheldRecord } from '../../data/runtime/withheld.ts';
+import { storedGroups } from '../../data/schema/groups.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { ADDITION_WORDS, type FileList, type FileRef, LATEST_FOLDER } from '../../data/schema/snapshot.ts';
 import { DuckSession } from '../runtime/duckdb.ts';
@@ -27,6 +28,7 @@ const COUNT_WITHHELD = readSql(import.meta.url, 'sql/count-withheld.sql');
 const REDACT_LATEST = readSql(import.meta.url, 'sql/redact-latest.sql');
 const MEMORY_MB = 256;
 const OBSERVATIONS = /^observations\/(.*)\.parquet$/;
+const GROUP_FIGURES = /^groups\/(.*)\.json$/;
 const LISTS_BY_ID = new RegExp(`^(relations|${ADDITION_WORDS.join('|')})/`);
 
 /** Where series are withheld. */
@@ -170,8 +172,16 @@ class Redaction {
     const id = OBSERVATIONS.exec(name)?.[1];
     if (id !== undefined) return this.#ids.has(id) ? null : ref;
     if (name.startsWith(LATEST_FOLDER)) return this.#latest(ref);
+    if (GROUP_FIGURES.test(name)) return this.#groupFigures(name, ref);
     if (/^(catalogue|terms)\//.test(name)) return this.#json(ref, (lists) => this.#withoutRecords(lists));
     return LISTS_BY_ID.test(name) ? this.#json(ref, (lists) => this.#withoutMentions(lists)) : ref;
+  }
+
+  /** Figures of groups are those of their members, and of the series that weighs them. */
+  async #groupFigures(name: string, ref: FileRef): Promise<FileRef | null> {
+    const { divisor } = storedGroups.parse(JSON.parse(await this.#storage.readText(ref)));
+    const ids = [GROUP_FIGURES.exec(name)?.[1] ?? '', divisor ?? ''];
+    return ids.some((id) => this.#ids.has(id)) ? null : ref;
   }
 
   #withoutRecords(records: unknown): unknown {

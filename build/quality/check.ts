@@ -23,6 +23,8 @@ export interface CheckedSeries extends LabelledSeries {
 /** What a published series measures, and what is wrong with the row that should decide it. */
 export interface MeasuredSeries {
   traits: SeriesTraits;
+  /** What the coverage of groups is measured by: the weight of a mean, the population of a sum. */
+  divisor: string | null;
   /** Sentences. */
   faults: readonly string[];
 }

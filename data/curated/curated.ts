@@ -20,6 +20,7 @@ import {
   indicatorAlias,
   type ProviderDefinition,
   type SpineCountry,
+  type Territory,
   TOPIC_SLUGS,
   type TopicDefinition,
   topicDefinition,
@@ -33,6 +34,7 @@ import { loadMeasures, type Measures } from './measures.ts';
 import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
 import { loadOverlays, loadProviders, overlayOf } from './providers.ts';
 import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
+import { loadTerritories } from './territories.ts';
 
 export type { Place, PlaceTable } from './places.ts';
 export { CuratedError } from './table.ts';
@@ -42,6 +44,8 @@ export interface Curated {
   countries: SpineCountry[];
   /** Groups of countries. */
   groups: CountryGroup[];
+  /** Places of which the figure of one may include the other. */
+  territories: Territory[];
   /** The 13 topics in the curated order. */
   topics: TopicDefinition[];
   /** Definitions by id, in the order of ids. */
@@ -87,6 +91,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const places = loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
+  const territories = loadTerritories(join(dir, 'territories.csv'), spine, providers.named, problems);
   const concepts = await loadConcepts(dir, providers, overlays, problems);
   const measures = loadMeasures(dir, concepts, providers.named, problems);
   const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
@@ -111,6 +116,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   return {
     countries: spine.countries,
     groups,
+    territories,
     topics,
     providers: providers.definitions,
     overlay,

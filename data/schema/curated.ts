@@ -197,6 +197,22 @@ export const countryGroup = z.strictObject({
 });
 export type CountryGroup = z.infer<typeof countryGroup>;
 
+/** One row of `data/territories.csv`: whether a provider's figure of a place includes that of another. */
+export const territory = z.strictObject({
+  /** A provider, a series of it, or `*` for providers without a row of their own. */
+  provider: z.string().min(1),
+  parent: iso3,
+  child: iso3,
+  /** First and last year; null without an end. */
+  from: z.int().nullable(),
+  to: z.int().nullable(),
+  /** Null where nobody has decided: a group with both has no figure while both have one. */
+  contained: z.boolean().nullable(),
+  /** Who says so, as a sentence. */
+  source: z.string().min(1),
+});
+export type Territory = z.infer<typeof territory>;
+
 /** What a place code stands for that is no present country. */
 export const placeKind = z.enum(['aggregate', 'historical']);
 export type PlaceKind = z.infer<typeof placeKind>;

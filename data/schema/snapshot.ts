@@ -17,6 +17,7 @@
  *   observations/<indicator id>.parquet    sorted by iso3, year (see OBSERVATION_COLUMNS)
  *   latest/<provider>.<part>.parquet       the latest value of each indicator and country, split by indicator
  *   catalogue/<provider>.json              IndexedIndicator[] by id
+ *   groups/<indicator id>.json             figures of groups of countries (see groups.ts)
  *   relations/<provider>.json              related indicators by indicator id (see `relationsFile`)
  *   sources/<provider>.json ...            lists by indicator id for `include` (see `ADDITIONS`)
  *   proofs/<provider>.json                 roots and descriptors of the trees by indicator id (see proofs.ts)
@@ -25,7 +26,8 @@
  * Kept JSON is compressed with zstd, and latest values are in parts, since rewriting them for each change would cost more
  * than the changed observations.
  *
- * Kept files of no single provider: `countries.json`, `topics.json`, `aliases.json` (IndicatorAlias[]: former ids).
+ * Kept files of no single provider: `countries.json`, `topics.json`, `groups.json` (see groups.ts), `aliases.json`
+ * (IndicatorAlias[]: former ids).
  *
  * *Prerendered* files are kept for the newest SNAPSHOT_KEEP snapshots:
  *

@@ -3,8 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadCurated } from '../../data/curated/curated.ts';
 import { loadCountries, loadGroups, membersOf } from '../../data/curated/places.ts';
 import { Problems } from '../../data/curated/table.ts';
+import { containmentsOf } from '../../data/curated/territories.ts';
+import { SMALL, withFiles } from './small-curated.ts';
 
 /** As the organisations state them; of the G20 and SIDS, those that are countries and members of the United Nations. */
 const MEMBERS: Record<string, number> = {
@@ -46,13 +49,17 @@ test('regions and income groups divide the countries that have one', async () =>
   const { countries, groups } = await load();
   const sumOf = (column: string, few: boolean) =>
     groups
-      .filter(({ rule }) => rule?.column === column && (rule.values.length === 1) === few)
+      .filter(
+        ({ id, rule }) => id !== 'world' && rule?.column === column && (rule.values.length === 1) === few,
+      )
       .reduce((sum, group) => sum + membersOf(group, countries).length, 0);
   const having = (column: 'region' | 'subregion' | 'income_group') =>
     countries.filter((country) => country[column] !== null).length;
   expect(sumOf('region', true)).toBe(having('region'));
   expect(sumOf('income_group', true)).toBe(having('income_group'));
   expect(sumOf('subregion', true)).toBe(having('subregion'));
+  const world = groups.find(({ id }) => id === 'world');
+  expect(world && membersOf(world, countries).length).toBe(having('subregion'));
   // The five regions of the United Nations, as unions of its subregions.
   expect(sumOf('subregion', false)).toBe(having('subregion'));
 });
@@ -85,4 +92,29 @@ test('members that do not exist, rules that match nothing and double ids are pro
   ])
     expect(message).toContain(part);
   await rm(directory, { recursive: true });
+});
+
+test('what a place includes is decided by the series, else by its provider, else for all', async () => {
+  const { territories } = await withFiles(SMALL, (dir) => loadCurated(dir));
+  const decided = (indicator: string) =>
+    containmentsOf(territories, indicator).map(({ from, to, contained }) => [from, to, contained]);
+  expect(decided('atlas.output')).toEqual([[2000, Number.POSITIVE_INFINITY, false]]);
+  expect(decided('atlas.gdp')).toEqual([[Number.NEGATIVE_INFINITY, 1999, true]]);
+  expect(decided('globe.gdp')).toEqual([[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, null]]);
+});
+
+test('every provider has decided all pairs of which it may have figures of both', async () => {
+  const { territories, providers } = await loadCurated('data');
+  const pairs = (of: string): Set<string> =>
+    new Set(territories.filter(({ provider }) => provider === of).map((one) => `${one.parent} ${one.child}`));
+  const known = pairs('*');
+  for (const { provider, parent, child } of territories)
+    expect(known, `${provider}: the pair is undecided for others`).toContain(`${parent} ${child}`);
+  for (const id of ['world-bank', 'imf', 'owid', 'gapminder']) {
+    expect(providers.has(id)).toBe(true);
+    for (const pair of ['CHN HKG', 'SRB XKX', 'SDN SSD', 'USA PRI']) expect(pairs(id), id).toContain(pair);
+  }
+  expect(containmentsOf(territories, 'world-bank.SP.POP.TOTL')).toContainEqual(
+    expect.objectContaining({ parent: 'FRA', child: 'REU', contained: true }),
+  );
 });

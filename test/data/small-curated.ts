@@ -79,6 +79,13 @@ export const SMALL: Readonly<Record<string, string>> = {
     ',,% of GDP,rate,,mean,product,,By GDP.',
     '',
   ].join('\n'),
+  'territories.csv': [
+    'provider,parent,child,from,to,contained,source',
+    '*,NAM,CIV,,,,Nobody knows.',
+    'atlas,NAM,CIV,,1999,yes,The Atlas says so.',
+    'atlas.output,NAM,CIV,2000,,no,It says otherwise of output.',
+    '',
+  ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',
   'aliases.csv':
     'old,new,since,until\natlas.old,atlas.gdp,2026-11-20,2027-11-20\nglobe.older,atlas.gdp,2026-11-20,\n',

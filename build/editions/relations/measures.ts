@@ -14,6 +14,9 @@ import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 /** A weight or population of the same provider may end this many years before the series, and still be the best one. */
 const YEARS_BEHIND = 5;
 
+/** The concept of all people, by whose number members without any figure count in the coverage of a sum. */
+const POPULATION = 'population';
+
 interface Measuring {
   /** Published series by id. */
   records: ReadonlyMap<string, IndicatorRecord>;
@@ -44,14 +47,15 @@ function measureOne(record: IndicatorRecord, stated: string | undefined, given: 
   const own = given.measures.rowFor(id);
   const row = own ?? given.measures.ruleFor(name, described);
   const traits = { concept, ...read, measured: UNDECIDED };
-  if (row === undefined) return { traits, faults: [] };
+  if (row === undefined) return { traits, divisor: null, faults: [] };
   const contradictions = contradictedBy(row, described, read.scale);
-  if (contradictions.length > 0) return { traits, faults: contradictions };
+  if (contradictions.length > 0) return { traits, divisor: null, faults: contradictions };
   const measured = applyRow(row, row.subject === id ? undefined : stated, record, given);
   if (own !== undefined) measured.decided_by = 'row';
   const isUnweighted = own?.aggregate === 'mean' && measured.weight === null;
   return {
     traits: { ...traits, scale: row.scale ?? read.scale, measured },
+    divisor: measured.weight ?? measured.population ?? divisorFor(POPULATION, record, given),
     faults: isUnweighted ? [`${where(row)}: the weight ${row.weight} is not published for export`] : [],
   };
 }

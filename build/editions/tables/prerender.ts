@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
+import { type EditionGroups, GROUPS } from '../../../data/schema/groups.ts';
 import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import {
   type CountryDetail,
@@ -48,6 +49,7 @@ import { statisticsText } from './series-statistics.ts';
 export interface PublicData {
   topics: TopicRecord[];
   countries: CountryRecord[];
+  groups: EditionGroups;
   indicators: IndexedIndicator[];
   freshness: FreshnessRecord[];
   coverage: CoverageRecord[];
@@ -124,6 +126,7 @@ export function contentHash(kept: FileList, { freshness }: Pick<PublicData, 'fre
 export interface KeptData {
   topics: readonly TopicRecord[];
   countries: readonly CountryRecord[];
+  groups: EditionGroups;
   indicators: readonly IndexedIndicator[];
   related: ReadonlyMap<string, RelatedEntry[]>;
   additions: Additions;
@@ -133,9 +136,10 @@ export interface KeptData {
 }
 
 export function* renderKept(data: KeptData): Generator<SnapshotFile, void, undefined> {
-  const { topics, countries, indicators, related, additions, vanished, aliases } = data;
+  const { topics, countries, groups, indicators, related, additions, vanished, aliases } = data;
   yield keptFile(COUNTRIES, countries);
   yield keptFile(TOPICS, topics);
+  yield keptFile(GROUPS, groups);
   yield keptFile(ALIASES, aliases);
   const byId = indicators.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
   for (const [provider, own] of Map.groupBy(byId, ({ record }) => record.provider.id)) {

@@ -42,6 +42,7 @@ import { findRelations, findTwins } from '../relations/relations.ts';
 import { firstNamed } from '../verify.ts';
 import { readSparklines } from './excerpts.ts';
 import { type BaseEdition, baseCatalogue } from './file-writer.ts';
+import { groupsIn, writeGroupFigures } from './group-figures.ts';
 import type { PublicData } from './prerender.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
 import {
@@ -80,6 +81,8 @@ export interface CollectedData {
   coverage: ReadonlyMap<string, IndicatorCoverage>;
   quality: QualityReport;
   additions: Additions;
+  /** The inputs of the files of group figures, by name. */
+  groups: ReadonlyMap<string, string>;
 }
 
 export async function collectPublicData(written: Written, collecting: Collecting): Promise<CollectedData> {
@@ -89,6 +92,12 @@ export async function collectPublicData(written: Written, collecting: Collecting
     writeSummaryTables(duck, directory, plan.indicators),
   );
   const measured = measureSeries(plan.indicators, records, curated);
+  const groups = await steps.run('groups', () =>
+    writeGroupFigures({
+      ...{ duck, directory, plan, measured, curated, base: written.base },
+      onFiles: (done, total) => steps.progress('groups', done, total, 'series'),
+    }),
+  );
   steps.progress('relations', 0, 1, 'passes');
   const { related, concepts } = await steps.run('relations', async () =>
     findRelations({
@@ -110,6 +119,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
     countries: countryRecords(plan),
+    groups: groupsIn(curated),
     indicators: indexIndicators(plan, records, measured),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
@@ -124,7 +134,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
     quality: publicFindings(quality.findings, plan),
     twins,
   };
-  return { data, coverage, quality, additions };
+  return { data, coverage, quality, additions, groups };
 }
 
 /** What is known of the published series but their figures. */

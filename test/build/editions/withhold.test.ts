@@ -16,6 +16,17 @@ const SECRET = 'atlas.secret';
 /** A figure that only the withheld series has. */
 const FIGURE = 987654.321;
 
+const GROUPS_CSV =
+  'id,name,names,members,rule,source,as_of\nall,All,,DEU FRA IND,,https://a.example,2020-01-01\n';
+/** A sum of the withheld figures, and a mean that is weighed by them. */
+const MEASURES_CSV = [
+  'subject,name,unit,measure,scale,aggregate,weight,per_head,reason',
+  'atlas.secret,,,amount,,sum,,,Money.',
+  'atlas.open,,,ratio,,mean,atlas.secret,,By money.',
+  'atlas.twinned,,,amount,,sum,,,Money.',
+  '',
+].join('\n');
+
 let world: World;
 let ids: string[];
 let before: Map<string, string>;
@@ -89,6 +100,8 @@ async function serve(): Promise<void> {
 beforeAll(async () => {
   const gates = { max_row_drop: 1, max_country_drop: 1 };
   world = await World.create({ atlas: { gates }, census: { gates } });
+  await world.write('data/groups.csv', GROUPS_CSV);
+  await world.write('data/measures.csv', MEASURES_CSV);
   ids = [await night(0), await night(1), await night(2)];
   await serve();
   before = await answers(PATHS);
@@ -115,6 +128,14 @@ describe('a withheld series', () => {
         const rows = await query(`SELECT * FROM read_parquet('${path}')`);
         expect(JSON.stringify(rows), path).not.toMatch(/98765[4-9]\.|atlas\.secret|atlas\.twin"/);
       } else expect(unpackJson(bytes), path).not.toMatch(/98765[4-9]\.321/);
+    }
+  });
+
+  it('has no figure in groups any more, nor a series that it weighs', async () => {
+    for (const id of ids) {
+      const { kept } = await world.snapshots.open(id);
+      const figures = Object.keys(kept).filter((name) => name.startsWith('groups/'));
+      expect(figures, id).toEqual(['groups/atlas.twinned.json']);
     }
   });
 

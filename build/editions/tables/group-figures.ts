@@ -1,0 +1,258 @@
+/**
+ * Writes the figures of groups of countries, a file for each series whose figures aggregate, from the published figures of
+ * their members. A file of the base edition is linked where neither a figure, nor a divisor, nor a group changed.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { listValue } from '@duckdb/node-api';
+import { z } from 'zod';
+import type { Curated } from '../../../data/curated/curated.ts';
+import { membersOf } from '../../../data/curated/places.ts';
+import { containmentsOf } from '../../../data/curated/territories.ts';
+import {
+  type GroupFigure,
+  type GroupMember,
+  groupFigures,
+  type YearValues,
+  yearValues,
+} from '../../../data/derived/aggregate.ts';
+import { packJson } from '../../../data/runtime/durable-files.ts';
+import { inParallel } from '../../../data/runtime/in-parallel.ts';
+import { readSql } from '../../../data/runtime/sql-files.ts';
+import {
+  type EditionGroups,
+  type GroupColumns,
+  groupFiguresFile,
+  type StoredGroups,
+} from '../../../data/schema/groups.ts';
+import { iso3 } from '../../../data/schema/records.ts';
+import type { MeasuredSeries } from '../../quality/quality.ts';
+import type { DuckSession } from '../../runtime/duckdb.ts';
+import type { PlannedIndicator, SnapshotPlan } from '../plan/plan-snapshot.ts';
+import { type BaseEdition, linkUnchanged } from './file-writer.ts';
+import { batchIndicators, filesOf } from './materialise.ts';
+
+const GROUP_MEMBERS = readSql(import.meta.url, 'sql/group-members.sql');
+const HIDDEN_FIGURES = readSql(import.meta.url, 'sql/hidden-figures.sql');
+
+/** Increment when the same figures give others of groups. */
+const GROUPS_VERSION = 1;
+/** Fewer members are no group. */
+const FEWEST_MEMBERS = 3;
+/** Compression takes most of the time, on the thread pool. */
+const PARALLEL = 4;
+
+/** The groups of an edition: those with three members or more, by id. */
+export function groupsIn({
+  groups,
+  countries,
+  territories,
+}: Pick<Curated, 'groups' | 'countries' | 'territories'>): EditionGroups {
+  const served = countries.filter(({ enabled }) => enabled);
+  return {
+    groups: groups
+      .map(({ id, name, source, as_of, ...rule }) => {
+        const members = membersOf({ id, name, source, as_of, ...rule }, served);
+        return { id, name, source, as_of, members };
+      })
+      .filter(({ members }) => members.length >= FEWEST_MEMBERS)
+      .sort((a, b) => (a.id < b.id ? -1 : 1)),
+    territories,
+  };
+}
+
+/** A series whose figures aggregate. */
+interface Aggregated {
+  planned: PlannedIndicator;
+  aggregate: 'sum' | 'mean';
+  divisor: PlannedIndicator | null;
+}
+
+export interface GroupFigureFiles {
+  duck: DuckSession;
+  /** Holds the observation files under their names; receives those of groups. */
+  directory: string;
+  plan: Pick<SnapshotPlan, 'indicators'>;
+  measured: ReadonlyMap<string, MeasuredSeries>;
+  curated: Pick<Curated, 'groups' | 'countries' | 'territories'>;
+  base: BaseEdition | null;
+  onFiles: (done: number, total: number) => void;
+}
+
+/** @returns the inputs of each file, by its name. */
+export async function writeGroupFigures(given: GroupFigureFiles): Promise<Map<string, string>> {
+  const { directory, curated, base, onFiles } = given;
+  const all = aggregatedSeries(given);
+  const edition = groupsIn(curated);
+  const inputs = new Map(all.map((one) => [groupFiguresFile(one.planned.id), inputsOf(one, edition)]));
+  await mkdir(dirname(join(directory, groupFiguresFile(''))), { recursive: true });
+  const changed: Aggregated[] = [];
+  for (const one of all) {
+    const name = groupFiguresFile(one.planned.id);
+    if (!(await linkUnchanged(base, directory, name, inputs.get(name) ?? ''))) changed.push(one);
+  }
+  const writer = new GroupWriter(given, edition, await readHidden(given.duck, changed));
+  let done = all.length - changed.length;
+  const byId = new Map(changed.map((one) => [one.planned.id, one]));
+  for (const batch of batchIndicators(changed.map(({ planned }) => planned))) {
+    const own = batch.flatMap(({ id }) => byId.get(id) ?? []);
+    await writer.write(own);
+    done += own.length;
+    onFiles(done, all.length);
+  }
+  return inputs;
+}
+
+function aggregatedSeries({ plan, measured }: GroupFigureFiles): Aggregated[] {
+  const byId = new Map(plan.indicators.map((planned) => [planned.id, planned]));
+  return plan.indicators.flatMap((planned) => {
+    const found = measured.get(planned.id);
+    const aggregate = found?.traits.measured.aggregate ?? 'none';
+    if (aggregate === 'none') return [];
+    return [{ planned, aggregate, divisor: byId.get(found?.divisor ?? '') ?? null }];
+  });
+}
+
+const inputsOf = ({ planned, aggregate, divisor }: Aggregated, edition: EditionGroups): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([GROUPS_VERSION, planned.inputs, aggregate, divisor?.id, divisor?.inputs, edition]),
+    )
+    .digest('hex');
+
+const hiddenRow = z.object({ slug: z.string(), iso3, year: z.int() });
+/** Years with a figure of a country that is not served, by lake file and slug, then by country. */
+type Hidden = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<number>>>;
+const hiddenKey = ({ lake, slug }: Pick<PlannedIndicator, 'lake' | 'slug'>): string => `${lake} ${slug}`;
+
+async function readHidden(duck: DuckSession, series: readonly Aggregated[]): Promise<Hidden> {
+  const hidden = new Map<string, Map<string, Set<number>>>();
+  for (const [lake, own] of Map.groupBy(series, ({ planned }) => planned.lake)) {
+    const slugs = listValue(own.map(({ planned }) => planned.slug));
+    for (const row of await duck.select(hiddenRow, HIDDEN_FIGURES, { lake, slugs })) {
+      const countries = hidden.get(hiddenKey({ lake, ...row })) ?? new Map<string, Set<number>>();
+      countries.set(row.iso3, (countries.get(row.iso3) ?? new Set()).add(row.year));
+      hidden.set(hiddenKey({ lake, ...row }), countries);
+    }
+  }
+  return hidden;
+}
+
+/** The figures of one series by country. */
+type ByCountry = ReadonlyMap<string, YearValues>;
+
+class GroupWriter {
+  readonly #given: GroupFigureFiles;
+  readonly #edition: EditionGroups;
+  readonly #hidden: Hidden;
+  /** Served countries and others, by group. */
+  readonly #members: ReadonlyMap<string, readonly string[]>;
+  readonly #divisors = new Map<string, ByCountry>();
+
+  constructor(given: GroupFigureFiles, edition: EditionGroups, hidden: Hidden) {
+    this.#given = given;
+    this.#edition = edition;
+    this.#hidden = hidden;
+    const { groups, countries } = given.curated;
+    this.#members = new Map(groups.map((group) => [group.id, membersOf(group, countries)]));
+  }
+
+  async write(series: readonly Aggregated[]): Promise<void> {
+    const wanted = series.flatMap(({ divisor }) => divisor ?? []).filter(({ id }) => !this.#divisors.has(id));
+    const divisors = [...new Map(wanted.map((one) => [one.id, one])).values()];
+    for (const [id, found] of await this.#read(divisors)) this.#divisors.set(id, found);
+    const figures = await this.#read(series.map(({ planned }) => planned));
+    await inParallel(series, PARALLEL, async (one) => {
+      const stored = this.#aggregate(one, figures.get(one.planned.id) ?? new Map());
+      const file = join(this.#given.directory, groupFiguresFile(one.planned.id));
+      await writeFile(file, await packJson(JSON.stringify(stored)));
+    });
+  }
+
+  /** By indicator id. */
+  async #read(indicators: readonly PlannedIndicator[]): Promise<Map<string, ByCountry>> {
+    const { duck, directory } = this.#given;
+    const ids = new Map(indicators.map(({ number, id }) => [number, id]));
+    const read = new Map<string, Map<string, YearValues>>();
+    if (indicators.length === 0) return read;
+    const collected = new RowCollector((number, country, values) => {
+      const id = ids.get(number) ?? '';
+      read.set(id, (read.get(id) ?? new Map()).set(country, values));
+    });
+    const files = filesOf(directory, indicators);
+    await duck.eachChunk(GROUP_MEMBERS, (columns, rows) => collected.add(columns, rows), { files });
+    collected.close();
+    return read;
+  }
+
+  #aggregate({ planned, aggregate, divisor }: Aggregated, figures: ByCountry): StoredGroups {
+    const divisors = this.#divisors.get(divisor?.id ?? '');
+    const hidden = this.#hidden.get(hiddenKey(planned));
+    const members = new Map<string, GroupMember>();
+    const memberOf = (country: string): GroupMember => {
+      const known = members.get(country) ?? {
+        iso3: country,
+        figures: figures.get(country) ?? null,
+        divisors: divisors?.get(country) ?? null,
+        hidden: hidden?.get(country) ?? null,
+      };
+      members.set(country, known);
+      return known;
+    };
+    // A weight that includes another place weighs the figure of both.
+    const containments = [planned, ...(aggregate === 'mean' && divisor ? [divisor] : [])].flatMap(({ id }) =>
+      containmentsOf(this.#given.curated.territories, id),
+    );
+    const groups = this.#edition.groups.flatMap(({ id, members: served }): [string, GroupColumns][] => {
+      const isServed = new Set(served);
+      const all = (this.#members.get(id) ?? []).map(memberOf);
+      const own = all.filter((one) => isServed.has(one.iso3) || one.hidden !== null);
+      const found = groupFigures(aggregate, own, containments);
+      return found.length === 0 ? [] : [[id, columnsOf(found)]];
+    });
+    return { aggregate, divisor: divisor?.id ?? null, groups: Object.fromEntries(groups) };
+  }
+}
+
+/** Puts rows that come by indicator, country and year together by country. */
+class RowCollector {
+  readonly #onCountry: (number: number, country: string, values: YearValues) => void;
+  #number = -1;
+  #country = '';
+  #rows: { year: number; value: number; projected: boolean }[] = [];
+
+  constructor(onCountry: (number: number, country: string, values: YearValues) => void) {
+    this.#onCountry = onCountry;
+  }
+
+  add([numbers = [], countries = [], years = [], values = [], flags = []]: unknown[][], rows: number): void {
+    for (let row = 0; row < rows; row += 1) {
+      if (numbers[row] !== this.#number || countries[row] !== this.#country) {
+        this.close();
+        this.#number = Number(numbers[row]);
+        this.#country = String(countries[row]);
+      }
+      const [year, value] = [Number(years[row]), Number(values[row])];
+      this.#rows.push({ year, value, projected: flags[row] === true });
+    }
+  }
+
+  close(): void {
+    const values = yearValues(this.#rows);
+    if (values !== null) this.#onCountry(this.#number, this.#country, values);
+    this.#rows = [];
+  }
+}
+
+function columnsOf(figures: readonly GroupFigure[]): GroupColumns {
+  return {
+    year: figures.map(({ year }) => year),
+    value: figures.map(({ value }) => value),
+    members: figures.map(({ members }) => members),
+    counted: figures.map(({ counted }) => counted),
+    coverage: figures.map(({ coverage }) => coverage),
+    projected: figures.some(({ projected }) => projected) ? figures.map(({ projected }) => projected) : null,
+    reason: figures.some(({ reason }) => reason !== null) ? figures.map(({ reason }) => reason) : null,
+  };
+}

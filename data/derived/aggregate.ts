@@ -1,0 +1,196 @@
+/**
+ * Figures of a group of countries from those of its members, in plain IEEE arithmetic on doubles, in the order of ISO3 and
+ * year: whoever repeats it gets the same bits. Nothing is estimated or filled up.
+ *
+ * - A sum adds the figures of the year. Its coverage is the share of the members' last own figures (absolute values) that
+ *   is there in the year, times the share of the population that lives in members which have a figure in any year.
+ * - A mean weighs each figure by the divisor of the year. Its coverage is the share of all members' last own divisors.
+ * - A last own figure is that of the year, else the newest before it, else the first after it.
+ * - Coverage is rounded to six digits. Below two thirds there is no figure.
+ */
+export type AggregateMethod = 'sum' | 'mean';
+
+/** A series of one country, a value for each year from `from` on. */
+export interface YearValues {
+  from: number;
+  /** NaN where there is none; the first and the last one are there. */
+  values: Float64Array;
+  /** The last own value of each year. */
+  last: Float64Array;
+  /** 1 where the value is projected. */
+  projected: Uint8Array;
+}
+
+/** A country as a member of groups. */
+export interface GroupMember {
+  iso3: string;
+  /** Null without a figure in any year. */
+  figures: YearValues | null;
+  /** Of a mean the weights, of a sum the population. */
+  divisors: YearValues | null;
+  /** Years with a figure that must not be published. */
+  hidden: ReadonlySet<number> | null;
+}
+
+/** Two places of which the figure of one may include the other. */
+export interface Containment {
+  parent: string;
+  child: string;
+  /** First and last year. */
+  from: number;
+  to: number;
+  /** Null where nobody has decided. */
+  contained: boolean | null;
+}
+
+/** Why there is no figure. */
+export type GroupReason = 'coverage' | 'territory' | 'withheld';
+
+export interface GroupFigure {
+  year: number;
+  value: number | null;
+  /** Members, without those that count within another one. */
+  members: number;
+  /** Those of them whose figure counts. */
+  counted: number;
+  coverage: number;
+  /** Whether a figure or divisor that counts is projected. */
+  projected: boolean;
+  reason: GroupReason | null;
+}
+
+/** @param rows by year, each year once, without rows that have no value */
+export function yearValues(
+  rows: readonly { year: number; value: number; projected: boolean }[],
+): YearValues | null {
+  const [first, newest] = [rows[0], rows.at(-1)];
+  if (first === undefined || newest === undefined) return null;
+  const size = newest.year - first.year + 1;
+  const values = new Float64Array(size).fill(Number.NaN);
+  const projected = new Uint8Array(size);
+  for (const row of rows) {
+    values[row.year - first.year] = row.value;
+    projected[row.year - first.year] = row.projected ? 1 : 0;
+  }
+  const last = values.slice();
+  for (let at = 1; at < size; at += 1) if (Number.isNaN(last[at])) last[at] = last[at - 1] ?? Number.NaN;
+  return { from: first.year, values, last, projected };
+}
+
+/** NaN where there is none. */
+const ownValue = (series: YearValues | null, year: number): number =>
+  series?.values[year - series.from] ?? Number.NaN;
+
+/** NaN for a country without any. */
+function lastOwnValue(series: YearValues | null, year: number): number {
+  if (series === null) return Number.NaN;
+  const at = Math.min(Math.max(year - series.from, 0), series.last.length - 1);
+  return series.last[at] ?? Number.NaN;
+}
+
+const isProjected = (series: YearValues | null, year: number): boolean =>
+  series?.projected[year - series.from] === 1;
+
+type Combined = Pick<GroupFigure, 'value' | 'counted' | 'coverage' | 'projected'>;
+
+function sumOf(members: readonly GroupMember[], year: number): Combined {
+  let [sum, counted, present, expected, settled, everybody] = [0, 0, 0, 0, 0, 0];
+  let [known, projected] = [0, false];
+  for (const { figures, divisors } of members) {
+    const people = lastOwnValue(divisors, year);
+    if (people > 0) everybody += people;
+    if (figures === null) continue;
+    known += 1;
+    if (people > 0) settled += people;
+    const value = ownValue(figures, year);
+    expected += Math.abs(lastOwnValue(figures, year));
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    present += Math.abs(value);
+    counted += 1;
+    projected ||= isProjected(figures, year);
+  }
+  const share = expected > 0 ? present / expected : counted / known;
+  return { value: sum, counted, coverage: everybody > 0 ? share * (settled / everybody) : share, projected };
+}
+
+function meanOf(members: readonly GroupMember[], year: number): Combined {
+  let [weighed, weights, counted, expected] = [0, 0, 0, 0];
+  let projected = false;
+  for (const { figures, divisors } of members) {
+    const last = lastOwnValue(divisors, year);
+    if (last > 0) expected += last;
+    const [value, weight] = [ownValue(figures, year), ownValue(divisors, year)];
+    if (Number.isNaN(value) || !(weight > 0)) continue;
+    weighed += weight * value;
+    weights += weight;
+    counted += 1;
+    projected ||= isProjected(figures, year) || isProjected(divisors, year);
+  }
+  return { value: weighed / weights, counted, coverage: expected > 0 ? weights / expected : 0, projected };
+}
+
+const COVERAGE_DIGITS = 1e6;
+/** In thirds. */
+const LEAST_COVERAGE = 2;
+
+/** The members that count by themselves in a year, and whether two of them may hold the same figures. */
+function countedOnce(
+  members: readonly GroupMember[],
+  year: number,
+  containments: readonly Containment[],
+): { once: readonly GroupMember[]; isUndecided: boolean } {
+  if (containments.length === 0) return { once: members, isUndecided: false };
+  const hasFigure = new Set(
+    members.filter(({ figures }) => !Number.isNaN(ownValue(figures, year))).map(({ iso3 }) => iso3),
+  );
+  const inYear = containments.filter(
+    ({ parent, from, to }) => from <= year && year <= to && hasFigure.has(parent),
+  );
+  const within = new Set(inYear.filter(({ contained }) => contained).map(({ child }) => child));
+  return {
+    once: within.size === 0 ? members : members.filter(({ iso3 }) => !within.has(iso3)),
+    isUndecided: inYear.some(({ contained, child }) => contained === null && hasFigure.has(child)),
+  };
+}
+
+/** The figure of one year; null where no member has one. @param members in the order of ISO3 */
+export function groupFigure(
+  method: AggregateMethod,
+  members: readonly GroupMember[],
+  year: number,
+  containments: readonly Containment[],
+): GroupFigure | null {
+  const { once, isUndecided } = countedOnce(members, year, containments);
+  const { value, counted, coverage: share, projected } = (method === 'sum' ? sumOf : meanOf)(once, year);
+  const isHidden = members.some(({ hidden }) => hidden?.has(year));
+  if (counted === 0 && !isHidden) return null;
+  const coverage = Math.round(share * COVERAGE_DIGITS) / COVERAGE_DIGITS;
+  const isCovered = coverage * 3 >= LEAST_COVERAGE;
+  const reason = isHidden ? 'withheld' : isUndecided ? 'territory' : isCovered ? null : 'coverage';
+  const isNumber = Number.isFinite(value);
+  return {
+    ...{ year, members: once.length, counted, coverage: isHidden ? 0 : coverage, projected },
+    value: reason === null && isNumber ? value : null,
+    reason: isHidden || isNumber ? reason : 'coverage',
+  };
+}
+
+/** The figures of all years in which a member has one, by year. @param members in the order of ISO3 */
+export function groupFigures(
+  method: AggregateMethod,
+  members: readonly GroupMember[],
+  containments: readonly Containment[],
+): GroupFigure[] {
+  const known = new Set(members.map(({ iso3 }) => iso3));
+  const own = containments.filter(({ parent, child }) => known.has(parent) && known.has(child));
+  const spans = members.flatMap(({ figures }) => (figures === null ? [] : [figures]));
+  const from = Math.min(...spans.map((figures) => figures.from));
+  const to = Math.max(...spans.map((figures) => figures.from + figures.values.length - 1));
+  const found: GroupFigure[] = [];
+  for (let year = from; year <= to; year += 1) {
+    const figure = groupFigure(method, members, year, own);
+    if (figure !== null) found.push(figure);
+  }
+  return found;
+}
