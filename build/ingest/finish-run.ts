@@ -106,7 +106,7 @@ export async function finishRun(reading: CompletedRead): Promise<Outcome> {
     reader.statuses,
     before && carried.length > 0 ? { file: before.run.observations, slugs: carried } : null,
   );
-  await lake.describe(directory, reader.catalogue, reader.series);
+  await lake.describe(directory, reader.catalogue, reader.series, reader.aggregates);
   const isCompared = before !== null && !before.run.record.starter;
   await lake.rememberVanished(directory, isCompared ? before.known : {}, reader.series);
   await writeFlushed(join(directory, FETCHES), JSON.stringify(fetches));

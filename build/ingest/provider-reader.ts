@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { CatalogueEntry, RunRecord } from '../../data/schema/lake.ts';
+import type { CatalogueEntry, RunRecord, UpstreamAggregates } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import type { SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
@@ -37,6 +37,7 @@ export interface ReaderOptions {
 export class ProviderReader {
   readonly catalogue: CatalogueEntry[] = [];
   readonly series: SeriesFile = {};
+  readonly aggregates: UpstreamAggregates = {};
   /** References of the upstream files that each kept series comes from. */
   readonly files = new Map<string, ReadonlySet<string>>();
   readonly failed = new Map<string, FailedSeries>();
@@ -65,7 +66,7 @@ export class ProviderReader {
   constructor(options: ReaderOptions) {
     const places = new PlaceIndex(options.curated, options.definition.places);
     this.#options = options;
-    this.#buffer = new SeriesBuffer(places, this.rejects);
+    this.#buffer = new SeriesBuffer(places, this.rejects, options.definition.aggregates);
     this.countries = places.countries;
     this.statuses = this.#buffer.statuses;
   }
@@ -166,6 +167,8 @@ export class ProviderReader {
     if (outOfBounds) this.outOfBounds.push({ slug: entry.slug, ...outOfBounds });
     if (unreadable) this.unreadable.push({ slug: entry.slug, ...unreadable });
     writer.add(entry.slug, columns);
+    if (Object.keys(this.#buffer.aggregates).length > 0)
+      this.aggregates[entry.slug] = this.#buffer.aggregates;
     this.catalogue.push(entry);
     this.files.set(entry.slug, this.#openFiles);
     const { countries, statuses } = this;

@@ -5,7 +5,7 @@
  * in that order. Empty cells of wide tables outside a country's measured years are dropped and counted. Every other row
  * is counted as rejected. The buffer is reused for the next series.
  */
-import type { RejectReason } from '../../data/schema/lake.ts';
+import type { RejectReason, UpstreamAggregates } from '../../data/schema/lake.ts';
 import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
 import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/lake.ts';
@@ -99,6 +99,9 @@ export class SeriesBuffer {
   readonly #statusIndex = new Map<string, number>();
   readonly #places: PlaceIndex;
   readonly #rejects: Rejects;
+  /** Groups by upstream's code, in upper case. */
+  readonly #groups: ReadonlyMap<string, string>;
+  #aggregates: UpstreamAggregates[string] = {};
   #columns = makeColumns(FIRST_CAPACITY);
   #spare = makeColumns(FIRST_CAPACITY);
   #limits = NO_LIMITS;
@@ -114,9 +117,13 @@ export class SeriesBuffer {
   #unreadable = 0;
   #firstUnreadable = '';
 
-  constructor(places: PlaceIndex, rejects: Rejects) {
+  /** @param aggregates groups whose figures are kept beside the rows, by upstream's code */
+  constructor(places: PlaceIndex, rejects: Rejects, aggregates: Readonly<Record<string, string>> = {}) {
     this.#places = places;
     this.#rejects = rejects;
+    this.#groups = new Map(
+      Object.entries(aggregates).map(([code, group]) => [code.toUpperCase(), group] as const),
+    );
   }
 
   /** Starts a series. */
@@ -128,6 +135,7 @@ export class SeriesBuffer {
     this.#unreadable = 0;
     this.#misread.clear();
     this.#rejected = 0;
+    this.#aggregates = {};
   }
 
   /** Checks and buffers rows of the series. */
@@ -135,8 +143,25 @@ export class SeriesBuffer {
     this.#reserve(this.#columns.rows + rows.length);
     for (const row of rows) {
       const rejected = this.#addRow(row);
-      if (rejected) this.#reject(rejected);
+      if (!rejected) continue;
+      if (rejected.reason === 'aggregate_place') this.#keepAggregate(row);
+      this.#reject(rejected);
     }
+  }
+
+  #keepAggregate(row: RawObservation): void {
+    const group = this.#groups.get(row.place.trim().toUpperCase());
+    const year = readYear(row.year);
+    const value = readFigure(row.value);
+    if (group === undefined || year === BAD || value === BAD || value === null) return;
+    const known = this.#aggregates[group] ?? [];
+    known.push([year, value]);
+    this.#aggregates[group] = known;
+  }
+
+  /** Upstream's own figures of groups in this series. */
+  get aggregates(): UpstreamAggregates[string] {
+    return this.#aggregates;
   }
 
   #reject({ reason, sample }: RejectedRow): void {

@@ -19,7 +19,14 @@ import {
   whenAbsent,
   writeFlushed,
 } from '../../data/runtime/durable-files.ts';
-import { type CatalogueEntry, catalogueEntry, type RunRecord, runRecord } from '../../data/schema/lake.ts';
+import {
+  type CatalogueEntry,
+  catalogueEntry,
+  type RunRecord,
+  runRecord,
+  type UpstreamAggregates,
+  upstreamAggregates,
+} from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 
@@ -30,9 +37,10 @@ export const FETCHES = 'fetches.json';
 const CATALOGUE = 'catalogue.json';
 const SERIES = 'series.json';
 const VANISHED = 'vanished.json';
+const AGGREGATES = 'aggregates.json';
 const RUN = 'run.json';
 /** The files of a run besides its record. */
-export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, FETCHES, REVISIONS, SOURCES] as const;
+export const RUN_DATA = [OBSERVATIONS, CATALOGUE, SERIES, AGGREGATES, FETCHES, REVISIONS, SOURCES] as const;
 /** The files that outlive LAKE_KEEP. */
 const KEPT_FILES = [RUN, REVISIONS, SOURCES] as const;
 /** Beside the runs: what outlives them. */
@@ -165,10 +173,23 @@ export class ProviderLake {
     await writeFlushed(join(directory, VANISHED), JSON.stringify(Object.fromEntries(vanished)));
   }
 
-  /** Writes the catalogue and the facts of each series. */
-  async describe(directory: string, catalogue: readonly CatalogueEntry[], series: SeriesFile): Promise<void> {
+  /** Writes the catalogue, the facts of each series and upstream's own figures of groups. */
+  async describe(
+    directory: string,
+    catalogue: readonly CatalogueEntry[],
+    series: SeriesFile,
+    aggregates: UpstreamAggregates = {},
+  ): Promise<void> {
     await writeFlushed(join(directory, CATALOGUE), JSON.stringify(catalogue));
     await writeFlushed(join(directory, SERIES), JSON.stringify(series));
+    if (Object.keys(aggregates).length > 0)
+      await writeFlushed(join(directory, AGGREGATES), JSON.stringify(aggregates));
+  }
+
+  /** Upstream's own figures of groups. */
+  async aggregates(run: LakeRun): Promise<UpstreamAggregates> {
+    const text = await readFile(join(run.directory, AGGREGATES), 'utf8').catch(whenAbsent('{}'));
+    return upstreamAggregates.parse(JSON.parse(text));
   }
 
   /**

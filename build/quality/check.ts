@@ -1,6 +1,7 @@
 /** What a quality check gets and gives, and the words of its doubts. Each file under `checks/` has those of one subject. */
 import type { DuckDBValue } from '@duckdb/node-api';
 import type { Curated } from '../../data/curated/curated.ts';
+import type { AggregateDeviation } from '../../data/schema/groups.ts';
 import type { FoundDoubt, QualityFinding, SeriesStatistics } from '../../data/schema/quality.ts';
 import type { QualityKindName } from '../../data/schema/quality-kinds.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
@@ -67,6 +68,8 @@ export interface CheckContext {
   providers: readonly PlannedProvider[];
   /** All series, by id. */
   measured: ReadonlyMap<string, MeasuredSeries>;
+  /** How far figures of groups are from those that the provider publishes, by id. */
+  deviations: ReadonlyMap<string, AggregateDeviation>;
   /** Pairs that the build takes for one concept. */
   concepts: readonly ConceptLink[];
   curated: Curated;

@@ -267,6 +267,7 @@ async function hashInputs({
   published,
   series,
   measured,
+  deviations,
   unchecked,
   withheld,
   concepts,
@@ -277,6 +278,7 @@ async function hashInputs({
     ...[planned, record, series.get(id)?.statistics ?? unchecked.get(id) ?? null],
     curated.concepts.of(record.id) ?? null,
     measured.get(record.id) ?? null,
+    deviations.get(record.id) ?? null,
   ]);
   const inputs = [
     await hashCode(),

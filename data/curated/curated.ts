@@ -32,7 +32,7 @@ import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
 import { loadMeasures, type Measures } from './measures.ts';
 import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
-import { loadOverlays, loadProviders, overlayOf } from './providers.ts';
+import { loadOverlays, loadProviders, overlayOf, type Providers } from './providers.ts';
 import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
 import { loadTerritories } from './territories.ts';
 
@@ -90,6 +90,7 @@ export async function loadCurated(dir: string): Promise<Curated> {
   const topics = await loadTopics(join(dir, 'topics.yaml'), problems);
   const places = loadPlaces(join(dir, 'places.csv'), spine, problems);
   const providers = await loadProviders(join(dir, 'providers'), places.schemes, problems);
+  checkAggregates(providers, groups, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const territories = loadTerritories(join(dir, 'territories.csv'), spine, providers.named, problems);
   const concepts = await loadConcepts(dir, providers, overlays, problems);
@@ -132,6 +133,14 @@ export async function loadCurated(dir: string): Promise<Curated> {
     collectors,
     packs,
   };
+}
+
+function checkAggregates(providers: Providers, groups: readonly CountryGroup[], problems: Problems): void {
+  const known = new Set(groups.map(({ id }) => id));
+  for (const [id, { aggregates }] of providers.definitions)
+    for (const [code, group] of Object.entries(aggregates))
+      if (!known.has(group))
+        problems.add(providers.at(id, ['aggregates', code]), `aggregates: there is no group "${group}"`);
 }
 
 async function loadTopics(file: string, problems: Problems): Promise<TopicDefinition[]> {

@@ -134,23 +134,25 @@ const COVERAGE_DIGITS = 1e6;
 /** In thirds. */
 const LEAST_COVERAGE = 2;
 
+const counts = (method: AggregateMethod, { figures, divisors }: GroupMember, year: number): boolean =>
+  !Number.isNaN(ownValue(figures, year)) && (method === 'sum' || ownValue(divisors, year) > 0);
+
 /** The members that count by themselves in a year, and whether two of them may hold the same figures. */
 function countedOnce(
+  method: AggregateMethod,
   members: readonly GroupMember[],
   year: number,
   containments: readonly Containment[],
 ): { once: readonly GroupMember[]; isUndecided: boolean } {
   if (containments.length === 0) return { once: members, isUndecided: false };
-  const hasFigure = new Set(
-    members.filter(({ figures }) => !Number.isNaN(ownValue(figures, year))).map(({ iso3 }) => iso3),
-  );
+  const counted = new Set(members.filter((member) => counts(method, member, year)).map(({ iso3 }) => iso3));
   const inYear = containments.filter(
-    ({ parent, from, to }) => from <= year && year <= to && hasFigure.has(parent),
+    ({ parent, from, to }) => from <= year && year <= to && counted.has(parent),
   );
   const within = new Set(inYear.filter(({ contained }) => contained).map(({ child }) => child));
   return {
     once: within.size === 0 ? members : members.filter(({ iso3 }) => !within.has(iso3)),
-    isUndecided: inYear.some(({ contained, child }) => contained === null && hasFigure.has(child)),
+    isUndecided: inYear.some(({ contained, child }) => contained === null && counted.has(child)),
   };
 }
 
@@ -161,7 +163,7 @@ export function groupFigure(
   year: number,
   containments: readonly Containment[],
 ): GroupFigure | null {
-  const { once, isUndecided } = countedOnce(members, year, containments);
+  const { once, isUndecided } = countedOnce(method, members, year, containments);
   const { value, counted, coverage: share, projected } = (method === 'sum' ? sumOf : meanOf)(once, year);
   const isHidden = members.some(({ hidden }) => hidden?.has(year));
   if (counted === 0 && !isHidden) return null;

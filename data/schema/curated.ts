@@ -145,6 +145,8 @@ export const providerDefinition = z.strictObject({
   rules: z.array(indicatorRule).default([]),
   /** Settings of single indicators by slug. `overlay/<id>.csv` takes precedence. */
   indicators: z.record(z.string(), indicatorOverlay).default({}),
+  /** Groups of which the provider publishes figures of its own, by its code: derived figures are compared with them. */
+  aggregates: z.record(z.string(), z.string()).default({}),
   /** Quality gates of ingestion (shares, 0..1). */
   gates: z
     .strictObject({

@@ -33,10 +33,21 @@ const groupColumns = z.object({
 });
 export type GroupColumns = z.infer<typeof groupColumns>;
 
+/** How far derived figures are from those that the provider publishes, over groups and years with full coverage. */
+export const aggregateDeviation = z.object({
+  cells: z.int(),
+  /** In %, relative to the provider's figure; of rates and growth below 1 % in points. */
+  median: z.number(),
+  p95: z.number(),
+});
+export type AggregateDeviation = z.infer<typeof aggregateDeviation>;
+
 export const storedGroups = z.object({
   aggregate: z.enum(['sum', 'mean']),
   /** The weights of a mean; of a sum the population by which members without any figure count in the coverage. */
   divisor: indicatorId.nullable(),
+  /** Null for a provider without figures of its own for these groups. */
+  deviation: aggregateDeviation.nullable(),
   /** By group id; groups of which no member has a figure are absent. */
   groups: z.record(z.string(), groupColumns),
 });

@@ -5,6 +5,7 @@
  *   <VAR_DIR>/lake/<provider>/<run id>/catalogue.json         CatalogueEntry[]
  *   <VAR_DIR>/lake/<provider>/<run id>/series.json            per series: rows, digest and what quality gates compare
  *   <VAR_DIR>/lake/<provider>/<run id>/vanished.json          the same of series that earlier good runs had and this one lacks
+ *   <VAR_DIR>/lake/<provider>/<run id>/aggregates.json        upstream's own figures of groups, if any (`upstreamAggregates`)
  *   <VAR_DIR>/lake/<provider>/<run id>/fetches.json           fetched files, for conditional requests
  *   <VAR_DIR>/lake/<provider>/<run id>/revisions.parquet      REVISION_COLUMNS: rows that differ from `base_run`, if any
  *   <VAR_DIR>/lake/<provider>/<run id>/sources.parquet        SOURCE_COLUMNS: the upstream files, and what they feed
@@ -53,6 +54,13 @@ export const catalogueEntry = z.object({
   aggregation: z.string().optional(),
 });
 export type CatalogueEntry = z.infer<typeof catalogueEntry>;
+
+/** Upstream's own figures of groups that the definition names, by slug and group: years and values. */
+export const upstreamAggregates = z.record(
+  z.string(),
+  z.record(z.string(), z.array(z.tuple([z.int(), z.number()]))),
+);
+export type UpstreamAggregates = z.infer<typeof upstreamAggregates>;
 
 export const LAKE_COLUMNS = {
   indicator: 'VARCHAR', // the slug

@@ -138,6 +138,10 @@ export const QUALITY_KINDS = {
     'What `data/measures.csv` says contradicts the unit, or weighs by a series that is not published for export.',
     'contradictions',
   ),
+  aggregate_deviates: warning(
+    'Figures of groups deviate by more than 1 % from those that the provider publishes.',
+    '95th percentile of the deviation in %',
+  ),
   parts_not_whole: error(
     'Shares that add up to 100 % nearly everywhere do not in some countries and years.',
     'sums',

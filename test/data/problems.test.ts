@@ -58,10 +58,8 @@ describe('problems in curated data', () => {
       'aliases.csv': ____,
       ...rest
     } = SMALL;
-    const headers = ['links.csv', 'concepts.csv', 'concept-series.csv'].map((file) => [
-      file,
-      `${SMALL[file]?.split('\n')[0]}\n`,
-    ]);
+    const files = ['links.csv', 'concepts.csv', 'concept-series.csv', 'measures.csv', 'territories.csv'];
+    const headers = files.map((file) => [file, `${SMALL[file]?.split('\n')[0]}\n`]);
     expect(await problemsOf({ ...rest, ...Object.fromEntries(headers) })).toEqual([
       'providers:1: there is no provider definition (*.yaml)',
     ]);

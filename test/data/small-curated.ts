@@ -81,9 +81,9 @@ export const SMALL: Readonly<Record<string, string>> = {
   ].join('\n'),
   'territories.csv': [
     'provider,parent,child,from,to,contained,source',
-    '*,NAM,CIV,,,,Nobody knows.',
-    'atlas,NAM,CIV,,1999,yes,The Atlas says so.',
-    'atlas.output,NAM,CIV,2000,,no,It says otherwise of output.',
+    '*,XKX,CIV,,,,Nobody knows.',
+    'atlas,XKX,CIV,,1999,yes,The Atlas says so.',
+    'atlas.output,XKX,CIV,2000,,no,It says otherwise of output.',
     '',
   ].join('\n'),
   'links.csv': 'from,to,relation\natlas.gdp,atlas.energy_use,drives\n',

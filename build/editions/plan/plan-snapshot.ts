@@ -9,7 +9,12 @@ import { join } from 'node:path';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../../../data/schema/jobs.ts';
-import type { CatalogueEntry, RunRecord, UpstreamFile } from '../../../data/schema/lake.ts';
+import type {
+  CatalogueEntry,
+  RunRecord,
+  UpstreamAggregates,
+  UpstreamFile,
+} from '../../../data/schema/lake.ts';
 import {
   applyOverride,
   type EditableFacts,
@@ -47,6 +52,8 @@ export interface PlannedIndicator {
   record: SnapshotRecord;
   /** How upstream describes it. */
   upstream: CatalogueEntry;
+  /** Upstream's own figures of groups. */
+  aggregates: UpstreamAggregates[string];
   /** For `include=sources`. */
   sources: IndicatorSource[];
   /** The upstream files that its figures come from, by URL. None for a series without a row. */
@@ -105,6 +112,7 @@ interface Source {
   provider: PlannedProvider;
   catalogue: CatalogueEntry[];
   series: SeriesFile;
+  aggregates: UpstreamAggregates;
   files: ReadonlyMap<string, readonly UpstreamFile[]>;
 }
 
@@ -176,6 +184,7 @@ async function readSource(lakeDir: string, definition: ProviderDefinition): Prom
     provider: { definition, run, lastGood: lastGood(records), newest: records.at(-1) ?? null },
     catalogue: run ? await lake.catalogue(run) : [],
     series: run ? await lake.series(run) : {},
+    aggregates: run ? await lake.aggregates(run) : {},
   };
 }
 
@@ -231,6 +240,7 @@ function planIndicator(
     providerId: definition.id,
     record,
     upstream: entry,
+    aggregates: source.aggregates[entry.slug] ?? {},
     sources: terms.sources,
     files: source.files.get(entry.slug) ?? [],
     original: hasEdits(override) ? editableFactsOf(original) : null,

@@ -55,7 +55,7 @@ function measureOne(record: IndicatorRecord, stated: string | undefined, given: 
   const isUnweighted = own?.aggregate === 'mean' && measured.weight === null;
   return {
     traits: { ...traits, scale: row.scale ?? read.scale, measured },
-    divisor: measured.weight ?? measured.population ?? divisorFor(POPULATION, record, given),
+    divisor: measured.aggregate === 'sum' ? widestPopulation(record, given) : measured.weight,
     faults: isUnweighted ? [`${where(row)}: the weight ${row.weight} is not published for export`] : [],
   };
 }
@@ -116,22 +116,30 @@ function methodOf(stated: string): SeriesMeasure['aggregate'] {
  * The series by which another is divided: of those of a concept the one of the same provider, if it is about as new, else
  * the preferred one. Null when none may be exported.
  */
-function divisorFor(
-  subject: string | null,
-  { id, coverage }: IndicatorRecord,
-  { records, concepts }: Measuring,
-): string | null {
+function divisorFor(subject: string | null, record: IndicatorRecord, given: Measuring): string | null {
   if (subject === null) return null;
+  const open = openSeries(subject, record, given);
+  const own = open.find((one) => providerOf(one.id) === providerOf(record.id) && isAboutAsNew(one, record));
+  return (own ?? open[0])?.id ?? null;
+}
+
+/** A series, or those of a concept, the preferred one first, as far as they may be exported. */
+function openSeries(subject: string, { id }: IndicatorRecord, given: Measuring): IndicatorRecord[] {
   const ids = INDICATOR_ID.test(subject)
     ? [subject]
-    : (concepts.members.get(subject) ?? []).map(({ series }) => series.indicator);
-  const open = ids.flatMap((one) => {
-    const record = records.get(one);
+    : (given.concepts.members.get(subject) ?? []).map(({ series }) => series.indicator);
+  return ids.flatMap((one) => {
+    const record = given.records.get(one);
     return one !== id && record?.access_tier === 'open' ? [record] : [];
   });
-  const since = (coverage?.latest_year ?? 0) - YEARS_BEHIND;
-  const own = open.find(
-    (one) => providerOf(one.id) === providerOf(id) && (one.coverage?.latest_year ?? 0) >= since,
-  );
-  return (own ?? open[0])?.id ?? null;
+}
+
+const isAboutAsNew = (one: IndicatorRecord, { coverage }: IndicatorRecord): boolean =>
+  (one.coverage?.latest_year ?? 0) >= (coverage?.latest_year ?? 0) - YEARS_BEHIND;
+
+/** The population of the most countries, so that members which a provider leaves out are missed. */
+function widestPopulation(record: IndicatorRecord, given: Measuring): string | null {
+  const countriesOf = (one: IndicatorRecord): number => one.coverage?.n_countries ?? 0;
+  const current = openSeries(POPULATION, record, given).filter((one) => isAboutAsNew(one, record));
+  return current.toSorted((a, b) => countriesOf(b) - countriesOf(a))[0]?.id ?? null;
 }

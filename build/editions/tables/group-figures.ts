@@ -3,7 +3,7 @@
  * their members. A file of the base edition is linked where neither a figure, nor a divisor, nor a group changed.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
@@ -17,16 +17,19 @@ import {
   type YearValues,
   yearValues,
 } from '../../../data/derived/aggregate.ts';
-import { packJson } from '../../../data/runtime/durable-files.ts';
+import { packJson, unpackJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import {
+  type AggregateDeviation,
   type EditionGroups,
   type GroupColumns,
   groupFiguresFile,
   type StoredGroups,
+  storedGroups,
 } from '../../../data/schema/groups.ts';
 import { iso3 } from '../../../data/schema/records.ts';
+import type { SeriesMeasure } from '../../../data/schema/traits.ts';
 import type { MeasuredSeries } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { PlannedIndicator, SnapshotPlan } from '../plan/plan-snapshot.ts';
@@ -62,9 +65,37 @@ export function groupsIn({
   };
 }
 
+/** In points rather than relative to it: a rate or a growth near nothing. */
+const NEAR_ZERO = 1;
+
+function deviationFrom(
+  theirs: PlannedIndicator['aggregates'],
+  ours: StoredGroups['groups'],
+  measure: SeriesMeasure['measure'],
+): AggregateDeviation | null {
+  const least = measure === 'rate' || measure === 'growth' ? NEAR_ZERO : 0;
+  const deviations = Object.entries(theirs).flatMap(([group, figures]) => {
+    const own = ours[group];
+    if (own === undefined) return [];
+    const rows = new Map(own.year.map((year, at) => [year, at]));
+    return figures.flatMap(([year, value]) => {
+      const at = rows.get(year) ?? -1;
+      const [figure, size] = [own.value[at] ?? null, Math.max(Math.abs(value), least)];
+      const isComparable = own.coverage[at] === 1 && own.projected?.[at] !== true && size > 0;
+      return figure !== null && isComparable ? [(100 * Math.abs(figure - value)) / size] : [];
+    });
+  });
+  if (deviations.length === 0) return null;
+  deviations.sort((a, b) => a - b);
+  const quantile = (share: number): number =>
+    Number((deviations[Math.ceil(share * deviations.length) - 1] ?? 0).toPrecision(4));
+  return { cells: deviations.length, median: quantile(0.5), p95: quantile(0.95) };
+}
+
 /** A series whose figures aggregate. */
 interface Aggregated {
   planned: PlannedIndicator;
+  measure: SeriesMeasure['measure'];
   aggregate: 'sum' | 'mean';
   divisor: PlannedIndicator | null;
 }
@@ -80,8 +111,14 @@ export interface GroupFigureFiles {
   onFiles: (done: number, total: number) => void;
 }
 
-/** @returns the inputs of each file, by its name. */
-export async function writeGroupFigures(given: GroupFigureFiles): Promise<Map<string, string>> {
+export interface WrittenGroups {
+  /** The inputs of each file, by its name. */
+  inputs: Map<string, string>;
+  /** By indicator id. */
+  deviations: Map<string, AggregateDeviation>;
+}
+
+export async function writeGroupFigures(given: GroupFigureFiles): Promise<WrittenGroups> {
   const { directory, curated, base, onFiles } = given;
   const all = aggregatedSeries(given);
   const edition = groupsIn(curated);
@@ -101,7 +138,22 @@ export async function writeGroupFigures(given: GroupFigureFiles): Promise<Map<st
     done += own.length;
     onFiles(done, all.length);
   }
-  return inputs;
+  return { inputs, deviations: await readDeviations(directory, all) };
+}
+
+/** Those of series for which the provider publishes figures of groups. */
+async function readDeviations(
+  directory: string,
+  all: readonly Aggregated[],
+): Promise<WrittenGroups['deviations']> {
+  const compared = all.filter(({ planned }) => Object.keys(planned.aggregates).length > 0);
+  const deviations: WrittenGroups['deviations'] = new Map();
+  await inParallel(compared, PARALLEL, async ({ planned: { id } }) => {
+    const text = unpackJson(await readFile(join(directory, groupFiguresFile(id))));
+    const { deviation } = storedGroups.pick({ deviation: true }).parse(JSON.parse(text));
+    if (deviation !== null) deviations.set(id, deviation);
+  });
+  return deviations;
 }
 
 function aggregatedSeries({ plan, measured }: GroupFigureFiles): Aggregated[] {
@@ -110,14 +162,18 @@ function aggregatedSeries({ plan, measured }: GroupFigureFiles): Aggregated[] {
     const found = measured.get(planned.id);
     const aggregate = found?.traits.measured.aggregate ?? 'none';
     if (aggregate === 'none') return [];
-    return [{ planned, aggregate, divisor: byId.get(found?.divisor ?? '') ?? null }];
+    const measure = found?.traits.measured.measure ?? 'other';
+    return [{ planned, measure, aggregate, divisor: byId.get(found?.divisor ?? '') ?? null }];
   });
 }
 
-const inputsOf = ({ planned, aggregate, divisor }: Aggregated, edition: EditionGroups): string =>
+const inputsOf = ({ planned, measure, aggregate, divisor }: Aggregated, edition: EditionGroups): string =>
   createHash('sha256')
     .update(
-      JSON.stringify([GROUPS_VERSION, planned.inputs, aggregate, divisor?.id, divisor?.inputs, edition]),
+      JSON.stringify([
+        ...[GROUPS_VERSION, planned.inputs, planned.aggregates, measure, aggregate],
+        ...[divisor?.id, divisor?.inputs, edition],
+      ]),
     )
     .digest('hex');
 
@@ -186,7 +242,7 @@ class GroupWriter {
     return read;
   }
 
-  #aggregate({ planned, aggregate, divisor }: Aggregated, figures: ByCountry): StoredGroups {
+  #aggregate({ planned, measure, aggregate, divisor }: Aggregated, figures: ByCountry): StoredGroups {
     const divisors = this.#divisors.get(divisor?.id ?? '');
     const hidden = this.#hidden.get(hiddenKey(planned));
     const members = new Map<string, GroupMember>();
@@ -204,14 +260,16 @@ class GroupWriter {
     const containments = [planned, ...(aggregate === 'mean' && divisor ? [divisor] : [])].flatMap(({ id }) =>
       containmentsOf(this.#given.curated.territories, id),
     );
-    const groups = this.#edition.groups.flatMap(({ id, members: served }): [string, GroupColumns][] => {
+    const found = this.#edition.groups.flatMap(({ id, members: served }): [string, GroupColumns][] => {
       const isServed = new Set(served);
       const all = (this.#members.get(id) ?? []).map(memberOf);
       const own = all.filter((one) => isServed.has(one.iso3) || one.hidden !== null);
-      const found = groupFigures(aggregate, own, containments);
-      return found.length === 0 ? [] : [[id, columnsOf(found)]];
+      const figuresOfGroup = groupFigures(aggregate, own, containments);
+      return figuresOfGroup.length === 0 ? [] : [[id, columnsOf(figuresOfGroup)]];
     });
-    return { aggregate, divisor: divisor?.id ?? null, groups: Object.fromEntries(groups) };
+    const groups = Object.fromEntries(found);
+    const deviation = deviationFrom(planned.aggregates, groups, measure);
+    return { aggregate, divisor: divisor?.id ?? null, deviation, groups };
   }
 }
 

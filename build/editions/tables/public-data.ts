@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import type { Logger } from 'pino';
 import type { Curated } from '../../../data/curated/curated.ts';
+import type { AggregateDeviation } from '../../../data/schema/groups.ts';
 import {
   type PublicFinding,
   publicFinding,
@@ -106,7 +107,10 @@ export async function collectPublicData(written: Written, collecting: Collecting
     }),
   );
   const { statistics, quality } = await steps.run('quality', () =>
-    checkQuality(written, collecting, { records, measured, concepts }),
+    checkQuality(written, collecting, {
+      ...{ records, measured, concepts },
+      deviations: groups.deviations,
+    }),
   );
   await dropCountrySeries(duck);
   const twins = await steps.run('twins', () => findTwins(duck, directory, curated.concepts, records));
@@ -134,13 +138,14 @@ export async function collectPublicData(written: Written, collecting: Collecting
     quality: publicFindings(quality.findings, plan),
     twins,
   };
-  return { data, coverage, quality, additions, groups };
+  return { data, coverage, quality, additions, groups: groups.inputs };
 }
 
 /** What is known of the published series but their figures. */
 interface Labelled {
   records: readonly IndicatorRecord[];
   measured: ReadonlyMap<string, MeasuredSeries>;
+  deviations: ReadonlyMap<string, AggregateDeviation>;
   concepts: readonly ConceptLink[];
 }
 
@@ -148,7 +153,7 @@ interface Labelled {
 async function checkQuality(
   { directory, plan, base, history, linked }: Written,
   collecting: Collecting,
-  { records, measured, concepts }: Labelled,
+  { records, measured, deviations, concepts }: Labelled,
 ): Promise<{ statistics: Map<string, SeriesStatistics>; quality: QualityReport }> {
   const old = base ? await readStatistics(base.directory) : new Map<string, SeriesStatistics>();
   const known = new Map([...old].filter(([id]) => linked.has(id)));
@@ -156,7 +161,7 @@ async function checkQuality(
   const filesIn = (snapshot: string) => (ids: readonly string[]) =>
     listValue(ids.map((id) => join(snapshot, observationsFile(id))));
   const quality = await reportQuality({
-    ...{ ...collecting, ...collected, plan, measured, concepts },
+    ...{ ...collecting, ...collected, plan, measured, deviations, concepts },
     published: new Map(
       plan.indicators.flatMap((planned, at) => {
         const record = records[at];

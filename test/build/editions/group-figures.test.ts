@@ -14,6 +14,11 @@ import { type Cell, cells, SERVED, World } from '../world.ts';
 
 const MEMBERS = ['BRA', 'CHN', 'FRA', 'IND', 'JPN', 'XKX'];
 const TABLES = {
+  'concepts.csv': [
+    'id,name,topic,higher_is_better,preferred,projected_from',
+    'population,Population,population,none,atlas.people,',
+  ],
+  'concept-series.csv': ['concept,indicator,factor,deviates,reason', 'population,atlas.people,,,'],
   'groups.csv': [
     'id,name,names,members,rule,source,as_of',
     `some,Some,,${MEMBERS.join(' ')},,https://a.example,2020-01-01`,
@@ -42,13 +47,9 @@ const product = cells(6, (place, year) => (place * 7.7 + 0.1) * (year + 1)).filt
 );
 const access = cells(6, (place, year) => 10 + place / 3 + year);
 
-let world: World;
-const stored = async (id: string) => {
-  const { directory } = await world.served();
-  return storedGroups.parse(JSON.parse(unpackJson(await readFile(join(directory, groupFiguresFile(id))))));
-};
+const add = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** By the same order of countries, but from the ingested cells. */
+/** In the order of ISO3, from the ingested cells. */
 function figuresIn(of: readonly Cell[], year: number): [iso3: string, value: number][] {
   return of
     .filter(([place, at]) => Number(at) === year && MEMBERS.includes(upper(String(place))))
@@ -56,13 +57,31 @@ function figuresIn(of: readonly Cell[], year: number): [iso3: string, value: num
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .filter(([iso3]) => !(iso3 === 'XKX' && (year === 2003 || year === 2004)));
 }
-const add = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+const totalIn = (of: readonly Cell[], year: number): number =>
+  add(figuresIn(of, year).map(([, figure]) => figure));
+
+/** What the provider gives for the group itself: right, 1 % too much, and where a member is missing. */
+const theirs: Cell[] = [
+  ['world', 2000, totalIn(product, 2000)],
+  ['world', 2001, totalIn(product, 2001) * 1.01],
+  ['world', 2005, 1],
+];
+
+let world: World;
+const stored = async (id: string) => {
+  const { directory } = await world.served();
+  return storedGroups.parse(JSON.parse(unpackJson(await readFile(join(directory, groupFiguresFile(id))))));
+};
 
 async function night(more: number): Promise<void> {
   world.tomorrow();
   await world.publish('atlas', {
     people: { unit: 'people', cells: people },
-    product: { unit: 'US$', cells: product.map(([a, b, c]): Cell => [a, b, Number(c) + more]) },
+    product: {
+      unit: 'US$',
+      cells: [...product.map(([a, b, c]): Cell => [a, b, Number(c) + more]), ...theirs],
+    },
     access: { unit: '%', cells: access },
     score: { unit: 'points', cells: cells(2) },
     hidden: { unit: 'people', cells: [...cells(2), ['GBR', 2001, 5]] },
@@ -72,7 +91,7 @@ async function night(more: number): Promise<void> {
 }
 
 beforeAll(async () => {
-  world = await World.create({ atlas: {} });
+  world = await World.create({ atlas: { aggregates: { world: 'some' } } });
   for (const [name, lines] of Object.entries(TABLES))
     await world.write(`data/${name}`, `${lines.join('\n')}\n`);
   await night(0);
@@ -118,6 +137,16 @@ describe('figures of a group', () => {
     });
     expect(value).toEqual(own);
     expect(coverage.every((share) => share === 1)).toBe(true);
+  });
+
+  it('are compared with those of the provider, where all members have a figure', async () => {
+    const { deviation } = await stored('atlas.product');
+    expect(deviation).toMatchObject({
+      cells: 2,
+      median: expect.closeTo(0, 9),
+      p95: expect.closeTo(100 / 101, 3),
+    });
+    expect((await stored('atlas.access')).deviation).toBeNull();
   });
 
   it('are none of a series that does not aggregate', async () => {

@@ -2,7 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { measureSeries } from '../../../build/editions/relations/measures.ts';
+import type { CheckContext } from '../../../build/quality/check.ts';
+import { measures } from '../../../build/quality/checks/measures.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
+import type { AggregateDeviation } from '../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { SMALL, withFiles } from '../../data/small-curated.ts';
 
@@ -12,6 +15,7 @@ interface Label {
   /** How the provider aggregates. */
   stated?: string;
   latest?: number;
+  countries?: number;
   tier?: IndicatorRecord['access_tier'];
 }
 
@@ -27,14 +31,14 @@ const PUBLISHED: Record<string, Label> = {
 
 function recordOf(
   id: string,
-  { name = id, unit = null, latest = 2024, tier = 'open' }: Label,
+  { name = id, unit = null, latest = 2024, countries = 200, tier = 'open' }: Label,
 ): IndicatorRecord {
   const credit = { licence: 'CC0', licence_url: null, attribution: 'us' };
   return {
     ...{ id, name, description: null, unit, topic: 'economy', higher_is_better: null, preferred: false },
     ...{ featured: false, access_tier: tier, no_rank: false, ...credit },
     provider: { id: id.slice(0, id.indexOf('.')), name: 'P', ...credit },
-    coverage: { n_countries: 200, yr_min: 1960, yr_max: latest, latest_year: latest },
+    coverage: { n_countries: countries, yr_min: 1960, yr_max: latest, latest_year: latest },
   };
 }
 
@@ -125,6 +129,14 @@ describe('what a series measures', () => {
     });
   });
 
+  it('measures the coverage of a sum by the population of most countries that is about as new', () => {
+    const divisorOf = (id: string, label: Label) => measure({ ...wide, [id]: label }).get(id)?.divisor;
+    const wide = { 'owid.population-total': { unit: 'people', countries: 237 } };
+    expect(divisorOf('world-bank.deaths', { unit: 'deaths' })).toBe('owid.population-total');
+    expect(divisorOf('owid.population-total', { unit: 'people' })).toBe('world-bank.SP.POP.TOTL');
+    expect(divisorOf('world-bank.score', { unit: 'index (0-100)' })).toBeNull();
+  });
+
   it('has no mean without a denominator that may be exported, and says so of a row of its own', () => {
     const closed = { name: 'Births attended', unit: '% of total' };
     const id = 'world-bank.SP.REG.BRTH.ZS';
@@ -200,4 +212,48 @@ it('holds of every series: sums are of quantities, means are weighed by another 
       if (population !== null) expect(['count', 'amount']).toContain(what);
     }),
   );
+});
+
+describe('findings', () => {
+  const find = (
+    labels: Record<string, Label>,
+    deviations: Record<string, AggregateDeviation> = {},
+    tables = curated,
+  ) => {
+    const measured = new Map([...measure(labels, tables)].filter(([id]) => id in labels));
+    const given = { measured, deviations: new Map(Object.entries(deviations)), curated: tables };
+    return measures.find(given as unknown as CheckContext);
+  };
+  const far = { cells: 40, median: 0.2, p95: 2.5 };
+
+  it('name series that nobody has decided, unless no table decides anything', async () => {
+    const labels = { 'owid.flow': { unit: 'furlongs' }, 'owid.deaths': { unit: 'deaths' } };
+    expect(await find(labels)).toMatchObject([{ kind: 'measure_undecided', indicator: 'owid.flow' }]);
+    const { 'measures.csv': _, ...rest } = SMALL;
+    const without = await withFiles(rest, (dir) => loadCurated(dir));
+    expect(await find(labels, {}, without)).toEqual([]);
+  });
+
+  it('name rows that do not fit, by file and line', async () => {
+    const labels = { 'world-bank.SP.REG.BRTH.ZS': { name: 'Birth registration (%)', unit: 'US$' } };
+    expect(await find(labels)).toMatchObject([
+      {
+        kind: 'measure_unfit',
+        message: expect.stringMatching(/^measures\.csv:\d+: the measure rate contradicts/),
+      },
+    ]);
+  });
+
+  it('name methods that give other figures than the provider, unless a row of the series says why', async () => {
+    const labels = {
+      'world-bank.A': { unit: 'deaths' },
+      'world-bank.B': { unit: 'deaths' },
+      'world-bank.NY.GDP.MKTP.KD.ZG': { unit: 'annual %' },
+    };
+    const near = { ...far, p95: 1 };
+    const deviations = { 'world-bank.A': far, 'world-bank.B': near, 'world-bank.NY.GDP.MKTP.KD.ZG': far };
+    expect(await find(labels, deviations)).toMatchObject([
+      { kind: 'aggregate_deviates', indicator: 'world-bank.A', extent: 2.5 },
+    ]);
+  });
 });

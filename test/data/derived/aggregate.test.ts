@@ -198,6 +198,15 @@ describe('territories', () => {
     expect(figures(pair(true), members.slice(2))).toMatchObject([{ value: 1 }, { value: 1 }, { value: 1 }]);
   });
 
+  it('count in a mean where the other place has no weight', () => {
+    const weightless: Country = { ...flat('FRA', 66, 2000, 2000), divisors: [] };
+    const child = memberOf({ ...flat('REU', 1, 2000, 2000), divisors: people(5) });
+    for (const contained of [true, null])
+      expect(groupFigures('mean', [memberOf(weightless), child], [pair(contained)])).toMatchObject([
+        { value: 1, counted: 1, members: 2, coverage: 1, reason: null },
+      ]);
+  });
+
   it('leave no figure where nobody has decided and both have one', () => {
     expect(figures(pair(null))).toMatchObject([
       { value: 147, reason: null },
