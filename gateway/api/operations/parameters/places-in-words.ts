@@ -16,8 +16,8 @@ const NAME_WORDS = 7;
 const SHORT_NAME = /^(?:[\p{L}\p{N}&]{1,3}|[Tt]he[Cc]ar)[.)+]*$/u;
 /** Before a name: only a part of the place, or another one. `South Sudan` is a name itself. */
 const PART = /^(?:(?:north|south|east|west)(?:ern)?|central|new|inner|outer|upper|lower|former)$/i;
-/** Begins like a place and is none. */
-const NO_PLACE = /^world(?:'s)? (?:bank|cup|development|value)/i;
+/** Among words it tells nothing, or is part of a name: World Bank, departures of the world. */
+const WORLD = 'world';
 const YEAR = /^(?:1[5-9]|20|21)\d\d$/;
 const AROUND = /^[^\p{L}\p{N}@]+|(?:['’]s)?[^\p{L}\p{N}.)+$]*$/gu;
 /** After a name or a year: US dollars, 2021 prices. */
@@ -61,14 +61,14 @@ interface Named {
 }
 
 function longestName(words: readonly string[]): Named {
-  if (NO_PLACE.test(words.join(' '))) return { length: 0, places: [] };
   for (let length = words.length; length > 0; length -= 1) {
     const name = words.slice(0, length).join(' ').replaceAll(AROUND, '');
     const isWord = name !== name.toUpperCase() && SHORT_NAME.test(name.replaceAll(' ', ''));
     if (name === '' || isWord || name.includes('$')) continue;
     const found = findNamed(name);
     if (found.kind === 'country') return { length, places: [found.iso3] };
-    if (found.kind === 'group') return { length, places: [GROUP_MARK + found.group.id] };
+    if (found.kind === 'group')
+      return { length, places: found.group.id === WORLD ? [] : [GROUP_MARK + found.group.id] };
     if (found.kind === 'ambiguous') return { length, places: found.meant };
     if (found.kind !== 'unknown') return { length, places: [] };
   }
