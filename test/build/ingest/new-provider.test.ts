@@ -129,6 +129,10 @@ describe('a run of a new provider', () => {
       'data/concept-series.csv',
       'concept,indicator,factor,deviates,reason\nincome,atlas.income,,,\nincome,atlas.incom_old,,,\n',
     );
+    await world.write(
+      'data/measures.csv',
+      'subject,name,unit,measure,scale,aggregate,weight,per_head,reason\natlas.incme,,,amount,,sum,,,Money.\n',
+    );
     await world.publish('atlas', { income: { cells: cells(1) }, population: { cells: cells(1) } });
     const record = await world.ingest('atlas');
     expect(record.unused_settings).toEqual([
@@ -136,6 +140,7 @@ describe('a run of a new provider', () => {
       'indicators: there is no series "incomes"; the nearest is "income"',
       'overlay/atlas.csv:3: there is no series "populaton"; the nearest is "population"',
       'concept-series.csv: there is no series "incom_old"; the nearest is "income"',
+      'measures.csv:2: there is no series "incme"; the nearest is "income"',
     ]);
     expect(report(record)).toContain('the nearest is "population"');
   });
