@@ -121,7 +121,7 @@ export function findUnusedSettings(
       .filter((slug) => !known.has(slug))
       .map((slug) => absent('concept-series.csv', slug)),
     ...curated.measures
-      .rowsOf(definition.id)
+      .namesOf(definition.id)
       .filter(({ slug }) => !known.has(slug))
       .map(({ slug, line }) => absent(`measures.csv:${line}`, slug)),
   ];

@@ -47,12 +47,15 @@ export class Measures {
     return this.#rules.find(({ fits }) => fits(name, unit))?.row;
   }
 
-  /** The slugs of a provider's series with a row of their own, with their lines. */
-  rowsOf(providerId: string): { slug: string; line: number }[] {
+  /** The slugs of a provider's series that rows name, as a subject, a weight or a population, with the first line. */
+  namesOf(providerId: string): { slug: string; line: number }[] {
     const prefix = `${providerId}.`;
-    return [...this.#bySubject]
-      .filter(([subject]) => subject.startsWith(prefix))
-      .map(([subject, { line }]) => ({ slug: subject.slice(prefix.length), line }));
+    const rows = [...this.#bySubject.values(), ...this.#rules.map(({ row }) => row)];
+    const lines = new Map<string, number>();
+    for (const { subject, weight, per_head, line } of rows)
+      for (const id of [subject, weight, per_head])
+        if (id?.startsWith(prefix) && !lines.has(id)) lines.set(id, line);
+    return [...lines].map(([id, line]) => ({ slug: id.slice(prefix.length), line }));
   }
 }
 

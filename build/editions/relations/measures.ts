@@ -22,15 +22,23 @@ interface Measuring {
   records: ReadonlyMap<string, IndicatorRecord>;
   concepts: Concepts;
   measures: Measures;
+  /** Ids of series that are held, but not published. */
+  withheld: ReadonlySet<string>;
 }
 
 /** By indicator id. @param records of the indicators, in the same order */
 export function measureSeries(
   indicators: readonly Pick<PlannedIndicator, 'id' | 'upstream'>[],
   records: readonly IndicatorRecord[],
-  curated: Pick<Measuring, 'concepts' | 'measures'>,
+  { concepts, measures }: Pick<Measuring, 'concepts' | 'measures'>,
+  withheld: ReadonlySet<string>,
 ): Map<string, MeasuredSeries> {
-  const measuring = { ...curated, records: new Map(records.map((record) => [record.id, record])) };
+  const measuring = {
+    concepts,
+    measures,
+    withheld,
+    records: new Map(records.map((record) => [record.id, record])),
+  };
   return new Map(
     indicators.flatMap(({ id, upstream }) => {
       const record = measuring.records.get(id);
@@ -52,7 +60,9 @@ function measureOne(record: IndicatorRecord, stated: string | undefined, given: 
   if (contradictions.length > 0) return { traits, divisor: null, faults: contradictions };
   const measured = applyRow(row, row.subject === id ? undefined : stated, record, given);
   if (own !== undefined) measured.decided_by = 'row';
-  const isUnweighted = own?.aggregate === 'mean' && measured.weight === null;
+  // A weight that is not held at all is told by the ingestion of its provider.
+  const weight = own?.weight ?? '';
+  const isUnweighted = measured.weight === null && (given.records.has(weight) || given.withheld.has(weight));
   return {
     traits: { ...traits, scale: row.scale ?? read.scale, measured },
     divisor: measured.aggregate === 'sum' ? widestPopulation(record, given) : measured.weight,

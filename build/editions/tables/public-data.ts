@@ -92,7 +92,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const { coverage, records, latest, topicCountries, countryCoverage } = await steps.run('tables', () =>
     writeSummaryTables(duck, directory, plan.indicators),
   );
-  const measured = measureSeries(plan.indicators, records, curated);
+  const measured = measureSeries(plan.indicators, records, curated, new Set(plan.withheld));
   const groups = await steps.run('groups', () =>
     writeGroupFigures({
       ...{ duck, directory, plan, measured, curated, base: written.base },

@@ -45,7 +45,7 @@ function recordOf(
 const curated = await loadCurated('data');
 
 /** Measures some labels beside the published ones. */
-function measure(labels: Record<string, Label>, tables = curated) {
+function measure(labels: Record<string, Label>, tables = curated, withheld = new Set<string>()) {
   const all = Object.entries({ ...PUBLISHED, ...labels });
   const indicators = all.map(([id, { stated }]) => ({
     id,
@@ -58,6 +58,7 @@ function measure(labels: Record<string, Label>, tables = curated) {
     indicators,
     all.map(([id, label]) => recordOf(id, label)),
     tables,
+    withheld,
   );
 }
 
@@ -152,6 +153,11 @@ describe('what a series measures', () => {
       );
     }
     expect(one('world-bank.SH.STA.BRTC.ZS', closed)?.aggregate).toBe('none');
+    const faultsWith = (withheld: Set<string>) =>
+      measure({ [id]: registered }, curated, withheld).get(id)?.faults;
+    expect(faultsWith(new Set(['owid.population-under-5s']))).toHaveLength(1);
+    // Not held: nothing is wrong with the row.
+    expect(faultsWith(new Set())).toEqual([]);
   });
 });
 

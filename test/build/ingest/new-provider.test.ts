@@ -131,7 +131,7 @@ describe('a run of a new provider', () => {
     );
     await world.write(
       'data/measures.csv',
-      'subject,name,unit,measure,scale,aggregate,weight,per_head,reason\natlas.incme,,,amount,,sum,,,Money.\n',
+      'subject,name,unit,measure,scale,aggregate,weight,per_head,reason\natlas.incme,,,amount,,sum,,atlas.populatio,Money.\n',
     );
     await world.publish('atlas', { income: { cells: cells(1) }, population: { cells: cells(1) } });
     const record = await world.ingest('atlas');
@@ -141,6 +141,7 @@ describe('a run of a new provider', () => {
       'overlay/atlas.csv:3: there is no series "populaton"; the nearest is "population"',
       'concept-series.csv: there is no series "incom_old"; the nearest is "income"',
       'measures.csv:2: there is no series "incme"; the nearest is "income"',
+      'measures.csv:2: there is no series "populatio"; the nearest is "population"',
     ]);
     expect(report(record)).toContain('the nearest is "population"');
   });
