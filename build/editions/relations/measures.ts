@@ -62,7 +62,8 @@ function measureOne(record: IndicatorRecord, stated: string | undefined, given: 
   if (own !== undefined) measured.decided_by = 'row';
   // A weight that is not held at all is told by the ingestion of its provider.
   const weight = own?.weight ?? '';
-  const isUnweighted = measured.weight === null && (given.records.has(weight) || given.withheld.has(weight));
+  const isHeld = given.records.has(weight) || given.withheld.has(weight);
+  const isUnweighted = isHeld && divisorFor(weight, record, given) === null;
   return {
     traits: { ...traits, scale: row.scale ?? read.scale, measured },
     divisor: measured.aggregate === 'sum' ? widestPopulation(record, given) : measured.weight,

@@ -156,6 +156,13 @@ describe('what a series measures', () => {
     const faultsWith = (withheld: Set<string>) =>
       measure({ [id]: registered }, curated, withheld).get(id)?.faults;
     expect(faultsWith(new Set(['owid.population-under-5s']))).toHaveLength(1);
+    // The provider's own method decides against the row: nothing is wrong with it.
+    const underweight = {
+      'world-bank.SH.STA.MALN.ZS': { name: 'Underweight', unit: '% of children under 5', stated: 'Median' },
+      'owid.population-under-5s': { unit: 'people' },
+    };
+    const narrowed = measure(underweight).get('world-bank.SH.STA.MALN.ZS');
+    expect([narrowed?.traits.measured.aggregate, narrowed?.faults]).toEqual(['none', []]);
     // Not held: nothing is wrong with the row.
     expect(faultsWith(new Set())).toEqual([]);
   });
