@@ -138,6 +138,20 @@ export const anomaly = z.object({
 });
 export type Anomaly = z.infer<typeof anomaly>;
 
+/** Kinds of anomalies after which figures are of another level: none is derived from figures on both sides. */
+export const BREAK_KINDS = ['decimal_slip', 'level_break', 'unit_change'] as const;
+
+/** Where a series breaks. */
+export const seriesBreaks = z
+  .array(
+    z.object({
+      kind: z.enum(BREAK_KINDS),
+      iso3: iso3.nullable().describe('Null for a break of most countries'),
+      year: z.int().describe('The first year of another level; of a `decimal_slip`, its only one'),
+    }),
+  )
+  .describe('Years from which on figures are of another level, and slips: no figure is derived across them');
+
 /** The figures of a published series in numbers; `statistics.json` holds them by indicator id. */
 export const seriesStatistics = z.object({
   rows: z.int(),

@@ -47,7 +47,7 @@
  */
 import { z } from 'zod';
 import { editableFacts } from './operator-changes.ts';
-import { publicFinding } from './quality.ts';
+import { publicFinding, seriesBreaks } from './quality.ts';
 import {
   accessTier,
   type countryRecord,
@@ -352,6 +352,7 @@ export const ADDITIONS = {
   twins: z
     .array(indicatorTwin)
     .describe('Other series of the same statistic, the preferred one first, with the largest difference'),
+  breaks: seriesBreaks,
 } as const;
 export type AdditionWord = keyof typeof ADDITIONS;
 export const ADDITION_WORDS = Object.keys(ADDITIONS) as [AdditionWord, ...AdditionWord[]];

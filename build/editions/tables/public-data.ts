@@ -8,6 +8,8 @@ import type { Logger } from 'pino';
 import type { Curated } from '../../../data/curated/curated.ts';
 import type { AggregateDeviation } from '../../../data/schema/groups.ts';
 import {
+  type Anomaly,
+  BREAK_KINDS,
   type PublicFinding,
   publicFinding,
   type QualityFinding,
@@ -137,6 +139,12 @@ export async function collectPublicData(written: Written, collecting: Collecting
     sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
     quality: publicFindings(quality.findings, plan),
     twins,
+    breaks: new Map(
+      [...statistics].flatMap(([id, { anomalies }]) => {
+        const breaks = breaksAmong(anomalies);
+        return breaks.length === 0 ? [] : [[id, breaks] as const];
+      }),
+    ),
   };
   return { data, coverage, quality, additions, groups: groups.inputs };
 }
@@ -206,6 +214,12 @@ function publicFindings(
   const byId = Map.groupBy(shown, ({ id }) => id);
   return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
 }
+
+const breaksAmong = (anomalies: readonly Anomaly[]) =>
+  anomalies.flatMap(({ kind, iso3, year }) => {
+    const found = BREAK_KINDS.find((one) => one === kind);
+    return found === undefined ? [] : [{ kind: found, iso3, year }];
+  });
 
 /** In curated order. */
 function topicRecords(

@@ -59,7 +59,7 @@ export interface CatalogueFilter {
   provider?: string;
   limit?: number;
 }
-export type Included = 'sources' | 'quality' | 'twins' | 'editions';
+export type Included = 'sources' | 'quality' | 'twins' | 'breaks' | 'editions';
 /** A figure that somebody wrote down: `indicator,iso3,year,value`. The digits of a text tell how it is rounded. */
 export type Claim = string | readonly [indicator: string, iso3: string, year: number, value: number | string];
 

@@ -12,6 +12,7 @@ import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import { additionFile, observationsFile, ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { readKept } from '../../shown-snapshot.ts';
+import { plausible } from '../quality/checked-figures.ts';
 import { verifyFiles } from '../stored-state.ts';
 import { ONE as one, type Series, World } from '../world.ts';
 
@@ -103,6 +104,24 @@ describe('publication rules', () => {
     expect(lists['atlas.secret']).toMatchObject([
       { name: 'Estimates of IHME', licence: 'CC BY 4.0', licence_reason: 'They said so.' },
     ]);
+  });
+
+  it('list exactly where a series breaks, also where one finding names several places and years', async () => {
+    const figures = plausible(2, 500);
+    const broken = figures.map(([iso3, year, value]): [string, number, number | null] => {
+      const isHigher = (iso3 === 'FRA' && year >= 2005) || (iso3 === 'KEN' && year >= 2012);
+      return [iso3, year, (value ?? 0) * (isHigher ? 1000 : 1)];
+    });
+    const name = 'Wheat';
+    await publish({ plain: { name, cells: figures }, broken: { name: 'Rye', cells: broken } });
+    await world.build();
+    const lists = await readKept(await world.served(), additionFile('breaks', 'atlas'));
+    expect(lists).toEqual({
+      'atlas.broken': [
+        { kind: 'level_break', iso3: 'FRA', year: 2005 },
+        { kind: 'level_break', iso3: 'KEN', year: 2012 },
+      ],
+    });
   });
 
   it('apply operator overrides: disabled, renamed, described', async () => {
