@@ -9,6 +9,7 @@ import type {
   ProviderCredit,
 } from '../../data/schema/records.ts';
 import type { AdditionWord } from '../../data/schema/snapshot.ts';
+import type { SeriesMeasure } from '../../data/schema/traits.ts';
 
 type CountryRow = [iso3: string, name: string, region: string, income: string | null, flag: string | null];
 
@@ -92,6 +93,10 @@ export interface FixtureIndicator {
   /** Default: its provider's. */
   licence?: string;
   no_rank?: boolean;
+  /** What it measures; without it, nothing is derived from it. */
+  measured?: Partial<SeriesMeasure>;
+  /** The power of ten of its figures. */
+  scale?: number;
   rows: FixtureRow[];
 }
 
@@ -136,6 +141,7 @@ export const INDICATORS: FixtureIndicator[] = [
     higher_is_better: true,
     preferred: true,
     featured: true,
+    measured: { measure: 'duration', aggregate: 'mean', weight: 'alpha.population_total' },
     rows: [
       // DEU and USA tie in 2020, so KEN is third there; USA falls behind in 2021; 2022 has a gap.
       ...series('DEU', 2019, [81, 80, 82, null]),
@@ -153,6 +159,7 @@ export const INDICATORS: FixtureIndicator[] = [
     topic: 'health',
     topic_order: 1,
     higher_is_better: true,
+    measured: { measure: 'duration', aggregate: 'mean' },
     rows: [...series('DEU', 2000, [78]), ...series('KEN', 2000, [51.5]), ...series('ALA', 2000, [80.25])],
   },
   {
@@ -164,6 +171,7 @@ export const INDICATORS: FixtureIndicator[] = [
     topic_order: 1,
     higher_is_better: false,
     featured: true,
+    measured: { measure: 'ratio' },
     rows: [...series('AFG', 2015, [70, 68]), ...series('DEU', 2015, [4, 4]), ...series('KEN', 2015, [50, 4])],
   },
   {
@@ -172,6 +180,7 @@ export const INDICATORS: FixtureIndicator[] = [
     unit: 'people',
     topic: 'population',
     featured: true,
+    measured: { measure: 'count', aggregate: 'sum' },
     rows: [
       ...series('KEN', 2019, [50, 51]),
       ...series('KEN', 2021, [52, 53, 54], { projected: true }),
@@ -184,6 +193,7 @@ export const INDICATORS: FixtureIndicator[] = [
     name: 'Regime code',
     topic: 'governance',
     no_rank: true,
+    measured: {},
     rows: [...series('DEU', 2010, [2, 2]), ...series('ZWE', 2010, [1, 1])],
   },
   {
@@ -193,6 +203,7 @@ export const INDICATORS: FixtureIndicator[] = [
     topic: 'economy',
     higher_is_better: true,
     preferred: true,
+    measured: { measure: 'ratio' },
     rows: HARD_DOUBLES.map((value, at) => ({ iso3: 'BRA', year: 1990 + at, value })),
   },
   {
@@ -202,12 +213,14 @@ export const INDICATORS: FixtureIndicator[] = [
     unit: 't',
     topic: 'environment',
     higher_is_better: false,
+    measured: { measure: 'amount', aggregate: 'sum', population: 'alpha.population_total' },
     rows: [...series('CIV', 730, [0.5]), ...series('CIV', 2005, [0.3]), ...series('XKX', 2005, [5.5])],
   },
   {
     id: 'beta.long_series',
     name: 'Zeta long series',
     topic: 'economy',
+    measured: { measure: 'amount', aggregate: 'sum', population: 'alpha.population_total' },
     rows: longSeries,
   },
   { id: 'beta.empty_series', name: 'Empty series', topic: 'trade', rows: [] },
@@ -215,6 +228,7 @@ export const INDICATORS: FixtureIndicator[] = [
     id: 'beta.forecast_only',
     name: 'Forecast only',
     topic: 'energy',
+    measured: { measure: 'amount', aggregate: 'sum', population: 'alpha.population_total' },
     rows: series('BRA', 2030, [1, 2, 3], { projected: true }),
   },
   {
@@ -231,12 +245,14 @@ export const INDICATORS: FixtureIndicator[] = [
     topic_order: 5,
     higher_is_better: true,
     access_tier: 'display',
+    measured: { measure: 'amount', aggregate: 'sum', population: 'alpha.population_total' },
     rows: [...series('BRA', 2018, [9, 10]), ...series('DEU', 2018, [11, 12])],
   },
   {
     id: 'gamma.zero',
     name: 'Åland ferries',
     topic: 'trade',
+    measured: { measure: 'count', aggregate: 'sum', population: 'alpha.population_total' },
     rows: [...series('ALA', 2018, [0, 0]), ...series('ALB', 2018, [0, 0])],
   },
 ];

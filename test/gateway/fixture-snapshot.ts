@@ -10,6 +10,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
+import { groupFiguresFile, type StoredGroups } from '../../data/schema/groups.ts';
 import { proofsFile } from '../../data/schema/proofs.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
@@ -34,6 +35,7 @@ import {
   termsFile,
   type VanishedIndicator,
 } from '../../data/schema/snapshot.ts';
+import { type SeriesTraits, UNDECIDED } from '../../data/schema/traits.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
 import { enterInLog, fixtureProofs, readManifest } from './fixture-log.ts';
 import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
@@ -43,8 +45,12 @@ export interface FixtureOptions {
   /** Default `FIXTURE_ID`. */
   id?: string;
   generatedAt?: string;
-  /** Invented ones; then the snapshot has no files for `include`. */
+  /** Invented ones; then the snapshot has no files for `include` but `added`. */
   indicators?: FixtureIndicator[];
+  /** What `include` adds, by word and indicator id. */
+  added?: typeof ADDED_LISTS;
+  /** Figures of groups, by indicator id. */
+  groups?: Record<string, StoredGroups>;
   /** Default: all. */
   countries?: CountryRecord[];
   /** Terms of indicators that only earlier snapshots have. */
@@ -144,7 +150,9 @@ async function storeSnapshot(root: string, options: FixtureOptions): Promise<voi
   await writeLists(written);
   await writeIndicators(written);
   await writeCountries(written);
-  if (options.indicators === undefined) await writeAddedLists(written);
+  await writeAddedLists(written, options.added ?? (options.indicators === undefined ? ADDED_LISTS : {}));
+  for (const [id, figures] of Object.entries(options.groups ?? {}))
+    await writeJson(written, groupFiguresFile(id), figures);
   for (const [provider, terms] of Map.groupBy(vanished, (one) => providerOf(one.id)))
     await writeJson(written, termsFile(provider), terms);
   await seal(root, id, written);
@@ -214,6 +222,7 @@ async function writeKept(written: Written): Promise<void> {
         record,
         topic_order: indicator.topic_order ?? 1000,
         has_projections: (record.coverage?.yr_max ?? 0) > (record.coverage?.latest_year ?? 0),
+        ...traitsOf(indicator),
       }))
       .sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
     await writeJson(written, catalogueFile(provider), indicators);
@@ -222,6 +231,16 @@ async function writeKept(written: Written): Promise<void> {
     await writeJson(written, relationsFile(provider), Object.fromEntries(related));
   }
 }
+
+const traitsOf = ({ measured, scale = 0 }: FixtureIndicator): { traits?: SeriesTraits } =>
+  measured === undefined
+    ? {}
+    : {
+        traits: {
+          ...{ concept: null, sex: null, age: null, unit: null, scale, variants: [] },
+          measured: { ...UNDECIDED, decided_by: 'row', ...measured },
+        },
+      };
 
 const relatedTo = ({ id, name }: IndicatorRecord, all: Series[]): RelatedEntry[] =>
   all
@@ -289,9 +308,9 @@ async function writeIndicators({ directory, generatedAt, all }: Written): Promis
   }
 }
 
-async function writeAddedLists(written: Written): Promise<void> {
+async function writeAddedLists(written: Written, added: typeof ADDED_LISTS): Promise<void> {
   for (const word of ADDITION_WORDS) {
-    const lists = Object.entries(ADDED_LISTS[word] ?? {});
+    const lists = Object.entries(added[word] ?? {});
     for (const [provider, own] of Map.groupBy(lists, ([id]) => providerOf(id)))
       await writeJson(written, additionFile(word, provider), Object.fromEntries(own));
   }

@@ -133,7 +133,7 @@ const PARAMETERS: Record<string, string[]> = {
   listFreshness: ['format'],
   listCoverage: ['format'],
   listGroups: ['format'],
-  getRanking: ['indicator', 'year', 'format', 'as_of'],
+  getRanking: ['indicator', 'transform', 'year', 'format', 'as_of'],
   getData: [
     'indicator',
     'indicators',
@@ -143,6 +143,7 @@ const PARAMETERS: Record<string, string[]> = {
     'fields',
     'layout',
     'latest',
+    'transform',
     'missing',
     'format',
     'as_of',

@@ -73,6 +73,7 @@ const CAUSES: Record<ErrorCode, () => Promise<unknown>> = {
     return codeOf(await service.get('/v1/data?indicator=alpha.life_expectancy', { key: owner.key, headers }));
   },
   figure_not_found: async () => ask('/v1/receipts?indicator=alpha.life_expectancy&country=KEN&year=1066'),
+  not_in_edition: () => ask('/v1/data?indicator=beta.empty_series&transform=growth'),
   log_size_not_found: () => ask('/v1/log/consistency?from=9'),
   indicator_not_found: () => ask('/v1/indicators/none.such'),
   method_not_allowed: async () => codeOf(await service.get('/v1/topics', { method: 'POST' })),

@@ -29,6 +29,17 @@ const listOf = (one: fc.Arbitrary<string>): fc.Arbitrary<string> =>
 const format = (names: readonly string[]) => optional('format', fc.constantFrom(...names));
 const asOf = optional('as_of', fc.constantFrom('2026-11-20', FIXTURE_ID));
 const fields = fc.subarray([...FIELDS], { minLength: 1 }).map((names) => names.join(','));
+const oneTransform = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('change', 'growth', 'mean'), fc.integer({ min: 0, max: 5 }))
+    .map((parts) => parts.join(':')),
+  fc.constantFrom('per_head', 'index:2000', 'share:wb-sub-saharan-africa', 'share:none'),
+  fc.constantFrom('alpha.population_total', 'gamma.reserves', 'none.such').map((id) => `per:${id}`),
+);
+const transform = optional(
+  'transform',
+  fc.array(oneTransform, { minLength: 1, maxLength: 2 }).map((words) => words.join(',')),
+);
 const wrong = fc.oneof(
   { weight: 12, arbitrary: fc.constant('') },
   { weight: 1, arbitrary: fc.constantFrom('&colour=red', '&as_of=1999-01-01', '&from=x', '&key=a') },
@@ -40,6 +51,21 @@ const years = fc
   )
   .map((texts) => texts.join(''));
 const claim = fc.tuple(indicator, country, year).map((parts) => `&claim=${parts.join(',')},62.5`);
+
+/** Derived calls alone, most of them answered. */
+export const derivedCalls: fc.Arbitrary<string> = joined(
+  fc.oneof(
+    indicator.map((id) => `/v1/data?indicator=${id}`),
+    listOf(indicator).map((ids) => `/v1/data?indicators=${ids}`),
+    indicator.map((id) => `/v1/rankings/${id}?year=2010`),
+  ),
+  fc
+    .oneof(
+      fc.constantFrom('change', 'mean:2', 'growth:3', 'per_head', 'per_head,index:2000', 'mean:3,per_head'),
+      oneTransform,
+    )
+    .map((word) => `&transform=${word}`),
+);
 
 /** Path and query of calls that cost something, good and bad ones. */
 export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
@@ -53,6 +79,7 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
     fc.oneof(optional('fields', fields), optional('layout', fc.constantFrom('long', 'wide'))),
     optional('latest', fc.integer({ min: 1, max: 3 })),
     optional('missing', fc.constantFrom('null', 'omit')),
+    transform,
     format(FORMATS),
     asOf,
     wrong,
@@ -68,6 +95,7 @@ export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
   joined(
     indicator.map((id) => `/v1/rankings/${id}?`),
     optional('year', year),
+    transform,
     format(FORMATS),
     asOf,
     wrong,

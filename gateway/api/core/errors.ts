@@ -25,6 +25,7 @@ export const ERRORS = {
   edition_not_found: { status: 404, message: 'There is no snapshot of that time or with that id.' },
   file_not_found: { status: 404, message: 'There is no such file.' },
   figure_not_found: { status: 404, message: 'There is no row of this country and year.' },
+  not_in_edition: { status: 404, message: 'The snapshot does not hold what this needs.' },
   log_size_not_found: { status: 404, message: 'The log has no such size.' },
   indicator_not_found: { status: 404, message: 'No indicator has this id.' },
   method_not_allowed: { status: 405, message: 'Only GET is allowed here.' },

@@ -10,7 +10,7 @@ import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { type ApiError, type ErrorCode, truncateInput } from '../core/errors.ts';
 import { creditOf, ENCODERS, type Encoder, type Table } from '../encoders/encoders.ts';
-import type { Edition, EditionQuery } from '../snapshot/snapshot.ts';
+import type { CatalogueEntry, Edition, EditionQuery } from '../snapshot/snapshot.ts';
 import type { QuerySchema } from './parameters/parameters.ts';
 import { type Failure, toDetail, type ValidationDetail } from './parameters/validation.ts';
 
@@ -187,6 +187,25 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
 /** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
 export const indicatorNotFound = (id: string): Refused =>
   refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
+
+/** An indicator whose figures may be exported, and the alias if it was asked for by a former id. */
+export interface FoundIndicator {
+  entry: CatalogueEntry;
+  alias: IndicatorAlias | null;
+}
+
+export async function findOpen(snapshot: Edition, asked: string): Promise<FoundIndicator | Refused> {
+  const { id, alias } = snapshot.resolve(asked);
+  const found = snapshot.indicator(id);
+  const entry = found instanceof Promise ? await found : found;
+  if (!entry) return indicatorNotFound(asked);
+  if (entry.record.access_tier === 'display') return refused('export_restricted');
+  return { entry, alias };
+}
+
+/** For one of several indicators, which one it is. */
+export const exportRestricted = (id: string): Refused =>
+  refused('export_restricted', `The provider's licence lets '${id}' be shown but not exported.`);
 
 /** The encoder of a value of `format`; without one, the default. */
 export const encoderOf = (format?: string): Encoder =>

@@ -102,6 +102,8 @@ const ADVICE: Readonly<Record<ErrorCode, string>> = {
   edition_not_found: 'look it up in [`/v1/editions`](/docs/reference/listEditions)',
   file_not_found: 'take the files of single indicators, or ask `/v1/data`',
   figure_not_found: 'ask for a country and year that `/v1/data` has',
+  not_in_edition:
+    'ask for a later snapshot: those from before figures were derived do not say what series measure',
   log_size_not_found: 'use a size of the [checkpoint](/v1/log/checkpoint)',
   indicator_not_found:
     'search for it in [`/v1/indicators`](/docs/reference/listIndicators); ids are case-sensitive',
@@ -173,9 +175,10 @@ async function exampleValues(edition: Edition, base: string) {
   const { indicator, countries, from, to, value } = figures;
   const codes = countries.map(({ iso3 }) => iso3).join(',');
   const open = catalogue.ordered('coverage', 'desc').filter(({ record }) => record.access_tier === 'open');
+  const derived = open.find(({ measured }) => measured?.population)?.record.id ?? indicator.id;
   const other = open.find(({ record }) => record.id !== indicator.id)?.record.id ?? indicator.id;
   return {
-    ...{ indicator, codes, from, to, value, other },
+    ...{ indicator, codes, from, to, value, other, derived },
     first: countries[0]?.iso3 ?? '',
     words: indicator.name
       .split(/[\s,(]+/)

@@ -27,6 +27,7 @@ export interface World {
 
 export interface FullRow extends ObservationRow {
   status: string | null;
+  reason: string | null;
   rank_lo: number | null;
   rank_hi: number | null;
 }
@@ -71,7 +72,8 @@ export async function expectedData(world: World, call: DataCall): Promise<Expect
   return { rows: rows.map((row) => chosen(world, row, call.fields ?? [])), price };
 }
 
-const usual = ({ status: _status, rank_lo: _lo, rank_hi: _hi, ...row }: NamedRow): Row => row;
+const usual = ({ status: _status, reason: _reason, rank_lo: _lo, rank_hi: _hi, ...row }: NamedRow): Row =>
+  row;
 const withoutIndicator = (row: NamedRow): Row => {
   const { indicator: _, ...rest } = usual(row);
   return rest;

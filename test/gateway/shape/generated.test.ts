@@ -6,7 +6,7 @@ import { Service } from '../service.ts';
 import { expectedData, type FullRow, queryOf, type World } from './expected-data.ts';
 import { generatedCalls } from './generated-calls.ts';
 
-const COLUMNS = 'iso3,year,value,ci_lo,ci_hi,rank,projected,status,rank_lo,rank_hi';
+const COLUMNS = 'iso3,year,value,ci_lo,ci_hi,rank,projected,status,reason,rank_lo,rank_hi';
 
 let service: Service;
 let key: string;

@@ -5,6 +5,7 @@ import { FORMATS } from '../../encoders/encoders.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import { asOfEcho } from '../parameters/as-of.ts';
 import { countriesEcho } from '../parameters/places.ts';
+import { derivation, transformEcho } from '../parameters/transforms.ts';
 import { FIELDS, longColumns } from './long-table.ts';
 
 const CELLS = { text: z.string(), integer: z.int(), double: z.number(), boolean: z.boolean() } as const;
@@ -28,9 +29,11 @@ const sourced = {
   licence_url: z.string().nullable(),
   ...credit,
 };
-const one = { indicator: indicatorId, ...sourced };
+const one = { indicator: indicatorId, ...sourced, derivation: derivation.optional() };
 const several = {
-  indicators: z.array(z.object({ id: indicatorId, ...sourced })).describe('Each once, in the order sent'),
+  indicators: z
+    .array(z.object({ id: indicatorId, ...sourced, derivation: derivation.optional() }))
+    .describe('Each once, in the order sent'),
 };
 /** Either of them. */
 const oneOrSeveral = z.object({ ...one, ...several }).partial().shape;
@@ -39,6 +42,7 @@ const echo = {
   countries: countriesEcho,
   from: z.int().optional(),
   to: z.int().optional(),
+  ...transformEcho,
   latest: z.int().optional(),
   missing: z.enum(['null', 'omit']).optional(),
   format: z.enum(FORMATS).optional(),

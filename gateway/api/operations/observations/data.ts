@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { creditOf, DEFAULT_FORMAT, type Encoder, FORMATS, type Table } from '../../encoders/encoders.ts';
-import type { Edition } from '../../snapshot/snapshot.ts';
+import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
 import {
   creditOfOne,
   defineOperation,
   encoderOf,
-  indicatorNotFound,
+  exportRestricted,
+  findOpen,
   type Planned,
   type Refused,
-  refused,
   rowBound,
   tablePlan,
   underAlias,
@@ -20,13 +20,16 @@ import {
 import { asOf } from '../parameters/as-of.ts';
 import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
 import { countryCodes, selection } from '../parameters/places.ts';
+import { transforms } from '../parameters/transforms.ts';
 import type { Failure } from '../parameters/validation.ts';
 import { dataAnswer } from './data-answer.ts';
+import { type DerivedSeries, deriveSeries } from './derived-series.ts';
 import {
   FIELDS,
   type Field,
   longBatches,
   longColumns,
+  publishedRows,
   type SelectedSeries,
   selectSeries,
   USUAL_FIELDS,
@@ -91,6 +94,7 @@ const dataQuery = z
       .describe(
         'Only the newest so many observed values of each country and indicator, within `from` and `to`',
       ),
+    transform: transforms().optional(),
     missing: oneOf(['null', 'omit'])
       .optional()
       .describe('`omit`: rows without a value are left out, and not charged')
@@ -134,19 +138,27 @@ export const data = defineOperation({
     'per observation, at least one. A missing measurement is a row with null. Codes without data match nothing, and X-Unmatched-Countries ' +
     'names those that no country has.',
   needsKey: true,
-  priceText: '1 credit per row, at least 1; with `layout=wide`, per row of the long layout',
+  priceText:
+    '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times the series that it takes',
   isCacheable: false,
   pathParameters: {},
   query: dataQuery,
   answer: dataAnswer,
   formats: FORMATS,
-  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
+  errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'not_in_edition'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: sent }): Promise<Planned> {
     const query = { ...sent, countries: sent.countries && countryCodes(sent.countries, snapshot) };
     const found = await findAll(snapshot, query);
     if ('kind' in found) return found;
-    const planned = await planRows(snapshot, found.records, query);
+    const derived = query.transform && (await deriveSeries(snapshot, found.entries, query.transform));
+    if (derived && 'kind' in derived) return derived;
+    const planned = await planRows(
+      snapshot,
+      found.entries.map(({ record }) => record),
+      query,
+      derived,
+    );
     return withUnmatched(underAlias(planned, found.alias), query.countries, snapshot);
   },
 });
@@ -154,43 +166,29 @@ export const data = defineOperation({
 /** In credits. */
 export const priceOfRows = (rows: number): number => Math.max(1, rows);
 
-interface Found {
-  record: IndicatorRecord;
-  alias: IndicatorAlias | null;
-}
-
-/** An indicator whose figures may be exported. */
-async function findOpen(snapshot: Edition, asked: string): Promise<Found | Refused> {
-  const { id, alias } = snapshot.resolve(asked);
-  const found = snapshot.indicator(id);
-  const item = found instanceof Promise ? await found : found;
-  if (!item) return indicatorNotFound(asked);
-  if (item.record.access_tier === 'display') return refused('export_restricted');
-  return { record: item.record, alias };
-}
-
 /** Each once, even if both its former and its current id were sent. Headers name the first former id. */
 async function findAll(
   snapshot: Edition,
   { indicator: one = '', indicators }: DataQuery,
-): Promise<{ records: IndicatorRecord[]; alias: IndicatorAlias | null } | Refused> {
-  const records = new Map<string, IndicatorRecord>();
+): Promise<{ entries: CatalogueEntry[]; alias: IndicatorAlias | null } | Refused> {
+  const entries = new Map<string, CatalogueEntry>();
   let first: IndicatorAlias | null = null;
   for (const id of indicators ?? [one]) {
     const found = await findOpen(snapshot, id);
     if ('kind' in found)
       return indicators !== undefined && found.error.code === 'export_restricted'
-        ? refused('export_restricted', `The provider's licence lets '${id}' be shown but not exported.`)
+        ? exportRestricted(id)
         : found;
-    records.set(found.record.id, found.record);
+    entries.set(found.entry.record.id, found.entry);
     first ??= found.alias;
   }
-  return { records: [...records.values()], alias: first };
+  return { entries: [...entries.values()], alias: first };
 }
 
 /** Whether the rows have the usual columns and none is left out: then their text is kept. */
-const isUsual = ({ indicators, fields, layout, latest, missing }: DataQuery): boolean =>
+const isUsual = ({ indicators, transform, fields, layout, latest, missing }: DataQuery): boolean =>
   indicators === undefined &&
+  transform === undefined &&
   fields === undefined &&
   layout !== 'wide' &&
   latest === undefined &&
@@ -198,39 +196,40 @@ const isUsual = ({ indicators, fields, layout, latest, missing }: DataQuery): bo
 
 async function planRows(
   snapshot: Edition,
-  indicators: readonly IndicatorRecord[],
+  published: readonly IndicatorRecord[],
   query: DataQuery,
+  derived: DerivedSeries | undefined,
 ): Promise<Planned> {
   const encoder = encoderOf(query.format);
+  const indicators = derived?.records ?? published;
+  const source = derived?.rows ?? publishedRows(snapshot);
   const { countries, from, to, latest, missing, layout } = query;
   const filter = { countries: countries?.toSorted(), from, to };
   const wide = layout === 'wide' ? new WideRows() : null;
   const asked = { filter, omission: { latest, missing: missing === 'omit' } };
-  const { series, rows } = await selectSeries(
-    snapshot,
-    indicators,
-    asked,
-    wide && ((read) => wide.add(read)),
-  );
+  const { series, rows } = await selectSeries(source, indicators, asked, wide && ((read) => wide.add(read)));
   const tooMany = rowBound(rows, encoder);
   if (tooMany !== null) return tooMany;
   const count = wide?.count ?? rows;
   const [only] = query.indicators === undefined ? indicators : [];
-  const about = only === undefined ? { indicators: indicators.map(creditOf) } : creditOfOne(only);
+  const about = {
+    ...(only === undefined ? { indicators: indicators.map(creditOf) } : creditOfOne(only)),
+    ...(derived && { ...derived.meta(only !== undefined), transform: derived.words }),
+  };
   const fields = query.fields ?? usualFields(query, encoder);
   const table: Table = {
     columns: wide === null ? longColumns(fields) : wideColumns(indicators),
     rows: count,
     batches: () =>
-      wide === null ? longBatches(snapshot, fields, series, filter) : wideBatches(series, wide),
-    indicators,
+      wide === null ? longBatches(snapshot, fields, series, filter, source) : wideBatches(series, wide),
+    indicators: derived === undefined ? indicators : [...indicators, ...derived.others],
     meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
     ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
   };
-  const ids = indicators.map(({ id }) => id);
-  return tablePlan(table, encoder, { price: priceOfRows(rows), indicators: ids });
+  const ids = table.indicators.map(({ id }) => id);
+  return tablePlan(table, encoder, { price: priceOfRows(rows) * (derived?.inputs ?? 1), indicators: ids });
 }
 
 /** The text of all rows of a series, of which an answer takes its own. */
@@ -245,7 +244,8 @@ const keptText =
     const selected = await series.load();
     return selected.text(format, (all) => {
       const whole = { record: series.record, rows: all.count, load: () => all };
-      return make({ rows: all.count, batches: () => longBatches(snapshot, fields, [whole], {}) });
+      const rows = publishedRows(snapshot);
+      return make({ rows: all.count, batches: () => longBatches(snapshot, fields, [whole], {}, rows) });
     });
   };
 

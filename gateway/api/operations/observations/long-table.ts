@@ -3,6 +3,7 @@
  * mean, and how each is filled.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Reason } from '../../../../data/derived/derivation.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   BATCH_ROWS,
@@ -23,7 +24,6 @@ import {
   detailsOf,
   type Edition,
   NO_RANK,
-  type Observations,
   type Omission,
   type RowFilter,
   type SelectedRows,
@@ -40,6 +40,30 @@ interface Asked {
   filter: RowFilter;
   omission: Omission;
 }
+
+/** Where rows come from: published as they are, or derived. */
+export interface RowSource {
+  /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  select(
+    record: IndicatorRecord,
+    filter: RowFilter,
+    omission: Omission,
+  ): SelectedRows | Promise<SelectedRows>;
+  /** Of each of these rows. */
+  details(record: IndicatorRecord, rows: SelectedRows, filter: RowFilter): Promise<readonly RowDetail[]>;
+}
+
+export interface RowDetail extends Detail {
+  /** Why there is no derived figure. */
+  reason?: Reason | null;
+}
+
+export const publishedRows = ({ observations, countriesByCode }: Edition): RowSource => ({
+  select: ({ id }, filter, omission) => observations.select(id, filter, omission),
+  async details({ id }, rows, { countries = [...countriesByCode.keys()], from, to }) {
+    return detailsOf(rows, await observations.details(id, { countries, from, to }));
+  },
+});
 
 /** The rows of one series that an answer has: counted first, so that their price is known, and loaded when written. */
 export interface SelectedSeries {
@@ -60,7 +84,7 @@ interface SeriesSelection {
  * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
  */
 export async function selectSeries(
-  { observations }: Edition,
+  source: RowSource,
   records: readonly IndicatorRecord[],
   asked: Asked,
   look: ((rows: SelectedRows) => void) | null,
@@ -71,12 +95,12 @@ export async function selectSeries(
   let keptBytes = 0;
   let sinceTurn = 0;
   for (const record of records) {
-    const selected = await observations.select(record.id, filter, omission);
+    const selected = await source.select(record, filter, omission);
     look?.(selected);
     rows += selected.count;
     if (rows > ROWS_MAX) break;
     const kept = keptBytes <= KEPT_BYTES ? selected : null;
-    series.push({ record, rows: selected.count, load: loader(observations, record.id, asked, kept) });
+    series.push({ record, rows: selected.count, load: loader(source, record, asked, kept) });
     keptBytes += selected.held.bytes;
     sinceTurn += selected.count;
     if (sinceTurn >= ROWS_PER_TURN) {
@@ -90,20 +114,20 @@ export async function selectSeries(
 /** Not a closure of the loop, which would keep all rows that were read alive. */
 const loader =
   (
-    observations: Observations,
-    indicator: string,
+    source: RowSource,
+    record: IndicatorRecord,
     { filter, omission }: Asked,
     kept: SelectedRows | null,
   ): SelectedSeries['load'] =>
   (countries = filter.countries) =>
-    kept ?? observations.select(indicator, { ...filter, countries }, omission);
+    kept ?? source.select(record, { ...filter, countries }, omission);
 
 /** The selected rows of one indicator. */
 interface Series {
   record: IndicatorRecord;
   selected: SelectedRows;
   /** By row; null unless a column needs them. */
-  details: readonly Detail[] | null;
+  details: readonly RowDetail[] | null;
 }
 
 /** Consecutive rows of an answer that are of the same indicator. */
@@ -210,7 +234,7 @@ const integer = (
 });
 
 /** By row; undefined where the row has none. */
-const rowDetails = ({ runs }: RowRefs): (Detail | undefined)[] =>
+const rowDetails = ({ runs }: RowRefs): (RowDetail | undefined)[] =>
   runs.flatMap(({ series, start, end, first }) =>
     Array.from({ length: end - start }, (_, offset) => series.details?.[first + offset]),
   );
@@ -260,6 +284,12 @@ const COLUMNS = {
     needsDetails: true,
     vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.status ?? null)),
   },
+  reason: {
+    type: 'text',
+    description: 'Why a derived figure is missing',
+    needsDetails: true,
+    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.reason ?? null)),
+  },
   projected: {
     type: 'boolean',
     description: 'Whether the figure is a forecast',
@@ -293,6 +323,7 @@ export async function* longBatches(
   fields: readonly Field[],
   selected: readonly SelectedSeries[],
   filter: RowFilter,
+  source: RowSource,
 ): AsyncGenerator<Batch> {
   const countries = [...snapshot.countriesByCode.values()];
   const dictionaries: Dictionaries = { records: selected.map(({ record }) => record), countries };
@@ -300,11 +331,8 @@ export async function* longBatches(
   const needsDetails = columns.some((column) => column.needsDetails);
   const load = async (one: SelectedSeries): Promise<Series> => {
     const rows = await one.load();
-    return { record: one.record, selected: rows, details: needsDetails ? await details(one, rows) : null };
-  };
-  const details = async ({ record }: SelectedSeries, rows: SelectedRows): Promise<Detail[]> => {
-    const { countries: asked = [...snapshot.countriesByCode.keys()], from, to } = filter;
-    return detailsOf(rows, await snapshot.observations.details(record.id, { countries: asked, from, to }));
+    const details = needsDetails ? await source.details(one.record, rows, filter) : null;
+    return { record: one.record, selected: rows, details };
   };
   for await (const refs of rowRefs(selected, countries, load))
     yield { rows: refs.rows, vectors: columns.map((column) => column.vector(refs, dictionaries)) };

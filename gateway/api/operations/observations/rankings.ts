@@ -25,6 +25,9 @@ import {
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { fail, oneOf, parsed } from '../parameters/parameters.ts';
+import { derivation, transformEcho, transforms } from '../parameters/transforms.ts';
+import { rankDerived } from './derived-ranking.ts';
+import { type DerivedSeries, deriveSeries } from './derived-series.ts';
 
 export const RANKING_PRICE = 1;
 const LATEST = 'latest';
@@ -48,7 +51,7 @@ export const rankings = defineOperation({
     'Every country: measured ones by rank, then name; the others by name, with null. Equal values share a rank. ' +
     'A year without any observation gives an empty array.',
   needsKey: true,
-  priceText: '1 credit',
+  priceText: '1 credit; with `transform`, times the series that it takes',
   isCacheable: false,
   pathParameters: {
     indicator: {
@@ -57,6 +60,7 @@ export const rankings = defineOperation({
     },
   },
   query: z.object({
+    transform: transforms().optional(),
     year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
     format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
     as_of: asOf().optional(),
@@ -72,10 +76,12 @@ export const rankings = defineOperation({
     year: z.int().describe('The year that `latest` stands for, or the one asked for'),
     licence_url: z.string().nullable(),
     ...credit,
+    ...transformEcho,
+    derivation: derivation.optional(),
     format: z.enum(FORMATS).optional(),
     ...asOfEcho,
   }),
-  errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found'],
+  errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found', 'not_in_edition'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const asked = path.indicator ?? '';
@@ -85,15 +91,16 @@ export const rankings = defineOperation({
     if (!item) return indicatorNotFound(asked);
     if (item.record.no_rank) return refused('not_rankable');
     const encoder = encoderOf(query.format);
-    // Shown, and not exported: as JSON only.
-    if (item.record.access_tier === 'display' && encoder.name !== DEFAULT_FORMAT)
-      return refused('export_restricted');
+    // Shown, and not exported: as JSON only, and nothing is derived from it.
+    const isExport = encoder.name !== DEFAULT_FORMAT || query.transform !== undefined;
+    if (item.record.access_tier === 'display' && isExport) return refused('export_restricted');
+    const derived = query.transform && (await deriveSeries(snapshot, [item], query.transform));
+    if (derived && 'kind' in derived) return derived;
     const { format, as_of } = query;
-    const sent = query.year ?? LATEST;
-    const resolved = sent === LATEST ? latestYear(item.record, snapshot.generatedAt) : sent;
-    const ranking = await findRanking(snapshot, item.record, resolved);
+    const ranking = await findRanking(snapshot, item.record, query.year ?? LATEST, derived);
     const echo = sentOnly({ format, as_of: as_of?.sent });
-    const charge = { price: RANKING_PRICE, indicators: [id] };
+    const indicators = [id, ...(derived?.others.map((other) => other.id) ?? [])];
+    const charge = { price: RANKING_PRICE * (derived?.inputs ?? 1), indicators };
     if (encoder.name !== DEFAULT_FORMAT)
       return underAlias(tablePlan(buildTable(ranking, encoder, echo), encoder, charge), alias);
     const produce = (): Content => {
@@ -106,25 +113,38 @@ export const rankings = defineOperation({
 
 interface Ranking {
   snapshot: Edition;
-  record: IndicatorRecord;
+  /** Whose figures they are: the ranked one first. */
+  records: readonly IndicatorRecord[];
   rows: number;
   /** The answer as JSON, which is kept. */
   json: () => Buffer;
 }
 
-async function findRanking(snapshot: Edition, record: IndicatorRecord, resolved: number): Promise<Ranking> {
-  const key = `${record.id} ${resolved}`;
+async function findRanking(
+  snapshot: Edition,
+  published: IndicatorRecord,
+  sent: number | typeof LATEST,
+  derived: DerivedSeries | undefined,
+): Promise<Ranking> {
+  const record = derived?.records[0] ?? published;
+  const records = [record, ...(derived?.others ?? [])];
+  const year = sent === LATEST ? latestYear(record, snapshot.generatedAt) : sent;
+  // Of what is derived, the latest year is known only then.
+  const key = derived === undefined ? `${record.id} ${year}` : [record.id, sent, ...derived.words].join(' ');
   const kept = snapshot.rankings.get(key);
-  if (kept) return { snapshot, record, rows: kept.rows, json: () => kept.json };
-  const columns = await snapshot.observations.columns(record.id, { from: resolved, to: resolved });
+  if (kept) return { snapshot, records, rows: kept.rows, json: () => kept.json };
+  const { columns, resolved } =
+    derived === undefined
+      ? { columns: await snapshot.observations.columns(record.id, { from: year, to: year }), resolved: year }
+      : await rankDerived(derived, record, sent === LATEST ? null : sent, year);
   const isHeld = snapshot.countries.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
   const rows = isHeld ? snapshot.countries.length : 0;
   const make = (): Buffer => {
-    const json = rank(snapshot, record, isHeld ? columns : null, resolved);
+    const json = rank(snapshot, record, isHeld ? columns : null, resolved, derived);
     snapshot.rankings.set(key, { json, rows });
     return json;
   };
-  return { snapshot, record, rows, json: make };
+  return { snapshot, records, rows, json: make };
 }
 
 const COLUMNS = columnsOf(rankingRow);
@@ -132,15 +152,16 @@ const COLUMNS = columnsOf(rankingRow);
 const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId, year: z.int() })).concat(COLUMNS);
 
 function buildTable(
-  { snapshot, record, json }: Ranking,
+  { snapshot, records, json }: Ranking,
   { namesIndicator }: Encoder,
   echo: Record<string, unknown>,
 ): Table {
+  const indicator = records[0]?.id ?? '';
   const { data, meta } = JSON.parse(json().toString()) as { data: Row[]; meta: { year: number } };
-  const name = `${record.id}.${meta.year}`;
-  const about = { indicators: [record], meta: { ...meta, ...echo }, edition: snapshot.id, name };
+  const name = `${indicator}.${meta.year}`;
+  const about = { indicators: records, meta: { ...meta, ...echo }, edition: snapshot.id, name };
   const columns = namesIndicator ? FILE_COLUMNS : COLUMNS;
-  return recordTable(columns, data, about, (row) => ({ indicator: record.id, year: meta.year, ...row }));
+  return recordTable(columns, data, about, (row) => ({ indicator, year: meta.year, ...row }));
 }
 
 /**
@@ -159,6 +180,7 @@ function rank(
   record: IndicatorRecord,
   columns: IndicatorColumns | null,
   resolved: number,
+  derived: DerivedSeries | undefined,
 ): Buffer {
   // Countries come by name, and sorting is stable: equal ranks stay in name order.
   const data =
@@ -177,6 +199,7 @@ function rank(
     licence: record.licence,
     licence_url: record.licence_url,
     attribution: record.attribution,
+    ...(derived && { transform: derived.words, ...derived.meta(true) }),
   };
   return Buffer.from(JSON.stringify({ data, meta }));
 }

@@ -31,6 +31,8 @@ const MESSAGES = {
   too_long: ({ max_length }) => `List should have at most ${max_length} items`,
   too_many_rows: ({ max_rows, advice }) => `Answer should have at most ${max_rows} rows: ${advice}`,
   value_error: ({ error }) => `Value error, ${error}`,
+  transform_undefined: ({ transform, indicator, measure, right_for }) =>
+    `${transform} is undefined for ${indicator}, whose measure is '${measure}': it is defined for ${right_for}`,
   extra_forbidden: ({ nearest }) =>
     nearest === undefined
       ? 'Extra inputs are not permitted'

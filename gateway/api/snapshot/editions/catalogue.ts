@@ -6,7 +6,7 @@
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
-import { type SeriesTraits, UNDECIDED } from '../../../../data/schema/traits.ts';
+import type { SeriesMeasure, SeriesTraits } from '../../../../data/schema/traits.ts';
 import { WordIndex } from '../search/word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
@@ -33,7 +33,9 @@ export interface CatalogueEntry {
   original: EditableFacts | null;
   /** For relevance. */
   foldedName: string;
-  traits: SeriesTraits;
+  traits: Omit<SeriesTraits, 'measured'>;
+  /** Null in an edition from before measures were kept. */
+  measured: SeriesMeasure | null;
 }
 
 export interface CatalogueItem extends CatalogueEntry {
@@ -109,9 +111,8 @@ export class Catalogue {
   }
 }
 
-const NO_TRAITS: SeriesTraits = {
+const NO_TRAITS: CatalogueEntry['traits'] = {
   ...{ concept: null, sex: null, age: null, unit: null, scale: 0, variants: [] },
-  measured: UNDECIDED,
 };
 
 export function toEntry({
@@ -129,6 +130,7 @@ export function toEntry({
     original: original ?? null,
     foldedName: fold(record.name),
     traits: traits ?? NO_TRAITS,
+    measured: traits?.measured ?? null,
   };
 }
 

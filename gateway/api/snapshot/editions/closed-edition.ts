@@ -5,6 +5,7 @@
 import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
+import type { StoredGroups } from '../../../../data/schema/groups.ts';
 import type {
   CountryRecord,
   IndicatorRecord,
@@ -28,6 +29,7 @@ import { ByteCache } from '../files/memory.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
 import { bundleOf, observationsOf, type StoredFile } from '../files/whole-files.ts';
+import { readGroupFigures } from '../rows/group-figures.ts';
 import { Observations } from '../rows/observations.ts';
 import { AddedLists, governedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueEntry, type CountryItem } from './catalogue.ts';
@@ -193,6 +195,11 @@ export class ClosedEdition implements Edition {
     return Promise.all(
       [...entries.values()].map(async (then) => ({ then, now: await this.#today.govern(then) })),
     );
+  }
+
+  async groupFigures(id: string): Promise<StoredGroups | null> {
+    const isShown = (iso3: string): boolean => this.countriesByCode.has(iso3);
+    return readGroupFigures(this.#files, await this.#heldAs(id), this.#showsAll ? null : isShown);
   }
 
   async additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {

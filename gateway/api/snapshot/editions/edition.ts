@@ -7,6 +7,7 @@
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { WithheldRecord } from '../../../../data/runtime/withheld.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
+import type { StoredGroups } from '../../../../data/schema/groups.ts';
 import type {
   CountryDetail,
   CountryRecord,
@@ -66,6 +67,8 @@ export interface Edition {
   wholeFile(id: string): Promise<StoredFile | null>;
   /** All open figures of a provider; null where there is no bundle (any more), or it has more than may be exported today. */
   bundle(provider: string): Promise<StoredFile | null>;
+  /** Figures of groups of countries, by group; null for an indicator that does not aggregate. @param id of today */
+  groupFigures(id: string): Promise<StoredGroups | null>;
   /** What `include` adds to some indicators. */
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists>;
 }

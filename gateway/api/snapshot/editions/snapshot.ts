@@ -1,6 +1,7 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
+import type { StoredGroups } from '../../../../data/schema/groups.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   type AdditionWord,
@@ -21,6 +22,7 @@ import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
 import { bundleOf, observationsOf, type StoredFile } from '../files/whole-files.ts';
 import { type Excerpt, readExcerpt } from '../rows/excerpt.ts';
+import { readGroupFigures } from '../rows/group-figures.ts';
 import { Observations } from '../rows/observations.ts';
 import { AddedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueItem } from './catalogue.ts';
@@ -170,6 +172,10 @@ export class Snapshot implements ServedEdition {
 
   bundle(provider: string): Promise<StoredFile | null> {
     return bundleOf(this.files, provider, this.catalogue.listed('name', 'asc', { provider }));
+  }
+
+  groupFigures(id: string): Promise<StoredGroups | null> {
+    return readGroupFigures(this.files, id);
   }
 
   additions(words: readonly AdditionWord[], ids: readonly string[]): Promise<LoadedLists> {

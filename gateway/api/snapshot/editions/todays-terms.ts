@@ -2,6 +2,7 @@
  * Today's decisions, which govern every edition: what may be published, under which terms and ids, and for which countries.
  * They are those of the served snapshot.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import { providerOf, termsFile, type VanishedIndicator } from '../../../../data/schema/snapshot.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
@@ -48,6 +49,9 @@ export interface ServedEdition extends Edition {
   body(file: string): Buffer | Promise<Buffer>;
 }
 
+/** By which figures are derived: that of an edition holds for its figures. */
+const measureOf = ({ traits, measured }: CatalogueEntry) => [traits, measured];
+
 export type Terms = Pick<VanishedIndicator, 'access_tier' | 'licence' | 'licence_url' | 'attribution'>;
 
 export class TodaysTerms {
@@ -88,7 +92,8 @@ export class TodaysTerms {
   async govern(entry: CatalogueEntry): Promise<CatalogueEntry | undefined> {
     const id = this.idOf(entry.record.id);
     const today = this.served.indicator(id);
-    if (today?.json === entry.json && today.topicOrder === entry.topicOrder) return today;
+    const hasRecord = today?.json === entry.json && today.topicOrder === entry.topicOrder;
+    if (hasRecord && isDeepStrictEqual(measureOf(today), measureOf(entry))) return today;
     const terms = await this.of(id);
     if (terms === undefined) return undefined;
     const { access_tier, licence, licence_url, attribution } = terms;

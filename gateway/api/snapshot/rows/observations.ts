@@ -23,6 +23,7 @@ import {
   readAllColumns,
   readDetails,
   readFilteredColumns,
+  readStatuses,
 } from './query-runner.ts';
 
 /** Columns with their rows as text by format, made when first wanted. */
@@ -30,7 +31,15 @@ interface Hot {
   columns: IndicatorColumns;
   text: Map<string, RowText>;
   pending: Map<string, Promise<RowText>>;
+  /** What the columns have of the file. */
+  filter: RowFilter;
+  /** By row, read when first wanted. */
+  statuses: Promise<Statuses> | null;
+  status_bytes: number;
 }
+
+/** By row; null where no row has one. */
+type Statuses = readonly (string | null)[] | null;
 
 /** After this many requests per indicator on average, all counts are halved. */
 const REQUESTS_PER_INDICATOR = 16;
@@ -106,12 +115,27 @@ export class ObservationCache {
     }
     this.counts.misses += 1;
     const keep = (isFirst || requests > 1) && this.#isWorthKeeping(file, requests);
-    const read = (query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
-      files.use([file.name], ([path = '']) => query(path)).then(asHot);
+    const read = async (of: RowFilter, query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
+      asHot(await files.use([file.name], ([path = '']) => query(path)), of);
     if (!isUnfiltered(filter) && !keep)
-      return read((path) => readFilteredColumns(this.#queries, path, filter));
-    const readAll = () => read((path) => readAllColumns(this.#queries, path));
+      return read(filter, (path) => readFilteredColumns(this.#queries, path, filter));
+    const readAll = () => read({}, (path) => readAllColumns(this.#queries, path));
     return this.#hot.getOrMake(file.key, readAll, keep);
+  }
+
+  /** Of the rows that are held: they belong to the columns, as their text does. */
+  statuses({ key, name }: IndicatorFile, files: SnapshotFiles, hot: Hot): Promise<Statuses> {
+    const read = async (): Promise<Statuses> => {
+      const found = await files.use([name], ([path = '']) => readStatuses(this.#queries, path, hot.filter));
+      hot.status_bytes = (found?.length ?? 0) * 8;
+      if (this.#hot.get(key) === hot) this.#hot.set(key, hot);
+      return found;
+    };
+    hot.statuses ??= read().catch((error: unknown) => {
+      hot.statuses = null;
+      throw error;
+    });
+    return hot.statuses;
   }
 
   readDetails(path: string, filter: DetailFilter): Promise<Detail[]> {
@@ -205,6 +229,20 @@ export class Observations {
     return (found instanceof Promise ? await found : found).columns;
   }
 
+  /**
+   * Columns that hold at least the rows of some countries, and their statuses.
+   * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+   */
+  async histories(
+    indicator: string,
+    filter: Pick<RowFilter, 'countries'>,
+  ): Promise<{ columns: IndicatorColumns; statuses: Statuses }> {
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    const found = this.#cache.find(file, this.#files, filter);
+    const hot = found instanceof Promise ? await found : found;
+    return { columns: hot.columns, statuses: await this.#cache.statuses(file, this.#files, hot) };
+  }
+
   /** What rows have besides figures and rank. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
   async details(indicator: string, filter: DetailFilter): Promise<Detail[]> {
     const { name } = this.#known.get(indicator) ?? (await this.#locate(indicator));
@@ -240,10 +278,13 @@ function withCountries(filter: RowFilter, shown: readonly string[]): RowFilter {
   return { ...filter, countries };
 }
 
-const asHot = (columns: IndicatorColumns): Hot => ({ columns, text: new Map(), pending: new Map() });
+const asHot = (columns: IndicatorColumns, filter: RowFilter): Hot => ({
+  ...{ columns, filter, text: new Map(), pending: new Map() },
+  ...{ statuses: null, status_bytes: 0 },
+});
 
-function hotBytes({ columns, text }: Hot): number {
-  let bytes = columns.bytes;
+function hotBytes({ columns, text, status_bytes }: Hot): number {
+  let bytes = columns.bytes + status_bytes;
   for (const { buffer, ends } of text.values()) bytes += buffer.byteLength + ends.byteLength;
   return bytes;
 }

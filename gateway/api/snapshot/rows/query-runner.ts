@@ -161,6 +161,7 @@ export class QueryRunner {
 const WHOLE_SQL = readSql(import.meta.url, 'sql/all-columns.sql');
 const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
 const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
+const STATUSES_SQL = readSql(import.meta.url, 'sql/statuses.sql');
 const DETAILS_SQL = readSql(import.meta.url, 'sql/details.sql');
 
 /** Keeps a caller's years within the column's type; no series has years outside it. */
@@ -281,6 +282,30 @@ function toIndicatorColumns<Code extends number | string>(
   const bounded = !(allMissing(columns.ciLo) && allMissing(columns.ciHi));
   const kept = bounded ? columns : { ...columns, ciLo: null, ciHi: null };
   return new IndicatorColumns(kept, countries, Uint32Array.from([...starts, columns.year.length]));
+}
+
+/**
+ * The status of each row that passes, in the order of the columns; null where none has one: most series.
+ * @throws {QueryTimeout} {QueueFull}
+ */
+export async function readStatuses(
+  queries: QueryRunner,
+  file: string,
+  { countries, ...years }: RowFilter,
+): Promise<readonly (string | null)[] | null> {
+  if (countries?.length === 0) return null;
+  const values = { file, countries: listValue(countries ?? []), ...yearRange(years) };
+  const chunks = await queries.run(STATUSES_SQL, values, FILTER_TYPES);
+  const words = new Map<string, string>();
+  const statuses = chunks.flatMap((chunk) =>
+    chunk.getColumnValues(0).map((status) => {
+      if (status === null) return null;
+      const text = String(status);
+      if (!words.has(text)) words.set(text, text);
+      return words.get(text) ?? null;
+    }),
+  );
+  return words.size === 0 ? null : statuses;
 }
 
 export interface DetailFilter {

@@ -1,0 +1,179 @@
+/**
+ * Series under transforms: whether they are defined, of what unit and direction the result is, whose figures it takes, and
+ * what an answer says of that. What a series measures is what its edition says.
+ */
+import { judgeTransforms, type Transform, transformWord } from '../../../../data/derived/transforms.ts';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
+import type { SeriesMeasure } from '../../../../data/schema/traits.ts';
+import { creditOf } from '../../encoders/encoders.ts';
+import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
+import { exportRestricted, findOpen, type Invalid, type Refused, refused } from '../operation.ts';
+import { transformUndefined } from '../parameters/transforms.ts';
+import { toDetail } from '../parameters/validation.ts';
+import { type Derivation, DerivedRows } from './derived-rows.ts';
+
+export interface DerivedSeries {
+  /** The transforms, each in full. */
+  words: readonly string[];
+  records: readonly IndicatorRecord[];
+  /** Of further series that are credited. */
+  others: readonly IndicatorRecord[];
+  /** How many series each row takes. */
+  inputs: number;
+  rows: DerivedRows;
+  /** What `meta` says of them; with several indicators, in the item of each. */
+  meta(isOne: boolean): Record<string, unknown>;
+}
+
+/** @throws {SnapshotUnreadable} */
+export async function deriveSeries(
+  edition: Edition,
+  entries: readonly CatalogueEntry[],
+  transforms: readonly Transform[],
+): Promise<DerivedSeries | Refused | Invalid> {
+  const derivations: Derivation[] = [];
+  for (const entry of entries) {
+    const found = await deriveOne(edition, entry, transforms);
+    if ('kind' in found) return found;
+    derivations.push(found);
+  }
+  const records = derivations.map(({ record }) => record);
+  const divisors = derivations.flatMap(({ divisor }) => divisor?.record ?? []);
+  const own = new Set(records.map(({ id }) => id));
+  return {
+    words: transforms.map(transformWord),
+    records,
+    others: [...new Map(divisors.map((record) => [record.id, record])).values()].filter(
+      ({ id }) => !own.has(id),
+    ),
+    inputs: derivations.some(({ divisor }) => divisor !== null) ? 2 : 1,
+    rows: new DerivedRows(edition, derivations),
+    meta: (isOne) =>
+      isOne
+        ? { derivation: describe(derivations[0]) }
+        : { indicators: derivations.map((one) => ({ ...creditOf(one.record), derivation: describe(one) })) },
+  };
+}
+
+async function deriveOne(
+  edition: Edition,
+  entry: CatalogueEntry,
+  transforms: readonly Transform[],
+): Promise<Derivation | Refused | Invalid> {
+  const { record, measured } = entry;
+  if (measured === null) return notMeasured(edition, record.id);
+  const divisor = await findDivisor(edition, entry, measured, transforms);
+  if (divisor !== null && 'kind' in divisor) return divisor;
+  if (divisor !== null && divisor.measured === null) return notMeasured(edition, divisor.record.id);
+  const dividedBy = new Map(
+    transforms.flatMap((one) =>
+      one.name === 'per' && divisor?.measured ? [[one.indicator, divisor.measured] as const] : [],
+    ),
+  );
+  const judged = judgeTransforms(transforms, measured, dividedBy);
+  if ('at' in judged) return transformUndefined(judged, record.id);
+  const units = { of: entry, by: divisor };
+  const unit = transforms.reduce((before, transform) => unitAfter(before, transform, units), record.unit);
+  const higher_is_better = transforms.every(keepsDirection) ? record.higher_is_better : null;
+  return { entry, transforms, divisor, record: { ...record, unit, higher_is_better } };
+}
+
+const notMeasured = ({ id }: Edition, indicator: string): Refused =>
+  refused('not_in_edition', `Snapshot ${id} does not hold what '${indicator}' measures.`);
+
+/** What the chain divides by: only one of it can, since nothing divides a ratio. */
+async function findDivisor(
+  edition: Edition,
+  { record }: CatalogueEntry,
+  { population }: SeriesMeasure,
+  transforms: readonly Transform[],
+): Promise<CatalogueEntry | Refused | Invalid | null> {
+  for (const [at, transform] of transforms.entries()) {
+    const asked =
+      transform.name === 'per' ? transform.indicator : transform.name === 'per_head' ? population : null;
+    if (asked === null) continue;
+    const found = await findOpen(edition, asked);
+    if ('kind' in found) return found.error.code === 'export_restricted' ? exportRestricted(asked) : found;
+    if (found.entry.record.id !== record.id) return found.entry;
+    const error = 'a series divided by itself is 1 everywhere';
+    const loc = ['query', 'transform', at];
+    return {
+      kind: 'invalid',
+      detail: [toDetail({ type: 'value_error', ctx: { error } }, loc, transformWord(transform))],
+    };
+  }
+  return null;
+}
+
+/** What grows, falls or lies higher counts as the series does; of a ratio nobody has said what is better. */
+const keepsDirection = ({ name }: Transform): boolean =>
+  name === 'change' || name === 'growth' || name === 'index' || name === 'mean';
+
+const PER_CENT = /%|\bper ?cent\b/;
+
+/** Powers of ten in the words of a unit, which a figure per head has not. */
+const POWERS: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:thousand|million|billion)s?(?: of)? /, ''],
+  [/\bkt\b/, 't'],
+  [/\bkilotonnes\b/, 'tonnes'],
+];
+
+function unitAfter(
+  unit: string | null,
+  transform: Transform,
+  { of, by }: { of: CatalogueEntry; by: CatalogueEntry | null },
+): string | null {
+  switch (transform.name) {
+    case 'change':
+      return unit !== null && PER_CENT.test(unit) ? 'percentage points' : unit;
+    case 'growth':
+      return transform.years === 1 ? '%' : '% per year';
+    case 'index':
+      return `index, ${transform.year} = 100`;
+    case 'mean':
+      return unit;
+    case 'per_head': {
+      const single =
+        of.traits.scale === (by?.traits.scale ?? 0) && of.traits.scale === 0
+          ? unit
+          : POWERS.reduce<string | null>((text, [power, word]) => text?.replace(power, word) ?? null, unit);
+      return single === null ? 'per person' : `${single} per person`;
+    }
+    case 'per':
+      return `${unit ?? 'units'} per ${by?.record.unit ?? 'unit'}`;
+    case 'share':
+      return '%';
+  }
+}
+
+/** Each in terms of v, which is the result of the one before it. */
+function formulaOf(transform: Transform): string {
+  switch (transform.name) {
+    case 'change':
+      return `v(t) − v(t−${transform.years})`;
+    case 'growth':
+      return transform.years === 1
+        ? '100 × ((v(t) − v(t−1)) ÷ v(t−1))'
+        : `100 × ((v(t) ÷ v(t−${transform.years}))^(1÷${transform.years}) − 1)`;
+    case 'index':
+      return `100 × (v(t) ÷ v(${transform.year}))`;
+    case 'mean':
+      return `(v(t−${transform.years - 1}) + … + v(t)) ÷ ${transform.years}`;
+    case 'per_head':
+      return 'v(t) ÷ population(t)';
+    case 'per':
+      return `v(t) ÷ w(t), w = ${transform.indicator}`;
+    case 'share':
+      return `100 × (v(t) ÷ sum of v(t) over @${transform.group})`;
+  }
+}
+
+function describe(derivation: Derivation | undefined) {
+  if (derivation === undefined) return undefined;
+  const { entry, divisor, transforms, record } = derivation;
+  return {
+    formula: transforms.map(formulaOf).join('; of these, '),
+    unit: record.unit,
+    inputs: [entry, ...(divisor === null ? [] : [divisor])].map((one) => creditOf(one.record)),
+  };
+}
