@@ -28,6 +28,8 @@ export interface Given {
   divisor: Pick<Given, 'rows' | 'found' | 'scale'> | null;
   /** What `share` divides by: figures of a group, under the code `@`. */
   whole: readonly PlainRow[];
+  /** Of a group as a place: who counts in a year. */
+  counted?: (year: number) => string;
 }
 
 export interface DerivedCell {
@@ -134,6 +136,8 @@ function compared(asked: Asked, name: string, argument: number): DerivedCell {
   if (base?.value == null) return judged(null, base?.reason ?? 'no_base', cells);
   if (breaksAfter(asked, Math.min(year, baseYear), Math.max(year, baseYear)))
     return judged(null, 'break', cells);
+  const { counted } = asked.given;
+  if (counted?.(year) !== counted?.(baseYear)) return judged(null, 'coverage', cells);
   if (name === 'change') return judged(now.value - base.value, null, cells);
   if (base.value === 0) return judged(null, 'zero', cells);
   if (base.value < 0 || (name === 'growth' && now.value <= 0)) return judged(null, 'not_positive', cells);

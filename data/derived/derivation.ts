@@ -19,7 +19,7 @@ export const REASONS = [
   'zero',
   /** A figure that has to be positive is not. */
   'not_positive',
-  /** The members of the group with a figure are too small a part of it. */
+  /** The members of the group with a figure are too small a part of it, or others than in the base year. */
   'coverage',
   /** Nobody has decided whether one member's figure includes another's. */
   'territory',
@@ -91,6 +91,8 @@ export interface History {
   figures: readonly Figure[];
   /** Years from which on figures are of another level than those before. */
   breaks: readonly number[];
+  /** Of a group: by year, which members count. Figures of other members are not compared. */
+  counted?: readonly string[];
 }
 
 const NOTHING: History = { years: [], figures: [], breaks: [] };
@@ -147,8 +149,8 @@ const figureIn = (history: History, year: number): Figure =>
 const yearAt = (history: History, at: number): number => history.years[at] ?? 0;
 
 function mapped(history: History, figure: (at: number) => Figure, breaks = history.breaks): History {
-  const { years } = history;
-  return { years, figures: Array.from({ length: years.length }, (_, at) => figure(at)), breaks };
+  const figures = Array.from({ length: history.years.length }, (_, at) => figure(at));
+  return { ...history, figures, breaks };
 }
 
 /** Each year with a base year of the same country. */
@@ -162,12 +164,17 @@ const compared = (history: History, baseOf: (year: number) => number, comparison
     if (now.value === null) return without(now.reason ?? 'gap', inputs);
     if (base.value === null) return without(base.reason ?? 'no_base', inputs);
     if (breaksBetween(history, baseYear, year)) return without('break', inputs);
-    const { isPositive, result } = comparison;
-    if (isPositive !== 'neither' && base.value === 0) return without('zero', inputs);
-    if (isPositive !== 'neither' && base.value < 0) return without('not_positive', inputs);
-    if (isPositive === 'both' && now.value <= 0) return without('not_positive', inputs);
-    return made(result(now.value, base.value), inputs);
+    const { counted } = history;
+    if (counted?.[at] !== counted?.[positionOf(history.years, baseYear)]) return without('coverage', inputs);
+    const unfit = notPositive(now.value, base.value, comparison);
+    return unfit === null ? made(comparison.result(now.value, base.value), inputs) : without(unfit, inputs);
   });
+
+function notPositive(now: number, base: number, { isPositive }: Comparison): Reason | null {
+  if (isPositive === 'neither') return null;
+  if (base === 0) return 'zero';
+  return base < 0 || (isPositive === 'both' && now <= 0) ? 'not_positive' : null;
+}
 
 /** The mean of some years up to one, all of which have a figure. */
 function meanTo(history: History, at: number, years: number): Figure {

@@ -1,6 +1,6 @@
 /** Invented series under transforms: what is published of them, and what the naive computation derives. */
 import fc from 'fast-check';
-import type { GroupColumns, StoredGroups } from '../../data/schema/groups.ts';
+import type { EditionGroups, GroupColumns, StoredGroups } from '../../data/schema/groups.ts';
 import { derivedCell, type FoundBreak, type Given, type PlainRow } from '../derived-figures.ts';
 import { COUNTRIES, type FixtureIndicator, type FixtureRow } from './fixture-data.ts';
 import type { FullRow } from './shape/expected-data.ts';
@@ -32,7 +32,10 @@ function inventedRow(
   ].find(({ below }) => kind < below);
   const status = mark < 0.1 ? 'estimated' : mark < 0.15 ? 'break, provisional' : undefined;
   const value = found === undefined ? figure * size : found.value;
-  return [{ iso3, year, value, ...(status && { status }), ...(year > 2012 && { projected: true }) }];
+  const bounds = value === null ? {} : { ci_lo: value - 1, ci_hi: value + 1 };
+  return [
+    { iso3, year, value, ...bounds, ...(status && { status }), ...(year > 2012 && { projected: true }) },
+  ];
 }
 
 const series = (
@@ -70,7 +73,12 @@ export const INVENTED: FixtureIndicator[] = [
     3,
     1000,
   ),
-  series('alpha.rate', { unit: '% of GDP', measured: { measure: 'rate' } }, 4, 100),
+  series(
+    'alpha.rate',
+    { unit: '% of GDP', measured: { measure: 'rate', aggregate: 'mean', weight: PEOPLE } },
+    4,
+    100,
+  ),
   series('alpha.unread', { unit: 'points', measured: {} }, 5, 100),
   series('alpha.unmeasured', {}, 6, 100),
   series(
@@ -79,7 +87,12 @@ export const INVENTED: FixtureIndicator[] = [
     7,
     9,
   ),
-  series('gamma.open', { measured: { measure: 'amount', population: 'gamma.shown' } }, 8, 9),
+  series(
+    'gamma.open',
+    { measured: { measure: 'amount', aggregate: 'mean', weight: 'gamma.shown', population: 'gamma.shown' } },
+    8,
+    9,
+  ),
 ];
 export const BREAKS: Record<string, FoundBreak[]> = {
   [OUTPUT]: [
@@ -90,7 +103,7 @@ export const BREAKS: Record<string, FoundBreak[]> = {
   [PEOPLE]: [{ kind: 'unit_change', iso3: null, year: 2008 }],
 };
 
-const GROUPS: Record<string, string[]> = {
+export const GROUPS: Record<string, string[]> = {
   'wb-sub-saharan-africa': ['CIV', 'KEN', 'ZWE'],
   'wb-europe-central-asia': ['ALA', 'ALB', 'DEU', 'XKX'],
 };
@@ -130,13 +143,22 @@ export const GROUP_FIGURES: Record<string, StoredGroups> = {
   [OUTPUT]: inventedGroups(1),
   [PEOPLE]: inventedGroups(2),
   'alpha.deaths': inventedGroups(3),
+  'alpha.rate': { ...inventedGroups(4), aggregate: 'mean', divisor: PEOPLE },
+  'gamma.open': { ...inventedGroups(5), aggregate: 'mean', divisor: 'gamma.shown' },
 };
 
-/** Of a group as of a place `@`; none where 95 % are not covered. */
-function wholeOf(id: string, group: string): PlainRow[] {
+export const EDITION_GROUPS: EditionGroups = {
+  groups: Object.entries(GROUPS).map(([id, members]) => ({
+    ...{ id, name: `Group ${id}`, source: 'https://example.org/groups', as_of: '2026-01-01', members },
+  })),
+  territories: [],
+};
+
+/** Of a group as of a place `@`; none where less is covered. */
+export function wholeOf(id: string, group: string, least = 0.95): PlainRow[] {
   const held = GROUP_FIGURES[id]?.groups[group];
   return (held?.year ?? []).map((year, at) => {
-    const isCovered = (held?.coverage[at] ?? 0) >= 0.95;
+    const isCovered = (held?.coverage[at] ?? 0) >= least;
     const value = isCovered ? (held?.value[at] ?? null) : null;
     const reason = held?.reason?.[at] ?? (isCovered ? null : 'coverage');
     return { ...{ iso3: '@', year, value, reason }, status: null, projected: held?.projected?.[at] ?? false };

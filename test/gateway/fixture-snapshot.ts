@@ -10,7 +10,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
-import { groupFiguresFile, type StoredGroups } from '../../data/schema/groups.ts';
+import { type EditionGroups, GROUPS, groupFiguresFile, type StoredGroups } from '../../data/schema/groups.ts';
 import { proofsFile } from '../../data/schema/proofs.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
@@ -49,8 +49,9 @@ export interface FixtureOptions {
   indicators?: FixtureIndicator[];
   /** What `include` adds, by word and indicator id. */
   added?: typeof ADDED_LISTS;
-  /** Figures of groups, by indicator id. */
+  /** Figures of groups, by indicator id, and the groups. */
   groups?: Record<string, StoredGroups>;
+  editionGroups?: EditionGroups;
   /** Default: all. */
   countries?: CountryRecord[];
   /** Terms of indicators that only earlier snapshots have. */
@@ -151,6 +152,7 @@ async function storeSnapshot(root: string, options: FixtureOptions): Promise<voi
   await writeIndicators(written);
   await writeCountries(written);
   await writeAddedLists(written, options.added ?? (options.indicators === undefined ? ADDED_LISTS : {}));
+  if (options.editionGroups) await writeJson(written, GROUPS, options.editionGroups);
   for (const [id, figures] of Object.entries(options.groups ?? {}))
     await writeJson(written, groupFiguresFile(id), figures);
   for (const [provider, terms] of Map.groupBy(vanished, (one) => providerOf(one.id)))

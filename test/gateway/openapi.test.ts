@@ -144,6 +144,7 @@ const PARAMETERS: Record<string, string[]> = {
     'layout',
     'latest',
     'transform',
+    'aggregate',
     'missing',
     'format',
     'as_of',

@@ -24,6 +24,7 @@ interface Vector {
   transform: string;
   rows: Row[];
   breaks?: number[];
+  counted?: string[];
   divisor?: Row[];
   divisor_breaks?: number[];
   scales?: [series: number, divisor: number];
@@ -88,7 +89,7 @@ const cellsOf = ({ years, figures }: History) =>
 
 test.each(vectors)('$transform: $name', ({ transform, rows, whole = [], scales, ...vector }) => {
   const derived = underChain(parsed(transform), {
-    history: toHistory(rows, vector.breaks),
+    history: { ...toHistory(rows, vector.breaks), ...(vector.counted && { counted: vector.counted }) },
     whole: toGroup(whole),
     divisor: vector.divisor && toHistory(vector.divisor, vector.divisor_breaks),
     ...(scales && { scales: { series: scales[0], divisor: scales[1] } }),

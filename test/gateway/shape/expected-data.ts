@@ -86,7 +86,7 @@ function chosen(world: World, row: NamedRow, fields: string[]): Row {
     ...{ ...country, unit: indicator?.unit, indicator_name: indicator?.name },
     ...row,
   };
-  return Object.fromEntries(fields.map((field) => [field, all[field]]));
+  return Object.fromEntries(fields.map((field) => [field, all[field] ?? null]));
 }
 
 function wide(rows: NamedRow[], ids: string[]): Row[] {

@@ -1,6 +1,6 @@
 /** The JSON body of GET /data, in each of its shapes. */
 import { z } from 'zod';
-import { indicatorId, observationRow } from '../../../../data/schema/records.ts';
+import { indicatorId, iso3, observationRow } from '../../../../data/schema/records.ts';
 import { FORMATS } from '../../encoders/encoders.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import { asOfEcho } from '../parameters/as-of.ts';
@@ -63,6 +63,31 @@ const chosenColumns = envelope(z.array(chosenRow), {
   ...long,
   ...echo,
 }).describe('With `fields`');
+const groupRow = severalRow
+  .partial({ indicator: true })
+  .extend({ iso3: iso3.nullable(), group: z.string().nullable().describe('A group, by @ and id') });
+const weights = z
+  .array(z.object({ id: indicatorId, ...sourced }))
+  .optional()
+  .describe('Of means: whose figures weigh the members');
+const groups = envelope(z.array(z.union([groupRow, chosenRow])), {
+  count,
+  ...oneOrSeveral,
+  aggregate: z.literal('declared'),
+  groups: z.array(
+    z.object({
+      group: z.string(),
+      name: z.string(),
+      members: z.array(iso3),
+      source: z.string(),
+      as_of: z.string().describe('The day since, or on, which these are the members'),
+    }),
+  ),
+  weights,
+  fields: z.array(z.enum(FIELDS)).optional(),
+  ...long,
+  ...echo,
+}).describe('With `aggregate`');
 const wide = envelope(z.array(wideRow), {
   count,
   ...oneOrSeveral,
@@ -75,10 +100,11 @@ const wide = envelope(z.array(wideRow), {
  * tries them in this order never takes one for another.
  */
 export const DATA_ANSWERS = {
+  GroupsAnswer: groups,
   ChosenColumnsAnswer: chosenColumns,
   WideAnswer: wide,
   SeveralIndicatorsAnswer: severalIndicators,
   ObservationsAnswer: observations,
 };
 
-export const dataAnswer = z.union([chosenColumns, wide, severalIndicators, observations]);
+export const dataAnswer = z.union([groups, chosenColumns, wide, severalIndicators, observations]);

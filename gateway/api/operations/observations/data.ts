@@ -19,13 +19,17 @@ import {
 } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
 import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
+import { GROUP_MARK } from '../parameters/place-names.ts';
 import { countryCodes, selection } from '../parameters/places.ts';
 import { transforms } from '../parameters/transforms.ts';
 import type { Failure } from '../parameters/validation.ts';
+import { type AskedGroups, findGroups } from './asked-groups.ts';
 import { dataAnswer } from './data-answer.ts';
 import { type DerivedSeries, deriveSeries } from './derived-series.ts';
+import { GroupRows } from './group-rows.ts';
 import {
   FIELDS,
+  FIELDS_WITH_GROUPS,
   type Field,
   longBatches,
   longColumns,
@@ -95,6 +99,11 @@ const dataQuery = z
         'Only the newest so many observed values of each country and indicator, within `from` and `to`',
       ),
     transform: transforms().optional(),
+    aggregate: oneOf(['declared'])
+      .optional()
+      .describe(
+        '`declared`: a group in `countries` is one place, with the figure that the snapshot has of it',
+      ),
     missing: oneOf(['null', 'omit'])
       .optional()
       .describe('`omit`: rows without a value are left out, and not charged')
@@ -108,7 +117,7 @@ const dataQuery = z
 type DataQuery = z.infer<typeof dataQuery>;
 
 function checkShape(
-  { indicator: one, indicators, fields, layout }: ShapeQuery,
+  { indicator: one, indicators, countries, fields, layout, aggregate }: ShapeQuery,
   ctx: z.core.$RefinementCtx,
 ): void {
   const fault = (path: string, failure: Failure) =>
@@ -119,11 +128,17 @@ function checkShape(
     fault('indicators', excludes('indicators must not be sent together with indicator'));
   if (fields !== undefined && layout === 'wide')
     fault('fields', excludes('fields must not be sent together with layout=wide'));
+  if (aggregate === undefined) return;
+  if (layout === 'wide') fault('aggregate', excludes('aggregate must not be sent together with layout=wide'));
+  if (!countries?.some((place) => place.startsWith(GROUP_MARK)))
+    fault('aggregate', excludes('aggregate needs a group in countries'));
 }
 
 interface ShapeQuery {
   indicator?: string | undefined;
   indicators?: string[] | undefined;
+  countries?: string[] | undefined;
+  aggregate?: string | undefined;
   fields?: Field[] | undefined;
   layout?: string | undefined;
 }
@@ -148,18 +163,21 @@ export const data = defineOperation({
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'not_in_edition'],
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: sent }): Promise<Planned> {
-    const query = { ...sent, countries: sent.countries && countryCodes(sent.countries, snapshot) };
+    const { aggregate, transform } = sent;
+    const countries = sent.countries && countryCodes(sent.countries, snapshot, aggregate !== undefined);
+    const query = { ...sent, countries };
     const found = await findAll(snapshot, query);
     if ('kind' in found) return found;
-    const derived = query.transform && (await deriveSeries(snapshot, found.entries, query.transform));
+    const { entries, alias } = found;
+    const asked = { places: countries ?? [], transforms: transform ?? [] };
+    const groups = aggregate && (await findGroups(snapshot, entries, asked));
+    if (groups && 'kind' in groups) return groups;
+    const derived = transform && (await deriveSeries(snapshot, entries, transform));
     if (derived && 'kind' in derived) return derived;
-    const planned = await planRows(
-      snapshot,
-      found.entries.map(({ record }) => record),
-      query,
-      derived,
-    );
-    return withUnmatched(underAlias(planned, found.alias), query.countries, snapshot);
+    const records = entries.map(({ record }) => record);
+    const planned = await planRows(snapshot, records, query, { derived, groups });
+    const codes = countries?.filter((code) => !code.startsWith(GROUP_MARK));
+    return withUnmatched(underAlias(planned, alias), codes, snapshot);
   },
 });
 
@@ -186,23 +204,29 @@ async function findAll(
 }
 
 /** Whether the rows have the usual columns and none is left out: then their text is kept. */
-const isUsual = ({ indicators, transform, fields, layout, latest, missing }: DataQuery): boolean =>
-  indicators === undefined &&
-  transform === undefined &&
-  fields === undefined &&
-  layout !== 'wide' &&
-  latest === undefined &&
-  missing !== 'omit';
+const isUsual = (query: DataQuery): boolean => {
+  const { indicators, transform, aggregate, fields, layout, latest, missing } = query;
+  return (
+    indicators === undefined &&
+    transform === undefined &&
+    aggregate === undefined &&
+    fields === undefined &&
+    layout !== 'wide' &&
+    latest === undefined &&
+    missing !== 'omit'
+  );
+};
 
 async function planRows(
   snapshot: Edition,
   published: readonly IndicatorRecord[],
   query: DataQuery,
-  derived: DerivedSeries | undefined,
+  { derived, groups }: { derived: DerivedSeries | undefined; groups: AskedGroups | undefined },
 ): Promise<Planned> {
   const encoder = encoderOf(query.format);
   const indicators = derived?.records ?? published;
-  const source = derived?.rows ?? publishedRows(snapshot);
+  const ofCountries = derived?.rows ?? publishedRows(snapshot);
+  const source = groups ? new GroupRows(snapshot, groups.groups, ofCountries, query.transform) : ofCountries;
   const { countries, from, to, latest, missing, layout } = query;
   const filter = { countries: countries?.toSorted(), from, to };
   const wide = layout === 'wide' ? new WideRows() : null;
@@ -214,6 +238,7 @@ async function planRows(
   const [only] = query.indicators === undefined ? indicators : [];
   const about = {
     ...(only === undefined ? { indicators: indicators.map(creditOf) } : creditOfOne(only)),
+    ...groups?.meta,
     ...(derived && { ...derived.meta(only !== undefined), transform: derived.words }),
   };
   const fields = query.fields ?? usualFields(query, encoder);
@@ -222,7 +247,7 @@ async function planRows(
     rows: count,
     batches: () =>
       wide === null ? longBatches(snapshot, fields, series, filter, source) : wideBatches(series, wide),
-    indicators: derived === undefined ? indicators : [...indicators, ...derived.others],
+    indicators: [...indicators, ...(derived?.others ?? []), ...(groups?.others ?? [])],
     meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
@@ -249,8 +274,10 @@ const keptText =
     });
   };
 
-const usualFields = ({ indicators }: DataQuery, { namesIndicator }: Encoder): readonly Field[] =>
-  indicators !== undefined || namesIndicator ? ['indicator', ...USUAL_FIELDS] : USUAL_FIELDS;
+const usualFields = ({ indicators, aggregate }: DataQuery, { namesIndicator }: Encoder): readonly Field[] => {
+  const fields = aggregate === undefined ? USUAL_FIELDS : FIELDS_WITH_GROUPS;
+  return indicators !== undefined || namesIndicator ? ['indicator', ...fields] : fields;
+};
 
 /** What was not sent is undefined, and absent in JSON. */
 const buildMeta = (

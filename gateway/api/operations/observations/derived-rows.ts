@@ -8,6 +8,7 @@ import {
   SHARE_COVERAGE,
 } from '../../../../data/derived/derivation.ts';
 import type { Transform } from '../../../../data/derived/transforms.ts';
+import type { GroupColumns } from '../../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   type CatalogueEntry,
@@ -20,7 +21,7 @@ import {
   SelectedRows,
 } from '../../snapshot/snapshot.ts';
 import { GROUPS, servedMembers } from '../parameters/place-names.ts';
-import type { RowDetail, RowSource } from './long-table.ts';
+import type { RowDetail, RowSource } from './row-source.ts';
 
 /** One series under transforms. */
 export interface Derivation {
@@ -106,13 +107,19 @@ function membersAmong(id: string, asked: readonly string[] | undefined, edition:
   return asked === undefined ? members : members.filter((iso3) => asked.includes(iso3));
 }
 
-/** The figures of a group as those of a place; where it is not covered well enough, there is none. */
+/** The sum of a group as a place, where enough of it is covered. */
 async function groupHistory(edition: Edition, id: string, group: string): Promise<History> {
   const held = (await edition.groupFigures(id))?.groups[group];
-  if (held === undefined) return { years: [], figures: [], breaks: [] };
+  return held === undefined ? NO_HISTORY : placeHistory(held, SHARE_COVERAGE);
+}
+
+const NO_HISTORY: History = { years: [], figures: [], breaks: [] };
+
+/** The figures of a group as those of a place; where less is covered, there is none. */
+export function placeHistory(held: GroupColumns, leastCoverage: number): History {
   const figures = held.year.map((_, at): Figure => {
     const value = held.value[at] ?? null;
-    const isCovered = (held.coverage[at] ?? 0) >= SHARE_COVERAGE;
+    const isCovered = (held.coverage[at] ?? 0) >= leastCoverage;
     const reason = value === null ? (held.reason?.[at] ?? 'coverage') : isCovered ? null : 'coverage';
     const projected = held.projected?.[at] ?? false;
     return { value: reason === null ? value : null, reason, status: null, projected };
@@ -121,7 +128,7 @@ async function groupHistory(edition: Edition, id: string, group: string): Promis
 }
 
 /** What an edition has of a series, of the countries that it shows. */
-async function readHistories(
+export async function readHistories(
   edition: Edition,
   id: string,
   asked: readonly string[] | undefined,
@@ -167,7 +174,7 @@ function toHistory(
 }
 
 /** Without bounds, ranks and changes of rank. */
-function toColumns(histories: Histories): IndicatorColumns {
+export function toColumns(histories: Histories): IndicatorColumns {
   const countries = [...histories.keys()];
   const starts = new Uint32Array(countries.length + 1);
   for (const [at, { years }] of [...histories.values()].entries())

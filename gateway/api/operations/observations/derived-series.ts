@@ -78,7 +78,7 @@ async function deriveOne(
   return { entry, transforms, divisor, record: { ...record, unit, higher_is_better } };
 }
 
-const notMeasured = ({ id }: Edition, indicator: string): Refused =>
+export const notMeasured = ({ id }: Edition, indicator: string): Refused =>
   refused('not_in_edition', `Snapshot ${id} does not hold what '${indicator}' measures.`);
 
 /** What the chain divides by: only one of it can, since nothing divides a ratio. */

@@ -3,8 +3,7 @@
  * mean, and how each is filled.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Reason } from '../../../../data/derived/derivation.ts';
-import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   BATCH_ROWS,
   type Batch,
@@ -20,7 +19,6 @@ import {
 } from '../../encoders/encoders.ts';
 import {
   type ColumnArrays,
-  type Detail,
   detailsOf,
   type Edition,
   NO_RANK,
@@ -29,6 +27,7 @@ import {
   type SelectedRows,
 } from '../../snapshot/snapshot.ts';
 import { ROWS_MAX } from '../operation.ts';
+import type { Place, RowDetail, RowSource } from './row-source.ts';
 
 /** What is counted is kept for writing as long as all of it is small; the rest is read again, series by series. */
 const KEPT_BYTES = 8 * 1024 * 1024;
@@ -39,23 +38,6 @@ const ROWS_PER_TURN = 32_768;
 interface Asked {
   filter: RowFilter;
   omission: Omission;
-}
-
-/** Where rows come from: published as they are, or derived. */
-export interface RowSource {
-  /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-  select(
-    record: IndicatorRecord,
-    filter: RowFilter,
-    omission: Omission,
-  ): SelectedRows | Promise<SelectedRows>;
-  /** Of each of these rows. */
-  details(record: IndicatorRecord, rows: SelectedRows, filter: RowFilter): Promise<readonly RowDetail[]>;
-}
-
-export interface RowDetail extends Detail {
-  /** Why there is no derived figure. */
-  reason?: Reason | null;
 }
 
 export const publishedRows = ({ observations, countriesByCode }: Edition): RowSource => ({
@@ -153,7 +135,7 @@ interface RowRefs {
 /** What indices of rows refer to. */
 interface Dictionaries {
   records: readonly IndicatorRecord[];
-  countries: readonly CountryRecord[];
+  countries: readonly Place[];
 }
 
 interface FieldColumn {
@@ -180,7 +162,7 @@ const ofIndicator = (
 });
 
 /** Text of each row's country. */
-const ofCountry = (pick: (record: CountryRecord) => string | null, description?: string): FieldColumn => ({
+const ofCountry = (pick: (record: Place) => string | null, description?: string): FieldColumn => ({
   type: 'text',
   ...(description && { description }),
   vector({ country, rows }, { countries }) {
@@ -239,12 +221,15 @@ const rowDetails = ({ runs }: RowRefs): (RowDetail | undefined)[] =>
     Array.from({ length: end - start }, (_, offset) => series.details?.[first + offset]),
   );
 
-const integerDetail = (name: 'rank_delta_1y' | 'rank_lo' | 'rank_hi', description: string): FieldColumn => ({
+const detailed = (
+  pick: (detail: RowDetail) => number | null | undefined,
+  description: string,
+): FieldColumn => ({
   type: 'integer',
   description,
   needsDetails: true,
   vector(refs): IntegerVector {
-    const values = Int32Array.from(rowDetails(refs), (detail) => detail?.[name] ?? NO_INTEGER);
+    const values = Int32Array.from(rowDetails(refs), (detail) => (detail && pick(detail)) ?? NO_INTEGER);
     return { type: 'integer', values, nullAs: NO_INTEGER };
   },
 });
@@ -254,6 +239,7 @@ const COLUMNS = {
   indicator_name: ofIndicator(({ name }) => name),
   unit: ofIndicator(({ unit }) => unit),
   iso3: ofCountry(({ iso3 }) => iso3, 'The country, by its ISO 3166-1 alpha-3 code'),
+  group: ofCountry(({ group }) => group ?? null, 'The group of countries, by @ and id'),
   iso2: ofCountry(({ iso2 }) => iso2),
   m49: {
     type: 'integer',
@@ -275,9 +261,12 @@ const COLUMNS = {
     NO_RANK,
     'Rank among the countries in that year; equal figures share one',
   ),
-  rank_delta_1y: integerDetail('rank_delta_1y', 'Rank in the year before minus rank; positive is up'),
-  rank_lo: integerDetail('rank_lo', 'Best rank that the bounds allow'),
-  rank_hi: integerDetail('rank_hi', 'Worst rank that the bounds allow'),
+  rank_delta_1y: detailed(
+    ({ rank_delta_1y }) => rank_delta_1y,
+    'Rank in the year before minus rank; positive is up',
+  ),
+  rank_lo: detailed(({ rank_lo }) => rank_lo, 'Best rank that the bounds allow'),
+  rank_hi: detailed(({ rank_hi }) => rank_hi, 'Worst rank that the bounds allow'),
   status: {
     type: 'text',
     description: 'Status of the figure, in words of SDMX CL_OBS_STATUS',
@@ -289,6 +278,23 @@ const COLUMNS = {
     description: 'Why a derived figure is missing',
     needsDetails: true,
     vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.reason ?? null)),
+  },
+  members: detailed(({ group }) => group?.members, 'Members of the group, each counted once'),
+  counted: detailed(({ group }) => group?.counted, 'Members whose figure counts'),
+  coverage: {
+    type: 'double',
+    description: 'The part of the group that counts, 0 to 1',
+    needsDetails: true,
+    vector: (refs) => ({
+      type: 'double',
+      values: Float64Array.from(rowDetails(refs), (detail) => detail?.group?.coverage ?? Number.NaN),
+    }),
+  },
+  method: {
+    type: 'text',
+    description: 'How the figure of the group was made: `sum` or `mean`',
+    needsDetails: true,
+    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.group?.method ?? null)),
   },
   projected: {
     type: 'boolean',
@@ -308,6 +314,11 @@ export const USUAL_FIELDS: readonly Field[] = [
   ...(['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'projected'] as const),
 ];
 
+/** The same, where rows may be of groups. */
+export const FIELDS_WITH_GROUPS: readonly Field[] = USUAL_FIELDS.flatMap((field) =>
+  field === 'iso3' ? [field, 'group'] : [field],
+);
+
 export const longColumns = (fields: readonly Field[]): Column[] =>
   fields.map((name) => ({ name, type: COLUMNS[name].type }));
 
@@ -325,7 +336,7 @@ export async function* longBatches(
   filter: RowFilter,
   source: RowSource,
 ): AsyncGenerator<Batch> {
-  const countries = [...snapshot.countriesByCode.values()];
+  const countries: readonly Place[] = [...snapshot.countriesByCode.values(), ...(source.groups ?? [])];
   const dictionaries: Dictionaries = { records: selected.map(({ record }) => record), countries };
   const columns = fields.map((field): FieldColumn => COLUMNS[field]);
   const needsDetails = columns.some((column) => column.needsDetails);
@@ -347,10 +358,10 @@ const noRows = (left: number): RowRefs => ({
 /** All rows in order, as many at a time as a batch takes. */
 async function* rowRefs(
   selected: readonly SelectedSeries[],
-  countries: readonly CountryRecord[],
+  countries: readonly Place[],
   load: (series: SelectedSeries) => Promise<Series>,
 ): AsyncGenerator<RowRefs> {
-  const codes = new Map(countries.map(({ iso3 }, code) => [iso3, code]));
+  const codes = new Map(countries.map(({ iso3, group }, code) => [group ?? iso3, code]));
   let left = selected.reduce((sum, { rows }) => sum + rows, 0);
   let refs = noRows(left);
   for (const [which, one] of selected.entries()) {

@@ -10,8 +10,9 @@ const ISO3 = /^[A-Z]{3}$/;
 /**
  * The ISO3 codes that places stand for, each once, in the order of the places. A code that no country has stays as it is.
  * @param places ISO3, ISO2 and M49 codes, upper case, and groups.
+ * @param keepsGroups leaves groups as they are, instead of their members.
  */
-export function countryCodes(places: readonly string[], snapshot: Edition): string[] {
+export function countryCodes(places: readonly string[], snapshot: Edition, keepsGroups = false): string[] {
   if (places.every((place) => ISO3.test(place))) return [...places];
   const iso3Of = new Map<string, string>();
   for (const { iso3, iso2, m49 } of snapshot.countriesByCode.values()) {
@@ -19,7 +20,8 @@ export function countryCodes(places: readonly string[], snapshot: Edition): stri
     if (m49 !== null) iso3Of.set(String(m49).padStart(3, '0'), iso3);
   }
   const codes = places.flatMap((place) => {
-    const group = place.startsWith(GROUP_MARK) ? GROUPS.get(place.slice(GROUP_MARK.length)) : undefined;
+    const group =
+      !keepsGroups && place.startsWith(GROUP_MARK) ? GROUPS.get(place.slice(GROUP_MARK.length)) : undefined;
     return group === undefined ? [iso3Of.get(place) ?? place] : servedMembers(group, snapshot);
   });
   return [...new Set(codes)];

@@ -60,10 +60,11 @@ export const transformEcho = {
 export function transformUndefined(
   { at, transform, measure, rightFor, instead }: UndefinedTransform,
   indicator: string,
+  parameter = 'transform',
 ): Invalid {
   const ctx = { transform, indicator, measure, right_for: rightFor, instead };
   return {
     kind: 'invalid',
-    detail: [toDetail({ type: 'transform_undefined', ctx }, ['query', 'transform', at], transform)],
+    detail: [toDetail({ type: 'transform_undefined', ctx }, ['query', parameter, at], transform)],
   };
 }

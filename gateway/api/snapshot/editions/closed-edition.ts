@@ -5,7 +5,7 @@
 import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
-import type { StoredGroups } from '../../../../data/schema/groups.ts';
+import { type EditionGroups, GROUPS, type StoredGroups } from '../../../../data/schema/groups.ts';
 import type {
   CountryRecord,
   IndicatorRecord,
@@ -195,6 +195,10 @@ export class ClosedEdition implements Edition {
     return Promise.all(
       [...entries.values()].map(async (then) => ({ then, now: await this.#today.govern(then) })),
     );
+  }
+
+  async groups(): Promise<EditionGroups | null> {
+    return (await this.#files.json<EditionGroups>(GROUPS)) ?? null;
   }
 
   async groupFigures(id: string): Promise<StoredGroups | null> {

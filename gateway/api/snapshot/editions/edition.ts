@@ -7,7 +7,7 @@
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { WithheldRecord } from '../../../../data/runtime/withheld.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
-import type { StoredGroups } from '../../../../data/schema/groups.ts';
+import type { EditionGroups, StoredGroups } from '../../../../data/schema/groups.ts';
 import type {
   CountryDetail,
   CountryRecord,
@@ -67,6 +67,8 @@ export interface Edition {
   wholeFile(id: string): Promise<StoredFile | null>;
   /** All open figures of a provider; null where there is no bundle (any more), or it has more than may be exported today. */
   bundle(provider: string): Promise<StoredFile | null>;
+  /** The groups of which it has figures, with their members; null for an edition from before. */
+  groups(): Promise<EditionGroups | null>;
   /** Figures of groups of countries, by group; null for an indicator that does not aggregate. @param id of today */
   groupFigures(id: string): Promise<StoredGroups | null>;
   /** What `include` adds to some indicators. */

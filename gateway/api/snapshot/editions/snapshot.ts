@@ -1,7 +1,7 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
-import type { StoredGroups } from '../../../../data/schema/groups.ts';
+import { type EditionGroups, GROUPS, type StoredGroups } from '../../../../data/schema/groups.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   type AdditionWord,
@@ -172,6 +172,10 @@ export class Snapshot implements ServedEdition {
 
   bundle(provider: string): Promise<StoredFile | null> {
     return bundleOf(this.files, provider, this.catalogue.listed('name', 'asc', { provider }));
+  }
+
+  async groups(): Promise<EditionGroups | null> {
+    return (await this.files.json<EditionGroups>(GROUPS)) ?? null;
   }
 
   groupFigures(id: string): Promise<StoredGroups | null> {
