@@ -144,6 +144,7 @@ const PARAMETERS: Record<string, string[]> = {
     'layout',
     'latest',
     'transform',
+    'group',
     'aggregate',
     'missing',
     'format',

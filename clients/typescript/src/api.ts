@@ -204,6 +204,15 @@ export interface components {
           reason: string;
         }[];
       }[];
+      /** @description Years from which on figures are of another level, and slips: no figure is derived across them */
+      breaks?: {
+        /** @enum {string} */
+        kind: 'decimal_slip' | 'level_break' | 'unit_change';
+        /** @description Null for a break of most countries */
+        iso3: string | null;
+        /** @description The first year of another level; of a `decimal_slip`, its only one */
+        year: number;
+      }[];
       /** @description The snapshots that changed the indicator, newest first; of the newest 20 in which its provider changed */
       editions?: {
         edition: string;
@@ -403,6 +412,15 @@ export interface components {
           reason: string;
         }[];
       }[];
+      /** @description Years from which on figures are of another level, and slips: no figure is derived across them */
+      breaks?: {
+        /** @enum {string} */
+        kind: 'decimal_slip' | 'level_break' | 'unit_change';
+        /** @description Null for a break of most countries */
+        iso3: string | null;
+        /** @description The first year of another level; of a `decimal_slip`, its only one */
+        year: number;
+      }[];
       /** @description The snapshots that changed the indicator, newest first; of the newest 20 in which its provider changed */
       editions?: {
         edition: string;
@@ -484,29 +502,49 @@ export interface components {
         [key: string]: unknown;
       };
     };
-    /** @description With `fields` */
-    ChosenColumnsAnswer: {
-      data: {
-        indicator?: string | null;
-        indicator_name?: string | null;
-        unit?: string | null;
-        iso3?: string | null;
-        iso2?: string | null;
-        m49?: number | null;
-        name?: string | null;
-        region?: string | null;
-        income_group?: string | null;
-        year?: number | null;
-        value?: number | null;
-        ci_lo?: number | null;
-        ci_hi?: number | null;
-        rank?: number | null;
-        rank_delta_1y?: number | null;
-        rank_lo?: number | null;
-        rank_hi?: number | null;
-        status?: string | null;
-        projected?: boolean | null;
-      }[];
+    /** @description With `aggregate` or `group` */
+    GroupsAnswer: {
+      data: (
+        | {
+            indicator?: string;
+            iso3: string | null;
+            year: number;
+            value: number | null;
+            ci_lo: number | null;
+            ci_hi: number | null;
+            rank: number | null;
+            projected: boolean;
+            /** @description A group, by @ and id */
+            group: string | null;
+          }
+        | {
+            indicator?: string | null;
+            indicator_name?: string | null;
+            unit?: string | null;
+            iso3?: string | null;
+            group?: string | null;
+            iso2?: string | null;
+            m49?: number | null;
+            name?: string | null;
+            region?: string | null;
+            income_group?: string | null;
+            year?: number | null;
+            value?: number | null;
+            ci_lo?: number | null;
+            ci_hi?: number | null;
+            rank?: number | null;
+            rank_delta_1y?: number | null;
+            rank_lo?: number | null;
+            rank_hi?: number | null;
+            status?: string | null;
+            reason?: string | null;
+            members?: number | null;
+            counted?: number | null;
+            coverage?: number | null;
+            method?: string | null;
+            projected?: boolean | null;
+          }
+      )[];
       meta: {
         /** @description ISO 8601 timestamp with UTC offset */
         generated_at: string;
@@ -518,6 +556,22 @@ export interface components {
         licence_url?: string | null;
         licence?: string;
         attribution?: string;
+        /** @description With `transform`: how the figures were derived */
+        derivation?: {
+          /** @description v is the figure of a country and t its year */
+          formula: string;
+          /** @description Of the result */
+          unit: string | null;
+          /** @description Whose figures it is made of: the series, and what it is divided by */
+          inputs: {
+            id: string;
+            name: string;
+            unit: string | null;
+            licence: string;
+            licence_url: string | null;
+            attribution: string;
+          }[];
+        };
         /** @description Each once, in the order sent */
         indicators?: {
           id: string;
@@ -526,12 +580,49 @@ export interface components {
           licence_url: string | null;
           licence: string;
           attribution: string;
+          /** @description With `transform`: how the figures were derived */
+          derivation?: {
+            /** @description v is the figure of a country and t its year */
+            formula: string;
+            /** @description Of the result */
+            unit: string | null;
+            /** @description Whose figures it is made of: the series, and what it is divided by */
+            inputs: {
+              id: string;
+              name: string;
+              unit: string | null;
+              licence: string;
+              licence_url: string | null;
+              attribution: string;
+            }[];
+          };
         }[];
-        fields: (
+        /** @enum {string} */
+        aggregate: 'declared' | 'median' | 'min' | 'max';
+        groups: {
+          group: string;
+          members: string[];
+          /** @description Absent for a group of one's own, like source and date */
+          name?: string;
+          source?: string;
+          /** @description The day since, or on, which these are the members */
+          as_of?: string;
+        }[];
+        /** @description Of means: whose figures weigh the members */
+        weights?: {
+          id: string;
+          name: string;
+          unit: string | null;
+          licence_url: string | null;
+          licence: string;
+          attribution: string;
+        }[];
+        fields?: (
           | 'indicator'
           | 'indicator_name'
           | 'unit'
           | 'iso3'
+          | 'group'
           | 'iso2'
           | 'm49'
           | 'name'
@@ -546,6 +637,11 @@ export interface components {
           | 'rank_lo'
           | 'rank_hi'
           | 'status'
+          | 'reason'
+          | 'members'
+          | 'counted'
+          | 'coverage'
+          | 'method'
           | 'projected'
         )[];
         /** @constant */
@@ -554,6 +650,132 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
+        latest?: number;
+        /** @enum {string} */
+        missing?: 'null' | 'omit';
+        /** @enum {string} */
+        format?: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow' | 'xlsx' | 'sdmx-csv';
+        as_of?: string;
+      };
+    };
+    /** @description With `fields` */
+    ChosenColumnsAnswer: {
+      data: {
+        indicator?: string | null;
+        indicator_name?: string | null;
+        unit?: string | null;
+        iso3?: string | null;
+        group?: string | null;
+        iso2?: string | null;
+        m49?: number | null;
+        name?: string | null;
+        region?: string | null;
+        income_group?: string | null;
+        year?: number | null;
+        value?: number | null;
+        ci_lo?: number | null;
+        ci_hi?: number | null;
+        rank?: number | null;
+        rank_delta_1y?: number | null;
+        rank_lo?: number | null;
+        rank_hi?: number | null;
+        status?: string | null;
+        reason?: string | null;
+        members?: number | null;
+        counted?: number | null;
+        coverage?: number | null;
+        method?: string | null;
+        projected?: boolean | null;
+      }[];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        /** @description Number of rows in `data` */
+        count: number;
+        indicator?: string;
+        name?: string;
+        unit?: string | null;
+        licence_url?: string | null;
+        licence?: string;
+        attribution?: string;
+        /** @description With `transform`: how the figures were derived */
+        derivation?: {
+          /** @description v is the figure of a country and t its year */
+          formula: string;
+          /** @description Of the result */
+          unit: string | null;
+          /** @description Whose figures it is made of: the series, and what it is divided by */
+          inputs: {
+            id: string;
+            name: string;
+            unit: string | null;
+            licence: string;
+            licence_url: string | null;
+            attribution: string;
+          }[];
+        };
+        /** @description Each once, in the order sent */
+        indicators?: {
+          id: string;
+          name: string;
+          unit: string | null;
+          licence_url: string | null;
+          licence: string;
+          attribution: string;
+          /** @description With `transform`: how the figures were derived */
+          derivation?: {
+            /** @description v is the figure of a country and t its year */
+            formula: string;
+            /** @description Of the result */
+            unit: string | null;
+            /** @description Whose figures it is made of: the series, and what it is divided by */
+            inputs: {
+              id: string;
+              name: string;
+              unit: string | null;
+              licence: string;
+              licence_url: string | null;
+              attribution: string;
+            }[];
+          };
+        }[];
+        fields: (
+          | 'indicator'
+          | 'indicator_name'
+          | 'unit'
+          | 'iso3'
+          | 'group'
+          | 'iso2'
+          | 'm49'
+          | 'name'
+          | 'region'
+          | 'income_group'
+          | 'year'
+          | 'value'
+          | 'ci_lo'
+          | 'ci_hi'
+          | 'rank'
+          | 'rank_delta_1y'
+          | 'rank_lo'
+          | 'rank_hi'
+          | 'status'
+          | 'reason'
+          | 'members'
+          | 'counted'
+          | 'coverage'
+          | 'method'
+          | 'projected'
+        )[];
+        /** @constant */
+        layout?: 'long';
+        /** @description ISO3 codes in the order sent, each once, groups as their members; other codes where no country has them */
+        countries?: string[];
+        from?: number;
+        to?: number;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
         latest?: number;
         /** @enum {string} */
         missing?: 'null' | 'omit';
@@ -581,6 +803,22 @@ export interface components {
         licence_url?: string | null;
         licence?: string;
         attribution?: string;
+        /** @description With `transform`: how the figures were derived */
+        derivation?: {
+          /** @description v is the figure of a country and t its year */
+          formula: string;
+          /** @description Of the result */
+          unit: string | null;
+          /** @description Whose figures it is made of: the series, and what it is divided by */
+          inputs: {
+            id: string;
+            name: string;
+            unit: string | null;
+            licence: string;
+            licence_url: string | null;
+            attribution: string;
+          }[];
+        };
         /** @description Each once, in the order sent */
         indicators?: {
           id: string;
@@ -589,6 +827,22 @@ export interface components {
           licence_url: string | null;
           licence: string;
           attribution: string;
+          /** @description With `transform`: how the figures were derived */
+          derivation?: {
+            /** @description v is the figure of a country and t its year */
+            formula: string;
+            /** @description Of the result */
+            unit: string | null;
+            /** @description Whose figures it is made of: the series, and what it is divided by */
+            inputs: {
+              id: string;
+              name: string;
+              unit: string | null;
+              licence: string;
+              licence_url: string | null;
+              attribution: string;
+            }[];
+          };
         }[];
         /** @constant */
         layout: 'wide';
@@ -596,6 +850,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
         latest?: number;
         /** @enum {string} */
         missing?: 'null' | 'omit';
@@ -629,6 +885,22 @@ export interface components {
           licence_url: string | null;
           licence: string;
           attribution: string;
+          /** @description With `transform`: how the figures were derived */
+          derivation?: {
+            /** @description v is the figure of a country and t its year */
+            formula: string;
+            /** @description Of the result */
+            unit: string | null;
+            /** @description Whose figures it is made of: the series, and what it is divided by */
+            inputs: {
+              id: string;
+              name: string;
+              unit: string | null;
+              licence: string;
+              licence_url: string | null;
+              attribution: string;
+            }[];
+          };
         }[];
         /** @constant */
         layout?: 'long';
@@ -636,6 +908,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
         latest?: number;
         /** @enum {string} */
         missing?: 'null' | 'omit';
@@ -658,12 +932,30 @@ export interface components {
         licence_url: string | null;
         licence: string;
         attribution: string;
+        /** @description With `transform`: how the figures were derived */
+        derivation?: {
+          /** @description v is the figure of a country and t its year */
+          formula: string;
+          /** @description Of the result */
+          unit: string | null;
+          /** @description Whose figures it is made of: the series, and what it is divided by */
+          inputs: {
+            id: string;
+            name: string;
+            unit: string | null;
+            licence: string;
+            licence_url: string | null;
+            attribution: string;
+          }[];
+        };
         /** @constant */
         layout?: 'long';
         /** @description ISO3 codes in the order sent, each once, groups as their members; other codes where no country has them */
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
         latest?: number;
         /** @enum {string} */
         missing?: 'null' | 'omit';
@@ -707,7 +999,7 @@ export interface components {
         sort?: string;
         dir?: string;
         offset?: number;
-        include?: ('sources' | 'quality' | 'twins' | 'editions')[];
+        include?: ('sources' | 'quality' | 'twins' | 'breaks' | 'editions')[];
         as_of?: string;
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson';
@@ -720,7 +1012,7 @@ export interface components {
         generated_at: string;
         licence: string;
         attribution: string;
-        include?: ('sources' | 'quality' | 'twins' | 'editions')[];
+        include?: ('sources' | 'quality' | 'twins' | 'breaks' | 'editions')[];
         as_of?: string;
       };
     };
@@ -918,12 +1210,31 @@ export interface components {
         licence_url: string | null;
         licence: string;
         attribution: string;
+        /** @description Each in full, in the order in which they were applied */
+        transform?: string[];
+        /** @description With `transform`: how the figures were derived */
+        derivation?: {
+          /** @description v is the figure of a country and t its year */
+          formula: string;
+          /** @description Of the result */
+          unit: string | null;
+          /** @description Whose figures it is made of: the series, and what it is divided by */
+          inputs: {
+            id: string;
+            name: string;
+            unit: string | null;
+            licence: string;
+            licence_url: string | null;
+            attribution: string;
+          }[];
+        };
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow' | 'xlsx' | 'sdmx-csv';
         as_of?: string;
       };
     };
     GetDataAnswer:
+      | components['schemas']['GroupsAnswer']
       | components['schemas']['ChosenColumnsAnswer']
       | components['schemas']['WideAnswer']
       | components['schemas']['SeveralIndicatorsAnswer']

@@ -1,6 +1,5 @@
 /** Groups asked for as places: whether an edition has figures of them, and what an answer says of them. */
 import { type Transform, transformWord } from '../../../../data/derived/transforms.ts';
-import type { EditionGroups } from '../../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
@@ -9,9 +8,11 @@ import { GROUP_MARK } from '../parameters/place-names.ts';
 import { transformUndefined } from '../parameters/transforms.ts';
 import { toDetail } from '../parameters/validation.ts';
 import { notMeasured } from './derived-series.ts';
+import { DeclaredGroup, type GroupPlace } from './group-rows.ts';
+import { OwnGroup, type OwnMethod } from './own-group.ts';
 
 export interface AskedGroups {
-  groups: EditionGroups['groups'];
+  groups: readonly GroupPlace[];
   /** Of the weights of means, which are credited as well. */
   others: readonly IndicatorRecord[];
   meta: Readonly<Record<string, unknown>>;
@@ -20,56 +21,81 @@ export interface AskedGroups {
 interface Asked {
   /** Codes of countries, and groups by `@` and id. */
   places: readonly string[];
+  /** ISO3 codes. */
+  own: readonly string[] | undefined;
+  method: OwnMethod;
   transforms: readonly Transform[];
 }
+
+const FEWEST_MEMBERS = 3;
 
 /** @throws {SnapshotUnreadable} */
 export async function findGroups(
   edition: Edition,
   entries: readonly CatalogueEntry[],
-  { places, transforms }: Asked,
+  { places, own, method, transforms }: Asked,
 ): Promise<AskedGroups | Refused | Invalid> {
   const known = await edition.groups();
-  const groups: AskedGroups['groups'] = [];
+  if (known === null) return refused('not_in_edition', `Snapshot ${edition.id} has no figures of groups.`);
+  const groups: GroupPlace[] = [];
+  const facts: object[] = [];
   for (const place of places.filter((one) => one.startsWith(GROUP_MARK))) {
-    const found = known?.groups.find(({ id }) => GROUP_MARK + id === place);
+    const found = known.groups.find(({ id }) => GROUP_MARK + id === place);
     if (found === undefined)
       return refused('not_in_edition', `Snapshot ${edition.id} has no figures of ${place}.`);
-    groups.push(found);
+    groups.push(new DeclaredGroup(edition, found));
+    const { id: _, ...rest } = found;
+    facts.push({ group: place, ...rest });
+  }
+  if (own !== undefined) {
+    const members = [...new Set(own)].filter((iso3) => edition.countriesByCode.has(iso3)).sort();
+    if (members.length < FEWEST_MEMBERS) return tooFew();
+    const group = new OwnGroup(edition, known, members, method);
+    groups.push(group);
+    facts.push({ group: group.code, members });
   }
   const weights = new Map<string, IndicatorRecord>();
   for (const entry of entries) {
-    const found = await weightOf(edition, entry);
+    const found = await weightOf(edition, entry, method);
     if (found !== null && 'kind' in found) return found;
     if (found !== null) weights.set(found.id, found);
   }
   const divided = transforms.findIndex(({ name }) => name.startsWith('per') || name === 'share');
   const other = transforms[divided];
   if (other !== undefined) return notOfGroups(divided, other);
-  const facts = groups.map(({ id, name, members, source, as_of }) => ({
-    ...{ group: GROUP_MARK + id, name, members, source, as_of },
-  }));
   const others = [...weights.values()];
   const credits = others.length === 0 ? {} : { weights: others.map(creditOf) };
-  return { groups, others, meta: { aggregate: 'declared', groups: facts, ...credits } };
+  return { groups, others, meta: { aggregate: method, groups: facts, ...credits } };
 }
 
 /** The series that weighs the members; null for a sum. */
 async function weightOf(
   edition: Edition,
   { record, measured }: CatalogueEntry,
+  method: OwnMethod,
 ): Promise<IndicatorRecord | Refused | Invalid | null> {
   if (measured === null) return notMeasured(edition, record.id);
   const { measure, aggregate, weight } = measured;
-  if (aggregate === 'none') {
-    const rightFor = 'series whose figures add up or have a weight';
+  const isDeclared = method === 'declared';
+  if (isDeclared ? aggregate === 'none' : measure === 'other') {
+    const rightFor = isDeclared
+      ? 'series whose figures add up or have a weight'
+      : 'everything whose measure is decided';
     const refusal = { at: 0, transform: 'aggregate', measure, rightFor, instead: [] };
     return transformUndefined(refusal, record.id, 'aggregate');
   }
-  if (aggregate === 'sum' || weight === null) return null;
+  if (!isDeclared || aggregate !== 'mean' || weight === null) return null;
   const found = await findOpen(edition, weight);
   if (!('kind' in found)) return found.entry.record;
   return found.error.code === 'export_restricted' ? exportRestricted(weight) : found;
+}
+
+function tooFew(): Invalid {
+  const error = `a group has ${FEWEST_MEMBERS} members or more, of the countries that the snapshot has`;
+  return {
+    kind: 'invalid',
+    detail: [toDetail({ type: 'value_error', ctx: { error } }, ['query', 'group'], undefined)],
+  };
 }
 
 function notOfGroups(at: number, transform: Transform): Invalid {

@@ -73,21 +73,21 @@ const weights = z
 const groups = envelope(z.array(z.union([groupRow, chosenRow])), {
   count,
   ...oneOrSeveral,
-  aggregate: z.literal('declared'),
+  aggregate: z.enum(['declared', 'median', 'min', 'max']),
   groups: z.array(
     z.object({
       group: z.string(),
-      name: z.string(),
       members: z.array(iso3),
-      source: z.string(),
-      as_of: z.string().describe('The day since, or on, which these are the members'),
+      name: z.string().optional().describe("Absent for a group of one's own, like source and date"),
+      source: z.string().optional(),
+      as_of: z.string().optional().describe('The day since, or on, which these are the members'),
     }),
   ),
   weights,
   fields: z.array(z.enum(FIELDS)).optional(),
   ...long,
   ...echo,
-}).describe('With `aggregate`');
+}).describe('With `aggregate` or `group`');
 const wide = envelope(z.array(wideRow), {
   count,
   ...oneOrSeveral,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { creditOf, DEFAULT_FORMAT, type Encoder, FORMATS, type Table } from '../../encoders/encoders.ts';
-import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
+import type { CatalogueEntry, Edition, SelectedRows } from '../../snapshot/snapshot.ts';
 import {
   creditOfOne,
   defineOperation,
@@ -20,7 +20,7 @@ import {
 import { asOf } from '../parameters/as-of.ts';
 import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
-import { countryCodes, selection } from '../parameters/places.ts';
+import { countryCodes, ownGroup, selection } from '../parameters/places.ts';
 import { transforms } from '../parameters/transforms.ts';
 import type { Failure } from '../parameters/validation.ts';
 import { type AskedGroups, findGroups } from './asked-groups.ts';
@@ -99,10 +99,11 @@ const dataQuery = z
         'Only the newest so many observed values of each country and indicator, within `from` and `to`',
       ),
     transform: transforms().optional(),
-    aggregate: oneOf(['declared'])
+    group: ownGroup(),
+    aggregate: oneOf(['declared', 'median', 'min', 'max'])
       .optional()
       .describe(
-        '`declared`: a group in `countries` is one place, with the figure that the snapshot has of it',
+        '`declared`: a group in `countries` is one place, with the figure that the snapshot has of it. `median`, `min`, `max`: of `group`',
       ),
     missing: oneOf(['null', 'omit'])
       .optional()
@@ -117,7 +118,7 @@ const dataQuery = z
 type DataQuery = z.infer<typeof dataQuery>;
 
 function checkShape(
-  { indicator: one, indicators, countries, fields, layout, aggregate }: ShapeQuery,
+  { indicator: one, indicators, countries, group, transform, fields, layout, aggregate }: ShapeQuery,
   ctx: z.core.$RefinementCtx,
 ): void {
   const fault = (path: string, failure: Failure) =>
@@ -128,16 +129,23 @@ function checkShape(
     fault('indicators', excludes('indicators must not be sent together with indicator'));
   if (fields !== undefined && layout === 'wide')
     fault('fields', excludes('fields must not be sent together with layout=wide'));
-  if (aggregate === undefined) return;
-  if (layout === 'wide') fault('aggregate', excludes('aggregate must not be sent together with layout=wide'));
-  if (!countries?.some((place) => place.startsWith(GROUP_MARK)))
-    fault('aggregate', excludes('aggregate needs a group in countries'));
+  if (aggregate === undefined && group === undefined) return;
+  const path = group === undefined ? 'aggregate' : 'group';
+  if (layout === 'wide') fault(path, excludes(`${path} must not be sent together with layout=wide`));
+  if (group !== undefined && transform !== undefined)
+    fault('group', excludes('group must not be sent together with transform'));
+  const hasGroups = countries?.some((place) => place.startsWith(GROUP_MARK)) ?? false;
+  if (group === undefined && !hasGroups) fault('aggregate', excludes('aggregate needs a group in countries'));
+  if (aggregate !== undefined && aggregate !== 'declared' && (group === undefined || hasGroups))
+    fault('aggregate', excludes(`aggregate=${aggregate} needs group, and countries without groups`));
 }
 
 interface ShapeQuery {
   indicator?: string | undefined;
   indicators?: string[] | undefined;
   countries?: string[] | undefined;
+  group?: string[] | undefined;
+  transform?: unknown;
   aggregate?: string | undefined;
   fields?: Field[] | undefined;
   layout?: string | undefined;
@@ -154,7 +162,7 @@ export const data = defineOperation({
     'names those that no country has.',
   needsKey: true,
   priceText:
-    '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times the series that it takes',
+    '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times the series that it takes; with `group`, per figure of a member',
   isCacheable: false,
   pathParameters: {},
   query: dataQuery,
@@ -164,19 +172,26 @@ export const data = defineOperation({
   asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: sent }): Promise<Planned> {
     const { aggregate, transform } = sent;
-    const countries = sent.countries && countryCodes(sent.countries, snapshot, aggregate !== undefined);
+    const hasGroups = aggregate !== undefined || sent.group !== undefined;
+    const countries = sent.countries && countryCodes(sent.countries, snapshot, hasGroups);
     const query = { ...sent, countries };
     const found = await findAll(snapshot, query);
     if ('kind' in found) return found;
     const { entries, alias } = found;
-    const asked = { places: countries ?? [], transforms: transform ?? [] };
-    const groups = aggregate && (await findGroups(snapshot, entries, asked));
+    const own = sent.group && countryCodes(sent.group, snapshot);
+    const asked = {
+      places: countries ?? [],
+      own,
+      method: aggregate ?? 'declared',
+      transforms: transform ?? [],
+    };
+    const groups = hasGroups ? await findGroups(snapshot, entries, asked) : undefined;
     if (groups && 'kind' in groups) return groups;
     const derived = transform && (await deriveSeries(snapshot, entries, transform));
     if (derived && 'kind' in derived) return derived;
     const records = entries.map(({ record }) => record);
     const planned = await planRows(snapshot, records, query, { derived, groups });
-    const codes = countries?.filter((code) => !code.startsWith(GROUP_MARK));
+    const codes = [...(countries ?? []), ...(own ?? [])].filter((code) => !code.startsWith(GROUP_MARK));
     return withUnmatched(underAlias(planned, alias), codes, snapshot);
   },
 });
@@ -205,11 +220,12 @@ async function findAll(
 
 /** Whether the rows have the usual columns and none is left out: then their text is kept. */
 const isUsual = (query: DataQuery): boolean => {
-  const { indicators, transform, aggregate, fields, layout, latest, missing } = query;
+  const { indicators, transform, aggregate, group, fields, layout, latest, missing } = query;
   return (
     indicators === undefined &&
     transform === undefined &&
     aggregate === undefined &&
+    group === undefined &&
     fields === undefined &&
     layout !== 'wide' &&
     latest === undefined &&
@@ -226,12 +242,18 @@ async function planRows(
   const encoder = encoderOf(query.format);
   const indicators = derived?.records ?? published;
   const ofCountries = derived?.rows ?? publishedRows(snapshot);
-  const source = groups ? new GroupRows(snapshot, groups.groups, ofCountries, query.transform) : ofCountries;
+  const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, query.transform);
+  const source = grouped ?? ofCountries;
   const { countries, from, to, latest, missing, layout } = query;
-  const filter = { countries: countries?.toSorted(), from, to };
+  const filter = { countries: placesOf(countries, groups), from, to };
   const wide = layout === 'wide' ? new WideRows() : null;
   const asked = { filter, omission: { latest, missing: missing === 'omit' } };
-  const { series, rows } = await selectSeries(source, indicators, asked, wide && ((read) => wide.add(read)));
+  let figures = 0;
+  const look = (read: SelectedRows): void => {
+    wide?.add(read);
+    figures += grouped?.priceOf(read) ?? 0;
+  };
+  const { series, rows } = await selectSeries(source, indicators, asked, wide || grouped ? look : null);
   const tooMany = rowBound(rows, encoder);
   if (tooMany !== null) return tooMany;
   const count = wide?.count ?? rows;
@@ -247,14 +269,32 @@ async function planRows(
     rows: count,
     batches: () =>
       wide === null ? longBatches(snapshot, fields, series, filter, source) : wideBatches(series, wide),
-    indicators: [...indicators, ...(derived?.others ?? []), ...(groups?.others ?? [])],
+    indicators: credited(indicators, derived, groups),
     meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
     ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
   };
   const ids = table.indicators.map(({ id }) => id);
-  return tablePlan(table, encoder, { price: priceOfRows(rows) * (derived?.inputs ?? 1), indicators: ids });
+  const price = grouped ? priceOfRows(figures) : priceOfRows(rows) * (derived?.inputs ?? 1);
+  return tablePlan(table, encoder, { price, indicators: ids });
+}
+
+/** Sorted. */
+const placesOf = (countries: string[] | undefined, groups: AskedGroups | undefined): string[] | undefined =>
+  groups === undefined
+    ? countries?.toSorted()
+    : [...new Set([...(countries ?? []), ...groups.groups.map(({ code }) => code)])].sort();
+
+/** Each once. */
+function credited(
+  indicators: readonly IndicatorRecord[],
+  derived: DerivedSeries | undefined,
+  groups: AskedGroups | undefined,
+): readonly IndicatorRecord[] {
+  if (derived === undefined && groups === undefined) return indicators;
+  const all = [...indicators, ...(derived?.others ?? []), ...(groups?.others ?? [])];
+  return all.filter(({ id }, at) => all.findIndex((one) => one.id === id) === at);
 }
 
 /** The text of all rows of a series, of which an answer takes its own. */
@@ -274,8 +314,11 @@ const keptText =
     });
   };
 
-const usualFields = ({ indicators, aggregate }: DataQuery, { namesIndicator }: Encoder): readonly Field[] => {
-  const fields = aggregate === undefined ? USUAL_FIELDS : FIELDS_WITH_GROUPS;
+const usualFields = (
+  { indicators, aggregate, group }: DataQuery,
+  { namesIndicator }: Encoder,
+): readonly Field[] => {
+  const fields = (aggregate ?? group) === undefined ? USUAL_FIELDS : FIELDS_WITH_GROUPS;
   return indicators !== undefined || namesIndicator ? ['indicator', ...fields] : fields;
 };
 

@@ -4,7 +4,7 @@
  */
 import { derive, type Figure, type History } from '../../../../data/derived/derivation.ts';
 import type { Transform } from '../../../../data/derived/transforms.ts';
-import type { EditionGroups, GroupColumns, StoredGroups } from '../../../../data/schema/groups.ts';
+import type { EditionGroups, GroupColumns } from '../../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   type Edition,
@@ -17,7 +17,47 @@ import { GROUP_MARK } from '../parameters/place-names.ts';
 import { placeHistory, readHistories, toColumns } from './derived-rows.ts';
 import type { Place, RowDetail, RowSource } from './row-source.ts';
 
-type AskedGroup = EditionGroups['groups'][number];
+/** What is known of a group in one series. */
+export interface HeldGroup {
+  columns: GroupColumns;
+  method: string;
+  /** Figures that a row takes of each member that counts; null where the row itself is what is paid. */
+  figuresPerMember: number | null;
+}
+
+/** A group as a place of rows. */
+export interface GroupPlace {
+  /** As the column `group` and the filter by places name it. */
+  code: string;
+  name: string;
+  /** ISO3 codes. */
+  members: readonly string[];
+  /** Null where the edition has nothing of it. */
+  read(record: IndicatorRecord): Promise<HeldGroup | null>;
+}
+
+/** A group of which the build made the figures. */
+export class DeclaredGroup implements GroupPlace {
+  readonly code: string;
+  readonly name: string;
+  readonly members: readonly string[];
+  readonly #id: string;
+  readonly #edition: Edition;
+
+  constructor(edition: Edition, { id, name, members }: EditionGroups['groups'][number]) {
+    this.code = GROUP_MARK + id;
+    this.name = name;
+    this.members = members;
+    this.#id = id;
+    this.#edition = edition;
+  }
+
+  async read({ id }: IndicatorRecord): Promise<HeldGroup | null> {
+    const stored = await this.#edition.groupFigures(id);
+    const columns = stored?.groups[this.#id];
+    return stored && columns ? { columns, method: stored.aggregate, figuresPerMember: null } : null;
+  }
+}
 
 /** Rows of countries after those of groups, and what they were put together from. */
 interface Combined {
@@ -28,7 +68,7 @@ interface Combined {
 export class GroupRows implements RowSource {
   readonly groups: readonly Place[];
   readonly #edition: Edition;
-  readonly #asked: readonly AskedGroup[];
+  readonly #asked: ReadonlyMap<string, GroupPlace>;
   readonly #countries: RowSource;
   readonly #transforms: readonly Transform[];
   readonly #combined = new WeakMap<IndicatorColumns, Combined>();
@@ -36,31 +76,30 @@ export class GroupRows implements RowSource {
   /** @param countries where the rows of countries come from */
   constructor(
     edition: Edition,
-    asked: readonly AskedGroup[],
+    asked: readonly GroupPlace[],
     countries: RowSource,
     transforms: readonly Transform[] = [],
   ) {
     this.#edition = edition;
-    this.#asked = asked.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const sorted = asked.toSorted((a, b) => (a.code < b.code ? -1 : 1));
+    this.#asked = new Map(sorted.map((group) => [group.code, group]));
     this.#countries = countries;
     this.#transforms = transforms;
-    this.groups = this.#asked.map(({ id, name }) => ({ ...NO_COUNTRY, group: GROUP_MARK + id, name }));
+    this.groups = sorted.map(({ code, name }) => ({ ...NO_COUNTRY, group: code, name }));
   }
 
   async select(record: IndicatorRecord, filter: RowFilter, omission: Omission): Promise<SelectedRows> {
     const asked = filter.countries ?? [];
-    const codes = asked.filter((code) => !code.startsWith(GROUP_MARK));
+    const codes = asked.filter((code) => !this.#asked.has(code));
     const countries = await this.#countries.select(record, { ...filter, countries: codes }, {});
-    const stored = await this.#edition.groupFigures(record.id);
     const histories = new Map<string, History>();
     const details: RowDetail[] = [];
-    for (const group of this.#asked) {
-      const code = GROUP_MARK + group.id;
-      const held = stored?.groups[group.id];
-      if (stored === null || held === undefined || !asked.includes(code)) continue;
+    for (const [code, group] of this.#asked) {
+      const held = asked.includes(code) ? await group.read(record) : null;
+      if (held === null) continue;
       const history = await this.#history(record.id, group, held);
       histories.set(code, history);
-      details.push(...history.figures.map((figure, at) => detailOf(figure, held, at, stored)));
+      details.push(...history.figures.map((figure, at) => detailOf(figure, held, at)));
     }
     const columns = joined(toColumns(histories), countries);
     this.#combined.set(columns, { countries, groups: details });
@@ -74,14 +113,20 @@ export class GroupRows implements RowSource {
   ): Promise<readonly RowDetail[]> {
     const combined = this.#combined.get(held);
     if (combined === undefined) throw new Error('rows of another source');
-    const codes = filter.countries?.filter((code) => !code.startsWith(GROUP_MARK)) ?? [];
+    const codes = filter.countries?.filter((code) => !this.#asked.has(code)) ?? [];
     const { groups, countries } = combined;
     const own = await this.#countries.details(record, countries, { ...filter, countries: codes });
     const all = [...groups, ...own];
     return Array.from(at, (position) => all[position] ?? NO_DETAIL);
   }
 
-  async #history(id: string, { members }: AskedGroup, held: GroupColumns): Promise<History> {
+  /** What rows cost: one each, or one for each figure of a member that they take. */
+  priceOf({ held, at }: SelectedRows): number {
+    const groups = this.#combined.get(held)?.groups ?? [];
+    return at.reduce((sum, position) => sum + (groups[position]?.group?.price ?? 1), 0);
+  }
+
+  async #history(id: string, { members }: GroupPlace, { columns: held }: HeldGroup): Promise<History> {
     const plain = placeHistory(held, 0);
     if (this.#transforms.length === 0) return plain;
     const own = await readHistories(this.#edition, id, members);
@@ -102,20 +147,17 @@ const NO_COUNTRY = {
 const NO_RANKS = { rank_delta_1y: null, rank_lo: null, rank_hi: null };
 const NO_DETAIL: RowDetail = { iso3: '', year: 0, status: null, ...NO_RANKS };
 
-const detailOf = (
-  { status, reason }: Figure,
-  held: GroupColumns,
-  at: number,
-  { aggregate }: StoredGroups,
-): RowDetail => ({
-  ...{ iso3: '', year: held.year[at] ?? 0, status, reason, ...NO_RANKS },
-  group: {
-    members: held.members[at] ?? 0,
-    counted: held.counted[at] ?? 0,
-    coverage: held.coverage[at] ?? 0,
-    method: aggregate,
-  },
-});
+function detailOf({ status, reason }: Figure, held: HeldGroup, at: number): RowDetail {
+  const { columns, method, figuresPerMember } = held;
+  const [members = 0, counted = 0, coverage = 0] = [columns.members, columns.counted, columns.coverage].map(
+    (column) => column[at],
+  );
+  const price = figuresPerMember === null ? 1 : Math.max(1, counted * figuresPerMember);
+  return {
+    ...{ iso3: '', year: columns.year[at] ?? 0, status, reason, ...NO_RANKS },
+    group: { members, counted, coverage, method, price },
+  };
+}
 
 const hasValue = ({ years, figures }: History, year: number): boolean => {
   const at = Array.prototype.indexOf.call(years, year);

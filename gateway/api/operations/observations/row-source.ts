@@ -24,5 +24,5 @@ export interface RowDetail extends Detail {
   /** Why there is no derived figure. */
   reason?: Reason | null;
   /** How the figure of a group was made. */
-  group?: { members: number; counted: number; coverage: number; method: string };
+  group?: { members: number; counted: number; coverage: number; method: string; price: number };
 }

@@ -79,6 +79,14 @@ export const selection = {
   to: integer().optional().describe('Last year, inclusive'),
 };
 
+/** A group of one's own. */
+export const ownGroup = () =>
+  placeList
+    .optional()
+    .describe(
+      'Countries that together are one place, three or more, with the figure made of theirs: `KEN,UGA,TZA`. Without `countries` the only rows',
+    );
+
 /** `countries` as `meta` repeats it. */
 export const countriesEcho = z
   .array(z.string())

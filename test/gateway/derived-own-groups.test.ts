@@ -1,0 +1,168 @@
+/** `group` of GET /data: groups of the caller's own, against a naive computation over the published figures. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from './derived-world.ts';
+import { COUNTRIES, type FixtureRow } from './fixture-data.ts';
+import { publishFixture } from './fixture-snapshot.ts';
+import { codeOf, Service } from './service.ts';
+
+const root = await useDirectory();
+await publishFixture(root, {
+  ...{ indicators: INVENTED, added: { breaks: BREAKS } },
+  ...{ groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS },
+});
+const service = await stopAfterTests(Service.start({ snapshots: root }));
+const owner = await service.account({ credits: 10_000_000 });
+const ask = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
+
+interface Figure {
+  year: number;
+  value: number | null;
+  members: number;
+  counted: number;
+  coverage: number;
+  projected: boolean;
+  reason: string | null;
+}
+
+const rowsOf = (id: string, iso3: string): FixtureRow[] =>
+  (INVENTED.find((one) => one.id === id)?.rows ?? []).filter(
+    (row) => row.iso3 === iso3 && row.value !== null,
+  );
+const rowIn = (id: string, iso3: string, year: number) => rowsOf(id, iso3).find((row) => row.year === year);
+
+/** Of the year, else the newest before it, else the first after it. */
+function lastOwn(id: string, iso3: string, year: number): number {
+  const rows = rowsOf(id, iso3);
+  return (rows.findLast((row) => row.year <= year) ?? rows[0])?.value ?? 0;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((whole, value) => whole + value, 0);
+
+type Made = Pick<Figure, 'value' | 'counted' | 'coverage' | 'projected'>;
+
+function summed(id: string, members: readonly string[], year: number): Made {
+  const present = members.flatMap((iso3) => rowIn(id, iso3, year) ?? []);
+  const held = sum(present.map(({ value }) => Math.abs(value ?? 0)));
+  const whole = sum(members.map((iso3) => Math.abs(lastOwn(id, iso3, year))));
+  const known = members.filter((iso3) => rowsOf(id, iso3).length > 0).length;
+  return {
+    value: sum(present.map(({ value }) => value ?? 0)),
+    counted: present.length,
+    coverage: whole > 0 ? held / whole : present.length / known,
+    projected: present.some(({ projected }) => projected),
+  };
+}
+
+function weighed(id: string, members: readonly string[], year: number): Made {
+  const present = members.flatMap((iso3) => {
+    const [row, weight] = [rowIn(id, iso3, year), rowIn(PEOPLE, iso3, year)];
+    return row && (weight?.value ?? 0) > 0 ? [{ row, weight }] : [];
+  });
+  const weights = sum(present.map(({ weight }) => weight?.value ?? 0));
+  const whole = sum(members.map((iso3) => Math.max(0, lastOwn(PEOPLE, iso3, year))));
+  return {
+    value: sum(present.map(({ row, weight }) => (weight?.value ?? 0) * (row.value ?? 0))) / weights,
+    counted: present.length,
+    coverage: whole > 0 ? weights / whole : 0,
+    projected: present.some(({ row, weight }) => row.projected || weight?.projected),
+  };
+}
+
+function ordered(method: string, id: string, members: readonly string[], year: number): Made {
+  const present = members.flatMap((iso3) => rowIn(id, iso3, year) ?? []);
+  const values = present.map(({ value }) => value ?? 0).toSorted((a, b) => a - b);
+  const half = values.length / 2;
+  const middle = Number.isInteger(half) ? [values[half - 1], values[half]] : [values[half - 0.5]];
+  const median = sum(middle.map((value) => value ?? 0)) / middle.length;
+  return {
+    value: method === 'median' ? median : method === 'min' ? Math.min(...values) : Math.max(...values),
+    counted: present.length,
+    coverage: present.length / members.length,
+    projected: present.some(({ projected }) => projected),
+  };
+}
+
+function expectedFigures(id: string, method: string, members: readonly string[]): Figure[] {
+  const made = (year: number): Made => {
+    if (method !== 'declared') return ordered(method, id, members, year);
+    return id === 'alpha.rate' ? weighed(id, members, year) : summed(id, members, year);
+  };
+  return Array.from({ length: 30 }, (_, at) => 1995 + at).flatMap((year) => {
+    const { value, counted, coverage, projected } = made(year);
+    if (counted === 0) return [];
+    const rounded = Math.round(coverage * 1e6) / 1e6;
+    const isCovered = method === 'declared' ? rounded * 3 >= 2 : counted * 3 >= members.length * 2;
+    const judged = { value: isCovered ? value : null, reason: isCovered ? null : 'coverage' };
+    return [
+      { year, members: members.length, counted, coverage: rounded, projected: projected ?? false, ...judged },
+    ];
+  });
+}
+
+test('figures, marks and price are those of the naive computation', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(OUTPUT, 'alpha.rate', 'alpha.deaths'),
+      fc.constantFrom('declared', 'median', 'min', 'max'),
+      fc.subarray(
+        COUNTRIES.slice(1).map(({ iso3 }) => iso3),
+        { minLength: 3 },
+      ),
+      fc.constantFrom('null', 'omit'),
+      async (id, method, asked, missing) => {
+        const members = asked.toSorted();
+        const query =
+          `indicator=${id}&group=${asked.toReversed()}&aggregate=${method}&missing=${missing}` +
+          '&fields=group,year,value,members,counted,coverage,projected,reason';
+        const told = await ask(`${query}&dry_run=true`);
+        const { status, text, json, headers } = await ask(query);
+        expect([status, text]).toEqual([200, text]);
+        const figures = expectedFigures(id, method, members).filter(
+          ({ value }) => missing === 'null' || value !== null,
+        );
+        expect(json.data).toEqual(figures.map((figure) => ({ group: members.join(), ...figure })));
+        const isMean = method === 'declared' && id === 'alpha.rate';
+        const price = sum(figures.map(({ counted }) => counted * (isMean ? 2 : 1)));
+        expect(headers['x-credits-charged']).toBe(String(Math.max(1, price)));
+        expect(told.json.data).toMatchObject({ price: Math.max(1, price), rows: figures.length });
+        expect(json.meta).toMatchObject({ aggregate: method, groups: [{ group: members.join(), members }] });
+      },
+    ),
+    { numRuns: 120 },
+  );
+});
+
+test('stands beside countries and groups that are asked for', async () => {
+  const { json, headers } = await ask(
+    `indicator=${OUTPUT}&group=KEN,USA,BRA&countries=KEN,@wb-sub-saharan-africa&from=2004&to=2004`,
+  );
+  expect(json.data.map(({ iso3, group }: Record<string, string | null>) => iso3 ?? group)).toEqual([
+    ...['@wb-sub-saharan-africa', 'BRA,KEN,USA', 'KEN'],
+  ]);
+  const counted = expectedFigures(OUTPUT, 'declared', ['BRA', 'KEN', 'USA']).find(
+    ({ year }) => year === 2004,
+  )?.counted;
+  expect(headers['x-credits-charged']).toBe(String(2 + (counted ?? 0)));
+});
+
+test.each([
+  [`indicator=${OUTPUT}&group=KEN,USA`, 'value_error', 'group'],
+  [`indicator=${OUTPUT}&group=KEN,KEN,USA,ZZZ`, 'value_error', 'group'],
+  [`indicator=${OUTPUT}&group=KEN,USA,BRA&transform=growth`, 'value_error', 'group'],
+  [`indicator=${OUTPUT}&group=KEN,USA,BRA&layout=wide`, 'value_error', 'group'],
+  [`indicator=${OUTPUT}&countries=@eu&aggregate=median`, 'value_error', 'aggregate'],
+  ['indicator=alpha.unread&group=KEN,USA,BRA', 'transform_undefined', 'aggregate'],
+  ['indicator=alpha.unread&group=KEN,USA,BRA&aggregate=max', 'transform_undefined', 'aggregate'],
+])('%s is refused, free', async (query, type, parameter) => {
+  const { status, json, headers } = await ask(query);
+  expect([status, json.detail[0].type, json.detail[0].loc[1]]).toEqual([422, type, parameter]);
+  expect(headers['x-credits-charged']).toBe('0');
+});
+
+test('a weight that may not be exported refuses a mean, not a median', async () => {
+  const path = 'indicator=gamma.open&group=KEN,USA,BRA';
+  expect(codeOf(await ask(path))).toBe('export_restricted');
+  expect((await ask(`${path}&aggregate=median`)).status).toBe(200);
+});
