@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Curated } from '../../data/curated/curated.ts';
+import { rulesTree } from '../../data/proofs/merkle-tree.ts';
 import type { Replacement } from '../../data/runtime/durable-files.ts';
 import { acquireLock } from '../../data/runtime/file-lock.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
@@ -318,7 +319,11 @@ class Build {
     );
     const generatedAt = await this.#storage.nextTime(this.#deps.now());
     const prerendered = await this.#prerender(duck, prepared, formatTimestamp(generatedAt));
-    const facts = this.#facts(plan, coverage, content, generatedAt);
+    const rules = rulesTree(prepared.data.rules);
+    const facts = {
+      ...this.#facts(plan, coverage, content, generatedAt),
+      rules: { leaves: rules.size, root: rules.root.toString('hex') },
+    };
     return this.#steps.run('publish', async () => {
       const lineage = { base: base?.id ?? null, ...changes };
       const sealed = await this.#storage.seal({ directory, kept: kept.files, prerendered, facts, lineage });

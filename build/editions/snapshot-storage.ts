@@ -61,7 +61,7 @@ export interface Draft {
   directory: string;
   kept: FileList;
   prerendered: FileList;
-  facts: Pick<Manifest, 'id' | 'generated_at' | 'counts' | 'runs' | 'content'>;
+  facts: Pick<Manifest, 'id' | 'generated_at' | 'counts' | 'runs' | 'content' | 'rules'>;
   lineage: EditionLineage;
 }
 

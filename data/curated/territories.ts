@@ -3,7 +3,6 @@
  * else by those of its provider, else by those of all providers (`*`).
  */
 import { existsSync } from 'node:fs';
-import type { Containment } from '../derived/aggregate.ts';
 import { type Territory, territory } from '../schema/curated.ts';
 import type { Spine } from './places.ts';
 import { asNumber, check, type Problems, readTable } from './table.ts';
@@ -51,18 +50,3 @@ const yearsOf = ({ from, to }: Territory): { from: number; to: number } => ({
   from: from ?? Number.NEGATIVE_INFINITY,
   to: to ?? Number.POSITIVE_INFINITY,
 });
-
-/** What holds for one series. */
-export function containmentsOf(territories: readonly Territory[], indicator: string): Containment[] {
-  const [provider = ''] = indicator.split('.', 1);
-  const ranked = [indicator, provider, EVERY].flatMap((of) =>
-    territories.filter((one) => one.provider === of),
-  );
-  const deciding = new Map(ranked.toReversed().map((one) => [`${one.parent} ${one.child}`, one.provider]));
-  return ranked
-    .filter((one) => deciding.get(`${one.parent} ${one.child}`) === one.provider)
-    .map((one) => ({
-      ...{ parent: one.parent, child: one.child, contained: one.contained },
-      ...yearsOf(one),
-    }));
-}

@@ -43,6 +43,30 @@ export interface Containment {
   contained: boolean | null;
 }
 
+/** A containment as it is decided: of a series, of a provider, or of all (`*`). Null is a year without an end. */
+export type DecidedContainment = {
+  provider: string;
+  parent: string;
+  child: string;
+  from: number | null;
+  to: number | null;
+  contained: boolean | null;
+};
+
+/** What holds for one series: its own rows decide, else those of its provider, else those of all. */
+export function containmentsOf(decided: readonly DecidedContainment[], indicator: string): Containment[] {
+  const [provider = ''] = indicator.split('.', 1);
+  const ranked = [indicator, provider, '*'].flatMap((of) => decided.filter((one) => one.provider === of));
+  const deciding = new Map(ranked.toReversed().map((one) => [`${one.parent} ${one.child}`, one.provider]));
+  return ranked
+    .filter((one) => deciding.get(`${one.parent} ${one.child}`) === one.provider)
+    .map(({ parent, child, contained, from, to }) => ({
+      ...{ parent, child, contained },
+      from: from ?? Number.NEGATIVE_INFINITY,
+      to: to ?? Number.POSITIVE_INFINITY,
+    }));
+}
+
 /** Why there is no figure. */
 export type GroupReason = 'coverage' | 'territory' | 'withheld';
 

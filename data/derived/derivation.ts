@@ -263,11 +263,11 @@ function positionOf(years: ArrayLike<number>, year: number): number {
 }
 
 /** A break that was found in the figures: of one country, or of all. */
-export interface FoundBreak {
+export type FoundBreak = {
   kind: 'level_break' | 'unit_change' | 'decimal_slip';
   iso3: string | null;
   year: number;
-}
+};
 
 /** Where the series of a country breaks. A slip is left again in the year after it. */
 export function breaksOf(

@@ -5,6 +5,8 @@
  * and no object is made for a hash. A node without a sibling moves up a level unchanged, as the RFC's split has it.
  */
 import { hash } from 'node:crypto';
+import type { DecidedContainment } from '../derived/aggregate.ts';
+import type { SeriesRule } from '../derived/recompute.ts';
 import type { ProviderProofs } from '../schema/proofs.ts';
 import { canonicalJson } from './verify-receipt.ts';
 
@@ -92,6 +94,19 @@ export class MerkleTree {
       if (sibling * WIDTH < hashes.length) path.push(this.#node(level, sibling));
     }
     return path;
+  }
+
+  /** The roots of the parts of the tree without any of some leaves, from left to right. @param indexes ascending */
+  pathOfSeveral(indexes: readonly number[]): Buffer[] {
+    const climb = (own: readonly number[], start: number, end: number): Buffer[] => {
+      if (own.length === 0) return [this.#range(start, end)];
+      if (end - start === 1) return [];
+      const middle = start + largestPowerBelow(end - start);
+      const later = own.findIndex((index) => index >= middle);
+      const split = later < 0 ? own.length : later;
+      return [...climb(own.slice(0, split), start, middle), ...climb(own.slice(split), middle, end)];
+    };
+    return climb(indexes, 0, this.size);
   }
 
   /** Proves that this tree begins with the `from` leaves of an earlier one. */
@@ -184,6 +199,14 @@ export const indicatorLeaf = ({ indicator, rows, root }: IndicatorLeaf): string 
 
 export const editionLeaf = ({ edition, published_at, indicators, root, manifest }: EditionLeaf): string =>
   canonicalJson({ edition, published_at, indicators, root, manifest });
+
+/** What an edition says of a series, of a group or of territories: leaves of one tree, whose root the manifest holds. */
+export type RuleLeaf =
+  | SeriesRule
+  | { group: string; members: string[] }
+  | { territories: DecidedContainment[] };
+
+export const rulesTree = (rules: readonly RuleLeaf[]): MerkleTree => MerkleTree.of(rules.map(canonicalJson));
 
 export interface EditionTree {
   tree: MerkleTree;

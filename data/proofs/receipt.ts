@@ -26,7 +26,7 @@ export interface ReceiptParts {
 
 export const hexPath = (path: readonly Buffer[]): string[] => path.map((hash) => hash.toString('hex'));
 
-const proofOf = ({ tree, index }: Place): { index: number; path: string[] } => ({
+export const proofOf = ({ tree, index }: Place): { index: number; path: string[] } => ({
   index,
   path: hexPath(tree.path(index)),
 });

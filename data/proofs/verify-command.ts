@@ -5,10 +5,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { DERIVATION_FORMAT, type VerifiedDerivation, verifyDerivation } from './verify-derivation.ts';
 import {
   canonicalJson,
+  dataOf,
   decodeUtf8,
+  type Json,
   KEY,
+  type LogKey,
+  parseJson,
   parseKey,
   parseKeys,
   Refused,
@@ -21,7 +26,7 @@ import {
 
 const USAGE = `usage: npm run -s verify -- RECEIPT [--key KEY] [--rows ROWS] [--since CHECKPOINT [--consistency PROOF]]
 
-  RECEIPT        file with the answer of /v1/receipts
+  RECEIPT        file with the answer of /v1/receipts, of a row or of a derived figure
   --key          a key of the log, or a file with the answer of /.well-known/almanac-keys.json
   --rows         file with all rows of the indicator as JSON, such as the answer of /v1/data: its tree is rebuilt
   --since        file with a checkpoint that was kept earlier: the log must extend it
@@ -47,6 +52,40 @@ function describe({ row, descriptor, edition, checkpoint, tree }: Verified, isWh
   ];
 }
 
+function describeDerived({ recipe, figure, descriptors, edition, checkpoint }: VerifiedDerivation): string[] {
+  const { indicator, place, year, transform } = recipe;
+  const marks = `${figure.status === null ? '' : `, status ${figure.status}`}${figure.projected ? ', projected' : ''}`;
+  const part = figure.counted === null ? '' : `, of ${figure.counted} members, coverage ${figure.coverage}`;
+  return [
+    `${[indicator, ...transform].join(' ')}, ${place}, ${year}: ${figure.value}${marks}${part}`,
+    `recomputed from edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
+    ...descriptors.map((descriptor) => `  ${canonicalJson(descriptor)}`),
+  ];
+}
+
+function formatOf(text: string): Json | undefined {
+  const receipt = dataOf(parseJson(text));
+  return typeof receipt === 'object' && receipt !== null && !Array.isArray(receipt)
+    ? receipt.format
+    : undefined;
+}
+
+/** @param rows all rows of the indicator. */
+function verifyFile(
+  text: string,
+  keys: readonly LogKey[] | null,
+  rows: string | null,
+): { verified: Verified | VerifiedDerivation; said: string[] } {
+  if (formatOf(text) === DERIVATION_FORMAT) {
+    if (rows !== null) throw new TypeError('--rows is of receipts of one row');
+    const verified = verifyDerivation(text, keys);
+    return { verified, said: describeDerived(verified) };
+  }
+  const verified = verifyReceipt(text, keys);
+  if (rows !== null) verifyRows(verified, rows);
+  return { verified, said: describe(verified, rows !== null) };
+}
+
 function main(args: string[]): number {
   try {
     const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
@@ -56,13 +95,12 @@ function main(args: string[]): number {
     const { key, rows, since, consistency } = values;
     if (since === undefined && consistency !== undefined) throw new TypeError('--consistency needs --since');
     const keys = key === undefined ? null : KEY.test(key) ? [parseKey(key)] : parseKeys(read(key));
-    const verified = verifyReceipt(read(file), keys);
-    if (rows !== undefined) verifyRows(verified, read(rows));
+    const { verified, said } = verifyFile(read(file), keys, rows === undefined ? null : read(rows));
     const proof = consistency === undefined ? undefined : read(consistency);
     if (since !== undefined) verifyOneLog(readCheckpoint(read(since), keys), verified.checkpoint, proof);
     const verdict = `Verified. This was published, signed by the key ${verified.checkpoint.signedBy.join(' and ')}:`;
     const open = 'The proofs are sound, but without --key nobody has vouched for them:';
-    console.log([keys === null ? open : verdict, ...describe(verified, rows !== undefined)].join('\n'));
+    console.log([keys === null ? open : verdict, ...said].join('\n'));
     return keys === null ? 3 : 0;
   } catch (error) {
     if (error instanceof Refused) console.error(`Refused. ${error.message}`);

@@ -11,14 +11,14 @@ export class Refused extends Error {
   override name = 'Refused';
 }
 
-function demand(condition: boolean, sentence: string): asserts condition {
+export function demand(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new Refused(sentence);
 }
 
 // --- JSON -----------------------------------------------------------------------------------------------------------
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
-type Members = { [name: string]: Json };
+export type Members = { [name: string]: Json };
 
 /** Strings (with the colon that makes one a name) and numbers of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"(\s*:)?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -89,7 +89,12 @@ export function canonicalJson(value: Json): string {
 }
 
 /** The members of an object: exactly those named, or those and any others. */
-function membersOf(value: Json | undefined, what: string, names: string, others?: 'and others'): Members {
+export function membersOf(
+  value: Json | undefined,
+  what: string,
+  names: string,
+  others?: 'and others',
+): Members {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   demand(isObject, `${what} is not an object.`);
   const asked = names.split(' ');
@@ -99,24 +104,24 @@ function membersOf(value: Json | undefined, what: string, names: string, others?
   return value;
 }
 
-function countOf(value: Json | undefined, what: string, least: number): number {
+export function countOf(value: Json | undefined, what: string, least: number): number {
   const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
   demand(isCount, `${what} is not a count.`);
   return value;
 }
 
-function textOf(value: Json | undefined, what: string): string {
+export function textOf(value: Json | undefined, what: string): string {
   demand(typeof value === 'string', `${what} is not a text.`);
   return value;
 }
 
 /** The member `data` of an answer of the API; anything else is taken as it is. */
-const dataOf = (value: Json): Json =>
+export const dataOf = (value: Json): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value.data ?? value) : value;
 
 const HASH = /^[0-9a-f]{64}$/;
 
-function pathOf(value: Json | undefined, what: string): Buffer[] {
+export function pathOf(value: Json | undefined, what: string): Buffer[] {
   demand(Array.isArray(value), `${what} is not a list of hashes.`);
   return value.map((hash) => {
     demand(typeof hash === 'string' && HASH.test(hash), `${what} holds something else than hashes.`);
@@ -311,9 +316,9 @@ function isSignedBy({ publicKey }: LogKey, text: string, signature: Uint8Array):
 
 export const FORMAT = 'almanac-receipt/1';
 const RECEIPT = 'format row descriptor rows edition checkpoint proofs notice';
-const ROW = 'iso3 year value ci_lo ci_hi status projected';
-const DESCRIPTOR = 'indicator unit provider sources';
-const EDITION = 'edition published_at indicators manifest';
+export const ROW = 'iso3 year value ci_lo ci_hi status projected';
+export const DESCRIPTOR = 'indicator unit provider sources';
+export const EDITION = 'edition published_at indicators manifest';
 
 export interface Verified {
   row: Members;

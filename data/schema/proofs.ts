@@ -2,6 +2,7 @@
  * What is stored for proofs of figures. `docs/receipts.md` fixes trees, checkpoint and keys; `data/proofs/` computes them.
  *
  *   proofs/<provider>.json            kept: roots and descriptors by indicator id (see `providerProofs`)
+ *   rules.json                        kept: the leaves of the tree of rules, by which figures are derived
  *   trees.json                        prerendered: descriptor paths by indicator id, for the next build (`treePaths`)
  *   <SNAPSHOT_DIR>/keys.json          public keys of the log (see `publishedKeys`)
  *   <VAR_DIR>/signing/key             the private key of the log
@@ -12,6 +13,7 @@ import { z } from 'zod';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 export const TREE_PATHS = 'trees.json';
+export const RULES = 'rules.json';
 export const PUBLISHED_KEYS = 'keys.json';
 export const proofsFile = (provider: string): string => `proofs/${provider}.json`;
 

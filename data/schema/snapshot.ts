@@ -26,7 +26,7 @@
  * Kept JSON is compressed with zstd, and latest values are in parts, since rewriting them for each change would cost more
  * than the changed observations.
  *
- * Kept files of no single provider: `countries.json`, `topics.json`, `groups.json` (see groups.ts), `aliases.json`
+ * Kept files of no single provider: `countries.json`, `topics.json`, `groups.json` (see groups.ts), `rules.json`, `aliases.json`
  * (IndicatorAlias[]: former ids).
  *
  * *Prerendered* files are kept for the newest SNAPSHOT_KEEP snapshots:
@@ -216,6 +216,8 @@ export const manifest = z.object({
   /** The list of prerendered files, as an object: a `fileList`. */
   prerendered: fileRef,
   lineage: editionLineage,
+  /** The head of the tree of what series measure, groups and territories. Editions from before derived figures have none. */
+  rules: z.object({ leaves: z.int(), root: sha256 }).optional(),
   /** In the last backfilled edition: the first publication, which follows from it since it was made. */
   successor: editionLineage.pick({ changes: true, changed: true }).extend({ edition: snapshotId }).optional(),
 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { loadCountries, loadGroups, membersOf } from '../../data/curated/places.ts';
 import { Problems } from '../../data/curated/table.ts';
-import { containmentsOf } from '../../data/curated/territories.ts';
+import { containmentsOf } from '../../data/derived/aggregate.ts';
 import { SMALL, withFiles } from './small-curated.ts';
 
 /** As the organisations state them; of the G20 and SIDS, those that are countries and members of the United Nations. */

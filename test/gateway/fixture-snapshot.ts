@@ -9,9 +9,10 @@ import { cpSync, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { type RuleLeaf, rulesTree } from '../../data/proofs/merkle-tree.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { type EditionGroups, GROUPS, groupFiguresFile, type StoredGroups } from '../../data/schema/groups.ts';
-import { proofsFile } from '../../data/schema/proofs.ts';
+import { proofsFile, RULES } from '../../data/schema/proofs.ts';
 import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
 import {
   ADDITION_WORDS,
@@ -152,7 +153,11 @@ async function storeSnapshot(root: string, options: FixtureOptions): Promise<voi
   await writeIndicators(written);
   await writeCountries(written);
   await writeAddedLists(written, options.added ?? (options.indicators === undefined ? ADDED_LISTS : {}));
-  if (options.editionGroups) await writeJson(written, GROUPS, options.editionGroups);
+  if (options.editionGroups) {
+    written.rules = fixtureRules(all, options.editionGroups, options);
+    await writeJson(written, GROUPS, options.editionGroups);
+    await writeJson(written, RULES, written.rules);
+  }
   for (const [id, figures] of Object.entries(options.groups ?? {}))
     await writeJson(written, groupFiguresFile(id), figures);
   for (const [provider, terms] of Map.groupBy(vanished, (one) => providerOf(one.id)))
@@ -165,7 +170,26 @@ interface Written {
   generatedAt: string;
   all: Series[];
   countries: CountryRecord[];
+  rules?: RuleLeaf[];
 }
+
+/** As the build writes them. */
+const fixtureRules = (
+  all: readonly Series[],
+  { groups, territories }: EditionGroups,
+  { groups: figures = {}, added = {} }: Pick<FixtureOptions, 'groups' | 'added'>,
+): RuleLeaf[] => [
+  { territories: territories.map(({ source: _, ...rest }) => rest) },
+  ...groups.map(({ id, members }) => ({ group: id, members })),
+  ...all
+    .toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1))
+    .map(({ record: { id }, indicator: { measured, scale = 0 } }) => {
+      const { measure, aggregate, population } = { ...UNDECIDED, ...measured };
+      const breaks = JSON.parse(JSON.stringify(added.breaks?.[id] ?? []));
+      const divisor = figures[id]?.divisor ?? null;
+      return { indicator: id, measure, scale, aggregate, divisor, population, breaks };
+    }),
+];
 
 function toSeries(indicator: FixtureIndicator): Series {
   const provider = PROVIDERS[indicator.id.split('.', 1)[0] as keyof typeof PROVIDERS];
@@ -343,7 +367,7 @@ async function writeCountries({ directory, generatedAt, all, countries }: Writte
 async function seal(
   root: string,
   id: string,
-  { directory, generatedAt, all, countries }: Written,
+  { directory, generatedAt, all, countries, rules }: Written,
 ): Promise<void> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true });
   const refs: [string, FileRef][] = [];
@@ -376,6 +400,9 @@ async function seal(
     providers,
     kept: Object.fromEntries(lists.get('') ?? []),
     prerendered: await storeList(prerendered),
+    ...(rules && {
+      rules: { leaves: rules.length, root: rulesTree(rules).root.toString('hex') },
+    }),
   };
   const path = join(root, manifestPath(id));
   await mkdir(dirname(path), { recursive: true });

@@ -9,8 +9,8 @@ import { listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import type { Curated } from '../../../data/curated/curated.ts';
 import { membersOf } from '../../../data/curated/places.ts';
-import { containmentsOf } from '../../../data/curated/territories.ts';
 import {
+  containmentsOf,
   type GroupFigure,
   type GroupMember,
   groupFigures,

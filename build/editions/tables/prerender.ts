@@ -4,8 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { RuleLeaf } from '../../../data/proofs/merkle-tree.ts';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import { type EditionGroups, GROUPS } from '../../../data/schema/groups.ts';
+import { RULES } from '../../../data/schema/proofs.ts';
 import type { SeriesStatistics } from '../../../data/schema/quality.ts';
 import {
   type CountryDetail,
@@ -50,6 +52,7 @@ export interface PublicData {
   topics: TopicRecord[];
   countries: CountryRecord[];
   groups: EditionGroups;
+  rules: RuleLeaf[];
   indicators: IndexedIndicator[];
   freshness: FreshnessRecord[];
   coverage: CoverageRecord[];
@@ -127,6 +130,7 @@ export interface KeptData {
   topics: readonly TopicRecord[];
   countries: readonly CountryRecord[];
   groups: EditionGroups;
+  rules: readonly RuleLeaf[];
   indicators: readonly IndexedIndicator[];
   related: ReadonlyMap<string, RelatedEntry[]>;
   additions: Additions;
@@ -136,10 +140,11 @@ export interface KeptData {
 }
 
 export function* renderKept(data: KeptData): Generator<SnapshotFile, void, undefined> {
-  const { topics, countries, groups, indicators, related, additions, vanished, aliases } = data;
+  const { topics, countries, groups, rules, indicators, related, additions, vanished, aliases } = data;
   yield keptFile(COUNTRIES, countries);
   yield keptFile(TOPICS, topics);
   yield keptFile(GROUPS, groups);
+  yield keptFile(RULES, rules);
   yield keptFile(ALIASES, aliases);
   const byId = indicators.toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1));
   for (const [provider, own] of Map.groupBy(byId, ({ record }) => record.provider.id)) {

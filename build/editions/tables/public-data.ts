@@ -42,6 +42,7 @@ import type { SnapshotPlan } from '../plan/plan-snapshot.ts';
 import type { ServedHistory } from '../plan/vanished.ts';
 import { measureSeries } from '../relations/measures.ts';
 import { findRelations, findTwins } from '../relations/relations.ts';
+import { ruleLeaves } from '../relations/rules.ts';
 import { firstNamed } from '../verify.ts';
 import { readSparklines } from './excerpts.ts';
 import { type BaseEdition, baseCatalogue } from './file-writer.ts';
@@ -122,10 +123,13 @@ export async function collectPublicData(written: Written, collecting: Collecting
   const sparklines = await steps.run('sparklines', () =>
     readSparklines(duck, directory, plan.indicators, startedAt),
   );
+  const breaks = breaksOfSeries(statistics);
+  const edition = groupsIn(curated);
   const data: PublicData = {
     topics: topicRecords(curated.topics, records, topicCountries),
     countries: countryRecords(plan),
-    groups: groupsIn(curated),
+    groups: edition,
+    rules: ruleLeaves(edition, measured, breaks),
     indicators: indexIndicators(plan, records, measured),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
@@ -139,12 +143,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
     sources: new Map(plan.indicators.map(({ id, sources }) => [id, sources])),
     quality: publicFindings(quality.findings, plan),
     twins,
-    breaks: new Map(
-      [...statistics].flatMap(([id, { anomalies }]) => {
-        const breaks = breaksAmong(anomalies);
-        return breaks.length === 0 ? [] : [[id, breaks] as const];
-      }),
-    ),
+    breaks,
   };
   return { data, coverage, quality, additions, groups: groups.inputs };
 }
@@ -214,6 +213,14 @@ function publicFindings(
   const byId = Map.groupBy(shown, ({ id }) => id);
   return new Map([...byId].map(([id, own]) => [id, own.map(({ finding }) => finding)]));
 }
+
+const breaksOfSeries = (statistics: ReadonlyMap<string, SeriesStatistics>) =>
+  new Map(
+    [...statistics].flatMap(([id, { anomalies }]) => {
+      const breaks = breaksAmong(anomalies);
+      return breaks.length === 0 ? [] : [[id, breaks] as const];
+    }),
+  );
 
 const breaksAmong = (anomalies: readonly Anomaly[]) =>
   anomalies.flatMap(({ kind, iso3, year }) => {

@@ -2,6 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recompute } from '../../../data/derived/recompute.ts';
+import { NotedRows, NotedRules, notedHeld } from '../../../data/proofs/derivation.ts';
+import { type RuleLeaf, rulesTree } from '../../../data/proofs/merkle-tree.ts';
 import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import {
   editionGroups,
@@ -10,6 +13,7 @@ import {
   groupFiguresFile,
   storedGroups,
 } from '../../../data/schema/groups.ts';
+import { RULES } from '../../../data/schema/proofs.ts';
 import { type Cell, cells, SERVED, World } from '../world.ts';
 
 const MEMBERS = ['BRA', 'CHN', 'FRA', 'IND', 'JPN', 'XKX'];
@@ -114,6 +118,36 @@ describe('the groups of an edition', () => {
 });
 
 describe('figures of a group', () => {
+  it('are recomputed from published rows by the rules to which the manifest commits', async () => {
+    const { directory, manifest } = await world.served();
+    const leaves: RuleLeaf[] = JSON.parse(unpackJson(await readFile(join(directory, RULES))));
+    const { size, root } = rulesTree(leaves);
+    expect(manifest.rules).toEqual({ leaves: size, root: root.toString('hex') });
+    const read = async (id: string) =>
+      new NotedRows(JSON.parse(JSON.stringify(await world.observations(id))));
+    const series = new Map([
+      ['atlas.people', await read('atlas.people')],
+      ['atlas.product', await read('atlas.product')],
+      ['atlas.access', await read('atlas.access')],
+    ]);
+    const held = notedHeld(new NotedRules(leaves), series);
+    for (const indicator of series.keys())
+      for (const [group, { year, value, counted, coverage }] of Object.entries(
+        (await stored(indicator)).groups,
+      ))
+        for (const [at, inYear] of year.entries()) {
+          const recipe = {
+            indicator,
+            place: `@${group}`,
+            year: inYear,
+            transform: [],
+            aggregate: 'declared' as const,
+          };
+          const same = { value: value[at], counted: counted[at], coverage: coverage[at] };
+          expect(recompute(recipe, held), `${indicator} ${group} ${inYear}`).toMatchObject(same);
+        }
+  });
+
   it('are sums of the published figures, territories once', async () => {
     const { aggregate, divisor, groups } = await stored('atlas.product');
     expect([aggregate, divisor]).toEqual(['sum', 'atlas.people']);

@@ -2,6 +2,15 @@
  * The test vectors of docs/receipts.md: a log of three editions with three indicators, made up, signed by two keys.
  * `node test/style/write-documentation-tables.ts` writes them into the page.
  */
+import { createHash } from 'node:crypto';
+import { recompute } from '../../../data/derived/recompute.ts';
+import {
+  type DerivationReceipt,
+  derivationReceipt,
+  NotedRows,
+  NotedRules,
+  notedHeld,
+} from '../../../data/proofs/derivation.ts';
 import {
   descriptorLeaf,
   editionLeaf,
@@ -9,6 +18,8 @@ import {
   MerkleTree,
   type ObservationLeaf,
   observationLeaf,
+  type RuleLeaf,
+  rulesTree,
 } from '../../../data/proofs/merkle-tree.ts';
 import { hexPath, receiptOf } from '../../../data/proofs/receipt.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
@@ -49,7 +60,7 @@ const INDICATORS = [
   { descriptor: descriptor('snow', null, [source('a.csv', digest('a'))]), rows: [observed('DEU', 2022, 0)] },
   { descriptor: descriptor('wind', 'm/s', []), rows: [observed('DEU', 2022, 3.5), observed('FRA', 2022, 4)] },
 ];
-type Indicator = (typeof INDICATORS)[number];
+type Indicator = Pick<(typeof INDICATORS)[number], 'descriptor' | 'rows'>;
 
 const indicatorTree = ({ descriptor, rows }: Indicator): MerkleTree =>
   MerkleTree.of([descriptorLeaf(descriptor), ...rows.map(observationLeaf)]);
@@ -145,6 +156,67 @@ export function evidenceOfGrowth({ log, receipt }: Grown, kept: Grown) {
   };
 }
 
+const PEOPLE = 'example.people';
+const INCOME = 'example.income';
+const RULES: RuleLeaf[] = [
+  { territories: [] },
+  { group: 'trio', members: ['DEU', 'FRA', 'ITA'] },
+  ...[INCOME, PEOPLE].map((indicator) => ({
+    ...{ indicator, measure: indicator === INCOME ? ('amount' as const) : ('count' as const), scale: 9 },
+    ...{ aggregate: 'sum' as const, divisor: PEOPLE, population: PEOPLE, breaks: [] },
+  })),
+];
+const TAKEN = [
+  {
+    descriptor: descriptor('income', 'billion', []),
+    rows: [
+      observed('DEU', 2022, 4.1),
+      observed('DEU', 2023, 4.5),
+      observed('FRA', 2023, 3),
+      observed('ITA', 2022, 2),
+    ],
+  },
+  { descriptor: descriptor('people', 'billion', []), rows: [observed('DEU', 2023, 0.083)] },
+];
+
+/** The receipt of a sum over three countries, of which the last has no figure in the year. */
+export function derivationVector(): DerivationReceipt {
+  const series = new Map(TAKEN.map((one) => [one.descriptor.indicator, new NotedRows(one.rows)]));
+  const rules = new NotedRules(RULES);
+  const recipe = {
+    ...{ indicator: INCOME, place: '@trio', year: 2023 },
+    transform: [],
+    aggregate: 'declared' as const,
+  };
+  const figure = recompute(recipe, notedHeld(rules, series));
+  const tree = rulesTree(RULES);
+  const manifest = JSON.stringify({ rules: { leaves: tree.size, root: tree.root.toString('hex') } });
+  const indicators = editionTree(TAKEN);
+  const edition = {
+    ...{
+      edition: '20261122T020500Z-33333333',
+      published_at: '2026-11-22T02:05:00+00:00',
+      indicators: TAKEN.length,
+    },
+    ...{
+      root: indicators.root.toString('hex'),
+      manifest: createHash('sha256').update(manifest).digest('hex'),
+    },
+  };
+  const log = MerkleTree.of([...EDITIONS, edition].map(editionLeaf));
+  return derivationReceipt({
+    ...{ recipe, figure, indicators, manifest, edition, notices: [{ indicator: INCOME, ...NOTICE }] },
+    series: TAKEN.flatMap((one, index) => {
+      const { seen: taken, rows } = series.get(one.descriptor.indicator) ?? new NotedRows([]);
+      return taken.length === 0
+        ? []
+        : [{ descriptor: one.descriptor, tree: indicatorTree(one), rows, taken, index }];
+    }),
+    rules: { tree, leaves: RULES, taken: rules.seen },
+    ...{ checkpoint: signCheckpoint(SECOND_KEY, log), place: { tree: log, index: 3 } },
+  });
+}
+
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
@@ -187,5 +259,6 @@ export const VECTOR_BLOCKS: Readonly<Record<string, () => string>> = {
   'receipt-steps': () => fenced('', workedExample()),
   'receipt-checkpoint': () => fenced('', VECTORS.earlier),
   'receipt-consistency': () => fenced('json', json(VECTORS.consistency)),
+  'derivation-example': () => fenced('json', json(derivationVector())),
   'receipt-leaves': () => fenced('', RAIN.map(observationLeaf).join('\n')),
 };

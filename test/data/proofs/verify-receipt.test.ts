@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
-import { parseKey, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
+import { verifyDerivation } from '../../../data/proofs/verify-derivation.ts';
+import { parseKey, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { importsOf } from '../../style/repository.ts';
 import { forgeries, sound } from './forgeries.ts';
 import { outcomeOf, verify } from './outcomes.ts';
-import { evidenceOfGrowth, GENUINE, GROWN, VECTORS } from './vectors.ts';
+import { derivationVector, evidenceOfGrowth, GENUINE, GROWN, VECTORS } from './vectors.ts';
 import { wholeTrees } from './whole-trees.ts';
 
 const VERIFIER = 'data/proofs/verify-command.ts';
@@ -31,6 +32,13 @@ describe('the verifier', () => {
 
   it('accepts proofs between all sizes of a log, whichever of the checkpoints is older', () => {
     for (const receipt of GROWN) for (const kept of GROWN) verify(evidenceOfGrowth(receipt, kept));
+  });
+
+  it('recomputes the derived figure of the test vectors', () => {
+    const text = JSON.stringify(derivationVector());
+    const { figure } = verifyDerivation(text, parseKeys(KEYS));
+    expect(figure).toMatchObject({ value: 7.5, counted: 2, coverage: 0.789474 });
+    expect(() => verifyDerivation(text.replace('7.5', '7.25'), null)).toThrow('The figure is 7.5, not 7.25.');
   });
 
   it('imports only what Node.js brings along', () => {

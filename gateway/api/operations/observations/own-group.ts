@@ -1,6 +1,6 @@
 /** A group of the caller's own: its figures are made of those of its members for each call, by the rules of the build. */
-import { containmentsOf } from '../../../../data/curated/territories.ts';
 import {
+  containmentsOf,
   type GroupFigure,
   type GroupMember,
   groupFigures,

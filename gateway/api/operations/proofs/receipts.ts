@@ -16,39 +16,74 @@ import {
   underAlias,
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
-import { COUNTRY_CODE, fail, integer, text } from '../parameters/parameters.ts';
+import { COUNTRY_CODE, fail, integer, oneOf, text } from '../parameters/parameters.ts';
+import { GROUP_MARK } from '../parameters/place-names.ts';
 import { selection } from '../parameters/places.ts';
+import { transforms } from '../parameters/transforms.ts';
+import { planDerivation } from './derivation.ts';
 
 const PRICE = 1;
 
+const GROUP = /^@[a-z0-9-]{1,64}$/;
+const expected = 'a code of three letters, or @ and the id of a group';
+
 const country = text()
-  .transform((sent, ctx): string =>
-    COUNTRY_CODE.test(sent)
+  .transform((sent, ctx): string => {
+    if (GROUP.test(sent)) return sent;
+    return COUNTRY_CODE.test(sent)
       ? sent.toUpperCase()
-      : fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected: 'a code of three letters' } }),
-  )
-  .meta({ type: 'string', pattern: COUNTRY_CODE.source });
+      : fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
+  })
+  .meta({ type: 'string', pattern: `${COUNTRY_CODE.source}|${GROUP.source}` });
 
 const number = z.number().nullable();
 const proof = z.object({ index: z.int(), path: z.array(z.string()) });
 
+const row = z.object({
+  ...{ iso3: iso3Code, year: z.int(), value: number, ci_lo: number, ci_hi: number },
+  ...{ status: z.string().nullable(), projected: z.boolean() },
+});
+const descriptor = z.object({
+  ...{ indicator: z.string(), unit: z.string().nullable(), provider: z.string() },
+  sources: z.array(sourceFile).describe('The upstream files from which the figures come'),
+});
+const rows = z.int().describe('Number of rows of the indicator');
+const edition = z.object({
+  ...{ edition: snapshotId, published_at: z.string(), indicators: z.int(), manifest: z.string() },
+});
+const notice = { licence: z.string(), licence_url: z.string().nullable(), attribution: z.string() };
+
 const receipt = z.object({
   format: z.literal('almanac-receipt/1'),
-  row: z.object({
-    ...{ iso3: iso3Code, year: z.int(), value: number, ci_lo: number, ci_hi: number },
-    ...{ status: z.string().nullable(), projected: z.boolean() },
-  }),
-  descriptor: z.object({
-    ...{ indicator: z.string(), unit: z.string().nullable(), provider: z.string() },
-    sources: z.array(sourceFile).describe('The upstream files from which the figures come'),
-  }),
-  rows: z.int().describe('Number of rows of the indicator'),
-  edition: z.object({
-    ...{ edition: snapshotId, published_at: z.string(), indicators: z.int(), manifest: z.string() },
-  }),
+  row,
+  descriptor,
+  rows,
+  edition,
   checkpoint: z.string().describe('The signed head of the log, a C2SP checkpoint'),
   proofs: z.object({ row: proof, descriptor: proof, indicator: proof, edition: proof }),
-  notice: z.object({ licence: z.string(), licence_url: z.string().nullable(), attribution: z.string() }),
+  notice: z.object(notice),
+});
+
+const path = z.array(z.string());
+
+const derivation = z.object({
+  format: z.literal('almanac-derivation/1'),
+  recipe: z.object({
+    ...{ indicator: z.string(), place: z.string(), year: z.int(), transform: z.array(z.string()) },
+    aggregate: z.literal('declared').nullable(),
+  }),
+  figure: z.object({
+    ...{ value: z.number(), status: z.string().nullable(), projected: z.boolean() },
+    ...{ counted: z.int().nullable(), coverage: number },
+  }),
+  series: z.array(
+    z.object({ descriptor, rows, given: z.array(z.object({ index: z.int(), row })), path, index: z.int() }),
+  ),
+  indicators: path,
+  rules: z.object({ given: z.array(z.object({ index: z.int(), rule: z.looseObject({}) })), path }),
+  manifest: z.string().describe('Its text'),
+  ...{ edition, checkpoint: z.string(), proof },
+  notices: z.array(z.object({ indicator: z.string(), ...notice })),
 });
 
 export const receipts = defineOperation({
@@ -58,21 +93,32 @@ export const receipts = defineOperation({
   summary: 'Proof of a figure',
   description:
     'Proves that a figure was published: the row, the upstream files from which it comes, and the hashes that lead from ' +
-    'there to the signed head of the log of snapshots. It is verified offline. A row that is not there is 404.',
+    'there to the signed head of the log of snapshots. It is verified offline. A row that is not there is 404. With ' +
+    '`transform` or `aggregate` it proves a derived figure, with the rows that it takes.',
   needsKey: true,
-  priceText: '1 credit',
+  priceText: '1 credit; of a derived figure 1 per row in the receipt',
   isCacheable: false,
   pathParameters: {},
   query: z.object({
     indicator: selection.indicator,
-    country: country.describe('ISO 3166-1 alpha-3 code, upper or lower case'),
+    country: country.describe(
+      'ISO 3166-1 alpha-3 code, upper or lower case; with `aggregate` a group such as `@eu`',
+    ),
     year: integer().describe('Year of the row'),
+    transform: transforms().optional(),
+    aggregate: oneOf(['declared']).optional().describe('`declared` for the figure of a group'),
     as_of: asOf().optional(),
   }),
-  answer: envelope(receipt, asOfEcho),
-  errors: ['indicator_not_found', 'figure_not_found', 'export_restricted', 'edition_not_found'],
+  answer: envelope(z.union([receipt, derivation]), asOfEcho),
+  errors: [
+    ...(['indicator_not_found', 'figure_not_found', 'export_restricted', 'edition_not_found'] as const),
+    'not_in_edition',
+  ],
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: { indicator: asked, country: iso3, year, as_of } }): Promise<Planned> {
+  async plan({ snapshot, query }): Promise<Planned> {
+    const { indicator: asked, country: iso3, year, as_of, transform, aggregate } = query;
+    const isGroup = iso3.startsWith(GROUP_MARK);
+    if (transform || aggregate || isGroup) return planDerivation(snapshot, { ...query, place: iso3 });
     const { id, alias } = snapshot.resolve(asked);
     const entry = await snapshot.indicator(id);
     if (!entry) return indicatorNotFound(asked);

@@ -3,6 +3,7 @@
  * when they are wanted. Figures, names and countries are its own; today's decisions govern what is shown.
  */
 import { LIST, listValue, VARCHAR } from '@duckdb/node-api';
+import type { Recipe } from '../../../../data/derived/recompute.ts';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import { type EditionGroups, GROUPS, type StoredGroups } from '../../../../data/schema/groups.ts';
@@ -33,6 +34,7 @@ import { readGroupFigures } from '../rows/group-figures.ts';
 import { Observations } from '../rows/observations.ts';
 import { AddedLists, governedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueEntry, type CountryItem } from './catalogue.ts';
+import { type Derivation, Derivations } from './derivations.ts';
 import {
   type CountryProfile,
   type Edition,
@@ -65,6 +67,7 @@ export class ClosedEdition implements Edition {
   readonly #showsAll: boolean;
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
+  readonly #derivations: Derivations;
   readonly #profiles: ByteCache<CountryProfile>;
   #catalogue: Promise<Catalogue> | null = null;
   #latestNames: readonly string[] | null = null;
@@ -89,6 +92,7 @@ export class ClosedEdition implements Edition {
     this.#today = today;
     this.#added = new AddedLists(files);
     this.#receipts = new Receipts(files, shared);
+    this.#derivations = new Derivations(files, shared, this.#receipts);
     this.#profiles = new ByteCache(BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
   }
 
@@ -152,6 +156,14 @@ export class ClosedEdition implements Edition {
 
   async receipt(id: string, iso3: string, year: number, notice: Notice): Promise<Receipt> {
     return this.#receipts.make({ indicator: await this.#heldAs(id), iso3, year }, notice);
+  }
+
+  async derivation(recipe: Recipe): Promise<Derivation | null> {
+    const transform = recipe.transform.map(async (word) =>
+      word.startsWith('per:') ? `per:${await this.#heldAs(word.slice('per:'.length))}` : word,
+    );
+    const indicator = await this.#heldAs(recipe.indicator);
+    return this.#derivations.derive({ ...recipe, indicator, transform: await Promise.all(transform) });
   }
 
   countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {

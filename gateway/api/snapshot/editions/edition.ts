@@ -4,6 +4,7 @@
  * The served one is a `Snapshot`, which has most answers ready. Any other is a `ClosedEdition`, which computes them.
  */
 
+import type { Recipe } from '../../../../data/derived/recompute.ts';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { WithheldRecord } from '../../../../data/runtime/withheld.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
@@ -29,6 +30,7 @@ import type { StoredFile } from '../files/whole-files.ts';
 import type { Excerpt } from '../rows/excerpt.ts';
 import type { Observations } from '../rows/observations.ts';
 import type { Catalogue, CatalogueEntry, CountryItem } from './catalogue.ts';
+import type { Derivation } from './derivations.ts';
 import type { AskedRevisions, RevisionWithUnits } from './revisions.ts';
 
 export interface Edition {
@@ -57,6 +59,8 @@ export interface Edition {
   countryProfile(iso3: string): CountryProfile | Promise<CountryProfile>;
   /** The proof of a row that it has. @param indicator its id of today */
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt>;
+  /** A derived figure with its proof; null for an edition from before they were proved. @param recipe by the ids of today */
+  derivation(recipe: Recipe): Promise<Derivation | null>;
   /** Pictures of featured series by indicator; none for a closed edition. */
   sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>>;
   /** What the page of an indicator shows first; null for a closed edition. */

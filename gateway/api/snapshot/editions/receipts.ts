@@ -8,17 +8,20 @@ import {
   type EditionTree,
   editionTreeOf,
   LeafHashes,
+  type MerkleTree,
   type ObservationLeaf,
   observationLeaf,
 } from '../../../../data/proofs/merkle-tree.ts';
 import { type Notice, type Place, type Receipt, receiptOf } from '../../../../data/proofs/receipt.ts';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import { type ProviderProofs, proofsFile } from '../../../../data/schema/proofs.ts';
-import { observationsFile, providerOf } from '../../../../data/schema/snapshot.ts';
+import { type LogEntry, observationsFile, providerOf } from '../../../../data/schema/snapshot.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
 import { SnapshotUnreadable } from '../files/snapshot-files.ts';
 
+/** Hashed before others have their turn. */
+const ROWS_A_TURN = 2048;
 const LEAVES = readSql(import.meta.url, 'sql/leaves.sql');
 
 export interface ProvenRow {
@@ -39,52 +42,68 @@ export class Receipts {
   }
 
   /** The row exists. @throws {SnapshotUnreadable} {QueryTimeout} {QueueFull} */
-  async make(asked: ProvenRow, notice: Notice): Promise<Receipt> {
-    const { manifest } = this.#files;
-    const provider = providerOf(asked.indicator);
-    const proofs = await this.#files.json<ProviderProofs>(proofsFile(provider));
-    const descriptor = proofs && descriptorOf(provider, proofs, asked.indicator);
-    if (!descriptor)
-      throw new SnapshotUnreadable(`snapshot ${manifest.id} has no proof of ${asked.indicator}`);
-    const { row, place } = await this.#findRow(asked, descriptor);
-    const { tree, indicators } = await this.#editionTree();
-    const { checkpoint, entries, tree: log } = await this.#shared.signedLog.head();
-    const index = entries.findIndex(({ edition }) => edition === manifest.id);
-    const entry = entries[index];
-    const isProven =
-      place.tree.root.toString('hex') === proofs.indicators[asked.indicator]?.root &&
-      tree.root.toString('hex') === entry?.root;
-    if (!entry || !isProven) throw new SnapshotUnreadable(`snapshot ${manifest.id} is not what was signed`);
+  async make({ indicator, iso3, year }: ProvenRow, notice: Notice): Promise<Receipt> {
+    const rows = await this.rows(indicator);
+    const { descriptor, tree } = await this.tree(indicator, rows);
+    const at = rows.findIndex((row) => row.iso3 === iso3 && row.year === year);
+    const row = rows[at];
+    if (row === undefined) throw new Error(`${indicator} has no row of ${iso3}, ${year}`);
+    const { tree: ofEdition, indicators, edition, checkpoint, place } = await this.signed();
     const places = {
-      row: place,
-      indicator: { tree, index: indicators.indexOf(asked.indicator) },
-      edition: { tree: log, index },
+      row: { tree, index: at + 1 },
+      indicator: { tree: ofEdition, index: indicators.indexOf(indicator) },
+      edition: place,
     };
-    return receiptOf({ row, descriptor, edition: entry, checkpoint, notice, places });
+    return receiptOf({ row, descriptor, edition, checkpoint, notice, places });
   }
 
-  /** The tree of an indicator, hashed a few thousand rows a turn. */
-  async #findRow(
-    { indicator, iso3, year }: ProvenRow,
-    descriptor: Descriptor,
-  ): Promise<{ row: ObservationLeaf; place: Place }> {
+  /** All rows of an indicator in the order of their leaves, a few thousand a turn. */
+  async rows(indicator: string): Promise<ObservationLeaf[]> {
     const chunks = await this.#files.use([observationsFile(indicator)], ([file = '']) =>
       this.#shared.queries.run(LEAVES, { file }, { file: VARCHAR }),
     );
-    const leaves = new LeafHashes(1 + chunks.reduce((sum, { rowCount }) => sum + rowCount, 0));
-    leaves.add(descriptorLeaf(descriptor));
-    let found: { row: ObservationLeaf; index: number } | null = null;
-    let index = 0;
+    const rows: ObservationLeaf[] = [];
     for (const chunk of chunks) {
-      for (const row of chunk.getRows().map(toLeaf)) {
-        leaves.add(observationLeaf(row));
-        index += 1;
-        if (row.iso3 === iso3 && row.year === year) found = { row, index };
-      }
+      for (const row of chunk.getRows()) rows.push(toLeaf(row));
       await nextTurn();
     }
-    if (found === null) throw new Error(`${indicator} has no row of ${iso3}, ${year}`);
-    return { row: found.row, place: { tree: leaves.tree(), index: found.index } };
+    return rows;
+  }
+
+  /** The tree over the rows of an indicator. @throws {SnapshotUnreadable} where it is not the signed one */
+  async tree(
+    indicator: string,
+    rows: readonly ObservationLeaf[],
+  ): Promise<{ descriptor: Descriptor; tree: MerkleTree }> {
+    const provider = providerOf(indicator);
+    const proofs = await this.#files.json<ProviderProofs>(proofsFile(provider));
+    const descriptor = proofs && descriptorOf(provider, proofs, indicator);
+    if (!descriptor) throw this.#unsigned(`has no proof of ${indicator}`);
+    const leaves = new LeafHashes(1 + rows.length);
+    leaves.add(descriptorLeaf(descriptor));
+    for (const [at, row] of rows.entries()) {
+      leaves.add(observationLeaf(row));
+      if (at % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
+    }
+    const tree = leaves.tree();
+    const isSigned = tree.root.toString('hex') === proofs.indicators[indicator]?.root;
+    if (!isSigned) throw this.#unsigned('is not what was signed');
+    return { descriptor, tree };
+  }
+
+  /** The edition as the log has it. @throws {SnapshotUnreadable} */
+  async signed(): Promise<EditionTree & { edition: LogEntry; checkpoint: string; place: Place }> {
+    const found = await this.#editionTree();
+    const { checkpoint, entries, tree } = await this.#shared.signedLog.head();
+    const index = entries.findIndex(({ edition }) => edition === this.#files.manifest.id);
+    const edition = entries[index];
+    if (!edition || found.tree.root.toString('hex') !== edition.root)
+      throw this.#unsigned('is not what was signed');
+    return { ...found, edition, checkpoint, place: { tree, index } };
+  }
+
+  #unsigned(fault: string): SnapshotUnreadable {
+    return new SnapshotUnreadable(`snapshot ${this.#files.manifest.id} ${fault}`);
   }
 
   #editionTree(): Promise<EditionTree> {

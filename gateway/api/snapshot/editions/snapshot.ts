@@ -1,4 +1,5 @@
 /** The served snapshot: catalogue and lists in memory, prerendered bodies, observations on demand. */
+import type { Recipe } from '../../../../data/derived/recompute.ts';
 import type { Notice, Receipt } from '../../../../data/proofs/receipt.ts';
 import type { IndicatorAlias } from '../../../../data/schema/curated.ts';
 import { type EditionGroups, GROUPS, type StoredGroups } from '../../../../data/schema/groups.ts';
@@ -26,6 +27,7 @@ import { readGroupFigures } from '../rows/group-figures.ts';
 import { Observations } from '../rows/observations.ts';
 import { AddedLists } from './added-lists.ts';
 import { Catalogue, type CatalogueItem } from './catalogue.ts';
+import { type Derivation, Derivations } from './derivations.ts';
 import {
   type CountryProfile,
   type LoadedLists,
@@ -62,6 +64,7 @@ export class Snapshot implements ServedEdition {
   readonly editions: EditionStore;
   readonly #added: AddedLists;
   readonly #receipts: Receipts;
+  readonly #derivations: Derivations;
   readonly #profiles: ByteCache<CountryProfile>;
   #sparklines: Promise<Sparklines | undefined> | null = null;
   #wasMissing = false;
@@ -77,6 +80,7 @@ export class Snapshot implements ServedEdition {
     this.observations = new Observations(files, shared.observations);
     this.#added = new AddedLists(files);
     this.#receipts = new Receipts(files, shared);
+    this.#derivations = new Derivations(files, shared, this.#receipts);
     this.#profiles = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.editions = new EditionStore(this, shared, log);
@@ -144,6 +148,10 @@ export class Snapshot implements ServedEdition {
 
   receipt(indicator: string, iso3: string, year: number, notice: Notice): Promise<Receipt> {
     return this.#receipts.make({ indicator, iso3, year }, notice);
+  }
+
+  derivation(recipe: Recipe): Promise<Derivation | null> {
+    return this.#derivations.derive(recipe);
   }
 
   countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {
