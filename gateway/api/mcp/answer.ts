@@ -70,6 +70,8 @@ export const common = {
 export const withFigures = {
   ...common,
   as_of: z.string().optional(),
+  transform: z.array(z.string()).optional(),
+  formula: z.string().optional(),
   figures: z
     .array(figureTable)
     .describe('Tables: `same` holds in each row. Values are exact; `projected` ones are forecasts'),

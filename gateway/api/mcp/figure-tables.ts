@@ -4,7 +4,11 @@ import { z } from 'zod';
 /** A figure with all that is said of it alone. Its unit is that of its series. */
 export interface Figure {
   indicator: string;
-  iso3: string;
+  /** Null for a group. */
+  iso3: string | null;
+  /** A group that is one place, by @ and id. */
+  group?: string;
+  /** The name of either. */
   country: string;
   year: number;
   value: number;
@@ -15,11 +19,14 @@ export interface Figure {
   ci_hi?: number;
   /** Among all countries in that year. */
   rank?: number | null;
+  /** Of a group: the part of it that counts, and how its figure was made. */
+  coverage?: number;
+  method?: string;
 }
 
 const COLUMNS = [
-  ...(['indicator', 'iso3', 'country', 'year', 'value', 'status'] as const),
-  ...(['projected', 'ci_lo', 'ci_hi', 'rank'] as const),
+  ...(['indicator', 'iso3', 'group', 'country', 'year', 'value', 'status'] as const),
+  ...(['projected', 'ci_lo', 'ci_hi', 'rank', 'coverage', 'method'] as const),
 ];
 
 const cell = z.union([z.string(), z.number(), z.boolean()]).nullable();
@@ -51,7 +58,7 @@ export function toTables(figures: readonly Figure[]): FigureTable[] {
   const byIndicator = Map.groupBy(figures, ({ indicator }) => indicator);
   if (figures.length > 0 && byIndicator.size === figures.length) return [toTable(figures)];
   return [...byIndicator.values()].flatMap((own) => {
-    const byCountry = Map.groupBy(own, ({ iso3 }) => iso3);
+    const byCountry = Map.groupBy(own, ({ iso3, group }) => group ?? iso3);
     return byCountry.size === own.length ? [toTable(own)] : [...byCountry.values()].map(toTable);
   });
 }

@@ -3,18 +3,18 @@
  * answer is cut to what fits; its page says how the others are got, and what all of them would cost.
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
-import { data, type Invalid, type Planned, type Refused, refused } from '../operations/operations.ts';
-import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot/snapshot.ts';
 import {
-  type Answer,
-  addressOf,
-  fitted,
-  listed,
-  NO_ESTIMATE,
-  type Refusal,
-  refusedText,
-  seriesOf,
-} from './answer.ts';
+  checkValues,
+  data,
+  type FoundRows,
+  findRows,
+  type Invalid,
+  type Planned,
+  type Refused,
+  refused,
+} from '../operations/operations.ts';
+import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot/snapshot.ts';
+import { type Answer, addressOf, fitted, listed, type Refusal, refusedText, seriesOf } from './answer.ts';
 import { type Asking, pathOf, planInner } from './calls.ts';
 import { type Figure, type FigureTable, toTables } from './figure-tables.ts';
 import { type Page, paged } from './pages.ts';
@@ -22,11 +22,14 @@ import type { AskedPlaces } from './places.ts';
 
 export interface FiguresAsked {
   indicators: readonly string[];
-  /** ISO3 codes; absent for all countries. */
+  /** ISO3 codes, and groups that are places; absent for all countries. */
   countries?: readonly string[] | undefined;
   from?: number | undefined;
   to?: number | undefined;
   latest?: number | undefined;
+  transform?: string | undefined;
+  /** Present where a group is one place. */
+  aggregate?: 'declared' | undefined;
 }
 
 /** No answer has room for more figures. */
@@ -39,8 +42,18 @@ const dataCall = (asked: FiguresAsked) =>
 export const planData = (asking: Asking, asked: FiguresAsked): Promise<Planned> =>
   planInner(asking, dataCall(asked));
 
+/** Where the rows of a question come from. @throws {SnapshotUnreadable} */
+export async function findRowsOf(
+  { edition }: Asking,
+  asked: FiguresAsked,
+): Promise<FoundRows | Refused | Invalid> {
+  const checked = checkValues(data.query, { ...asked });
+  return checked.ok ? findRows(edition, checked.values) : { kind: 'invalid', detail: checked.detail };
+}
+
 interface Figures {
   kind: 'figures';
+  found: FoundRows;
   /** What all of them cost. */
   price: number;
   /** How many there are. */
@@ -53,41 +66,98 @@ interface Figures {
   held: ReadonlySet<string>;
 }
 
-const pairOf = (indicator: string, iso3: string): string => `${indicator} ${iso3}`;
+export const pairOf = (indicator: string, iso3: string): string => `${indicator} ${iso3}`;
 
-/** @param records of the indicators asked for. @param skip so many first figures. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+/** @param skip so many first figures. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function askFigures(
   asking: Asking,
-  records: readonly IndicatorRecord[],
   asked: FiguresAsked,
   skip = 0,
 ): Promise<Figures | Refused | Invalid> {
   const planned = await planData(asking, asked);
   if (planned.kind !== 'plan') return planned;
+  const found = await findRowsOf(asking, asked);
+  if ('kind' in found) return found;
   const { edition } = asking;
   const figures: Figure[] = [];
   const held = new Set<string>();
   let before = 0;
-  for (const record of records) {
-    const selected = await selectRows(record, asked, edition);
+  for (const record of found.indicators) {
+    const selected = await selectRows(found, record, asked);
     for (const at of new Set(selected.country))
       held.add(pairOf(record.id, selected.held.countries[at] ?? ''));
     const start = Math.max(0, skip - before);
-    figures.push(...toFigures(record, selected, edition, start, FIGURES_MAX - figures.length));
+    figures.push(
+      ...(await readFigures(
+        found,
+        record,
+        { selected, asked, start },
+        edition,
+        FIGURES_MAX - figures.length,
+      )),
+    );
     before += selected.at.length;
   }
   const { price, rows, indicators = [] } = planned;
-  return { kind: 'figures', price, rows, indicators, figures: await withStatus(figures, edition), held };
+  return { kind: 'figures', found, price, rows, indicators, figures, held };
 }
 
+/** Credits that a figure costs in an answer of so many. */
+export const priceOfOne = ({ price, rows }: Pick<Figures, 'price' | 'rows'>): number =>
+  price / Math.max(1, rows);
+
+/** Whether the rows are as they were published. */
+const isPublished = ({ derived, groups }: FoundRows): boolean =>
+  derived === undefined && groups === undefined;
+
 /** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */
-function selectRows(
-  { id }: IndicatorRecord,
+async function selectRows(
+  { source }: FoundRows,
+  record: IndicatorRecord,
   { countries, from, to, latest }: FiguresAsked,
-  { observations }: Edition,
 ): Promise<SelectedRows> {
-  const filter = { countries: countries?.toSorted(), from, to };
-  return observations.select(id, filter, { latest, missing: true });
+  return source.select(record, { countries: countries?.toSorted(), from, to }, { latest, missing: true });
+}
+
+interface Selected {
+  selected: SelectedRows;
+  asked: FiguresAsked;
+  /** The first row wanted. */
+  start: number;
+}
+
+/** With what is said of each: by its source, or by what it was derived from. */
+async function readFigures(
+  found: FoundRows,
+  record: IndicatorRecord,
+  { selected, asked, start }: Selected,
+  edition: Edition,
+  max: number,
+): Promise<Figure[]> {
+  const figures = toFigures(record, selected, edition, start, max);
+  if (isPublished(found)) return withStatus(figures, edition);
+  const { countries, from, to } = asked;
+  const details = await found.source.details(record, selected, {
+    countries: countries?.toSorted(),
+    from,
+    to,
+  });
+  const groups = new Map(found.source.groups?.map(({ group = '', name }) => [group, name]));
+  return figures.map((figure, at): Figure => {
+    const { status = null, group } = details[start + at] ?? {};
+    if (group === undefined) return { ...figure, status };
+    const { coverage, method } = group;
+    const code = figure.iso3 ?? '';
+    return {
+      ...figure,
+      iso3: null,
+      group: code,
+      country: groups.get(code) ?? code,
+      status,
+      coverage,
+      method,
+    };
+  });
 }
 
 function toFigures(
@@ -121,108 +191,14 @@ export async function withStatus(figures: readonly Figure[], { observations }: E
   const known = new Map<string, ReadonlyMap<string, string>>();
   for (const [indicator, own] of Map.groupBy(figures, (figure) => figure.indicator)) {
     const years = own.map(({ year }) => year);
-    const countries = [...new Set(own.map(({ iso3 }) => iso3))];
+    const countries = [...new Set(own.flatMap(({ iso3 }) => iso3 ?? []))];
     const filter = { countries, from: Math.min(...years), to: Math.max(...years) };
     known.set(indicator, await observations.statuses(indicator, filter));
   }
   return figures.map((figure) => {
-    const status = known.get(figure.indicator)?.get(statusKey(figure.iso3, figure.year));
+    const status = known.get(figure.indicator)?.get(statusKey(figure.iso3 ?? '', figure.year));
     return status === undefined ? figure : { ...figure, status };
   });
-}
-
-interface HeldYears {
-  /** Ascending. */
-  measured: number[];
-  projected: number[];
-}
-
-/** The years for which a series has values, by country. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function heldYears(
-  { observations }: Edition,
-  indicator: string,
-  countries: readonly string[],
-): Promise<Map<string, HeldYears>> {
-  const filter = { countries: countries.toSorted() };
-  const selected = await observations.select(indicator, filter, { missing: true });
-  const years = new Map<string, HeldYears>(countries.map((iso3) => [iso3, { measured: [], projected: [] }]));
-  for (const { iso3, year, projected } of rowsHeld(selected))
-    years.get(iso3)?.[projected ? 'projected' : 'measured'].push(year);
-  return years;
-}
-
-function* rowsHeld({ held, at, country }: SelectedRows) {
-  for (const [row, position] of at.entries())
-    yield {
-      iso3: held.countries[country[row] ?? 0] ?? '',
-      year: held.columns.year[position] ?? 0,
-      projected: held.columns.projected[position] === 1,
-    };
-}
-
-/** The held year before and the one after what was asked for. @param years in any order */
-export function nearestYears(
-  years: readonly number[],
-  { from, to }: Pick<FiguresAsked, 'from' | 'to'>,
-): number[] {
-  const before = years.filter((year) => to === undefined || year <= to);
-  const after = years.filter((year) => from === undefined || year >= from);
-  const nearest = [
-    before.length > 0 ? Math.max(...before) : null,
-    after.length > 0 ? Math.min(...after) : null,
-  ];
-  return [...new Set(nearest.filter((year) => year !== null))].sort((a, b) => a - b);
-}
-
-const asText = ({ from, to }: Pick<FiguresAsked, 'from' | 'to'>): string => {
-  if (from === undefined && to === undefined) return '';
-  if (from === to) return ` for ${from}`;
-  return ` for ${[from === undefined ? '' : `from ${from}`, to === undefined ? '' : `to ${to}`].filter((part) => part !== '').join(' ')}`;
-};
-
-/** Why a country of a series has no figure among those that were asked for. */
-export function noData(
-  record: IndicatorRecord,
-  country: { iso3: string; name: string },
-  { measured, projected }: HeldYears,
-  asked: Pick<FiguresAsked, 'from' | 'to' | 'latest'>,
-): Refusal {
-  const held = asked.latest === undefined ? [...measured, ...projected] : measured;
-  const nearest_years = nearestYears(held, asked);
-  const known =
-    nearest_years.length > 0
-      ? `The nearest years held are ${nearest_years.join(' and ')}.`
-      : held.length === 0 && projected.length > 0
-        ? `Only forecasts are held, of ${Math.min(...projected)} to ${Math.max(...projected)}.`
-        : 'It has none for any year.';
-  return {
-    reason: 'no_data',
-    message: `Almanac holds no figure of “${record.name}” for ${country.name}${asText(asked)}. ${known} ${NO_ESTIMATE}`,
-    place: country.iso3,
-    indicator: record.id,
-    nearest_years,
-  };
-}
-
-/** A refusal for each country without any figure of a series; members of groups are not missed. */
-export async function missingFigures(
-  records: readonly IndicatorRecord[],
-  asked: FiguresAsked,
-  held: ReadonlySet<string>,
-  edition: Edition,
-  places: AskedPlaces | undefined,
-): Promise<Refusal[]> {
-  const refusals: Refusal[] = [];
-  for (const record of records) {
-    const missing = (places?.named ?? []).filter((iso3) => !held.has(pairOf(record.id, iso3)));
-    if (missing.length === 0) continue;
-    const years = await heldYears(edition, record.id, missing);
-    for (const [iso3, own] of years) {
-      const name = edition.countriesByCode.get(iso3)?.name ?? iso3;
-      refusals.push(noData(record, { iso3, name }, own, asked));
-    }
-  }
-  return refusals;
 }
 
 /** Why the figures of the first display-only indicator are not given; null where there is none. */
@@ -237,8 +213,10 @@ export function exportRefused(records: readonly IndicatorRecord[], publicUrl: st
   );
 }
 
+const MEMBERS_NOTE =
+  'A group has no figure of its own here: these are its members. Do not add or average them: `groups: figure` gives its figure where there is one.';
 const GROUP_NOTE =
-  'A group has no figure of its own: these are its members. Do not add or average them, unless the user asks for that and is told.';
+  'The figure of a group is made of those of its members, as `method` says; `coverage` is the part of the group that counts.';
 
 /** All that was asked for, of which an answer may give the first only. */
 export interface FiguresHeld {
@@ -255,6 +233,9 @@ interface FiguresAbout {
   groups?: AskedPlaces['groups'] | undefined;
   /** The indicators of the figures. */
   records: readonly IndicatorRecord[];
+  /** Divisors and weights, which are credited as well. */
+  others?: readonly IndicatorRecord[];
+  derived?: FoundRows['derived'];
   /** Those of the page, or more. */
   figures: readonly Figure[];
   /** Said on the first page alone, as groups are. */
@@ -267,12 +248,22 @@ interface FiguresAbout {
   note?: string | undefined;
 }
 
+/** What an answer says of where its figures come from. */
+export const sourceOf = ({ indicators, credited, derived, groups }: FoundRows) => ({
+  records: indicators,
+  others: credited.filter((record) => !indicators.includes(record)),
+  derived,
+  ...(groups && {
+    groups: groups.groups.map(({ code, name, members }) => ({ group: code, name, members: [...members] })),
+  }),
+});
+
 interface FiguresAnswer extends Answer {
   figures: FigureTable[];
 }
 
 export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
-  const { edition, publicUrl, as_of, groups = [], records, figures, held, years, page } = about;
+  const { edition, publicUrl, as_of, groups = [], figures, held, years, page, derived } = about;
   const total = held?.rows ?? figures.length;
   const refusals = page.skip === 0 ? about.refusals : [];
   return fitted(figures.length, (rows) => {
@@ -284,14 +275,21 @@ export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
       edition: edition.id,
       ...(as_of !== undefined && { as_of }),
       ...paged(page, rows, total, held && (() => wholeCall(held, edition, publicUrl))),
+      ...(derived && { transform: derived.words, formula: derived.formula }),
       figures: toTables(shown),
-      series: records.filter(({ id }) => ids.has(id)).map((record) => seriesOf(record, publicUrl)),
+      series: seriesShown(about, ids).map((record) => seriesOf(record, publicUrl)),
       ...listed(refusals),
       ...(groups.length > 0 && page.skip === 0 && { groups }),
       ...(years && { years }),
     };
   });
 }
+
+/** Those of the figures, and what these are derived from. */
+const seriesShown = ({ records, others = [] }: FiguresAbout, ids: ReadonlySet<string>) => [
+  ...records.filter(({ id }) => ids.has(id)),
+  ...(ids.size > 0 ? others.filter(({ id }) => !ids.has(id)) : []),
+];
 
 const wholeCall = ({ price, asked }: FiguresHeld, edition: Edition, publicUrl: string) => ({
   url: addressOf(publicUrl, pathOf(dataCall(asked), edition)),
@@ -304,10 +302,15 @@ function describe(
   total: number,
 ): string {
   const first = shown.length === 0 ? refusedText(refusals) : figuresText(shown, total, page);
-  const parts = [note, first, groups.length > 0 && GROUP_NOTE];
+  const parts = [note, first, groupNote(groups, shown)];
   if (shown.length > 0 && refusals.length > 0)
     parts.push('What is under `refusals` is not held: say so, and give no figure for it.');
   return parts.filter((part) => typeof part === 'string').join(' ');
+}
+
+function groupNote(groups: readonly unknown[], shown: readonly Figure[]): string | undefined {
+  if (groups.length === 0) return undefined;
+  return shown.some(({ group }) => group !== undefined) ? GROUP_NOTE : MEMBERS_NOTE;
 }
 
 function figuresText(shown: readonly Figure[], total: number, { skip }: Page): string {

@@ -28,7 +28,7 @@ export function findPlace(sent: string, edition: Edition): Place {
 }
 
 export interface AskedPlaces {
-  /** Each country once, in the order asked for. */
+  /** Each country once, in the order asked for; and each group that is one place. */
   countries: string[];
   /** Those that were named by themselves, and not as members of a group. */
   named: string[];
@@ -37,7 +37,14 @@ export interface AskedPlaces {
   refusals: Refusal[];
 }
 
-export function findPlaces(sent: readonly string[], edition: Edition): AskedPlaces {
+/** What a group means: each of its members, or one place. */
+export type GroupsAs = 'members' | 'figure';
+
+export function findPlaces(
+  sent: readonly string[],
+  edition: Edition,
+  groupsAs: GroupsAs = 'members',
+): AskedPlaces {
   const countries = new Set<string>();
   const named = new Set<string>();
   const groups = new Map<string, AskedPlaces['groups'][number]>();
@@ -50,9 +57,18 @@ export function findPlaces(sent: readonly string[], edition: Edition): AskedPlac
       named.add(place.country.iso3);
     } else {
       const { group, members } = place;
-      groups.set(group.id, { group: GROUP_MARK + group.id, name: group.name, members });
-      for (const member of members) countries.add(member);
+      const code = GROUP_MARK + group.id;
+      groups.set(group.id, { group: code, name: group.name, members });
+      if (groupsAs === 'figure') named.add(code);
+      for (const place of groupsAs === 'figure' ? [code] : members) countries.add(place);
     }
   }
   return { countries: [...countries], named: [...named], groups: [...groups.values()], refusals };
 }
+
+/** How figures of these places are asked for. */
+export const aggregateOf = (
+  places: AskedPlaces | undefined,
+  groupsAs: GroupsAs | undefined,
+): 'declared' | undefined =>
+  groupsAs === 'figure' && places !== undefined && places.groups.length > 0 ? 'declared' : undefined;

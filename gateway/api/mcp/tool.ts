@@ -4,6 +4,7 @@
  */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { TRANSFORM_FORMS, TRANSFORMS_MAX } from '../../../data/derived/transforms.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { truncateInput } from '../core/errors.ts';
 import type { QuotaStatus } from '../core/execute.ts';
@@ -42,6 +43,20 @@ export const asOfArgument = asOf()
 /** A list of texts, which may be sent as one text with commas. */
 export const listArgument = (max: number) =>
   z.preprocess(readList, z.array(z.string().min(1)).min(1).max(max));
+
+/** Figures derived from the published ones, and groups as places. */
+export const derivedArguments = {
+  transform: z
+    .preprocess((sent) => (Array.isArray(sent) ? sent.join(',') : sent), z.string())
+    .optional()
+    .describe(
+      `Derives figures, at most ${TRANSFORMS_MAX} one after the other: ${TRANSFORM_FORMS.join(', ')}. One that makes no sense is refused, with those that do`,
+    ),
+  groups: z
+    .enum(['members', 'figure'])
+    .optional()
+    .describe('What a group stands for: its members (default), or one figure of it'),
+};
 
 export interface Tool {
   name: string;

@@ -40,10 +40,12 @@ export { type Found, findSeries } from './catalogue/search.ts';
 export { countries, groups, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
 export { dryRunAnswer } from './envelope.ts';
-export { data, priceOfRows } from './observations/data.ts';
+export { data, type FoundRows, findRows, priceOfRows } from './observations/data.ts';
 export { DATA_ANSWERS } from './observations/data-answer.ts';
 export { indicatorFile } from './observations/files.ts';
+export { publishedRows } from './observations/long-table.ts';
 export { RANKING_PRICE, rankings } from './observations/rankings.ts';
+export type { RowDetail, RowSource } from './observations/row-source.ts';
 export {
   type AsOf,
   type Caller,

@@ -10,6 +10,7 @@ import {
   encoderOf,
   exportRestricted,
   findOpen,
+  type Invalid,
   type Planned,
   type Refused,
   rowBound,
@@ -38,6 +39,7 @@ import {
   selectSeries,
   USUAL_FIELDS,
 } from './long-table.ts';
+import type { RowSource } from './row-source.ts';
 import { WideRows, wideBatches, wideColumns } from './wide-table.ts';
 
 const INDICATORS_MAX = 50;
@@ -170,31 +172,62 @@ export const data = defineOperation({
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'not_in_edition'],
   asOf: ({ as_of }) => as_of,
-  async plan({ snapshot, query: sent }): Promise<Planned> {
-    const { aggregate, transform } = sent;
-    const hasGroups = aggregate !== undefined || sent.group !== undefined;
-    const countries = sent.countries && countryCodes(sent.countries, snapshot, hasGroups);
-    const query = { ...sent, countries };
-    const found = await findAll(snapshot, query);
+  async plan({ snapshot, query }): Promise<Planned> {
+    const found = await findRows(snapshot, query);
     if ('kind' in found) return found;
-    const { entries, alias } = found;
-    const own = sent.group && countryCodes(sent.group, snapshot);
-    const asked = {
-      places: countries ?? [],
-      own,
-      method: aggregate ?? 'declared',
-      transforms: transform ?? [],
-    };
-    const groups = hasGroups ? await findGroups(snapshot, entries, asked) : undefined;
-    if (groups && 'kind' in groups) return groups;
-    const derived = transform && (await deriveSeries(snapshot, entries, transform));
-    if (derived && 'kind' in derived) return derived;
-    const records = entries.map(({ record }) => record);
-    const planned = await planRows(snapshot, records, query, { derived, groups });
+    const { alias, countries, own } = found;
+    const planned = await planRows(snapshot, found, { ...query, countries });
     const codes = [...(countries ?? []), ...(own ?? [])].filter((code) => !code.startsWith(GROUP_MARK));
     return withUnmatched(underAlias(planned, alias), codes, snapshot);
   },
 });
+
+/** Whose rows a question asks for, and where they come from. */
+export interface FoundRows {
+  /** Of the rows: what is derived has a unit and a direction of its own. */
+  indicators: readonly IndicatorRecord[];
+  /** All that are credited: those of the rows, divisors and weights. */
+  credited: readonly IndicatorRecord[];
+  source: RowSource;
+  /** Codes, in the order sent. */
+  countries: string[] | undefined;
+  /** Members of a group of one's own. */
+  own: string[] | undefined;
+  derived: DerivedSeries | undefined;
+  groups: AskedGroups | undefined;
+  /** Present where rows may be of groups. */
+  grouped: GroupRows | undefined;
+  alias: IndicatorAlias | null;
+}
+
+/** @throws {SnapshotUnreadable} */
+export async function findRows(snapshot: Edition, query: DataQuery): Promise<FoundRows | Refused | Invalid> {
+  const { aggregate, transform } = query;
+  const hasGroups = aggregate !== undefined || query.group !== undefined;
+  const countries = query.countries && countryCodes(query.countries, snapshot, hasGroups);
+  const found = await findAll(snapshot, query);
+  if ('kind' in found) return found;
+  const { entries, alias } = found;
+  const own = query.group && countryCodes(query.group, snapshot);
+  const asked = {
+    places: countries ?? [],
+    own,
+    method: aggregate ?? 'declared',
+    transforms: transform ?? [],
+  };
+  const groups = hasGroups ? await findGroups(snapshot, entries, asked) : undefined;
+  if (groups && 'kind' in groups) return groups;
+  const derived = transform && (await deriveSeries(snapshot, entries, transform));
+  if (derived && 'kind' in derived) return derived;
+  const indicators = derived?.records ?? entries.map(({ record }) => record);
+  const ofCountries = derived?.rows ?? publishedRows(snapshot);
+  const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, transform);
+  return {
+    ...{ alias, countries, own, derived, groups, grouped, indicators },
+    credited: credited(indicators, derived, groups),
+    source: grouped ?? ofCountries,
+  };
+}
 
 /** In credits. */
 export const priceOfRows = (rows: number): number => Math.max(1, rows);
@@ -235,15 +268,10 @@ const isUsual = (query: DataQuery): boolean => {
 
 async function planRows(
   snapshot: Edition,
-  published: readonly IndicatorRecord[],
+  { indicators, credited, source, derived, groups, grouped }: FoundRows,
   query: DataQuery,
-  { derived, groups }: { derived: DerivedSeries | undefined; groups: AskedGroups | undefined },
 ): Promise<Planned> {
   const encoder = encoderOf(query.format);
-  const indicators = derived?.records ?? published;
-  const ofCountries = derived?.rows ?? publishedRows(snapshot);
-  const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, query.transform);
-  const source = grouped ?? ofCountries;
   const { countries, from, to, latest, missing, layout } = query;
   const filter = { countries: placesOf(countries, groups), from, to };
   const wide = layout === 'wide' ? new WideRows() : null;
@@ -269,7 +297,7 @@ async function planRows(
     rows: count,
     batches: () =>
       wide === null ? longBatches(snapshot, fields, series, filter, source) : wideBatches(series, wide),
-    indicators: credited(indicators, derived, groups),
+    indicators: credited,
     meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',

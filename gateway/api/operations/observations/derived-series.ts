@@ -15,6 +15,8 @@ import { type Derivation, DerivedRows } from './derived-rows.ts';
 export interface DerivedSeries {
   /** The transforms, each in full. */
   words: readonly string[];
+  /** v is the figure of a country and t its year. */
+  formula: string;
   records: readonly IndicatorRecord[];
   /** Of further series that are credited. */
   others: readonly IndicatorRecord[];
@@ -42,6 +44,7 @@ export async function deriveSeries(
   const own = new Set(records.map(({ id }) => id));
   return {
     words: transforms.map(transformWord),
+    formula: formulasOf(transforms),
     records,
     others: [...new Map(divisors.map((record) => [record.id, record])).values()].filter(
       ({ id }) => !own.has(id),
@@ -168,11 +171,14 @@ function formulaOf(transform: Transform): string {
   }
 }
 
+const formulasOf = (transforms: readonly Transform[]): string =>
+  transforms.map(formulaOf).join('; of these, ');
+
 function describe(derivation: Derivation | undefined) {
   if (derivation === undefined) return undefined;
   const { entry, divisor, transforms, record } = derivation;
   return {
-    formula: transforms.map(formulaOf).join('; of these, '),
+    formula: formulasOf(transforms),
     unit: record.unit,
     inputs: [entry, ...(divisor === null ? [] : [divisor])].map((one) => creditOf(one.record)),
   };
