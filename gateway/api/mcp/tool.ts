@@ -49,13 +49,11 @@ export const derivedArguments = {
   transform: z
     .preprocess((sent) => (Array.isArray(sent) ? sent.join(',') : sent), z.string())
     .optional()
-    .describe(
-      `Derives figures, at most ${TRANSFORMS_MAX} one after the other: ${TRANSFORM_FORMS.join(', ')}. One that makes no sense is refused, with those that do`,
-    ),
+    .describe(`At most ${TRANSFORMS_MAX} of ${TRANSFORM_FORMS.join(', ')}, one after the other`),
   groups: z
     .enum(['members', 'figure'])
     .optional()
-    .describe('What a group stands for: its members (default), or one figure of it'),
+    .describe('A group is its members (default), or one figure'),
 };
 
 export interface Tool {
