@@ -167,7 +167,7 @@ const PARAMETERS: Record<string, string[]> = {
   getEditionDatapackage: ['edition_id'],
   getEditionCroissant: ['edition_id'],
   listChanges: ['since', 'format'],
-  getReceipt: ['indicator', 'country', 'year', 'as_of'],
+  getReceipt: ['indicator', 'country', 'year', 'transform', 'aggregate', 'as_of'],
   getConsistency: ['from', 'to'],
   getRevisions: ['indicator', 'countries', 'from', 'to', 'since', 'format'],
   verifyClaims: ['claim'],
