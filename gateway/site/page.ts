@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   type Content,
   defineOperation,
+  free,
   type Operation,
   type QuerySchema,
 } from '../api/operations/operations.ts';
@@ -105,16 +106,10 @@ function asOperation<Query>(
     needsKey: false,
     priceText: 'free',
     isCacheable,
-    pathParameters: {},
     query: query ?? (NO_QUERY as unknown as QuerySchema<Query>),
     answer: z.string(),
-    errors: [],
-    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl }) => ({
-      kind: 'plan',
-      price: 0,
-      rows: 0,
-      produce: () => produce({ edition, path: parameters, query: values, publicUrl }),
-    }),
+    plan: ({ snapshot: edition, path: parameters, query: values, publicUrl }) =>
+      free(() => produce({ edition, path: parameters, query: values, publicUrl })),
   });
 }
 

@@ -11,6 +11,7 @@ import type { QuotaStatus } from '../core/execute.ts';
 import {
   type AsOf,
   asOf,
+  asOfSent,
   type Content,
   type Controls,
   defineOperation,
@@ -81,8 +82,6 @@ interface Definition<Arguments extends object> {
   arguments: QuerySchema<Arguments>;
   answer: z.ZodObject;
   empty: Readonly<Record<string, unknown>>;
-  /** The edition that is asked for; absent where only the served one answers. */
-  asOf?: (sent: Arguments) => AsOf | undefined;
   plan(input: Input<Arguments>, page: Page): Planned | Promise<Planned>;
 }
 
@@ -108,12 +107,9 @@ export function defineTool<Arguments extends object>(definition: Definition<Argu
       description,
       needsKey: isPriced,
       priceText,
-      isCacheable: false,
-      pathParameters: {},
       query,
       answer,
-      errors: [],
-      asOf: (sent) => editionOf(cursorOf(sent)) ?? definition.asOf?.(sent),
+      asOf: (sent) => editionOf(cursorOf(sent)) ?? asOfSent(sent),
       plan: (asked) =>
         planOnce(asked.snapshot, questionOf(name, asked), async () => planPage(definition, asked)),
     }),

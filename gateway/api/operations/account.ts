@@ -2,20 +2,15 @@
 import { z } from 'zod';
 import { formatTimestamp } from '../../../data/schema/records.ts';
 import { envelope } from './envelope.ts';
-import { type Content, defineOperation, document, type Plan } from './operation.ts';
+import { defineOperation, document, free } from './operation.ts';
 import { integer } from './parameters/parameters.ts';
 
-const pong: Plan = {
-  kind: 'plan',
-  price: 0,
-  rows: 0,
-  produce(caller): Content {
-    if (caller === null) throw new Error('ping needs a caller');
-    const { key_id, environment, scopes, tier, balance, now_ms } = caller;
-    const data = { key_id, environment, scopes, tier, balance };
-    return document(JSON.stringify({ data, meta: { generated_at: formatTimestamp(now_ms) } }));
-  },
-};
+const pong = free((caller) => {
+  if (caller === null) throw new Error('ping needs a caller');
+  const { key_id, environment, scopes, tier, balance, now_ms } = caller;
+  const data = { key_id, environment, scopes, tier, balance };
+  return document(JSON.stringify({ data, meta: { generated_at: formatTimestamp(now_ms) } }));
+});
 
 export const ping = defineOperation({
   name: 'ping',
@@ -25,8 +20,6 @@ export const ping = defineOperation({
   description: 'Confirms that the key resolves, without spending anything.',
   needsKey: true,
   priceText: 'free',
-  isCacheable: false,
-  pathParameters: {},
   query: z.object({}),
   answer: envelope(
     z.object({
@@ -38,7 +31,6 @@ export const ping = defineOperation({
     }),
     {},
   ),
-  errors: [],
   plan: () => pong,
 });
 
@@ -55,8 +47,6 @@ export const usage = defineOperation({
   description: "The account's balance, and its usage over the last days, today included. Days are UTC days.",
   needsKey: true,
   priceText: 'free',
-  isCacheable: false,
-  pathParameters: {},
   query: z.object({
     days: integer({ min: 1, max: DAYS_MAX })
       .optional()
@@ -74,20 +64,12 @@ export const usage = defineOperation({
     }),
     { days: z.int().min(1).max(90) },
   ),
-  errors: [],
-  plan({ query }): Plan {
+  plan({ query }) {
     const days = query.days ?? DAYS_DEFAULT;
-    return {
-      kind: 'plan',
-      price: 0,
-      rows: 0,
-      async produce(caller): Promise<Content> {
-        if (caller === null) throw new Error('usage needs a caller');
-        const data = await caller.usage(days);
-        return document(
-          JSON.stringify({ data, meta: { generated_at: formatTimestamp(caller.now_ms), days } }),
-        );
-      },
-    };
+    return free(async (caller) => {
+      if (caller === null) throw new Error('usage needs a caller');
+      const data = await caller.usage(days);
+      return document(JSON.stringify({ data, meta: { generated_at: formatTimestamp(caller.now_ms), days } }));
+    });
   },
 });

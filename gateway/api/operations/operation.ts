@@ -161,21 +161,32 @@ export interface Operation<Query = unknown> {
   otherFormats?: readonly OtherFormat[];
   /** Errors beyond those that every operation of its kind has. */
   errors: readonly ErrorCode[];
-  /** The edition that is asked for; absent where only the served one answers. */
+  /** The edition that is asked for; undefined for the served one. By default the parameter `as_of`. */
   asOf?(query: Query): AsOf | undefined;
   plan(input: Input<Query>): Planned | Promise<Planned>;
 }
 
-/** Checks a definition against its own parameters. */
-export function defineOperation<Query>(operation: Operation<Query>): Operation<Query> {
-  return operation;
-}
+export const asOfSent = (query: unknown): AsOf | undefined => (query as { as_of?: AsOf }).as_of;
+
+const USUAL = { isCacheable: false, pathParameters: {}, errors: [], asOf: asOfSent };
+
+export type Definition<Query> = Omit<Operation<Query>, keyof typeof USUAL> &
+  Partial<Pick<Operation<Query>, keyof typeof USUAL>>;
+
+/** Checks a definition against its own parameters, and adds what is usual. */
+export const defineOperation = <Query>(definition: Definition<Query>): Operation<Query> => ({
+  ...USUAL,
+  ...definition,
+});
 
 /** Whether a call may cost something: such a call must not be misread. */
 export const isPriced = ({ priceText }: Pick<Operation, 'priceText'>): boolean => priceText !== 'free';
 
-/** A free plan with content that is ready. */
-export const free = (content: Content): Plan => ({ kind: 'plan', price: 0, rows: 0, produce: () => content });
+/** A free plan. @param content that is ready, or what makes it */
+export const free = (content: Content | Plan['produce']): Plan => ({
+  ...{ kind: 'plan', price: 0, rows: 0 },
+  produce: typeof content === 'function' ? content : () => content,
+});
 
 export const document = (json: string): Content => ({ kind: 'document', json: Buffer.from(json) });
 

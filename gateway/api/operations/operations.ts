@@ -48,6 +48,7 @@ export { RANKING_PRICE, rankings } from './observations/rankings.ts';
 export type { RowDetail, RowSource } from './observations/row-source.ts';
 export {
   type AsOf,
+  asOfSent,
   type Caller,
   type Content,
   type Credit,

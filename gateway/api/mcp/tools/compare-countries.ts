@@ -51,7 +51,6 @@ export const compareCountriesTool = defineTool({
       ),
   }),
   empty: { figures: [], series: [], refusals: [], years: [] },
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicators, countries, year, as_of, ...query }, publicUrl }, page) {
     const found = await findIndicators(indicators, snapshot);
     const places = findPlaces(countries, snapshot, query.groups);

@@ -38,7 +38,6 @@ export const countryProfileTool = defineTool({
       .describe('What is held of the country'),
   }),
   empty: { figures: [], series: [], refusals: [], country: null, topics: [] },
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { country, topic, as_of }, publicUrl }, page) {
     const place = findPlace(country, snapshot);
     if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));

@@ -86,7 +86,6 @@ export const describeIndicatorTool = defineTool({
     page: pageMember,
   }),
   empty: { indicator: null, sources: [], doubts: [], related: [], refusals: [] },
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicator: asked, as_of }, publicUrl }, page) {
     const { records, refusals } = await findIndicators([asked], snapshot);
     const [found] = records;

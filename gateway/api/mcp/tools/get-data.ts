@@ -60,7 +60,6 @@ export const getDataTool = defineTool({
   }),
   answer: z.object(withFigures),
   empty: { figures: [], series: [], refusals: [] },
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query: { indicators, ...asked }, publicUrl }, page) {
     const found = await findIndicators(indicators, snapshot);
     const places = asked.countries && findPlaces(asked.countries, snapshot, asked.groups);

@@ -65,7 +65,6 @@ export const rankCountriesTool = defineTool({
     direction: z.string().describe('Which end is better, and what rank 1 is'),
   }),
   empty: { figures: [], series: [], refusals: [], year: null, ranked: 0, direction: '' },
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query, publicUrl }, page) {
     const found = await findIndicators([query.indicator], snapshot);
     const places = query.countries && findPlaces(query.countries, snapshot, query.groups);

@@ -1,7 +1,7 @@
 /** GET /catalog.jsonld: the indicators as a DCAT catalogue, which data portals harvest. */
 import { z } from 'zod';
 import { type CatalogueEntry, dcatCatalogue, JSON_LD_TYPE } from '../../encoders/encoders.ts';
-import { type Content, defineOperation, type Planned } from '../operation.ts';
+import { type Content, defineOperation, free, type Planned } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
 import { indicatorFiles, rowFiles } from './data-sets.ts';
 
@@ -16,7 +16,6 @@ export const catalog = defineOperation({
   needsKey: false,
   priceText: 'free',
   isCacheable: true,
-  pathParameters: {},
   query: z.object({ as_of: asOf().optional() }),
   answer: z.object({
     '@context': z.looseObject({}),
@@ -24,9 +23,8 @@ export const catalog = defineOperation({
   }),
   mediaType: JSON_LD_TYPE,
   errors: ['edition_not_found'],
-  asOf: ({ as_of }) => as_of,
   plan({ snapshot, publicUrl }): Planned {
-    const produce = async (): Promise<Content> => {
+    return free(async (): Promise<Content> => {
       const catalogue = await snapshot.wholeCatalogue();
       const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
       const filesOf = isServed ? indicatorFiles : rowFiles;
@@ -41,7 +39,6 @@ export const catalog = defineOperation({
         entries,
       });
       return { kind: 'document', json: Buffer.from(json), mediaType: JSON_LD_TYPE };
-    };
-    return { kind: 'plan', price: 0, rows: 0, produce };
+    });
   },
 });

@@ -34,7 +34,6 @@ export const country = defineOperation({
     'licence and credit line.',
   needsKey: true,
   priceText: '1 credit',
-  isCacheable: false,
   pathParameters: {
     iso3: {
       description: 'ISO 3166-1 alpha-3 code, upper or lower case',
@@ -57,7 +56,6 @@ export const country = defineOperation({
     ...asOfEcho,
   }),
   errors: ['country_not_found', 'edition_not_found'],
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const sent = path.iso3 ?? '';
     const code = COUNTRY_CODE.test(sent) ? sent.toUpperCase() : '';

@@ -10,7 +10,7 @@ import type { TopicRecord } from '../../../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
 import { type DatabaseTable, DUCKDB_TYPE, databaseFile } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
-import { defineOperation, type Planned, type WholeFile } from '../operation.ts';
+import { defineOperation, free, type Planned, type WholeFile } from '../operation.ts';
 import { GROUPS, servedMembers } from '../parameters/place-names.ts';
 
 const STATEMENTS = readSql(import.meta.url, 'sql/catalogue-database.sql');
@@ -27,23 +27,14 @@ export const database = defineOperation({
   needsKey: false,
   priceText: 'free',
   // No whole answer is kept: most ask for a part.
-  isCacheable: false,
   isFile: true,
-  pathParameters: {},
   query: z.object({}),
   answer: z.string().describe('A DuckDB database, for DuckDB 1.2 and later'),
   mediaType: DUCKDB_TYPE,
-  errors: [],
   async plan({ snapshot, publicUrl }): Promise<Planned> {
     const file = await keptDatabase(snapshot, publicUrl);
-    const content = {
-      kind: 'whole',
-      file,
-      mediaType: DUCKDB_TYPE,
-      name: 'almanac.duckdb',
-      credits: [],
-    } as const;
-    return { kind: 'plan', price: 0, rows: 0, file, produce: () => content };
+    const name = 'almanac.duckdb';
+    return { ...free({ kind: 'whole', file, mediaType: DUCKDB_TYPE, name, credits: [] }), file };
   },
 });
 

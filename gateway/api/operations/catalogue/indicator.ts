@@ -37,7 +37,6 @@ export const indicator = defineOperation({
   query: z.object({ include: includeWords().optional(), as_of: asOf().optional() }),
   answer: envelope(detailWithAdditions, { ...credit, ...includeEcho, ...asOfEcho }),
   errors: ['indicator_not_found', 'edition_not_found'],
-  asOf: ({ as_of }) => as_of,
   plan({ snapshot, path, query }): Planned | Promise<Planned> {
     const asked = path.indicator_id ?? '';
     const { id, alias } = snapshot.resolve(asked);
@@ -57,14 +56,13 @@ function planDetail(snapshot: Edition, id: string, { include, as_of }: Sent): Pl
   const descriptions = describedBy(`/indicators/${id}`, as_of?.sent);
   if (include === undefined && as_of === undefined)
     return free({ kind: 'file', path: indicatorFile(id), describedBy: descriptions });
-  const produce = async (): Promise<Content> => {
+  return free(async (): Promise<Content> => {
     const body = await snapshot.indicatorBody(id);
     const sent = sentOnly({ include, as_of: as_of?.sent });
     const content =
       include === undefined ? withMeta(body, sent) : await extendedDetail(snapshot, id, body, include, sent);
     return { ...content, describedBy: descriptions };
-  };
-  return { kind: 'plan', price: 0, rows: 0, produce };
+  });
 }
 
 async function extendedDetail(

@@ -89,7 +89,6 @@ export const indicators = defineList({
   },
   fileName: 'almanac-indicators',
   errors: ['bad_sort', 'bad_dir', 'edition_not_found'],
-  asOf: ({ as_of }) => as_of,
   isOfCatalogue: true,
   list({ snapshot, query: sent }): Listed | Refused | Promise<Listed> {
     if (Object.keys(sent).length === 0) return ALL;

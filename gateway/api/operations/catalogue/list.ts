@@ -4,6 +4,7 @@ import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../enco
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { count, envelope } from '../envelope.ts';
 import {
+  asOfSent,
   type Content,
   defineOperation,
   encoderOf,
@@ -70,21 +71,19 @@ export function defineList<Shape extends z.ZodRawShape>({
     needsKey: false,
     priceText: 'free',
     isCacheable: true,
-    pathParameters: {},
     query: parameters as unknown as Operation<Query>['query'],
     answer: envelope(z.array(record), { count, ...meta, format: z.enum(formats).optional() }),
     formats: LIST_FORMATS,
     plan(input) {
       const { format, ...rest } = input.query;
       const sent = rest as unknown as Sent;
-      const asOf = about.asOf?.(sent)?.sent;
+      const asOf = asOfSent(sent)?.sent;
       const described = (content: Content): Content => (isOfCatalogue ? ofCatalogue(content, asOf) : content);
       const planOf = (listed: Listed | Refused): Planned => {
         if ('kind' in listed) return listed;
         if (format === undefined) return free(described(toJson(listed)));
         const formatted = { record, fileName, otherFormats };
-        const inFormat = async () => described(await written(listed, format, input.snapshot, formatted));
-        return { kind: 'plan', price: 0, rows: 0, produce: inFormat };
+        return free(async () => described(await written(listed, format, input.snapshot, formatted)));
       };
       const listed = list({ ...input, query: sent });
       return listed instanceof Promise ? listed.then(planOf) : planOf(listed);

@@ -56,7 +56,6 @@ function defineDocument(subject: Subject, document: SubjectDocument): Operation 
     answer,
     mediaType,
     errors,
-    asOf: ({ as_of }) => as_of,
     async plan(input): Promise<Planned> {
       const asked = input.path[parameter] ?? '';
       const { id, alias } =

@@ -62,8 +62,6 @@ export const revisions = defineOperation({
     'snapshot that was rolled back change nothing. Costs a credit per row, at least one.',
   needsKey: true,
   priceText: '1 credit per row, at least 1',
-  isCacheable: false,
-  pathParameters: {},
   query: z
     .object({
       ...selection,

@@ -165,13 +165,10 @@ export const data = defineOperation({
   needsKey: true,
   priceText:
     '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times the series that it takes; with `group`, per figure of a member',
-  isCacheable: false,
-  pathParameters: {},
   query: dataQuery,
   answer: dataAnswer,
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'not_in_edition'],
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query }): Promise<Planned> {
     const found = await findRows(snapshot, query);
     if ('kind' in found) return found;

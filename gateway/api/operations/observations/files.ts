@@ -34,12 +34,10 @@ const answer = z
 const FILE = {
   tag: 'Data',
   needsKey: true,
-  isCacheable: false,
   isFile: true,
   query,
   answer,
   mediaType: PARQUET_TYPE,
-  asOf: ({ as_of }: z.infer<typeof query>) => as_of,
 } as const;
 
 const PRICE =

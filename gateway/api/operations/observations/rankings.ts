@@ -52,7 +52,6 @@ export const rankings = defineOperation({
     'A year without any observation gives an empty array.',
   needsKey: true,
   priceText: '1 credit; with `transform`, times the series that it takes',
-  isCacheable: false,
   pathParameters: {
     indicator: {
       description: 'Indicator id, exact and case-sensitive',
@@ -82,7 +81,6 @@ export const rankings = defineOperation({
     ...asOfEcho,
   }),
   errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found', 'not_in_edition'],
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, path, query }): Promise<Planned> {
     const asked = path.indicator ?? '';
     const { id, alias } = snapshot.resolve(asked);

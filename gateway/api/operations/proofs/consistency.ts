@@ -16,7 +16,6 @@ export const consistency = defineOperation({
   needsKey: false,
   priceText: 'free',
   isCacheable: true,
-  pathParameters: {},
   query: z.object({
     from: integer().describe('Size of the earlier log, at least 1'),
     to: integer().optional().describe('Size of the later log; default the newest'),

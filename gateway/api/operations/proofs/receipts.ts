@@ -97,8 +97,6 @@ export const receipts = defineOperation({
     '`transform` or `aggregate` it proves a derived figure, with the rows that it takes.',
   needsKey: true,
   priceText: '1 credit; of a derived figure 1 per row in the receipt',
-  isCacheable: false,
-  pathParameters: {},
   query: z.object({
     indicator: selection.indicator,
     country: country.describe(
@@ -114,7 +112,6 @@ export const receipts = defineOperation({
     ...(['indicator_not_found', 'figure_not_found', 'export_restricted', 'edition_not_found'] as const),
     'not_in_edition',
   ],
-  asOf: ({ as_of }) => as_of,
   async plan({ snapshot, query }): Promise<Planned> {
     const { indicator: asked, country: iso3, year, as_of, transform, aggregate } = query;
     const isGroup = iso3.startsWith(GROUP_MARK);

@@ -86,8 +86,6 @@ export const verify = defineOperation({
     'other figures it agrees with. A display-only indicator gets a verdict without figures.',
   needsKey: true,
   priceText: '1 credit per claim that can be read',
-  isCacheable: false,
-  pathParameters: {},
   query: z.object({ claim: claimList() }),
   answer: envelope(z.array(verdictRow), {
     count,
@@ -103,7 +101,6 @@ export const verify = defineOperation({
       )
       .describe('The indicators of the rows and of their reasons'),
   }),
-  errors: [],
   plan({ snapshot, query: { claim: sent } }): Planned {
     const resolved = sent.map((claim) => ({ claim, ...snapshot.resolve(claim.indicator) }));
     const claims = resolved.map(({ claim, id }) => ({ ...claim, indicator: id }));

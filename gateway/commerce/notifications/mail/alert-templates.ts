@@ -1,11 +1,9 @@
 /** Alerts by mail, to operators and account holders. */
 import { CHANGE_KINDS, type ChangedIndicator, type EditionDigest } from '../alerts/change-alerts.ts';
 import type { Condition, OperatorAlert } from '../alerts/operator-alert.ts';
-import type { Mail } from './mailer.ts';
+import { letter, type Mail } from './mailer.ts';
 
 const count = new Intl.NumberFormat('en');
-
-const signed = (...paragraphs: string[]): string => `${[...paragraphs, 'Almanac'].join('\n\n')}\n`;
 
 /** What a subject line shows of a sentence. */
 const SUBJECT_LENGTH = 100;
@@ -18,22 +16,18 @@ const section = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:\n\n${lines.join('\n')}`];
 
 export function operatorAlert(to: string, alert: OperatorAlert): Mail {
+  const id = `alert-${alert.id}`;
   if (alert.isTest)
-    return {
-      ...{ to, subject: 'Test alert of Almanac', link: null, id: `alert-${alert.id}` },
-      text: signed(`An operator asked for this test alert at ${alert.at}. Alerts reach this address.`),
-    };
-  return {
-    to,
-    id: `alert-${alert.id}`,
-    subject: writeSubject(alert),
-    link: alert.begun[0]?.url ?? null,
-    text: signed(
-      ...section('Needs attention', alert.begun.map(began)),
-      ...section('No longer the case', alert.ended.map(ended)),
-      `Noticed at ${alert.at}. Each is told once when it begins and once when it ends.`,
-    ),
-  };
+    return letter(
+      { to, id, subject: 'Test alert of Almanac', link: null },
+      `An operator asked for this test alert at ${alert.at}. Alerts reach this address.`,
+    );
+  return letter(
+    { to, id, subject: writeSubject(alert), link: alert.begun[0]?.url ?? null },
+    ...section('Needs attention', alert.begun.map(began)),
+    ...section('No longer the case', alert.ended.map(ended)),
+    `Noticed at ${alert.at}. Each is told once when it begins and once when it ends.`,
+  );
 }
 
 function writeSubject({ begun, ended: over }: OperatorAlert): string {
@@ -49,15 +43,12 @@ export const spendingAbove = (
   to: string,
   link: string,
   { spent, threshold, per, since }: { spent: number; threshold: number; per: 'hour' | 'day'; since: string },
-): Mail => ({
-  to,
-  subject: `You spent more than ${count.format(threshold)} credits in one ${per}`,
-  link,
-  text: signed(
+): Mail =>
+  letter(
+    { to, subject: `You spent more than ${count.format(threshold)} credits in one ${per}`, link },
     `Calls with keys of your Almanac account cost ${count.format(spent)} credits since ${since}. You asked to be told when they cost more than ${count.format(threshold)} in one ${per} (UTC). There is no second mail for this ${per}.`,
     `Change this alert at:\n\n${link}`,
-  ),
-});
+  );
 
 const CHANGES = {
   revised: 'Revised: figures of the same years are different now, or gone',
@@ -78,14 +69,10 @@ export function indicatorsChanged(to: string, link: string, { edition, changed }
     section(CHANGES[kind], changed.filter(({ change }) => change === kind).map(describe)),
   );
   const many = names.size === 1 ? 'An indicator' : `${count.format(names.size)} indicators`;
-  return {
-    to,
-    subject: `${many} that you use changed`,
-    link,
-    text: signed(
-      `Snapshot ${edition} of Almanac changed what your account used in the 30 days before.`,
-      ...sections,
-      `Choose what you are told at:\n\n${link}`,
-    ),
-  };
+  return letter(
+    { to, subject: `${many} that you use changed`, link },
+    `Snapshot ${edition} of Almanac changed what your account used in the 30 days before.`,
+    ...sections,
+    `Choose what you are told at:\n\n${link}`,
+  );
 }

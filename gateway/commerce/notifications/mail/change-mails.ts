@@ -1,7 +1,7 @@
 /** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
 import { FORMER_OWNER } from '../../accounts/accounts.ts';
 import type { AccountRecord, KeyRecord, OrderRecord } from '../../store/store.ts';
-import type { Mail } from './mailer.ts';
+import { letter, type Mail } from './mailer.ts';
 
 export type OrderStep = 'placed' | 'paid' | 'failed' | 'cancelled' | 'refunded';
 export type KeyChange = 'created' | 'rotated' | 'revoked';
@@ -42,8 +42,8 @@ function changeMail(
   { subject, says, linkFor, path, unexpected }: ChangeText,
 ): Mail {
   const link = `${publicUrl}${path}`;
-  const asked = [`${linkFor}:\n\n${link}`, unexpected, `Questions: ${contact}`, 'Almanac'];
-  return { to, subject, link, text: `${[...says, facts.join('\n'), ...asked].join('\n\n')}\n` };
+  const asked = [`${linkFor}:\n\n${link}`, unexpected, `Questions: ${contact}`];
+  return letter({ to, subject, link }, ...says, facts.join('\n'), ...asked);
 }
 
 const count = new Intl.NumberFormat('en');

@@ -21,6 +21,15 @@ export interface Mail {
   id?: string;
 }
 
+/** A mail of paragraphs. */
+export const letter = (
+  frame: Pick<Mail, 'to' | 'subject' | 'link' | 'id'>,
+  ...paragraphs: string[]
+): Mail => ({
+  ...frame,
+  text: `${[...paragraphs, 'Almanac'].join('\n\n')}\n`,
+});
+
 export interface Mailer {
   /** One sentence for the start-up banner: where mails go. */
   readonly description: string;

@@ -1,90 +1,67 @@
 /** The mails that the service sends. Plain text is readable everywhere and cannot hide a link's target. */
-import type { Mail } from './mailer.ts';
+import { letter, type Mail } from './mailer.ts';
 
 const count = new Intl.NumberFormat('en');
 
-const signed = (...paragraphs: string[]): string => `${[...paragraphs, 'Almanac'].join('\n\n')}\n`;
-
-export const confirmAddress = (to: string, link: string): Mail => ({
-  to,
-  subject: 'Confirm your e-mail address',
-  link,
-  text: signed(
+export const confirmAddress = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'Confirm your e-mail address', link },
     'Somebody, probably you, asked for an Almanac account with this e-mail address. To confirm, open:',
     link,
     'The link works once, within 24 hours. If it was not you, do nothing; no account will be created.',
-  ),
-});
+  );
 
-export const accountExists = (to: string, link: string): Mail => ({
-  to,
-  subject: 'You already have an account',
-  link,
-  text: signed(
+export const accountExists = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'You already have an account', link },
     'Somebody, probably you, asked for a new Almanac account with this e-mail address. You already have one. Sign in or reset your password at:',
     link,
     'If it was not you, do nothing; nothing was changed.',
-  ),
-});
+  );
 
-export const resetPassword = (to: string, link: string): Mail => ({
-  to,
-  subject: 'Choose a new password',
-  link,
-  text: signed(
+export const resetPassword = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'Choose a new password', link },
     'Somebody, probably you, asked for a new password for your Almanac account. To choose one, open:',
     link,
     'The link works once, within one hour. If it was not you, do nothing; your password stays unchanged.',
-  ),
-});
+  );
 
-export const signInLink = (to: string, link: string): Mail => ({
-  to,
-  subject: 'Your sign-in link',
-  link,
-  text: signed(
+export const signInLink = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'Your sign-in link', link },
     'Somebody, probably you, asked for a link to sign in to your Almanac account without a password. To sign in, open:',
     link,
     'The link works once, within 30 minutes. If it was not you, do nothing, and give the link to nobody.',
-  ),
-});
+  );
 
-export const confirmNewAddress = (to: string, link: string): Mail => ({
-  to,
-  subject: 'Confirm your new e-mail address',
-  link,
-  text: signed(
+export const confirmNewAddress = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'Confirm your new e-mail address', link },
     'Somebody, probably you, wants to sign in to an Almanac account with this e-mail address from now on. To confirm, open:',
     link,
     'The link works once, within 24 hours. If it was not you, do nothing; nothing is changed.',
-  ),
-});
+  );
 
 /** @param undo the link that takes the change back; null for the address that needs none */
-export const addressChanged = (to: string, from: string, now: string, undo: string | null): Mail => ({
-  to,
-  subject: 'Your e-mail address was changed',
-  link: undo,
-  text: signed(
+export const addressChanged = (to: string, from: string, now: string, undo: string | null): Mail =>
+  letter(
+    { to, subject: 'Your e-mail address was changed', link: undo },
     `The e-mail address of your Almanac account was changed from ${from} to ${now}. All sessions have ended.`,
     ...(undo === null ? [] : [`If it was not you, take it back within seven days:\n\n${undo}`]),
-  ),
-});
+  );
 
 export const invitation = (
   to: string,
   link: string,
   { account, sender, role }: { account: string; sender: string; role: string },
-): Mail => ({
-  to,
-  subject: `${sender} invites you to Almanac`,
-  link,
-  text: signed(
+): Mail =>
+  letter(
+    { to, subject: `${sender} invites you to Almanac`, link },
     `${sender} invites you to the Almanac account ${account}, as ${role}. To accept, open:`,
     link,
     'The link works once, within seven days. If you do not know the sender, do nothing.',
-  ),
-});
+  );
 
 /** What a security notice tells the holder of an address. */
 export const SECURITY_EVENTS = {
@@ -112,58 +89,43 @@ export const SECURITY_EVENTS = {
 export type SecurityEvent = keyof typeof SECURITY_EVENTS;
 
 /** @param reason what an operator states, or empty */
-export const securityNotice = (to: string, link: string, event: SecurityEvent, reason: string): Mail => ({
-  to,
-  subject: SECURITY_EVENTS[event].subject,
-  link,
-  text: signed(
+export const securityNotice = (to: string, link: string, event: SecurityEvent, reason: string): Mail =>
+  letter(
+    { to, subject: SECURITY_EVENTS[event].subject, link },
     SECURITY_EVENTS[event].text,
     ...(reason === '' ? [] : [`The reason: ${reason}`]),
     `If it was not you, choose a new password at once, which ends all sessions:\n\n${link}`,
-  ),
-});
+  );
 
-export const lowBalance = (to: string, link: string, balance: number, low_at: number): Mail => ({
-  to,
-  subject: `Your balance is below ${count.format(low_at)} credits`,
-  link,
-  text: signed(
+export const lowBalance = (to: string, link: string, balance: number, low_at: number): Mail =>
+  letter(
+    { to, subject: `Your balance is below ${count.format(low_at)} credits`, link },
     `Your Almanac account has ${count.format(balance)} credits left. You asked to be notified when it has fewer than ${count.format(low_at)}.`,
     `Buy credits or change this alert at:\n\n${link}`,
-  ),
-});
+  );
 
-export const exportReady = (to: string, link: string): Mail => ({
-  to,
-  subject: 'Your data is ready',
-  link,
-  text: signed(
+export const exportReady = (to: string, link: string): Mail =>
+  letter(
+    { to, subject: 'Your data is ready', link },
     'A copy of all data that Almanac stores about you is ready. Sign in and download it within seven days:',
     link,
-  ),
-});
+  );
 
-export const operatorInvitation = (to: string, link: string, by: string): Mail => ({
-  to,
-  subject: 'You are invited to the operator area',
-  link,
-  text: signed(
+export const operatorInvitation = (to: string, link: string, by: string): Mail =>
+  letter(
+    { to, subject: 'You are invited to the operator area', link },
     `${by} invites you to the operator area of Almanac. To choose a password, open:`,
     link,
     'The link works once, within seven days. If you did not expect it, do nothing, and give the link to nobody.',
-  ),
-});
+  );
 
-export const operatorPassword = (to: string, link: string, by: string): Mail => ({
-  to,
-  subject: 'Choose a new password for the operator area',
-  link,
-  text: signed(
+export const operatorPassword = (to: string, link: string, by: string): Mail =>
+  letter(
+    { to, subject: 'Choose a new password for the operator area', link },
     `${by} asks you to choose a new password for the operator area of Almanac. To do so, open:`,
     link,
     'The link works once, within one day. Until then your password stays unchanged.',
-  ),
-});
+  );
 
 const OPERATOR_FACTOR_CHANGES = {
   turned_on: 'Signing in to the operator area now asks for a code of your authenticator app.',
@@ -175,16 +137,13 @@ export const operatorSecondFactor = (
   to: string,
   link: string,
   change: keyof typeof OPERATOR_FACTOR_CHANGES,
-): Mail => ({
-  to,
-  subject: 'Your second factor for the operator area was changed',
-  link,
-  text: signed(
+): Mail =>
+  letter(
+    { to, subject: 'Your second factor for the operator area was changed', link },
     OPERATOR_FACTOR_CHANGES[change],
     `You see it at:\n\n${link}`,
     'If it was not you, tell an owner of the operator area at once.',
-  ),
-});
+  );
 
 const DISABLED_BECAUSE = {
   gone: 'It answered 410 Gone.',
@@ -196,12 +155,9 @@ export const webhookDisabled = (
   link: string,
   url: string,
   because: keyof typeof DISABLED_BECAUSE,
-): Mail => ({
-  to,
-  subject: 'One of your webhooks is disabled',
-  link,
-  text: signed(
+): Mail =>
+  letter(
+    { to, subject: 'One of your webhooks is disabled', link },
     `We no longer send events of your Almanac account to ${url}. ${DISABLED_BECAUSE[because]}`,
     `You see what was not delivered, and can enable the webhook again, at:\n\n${link}`,
-  ),
-});
+  );
