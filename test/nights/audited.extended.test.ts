@@ -13,9 +13,9 @@ import {
   verifyRows,
 } from '../../data/proofs/verify-receipt.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
-import { seededRandom } from '../build/quality/faults/random.ts';
 import { SEED } from '../environment.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
+import { seededRandom } from '../seeded-random.ts';
 import { type AuditedEdition, changesOf, contentIn, namesOf, revisionsOf, verdictOn } from './audit-model.ts';
 import { AuditedNights, type AuditedSeries } from './audited-nights.ts';
 

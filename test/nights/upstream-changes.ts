@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { type Random, seededRandom } from '../build/quality/faults/random.ts';
+import { type Random, seededRandom } from '../seeded-random.ts';
 import { FigureTable } from './figure-table.ts';
 
 const FIGURE_FILE = /\.(csv|csv\.gz|zip)$/;

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadCurated } from '../../../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
-import { seededRandom } from '../../../../build/quality/faults/random.ts';
 import { cells, World } from '../../../../build/world.ts';
 import { SEED } from '../../../../environment.ts';
 import { silentLog } from '../../../../redis-server.ts';
+import { seededRandom } from '../../../../seeded-random.ts';
 import { Corruptions, revisedFigures } from './corruptions.ts';
 import { type Judged, judgeAll } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';

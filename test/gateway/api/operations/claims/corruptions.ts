@@ -1,5 +1,5 @@
 /** Seeded corruptions of true values, and what their text allows to tell. Nothing here is code of the gateway. */
-import type { Random } from '../../../../build/quality/faults/random.ts';
+import type { Random } from '../../../../seeded-random.ts';
 import { type EditionTruth, isRight, type Place, ROUNDED_MAX, type Twin } from './truth.ts';
 
 export const KINDS = [

@@ -12,10 +12,12 @@ import { DuckSession } from '../../../../build/runtime/duckdb.ts';
 import { loadCurated } from '../../../../data/curated/curated.ts';
 import type { QualityFinding } from '../../../../data/schema/quality.ts';
 import { CONCEPTS, conceptLink } from '../../../../data/schema/snapshot.ts';
+import { seededRandom } from '../../../seeded-random.ts';
 import { showSnapshot } from '../../../shown-snapshot.ts';
 import { DATA } from '../../world.ts';
-import { seededRandom } from '../faults/random.ts';
-import { type PlantedFault, partsWith, UPSTREAM_FAULTS } from './fault-kinds.ts';
+import { UPSTREAM_FAULTS } from './fault-kinds.ts';
+import { partsWith } from './figure-faults.ts';
+import type { PlantedFault, Surroundings } from './planting.ts';
 import { type Edit, PROVIDER_IDS, Upstream } from './upstream.ts';
 
 const DAY_MS = 86_400_000;
@@ -93,11 +95,11 @@ class Nights {
     }
   }
 
-  async published(): Promise<ReadonlySet<string>> {
+  async published(): Promise<Surroundings['published']> {
     const curated = await loadCurated(join(this.#directory, 'data'));
     const year = new Date(this.#now).getUTCFullYear();
     const plan = await planSnapshot(join(this.#directory, 'lake'), curated, new Map(), year);
-    return new Set(plan.indicators.map(({ id }) => id));
+    return new Map(plan.indicators.map(({ id, record }) => [id, record]));
   }
 
   /** Series of one concept, reviewed or found by the build. */
@@ -116,7 +118,7 @@ class Nights {
 
 /** Up to `each` faults of each kind, no two in one series or in twins. */
 function plantFaults(
-  upstream: Upstream,
+  around: Pick<Surroundings, 'upstream' | 'published' | 'concepts'>,
   good: ReadonlySet<string>,
   related: (id: string) => string[],
   { seed, each }: { seed: number; each: number },
@@ -128,10 +130,10 @@ function plantFaults(
   for (let round = 0; round < each; round += 1)
     for (const [kind, { plant }] of kinds) {
       const free = random.shuffle(
-        [...upstream.series.values()].filter(({ id }) => good.has(id) && !used.has(id)),
+        [...around.upstream.series.values()].filter(({ id }) => good.has(id) && !used.has(id)),
       );
       for (const series of free) {
-        const fault = plant(series, { random, upstream, free });
+        const fault = plant(series, { ...around, random, free });
         if (!fault || fault.series.some((id) => used.has(id))) continue;
         planted.push({ kind, ...fault });
         for (const id of fault.series) for (const one of [id, ...related(id)]) used.add(one);
@@ -158,8 +160,9 @@ export async function measureUpstreamFaults(
     before.flatMap(({ indicator, other }) => [indicator, other]).filter((id) => id !== null),
   );
   // Series that are not published, or in doubt already, are no good data.
-  const good = new Set([...published].filter((id) => !doubted.has(id)));
-  const planted = plantFaults(upstream, good, related, options);
+  const good = new Set([...published.keys()].filter((id) => !doubted.has(id)));
+  const { concepts } = await loadCurated(curatedDir);
+  const planted = plantFaults({ upstream, published, concepts }, good, related, options);
   const vanishing = planted.filter(({ vanishesBefore }) => vanishesBefore);
   await compared.build(vanishing.map(({ series: [series = ''] }) => ({ series, rows: [] })));
   const edits = planted.flatMap((fault) => fault.edits);

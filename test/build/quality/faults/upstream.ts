@@ -1,5 +1,5 @@
 /** The files of DDFcsv providers and the labels that `data/` gives their series, as tables that faults change. */
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
@@ -11,10 +11,14 @@ export interface Row {
   /** As upstream writes it. */
   text: string;
 }
+/** What `data/` says of a series: the row of its overlay table. */
 export interface Label {
   name: string;
   unit: string;
+  description: string;
+  projected_from: string;
 }
+type Setting = keyof Label | 'topic' | 'higher_is_better' | 'featured' | 'preferred';
 
 const PROVIDERS = [
   { id: 'gapminder', folder: 'gapminder', key: ['geo', 'time'], concepts: 'ddf--concepts.csv', name: 'name' },
@@ -52,7 +56,9 @@ export interface UpstreamSeries {
 export interface Edit {
   series: string;
   rows?: readonly Row[];
-  label?: Partial<Label>;
+  label?: Partial<Record<Setting, string>>;
+  /** Another series that is listed as the same statistic. */
+  linked?: string;
 }
 
 async function readTable(file: string): Promise<Record<string, string>[]> {
@@ -80,7 +86,12 @@ async function readSeries(mirror: string, curatedDir: string): Promise<UpstreamS
         provider,
         slug,
         file: join(provider.folder, path),
-        label: { name: settings?.name || (concept?.[provider.name] ?? slug), unit: settings?.unit ?? '' },
+        label: {
+          name: settings?.name || (concept?.[provider.name] ?? slug),
+          unit: settings?.unit ?? '',
+          description: settings?.description ?? '',
+          projected_from: settings?.projected_from ?? '',
+        },
         rows: cells.map((row) => ({
           place: row[place ?? 0] ?? '',
           year: Number(row[year ?? 1]),
@@ -131,6 +142,8 @@ export class Upstream {
       const ofProvider = edits.filter(({ series }) => series.startsWith(`${id}.`));
       await this.#writeLabels(join(curatedTarget, 'overlay', `${id}.csv`), ofProvider);
     }
+    for (const [at, { series, linked }] of edits.entries())
+      if (linked !== undefined) await linkSeries(curatedTarget, `false-twins-${at}`, series, linked);
   }
 
   async #removeSeries(target: string, { file, provider }: UpstreamSeries): Promise<void> {
@@ -150,4 +163,12 @@ export class Upstream {
     }
     await writeFile(file, stringify(rows, { header: true }));
   }
+}
+
+/** Lists two series as one concept, the first preferred. */
+async function linkSeries(curatedDir: string, id: string, preferred: string, other: string): Promise<void> {
+  const deviates = 'topic higher_is_better projected_from featured';
+  const members = [preferred, other].map((one) => `${id},${one},,${deviates},Linked by mistake.\n`);
+  await appendFile(join(curatedDir, 'concepts.csv'), `${id},False twins,economy,none,${preferred},\n`);
+  await appendFile(join(curatedDir, 'concept-series.csv'), members.join(''));
 }
