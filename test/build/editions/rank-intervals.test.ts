@@ -34,8 +34,16 @@ const figure = (iso3: string, value: number, margin: number): Figure => ({
   high: value + margin,
 });
 
-/** The definition of docs/quality.md for the figures of one year, by country. */
-function define({
+/** The definition of docs/quality.md, by country: each year by itself, and each country in one year only. */
+const define = (series: Series): Record<string, (number | null)[]> =>
+  Object.assign(
+    {},
+    ...[...Map.groupBy(series.figures, ({ year }) => year).values()].map((figures) =>
+      defineYear({ ...series, figures }),
+    ),
+  );
+
+function defineYear({
   level,
   higherIsBetter = true,
   noRank = false,
@@ -107,6 +115,7 @@ const anyFigures = fc
       ...places.map((iso3) =>
         fc.record({
           iso3: fc.constant(iso3),
+          year: fc.constantFrom(2018, 2018, 2017),
           value: fc.option(
             fc.oneof(fc.integer({ min: -9, max: 9 }), fc.double({ min: -9, max: 9, noNaN: true })),
             { freq: 8 },
@@ -122,8 +131,8 @@ const anyFigures = fc
   )
   .map((all) =>
     all.map(
-      ({ iso3, value, below, above }): Figure => ({
-        iso3,
+      ({ iso3, year, value, below, above }): Figure => ({
+        ...{ iso3, year },
         value: value === null ? null : value + 0,
         low: below === null ? null : (value ?? 0) - below,
         high: above === null ? null : (value ?? 0) + above,
@@ -131,8 +140,9 @@ const anyFigures = fc
     ),
   );
 const anySeries = fc.record({
-  level: fc.constantFrom(0.6, 0.8, 0.9, 0.95, 0.99),
+  level: fc.constantFrom(0.6, 0.8, 0.9, 0.95, 0.99, null),
   higherIsBetter: fc.boolean(),
+  noRank: fc.constantFrom(false, false, false, true),
   figures: anyFigures,
 });
 
@@ -202,7 +212,7 @@ it('ranks and their changes equal an independent count for any values, highest o
 });
 
 describe('rank intervals', () => {
-  it('equal the definition for any figures, margins and levels, and contain the rank', async () => {
+  it('equal the definition for any figures, years, margins and levels, and contain the rank', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anySeries, MANY), async (series) => {
         const published = await publish(series);
@@ -217,36 +227,6 @@ describe('rank intervals', () => {
     );
   });
 
-  it('grow with any margin', async () => {
-    const anyWidened = fc.tuple(anySeries, fc.double({ min: 0, max: 3, noNaN: true }));
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyWidened, MANY), async (pairs) => {
-        const wider = pairs.map(([series, extra]) => ({
-          ...series,
-          figures: series.figures.map((one) =>
-            one.low === null || one.high === null || one.value === null || one.low > one.value
-              ? one
-              : {
-                  ...one,
-                  low: one.low - extra * (one.value - one.low),
-                  high: one.high + extra * (one.high - one.value),
-                },
-          ),
-        }));
-        const published = await publish([...pairs.map(([series]) => series), ...wider]);
-        const narrow = published.slice(0, pairs.length).flat();
-        published
-          .slice(pairs.length)
-          .flat()
-          .forEach(({ rank_lo, rank_hi }, row) => {
-            expect(rank_lo ?? 0).toBeLessThanOrEqual(narrow[row]?.rank_lo ?? 0);
-            expect(rank_hi ?? 0).toBeGreaterThanOrEqual(narrow[row]?.rank_hi ?? 0);
-          });
-      }),
-      noShrinking(3),
-    );
-  });
-
   it('are the same in any unit, up to the ends of what a number holds', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -258,8 +238,8 @@ describe('rank intervals', () => {
               value === null ? null : (Math.round(value * 2 ** 10) / 2 ** 10) * 2 ** exponent + 0;
             return {
               ...rest,
-              figures: figures.map(({ iso3, value, low, high }) => ({
-                ...{ iso3, value: scaled(value), low: scaled(low), high: scaled(high) },
+              figures: figures.map(({ value, low, high, ...one }) => ({
+                ...{ ...one, value: scaled(value), low: scaled(low), high: scaled(high) },
               })),
             };
           };
@@ -277,45 +257,6 @@ describe('rank intervals', () => {
     );
   });
 
-  it('are absent without a level, without ranks, and by country without two bounds around the value', async () => {
-    const figures: Figure[] = [
-      figure('FRA', 9, 1),
-      { iso3: 'DEU', value: 8, low: null, high: 9 },
-      { iso3: 'JPN', value: 7, low: 7.5, high: 9 },
-      { iso3: 'USA', value: null, low: 1, high: 2 },
-      figure('ITA', 1, 1),
-    ];
-    const [bounded, unbounded, unranked] = await publish([
-      { level: 0.95, figures },
-      { level: null, figures },
-      { level: 0.95, noRank: true, figures },
-    ]);
-    expect(intervals(bounded)).toEqual({
-      // Germany and Japan cannot be compared: either could be first, or last.
-      FRA: [1, 1, 3],
-      DEU: [null, 2, null],
-      JPN: [null, 3, null],
-      USA: [null, null, null],
-      ITA: [2, 4, 4],
-    });
-    expect(unbounded?.map(({ rank_lo, rank_hi }) => [rank_lo, rank_hi])).toEqual(
-      figures.map(() => [null, null]),
-    );
-    expect(unranked?.map(({ rank_lo, rank_hi }) => [rank_lo, rank_hi])).toEqual(
-      figures.map(() => [null, null]),
-    );
-  });
-
-  it('compare a pair at its declared level: margins of 3 and 4 decide a difference of 5', async () => {
-    const apart = [figure('FRA', 5, 3), figure('DEU', 0, 4)];
-    const [decided, open] = await publish([
-      { level: 0.9, figures: apart },
-      { level: 0.9, figures: [figure('FRA', 4.999, 3), figure('DEU', 0, 4)] },
-    ]);
-    expect(intervals(decided)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 2] });
-    expect(intervals(open)).toEqual({ FRA: [1, 1, 2], DEU: [1, 2, 2] });
-  });
-
   it('decide a difference that equals its margin, however the figures are rounded', async () => {
     const scales = [0.1, 1 / 3, 0.7, 1.1, 1e-6, 123.457, 1e9 / 7];
     const scaled = scales.flatMap((scale) =>
@@ -330,40 +271,6 @@ describe('rank intervals', () => {
     ];
     const published = await publish([...scaled, skewed].map((figures) => ({ level: 0.6, figures })));
     expect(published.map(intervals)).toEqual(published.map(() => ({ FRA: [1, 1, 1], DEU: [2, 2, 2] })));
-  });
-
-  it('use the bounds that face each other, also where lower is better', async () => {
-    // The bounds between the two are near, the others far.
-    const figures: Figure[] = [
-      { iso3: 'FRA', value: 10, low: 8, high: 90 },
-      { iso3: 'DEU', value: 5, low: -90, high: 7 },
-    ];
-    const [up, down] = await publish([
-      { level: 0.95, figures },
-      { level: 0.95, higherIsBetter: false, figures },
-    ]);
-    expect(intervals(up)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 2] });
-    expect(intervals(down)).toEqual({ DEU: [1, 1, 1], FRA: [2, 2, 2] });
-  });
-
-  it('take values without a margin as certain, and share the rank of equal ones', async () => {
-    const certain = [figure('FRA', 3, 0), figure('DEU', 2, 0), figure('JPN', 2, 0), figure('USA', 1, 0)];
-    const [rows] = await publish([{ level: 0.95, figures: certain }]);
-    expect(intervals(rows)).toEqual({ FRA: [1, 1, 1], DEU: [2, 2, 3], JPN: [2, 2, 3], USA: [4, 4, 4] });
-  });
-
-  it('compare each year by itself', async () => {
-    const figures = [2017, 2018].flatMap((year) => [
-      { ...figure('FRA', 9, year === 2018 ? 20 : 1), year },
-      { ...figure('DEU', 1, 1), year },
-    ]);
-    const [rows = []] = await publish([{ level: 0.95, figures }]);
-    expect(rows.map(({ iso3, year, rank_lo, rank_hi }) => [iso3, year, rank_lo, rank_hi])).toEqual([
-      ['DEU', 2017, 2, 2],
-      ['DEU', 2018, 1, 2],
-      ['FRA', 2017, 1, 1],
-      ['FRA', 2018, 1, 2],
-    ]);
   });
 });
 
