@@ -10,7 +10,6 @@ import { loadCurated } from '../data/curated/curated.ts';
 import { DATA } from './build/world.ts';
 import { silentLog } from './redis.ts';
 import type { SharedBuild } from './shared-builds.ts';
-import { showSnapshot } from './shown-snapshot.ts';
 
 const DECISION = `
 rules:
@@ -18,11 +17,8 @@ rules:
     set: { redistributable: true, access_tier: open, licence_reason: For a comparison with the files. }
 `;
 
-/** @param root a directory of the caller. @returns the directory of snapshots, and one that shows the snapshot's files. */
-export async function buildOpenedGapminder(
-  { lake }: SharedBuild,
-  root: string,
-): Promise<{ snapshots: string; snapshot: string }> {
+/** @param root a directory of the caller. @returns the directory of snapshots. */
+export async function buildOpenedGapminder({ lake }: SharedBuild, root: string): Promise<string> {
   const curatedDir = join(root, 'data');
   await cp(DATA, curatedDir, { recursive: true });
   const file = join(curatedDir, 'providers', 'gapminder.yaml');
@@ -44,5 +40,5 @@ export async function buildOpenedGapminder(
     now: Date.now,
     log: silentLog,
   });
-  return { snapshots, snapshot: (await showSnapshot(snapshots)).directory };
+  return snapshots;
 }

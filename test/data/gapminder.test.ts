@@ -78,29 +78,6 @@ describe("Gapminder's overlay", () => {
       access_tier: 'open',
     });
   });
-
-  it.each([
-    [
-      'life_expectancy_female',
-      { topic: 'health', higher_is_better: true, unit: 'years', projected_from: 2024 },
-    ],
-    [
-      'under_five_mortality_from_cme_per_1000_born',
-      { topic: 'health', higher_is_better: false, preferred: false },
-    ],
-    ['gdppercapita_us_inflation_adjusted', { topic: 'economy', higher_is_better: true, featured: true }],
-    ['exports_unit_value_index_2015_100', { topic: 'trade', higher_is_better: null, no_rank: true }],
-    ['aged_15plus_unemployment_rate_percent', { topic: 'labour', higher_is_better: false }],
-    [
-      'females_aged_15plus_labour_force_participation_rate_percent',
-      { topic: 'gender', projected_from: 2025 },
-    ],
-    ['mean_years_in_school_women_25_to_34_years', { topic: 'education', higher_is_better: true }],
-    ['energy_production_total', { topic: 'energy', unit: 'kilotonnes of oil equivalent' }],
-    ['income_mountains', { enabled: false }],
-  ])('has the expected entry for %s', (slug, expected) => {
-    expect(settingsOf(slug)).toMatchObject(expected);
-  });
 });
 
 /** The newest year of every datapoint file and the number of its values that are not finite, by slug. */

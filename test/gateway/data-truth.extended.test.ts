@@ -46,7 +46,7 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
 
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), 'almanac-truth-'));
-    const { snapshots } = await buildOpenedGapminder(await buildMirror(mirror), root);
+    const snapshots = await buildOpenedGapminder(await buildMirror(mirror), root);
     service = await Service.start({ snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');

@@ -60,9 +60,6 @@ export function listSeries(mirror: string): { slug: string; file: string }[] {
     .toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
-/** Number of rows without the header. */
-export const countRows = (file: string): number => readTable(file).rows.length;
-
 /** All observations of a file for the served countries, ordered by country and year. */
 export function readObservations(
   file: string,

@@ -168,29 +168,6 @@ export function describeArchive(name: string, start: Start): void {
       expect(await wholeLedger(redis, dir, good.account_id)).toHaveLength(2);
     });
 
-    it('resumes after an interruption at any durable step', async () => {
-      const ada = await world.customer({ credits: 1000 });
-      for (let call = 0; call < 300; call += 1) await ada.call();
-      const before = await stream(redis, `{a:${ada.account_id}}:ledger`);
-      nextDay(4);
-      let steps = 0;
-      const breakOff = (): void => {
-        steps += 1;
-        throw new Error('broken off');
-      };
-      const settings = { ARCHIVE_DIR: dir, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 90 };
-      const given = { redis, settings, now: () => world.clock.ms, log: silentLog, partEntries: 260 };
-      for (let ended = false; !ended; ) {
-        ended = await runArchive({ ...given, onStep: breakOff }).then(
-          () => true,
-          () => false,
-        );
-        expect(await wholeLedger(redis, dir, ada.account_id)).toEqual(before);
-      }
-      expect(steps).toBeGreaterThan(4);
-      expect(await redis.xlen(`{a:${ada.account_id}}:ledger`)).toBe(0);
-    });
-
     it('moves old audit entries out of the log and the streams of their subjects', async () => {
       const log = new AuditLog(redis, () => world.clock.ms);
       const change = {

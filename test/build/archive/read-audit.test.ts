@@ -3,7 +3,6 @@ import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runArchive } from '../../../build/archive/run-archive.ts';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { Archive } from '../../../gateway/commerce/history/archive.ts';
 import type { AuditEntry, AuditLog } from '../../../gateway/commerce/history/audit-log.ts';
 import { compareStreamIds, parseStreamId } from '../../../gateway/commerce/history/entries.ts';
@@ -62,30 +61,6 @@ describe('the history of an account across archive and live entries', () => {
     await night();
   });
   afterAll(() => harness.stop());
-
-  it('pages through the audit log with any page size, for all subjects and for one', async () => {
-    expect(await harness.redis.xlen(redisKeys.audit)).toBe(0);
-    expect(before.length).toBeGreaterThan(5);
-    const subject = `account ${ann.account_id}`;
-    for (const limit of [1, 2, 3, 100]) {
-      for (const wanted of [undefined, subject]) {
-        const read: AuditEntry[] = [];
-        for (let last: string | undefined; ; last = read.at(-1)?.id) {
-          const options = {
-            limit,
-            ...(wanted && { subject: wanted }),
-            ...(last !== undefined && { before: last }),
-          };
-          const { entries, gap } = await audit.page(options);
-          expect(gap).toBeNull();
-          read.push(...entries);
-          if (entries.length < limit) break;
-        }
-        expect(read).toEqual(before.filter((entry) => !wanted || entry.subject === wanted));
-      }
-    }
-    expect(await audit.list({ subject: 'account acc_nobody' })).toEqual([]);
-  });
 
   it('exports everything that is held about a person, archive included', async () => {
     const { context, clock } = harness;

@@ -166,9 +166,11 @@ export function describeReadBack(runs: number): void {
               await to.night();
               expect(await oracle.problems()).toEqual([]);
               expect(await paged((options) => store.ledger(account_id, options), limit)).toEqual(before);
-              const pageOf = async (options: Paging) =>
-                (await to.audit.page({ ...options, subject })).entries;
-              expect(await paged(pageOf, limit)).toEqual(log.entries);
+              for (const about of [{}, { subject }]) {
+                const pageOf = async (options: Paging) =>
+                  (await to.audit.page({ ...options, ...about })).entries;
+                expect(await paged(pageOf, limit)).toEqual(log.entries);
+              }
               world.clock.ms += 2 * DAY_MS;
             }
             expect(await redis.xlen(redisKeys.ledger(account_id))).toBe(0);

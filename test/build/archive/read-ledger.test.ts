@@ -1,7 +1,6 @@
 /** Ledgers read across archive and live entries equal those before archiving, and report what is missing. */
 import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -37,45 +36,6 @@ describe('a ledger across archive and live entries', () => {
   const parts = async (): Promise<string[]> => (await readdir(join(lived.archiveDir, 'ledger'))).sort();
   const entriesOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'entries.parquet');
   const accountsOf = (part: string): string => join(lived.archiveDir, 'ledger', part, 'accounts.parquet');
-
-  it('equals the ledger before archiving, in pages of any size', async () => {
-    expect((await parts()).length).toBeGreaterThan(1);
-    expect(await redis.xlen(redisKeys.ledger(id))).toBeLessThan(whole.length - 10);
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...lived.ids),
-        fc.integer({ min: 1, max: 60 }),
-        async (account_id, limit) => {
-          const read: LedgerEntry[] = [];
-          for (let before: string | undefined; ; before = read.at(-1)?.id) {
-            const page = await lived.store.ledgerPage(account_id, {
-              limit,
-              ...(before !== undefined && { before }),
-            });
-            expect(page.gap).toBeNull();
-            expect(page.entries.length).toBeLessThanOrEqual(limit);
-            read.push(...page.entries);
-            if (page.entries.length < limit) break;
-          }
-          expect(read).toEqual(lived.ledgers.get(account_id));
-        },
-      ),
-      { numRuns: 12 },
-    );
-  });
-
-  it('includes every new part', async () => {
-    const customer = await lived.world.store.get(id);
-    await lived.world.store.grant(id, { credits: 5, by: 'test' });
-    const grown = [...(await lived.world.store.ledger(id, { limit: 1 })), ...whole];
-    lived.world.clock.ms += 9 * 86_400_000;
-    const before = await parts();
-    await lived.night();
-    expect((await parts()).length).toBeGreaterThan(before.length);
-    expect(await redis.xlen(redisKeys.ledger(id))).toBe(0);
-    expect(await lived.store.ledger(id, { limit: 500 })).toEqual(grown);
-    expect(grown[0]?.balance).toBe(customer.credits.balance + 5);
-  });
 
   it('contains each entry once while an account is trimmed in steps', async () => {
     const middle = whole.length - 9;

@@ -32,6 +32,13 @@ function countCells(file: string, keys: number, joined: (column: string) => bool
 }
 
 const COUNTS: Record<string, (mirror: string) => number> = {
+  gapminder: (mirror) =>
+    countFileRows(
+      filesBelow(join(mirror, 'gapminder'), (path) =>
+        // The values of income_mountains are no numbers.
+        /ddf--datapoints--(?!income_mountains--).*--by--geo--time\.csv$/.test(path),
+      ),
+    ),
   undp: (mirror) =>
     countFileRows(filesBelow(join(mirror, 'undp-hdi'), (path) => path.startsWith('ddf--datapoints'))),
   imf: (mirror) =>

@@ -47,23 +47,6 @@ describe('observations', () => {
     ]);
   });
 
-  it('rank the lowest value first where lower is better, and have no rank with no_rank', async () => {
-    await world.define('atlas', {
-      indicators: { low: { higher_is_better: false }, none: { no_rank: true } },
-    });
-    const cells: Cell[] = [
-      ['FRA', 2000, 1],
-      ['DEU', 2000, 2],
-    ];
-    await publish({ low: { cells }, none: { cells } });
-    await world.build();
-    expect((await observations('atlas.low')).map(({ iso3, rank }) => [iso3, rank])).toEqual([
-      ['DEU', 2],
-      ['FRA', 1],
-    ]);
-    expect((await observations('atlas.none')).map(({ rank }) => rank)).toEqual([null, null]);
-  });
-
   it('read equally with parquetjs-lite and hyparquet', async () => {
     await publish({ one });
     await world.build();

@@ -69,26 +69,6 @@ describe('the revisions of an edition', () => {
     expect(withdrawn).toMatchObject({ old_value: 6, new_value: null, new_status: null, new_projected: null });
   });
 
-  it('restore what an earlier edition withdrew, figure by figure or as a whole series', async () => {
-    const whole = { 'DEU 2000': figure(1), 'DEU 2001': figure(2) };
-    await editions.add(edition({ 'a.x': whole, 'a.y': whole, 'b.z': whole }));
-    await editions.add(edition({ 'a.x': { 'DEU 2000': figure(1) }, 'b.z': whole }));
-    await editions.add(edition({ 'a.x': { 'DEU 2000': figure(1) }, 'a.y': { 'DEU 2000': figure(1) } }));
-    const last = { ...whole, 'DEU 2002': figure(3) };
-    const changes = await editions.add(edition({ 'a.x': last, 'a.y': last, 'b.z': whole }));
-    const expected = { 'DEU 2001': 'restored', 'DEU 2002': 'added' };
-    expect(await kindsOf(3, 'a.x')).toEqual(expected);
-    expect(await kindsOf(3, 'a.y')).toEqual(expected);
-    // A series that comes or goes as a whole is listed, and has no revisions of its own.
-    expect(editions.written.map((one) => [one.changes?.added, one.changes?.withdrawn])).toEqual([
-      [undefined, undefined],
-      [[], ['a.y']],
-      [['a.y'], ['b.z']],
-      [['b.z'], []],
-    ]);
-    expect(Object.keys(changes?.revised ?? {})).toEqual(['a.x', 'a.y']);
-  });
-
   it('follow a series under its new id; a rename alone revises nothing', async () => {
     const rows = { 'DEU 2000': figure(1), 'DEU 2001': figure(2) };
     const renames = new Map([

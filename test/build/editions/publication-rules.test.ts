@@ -1,5 +1,5 @@
 /** Which indicators enter a snapshot, what two snapshots share, and how a damaged one is detected. */
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -167,21 +167,6 @@ describe('two builds', () => {
     const storage = new SnapshotStorage(settings.SNAPSHOT_DIR);
     expect(await storage.log()).toEqual(await world.snapshots.log());
     await verifyFiles(storage, (await world.served()).files);
-  });
-
-  it('share the files of unchanged indicators', async () => {
-    await publish({ one, two: { cells: one.cells } });
-    await world.build();
-    const before = await world.served();
-    world.tomorrow();
-    await publish({ one, two: { cells: [...one.cells, ['CHN', 2003, 1]] } });
-    const summary = await world.build();
-    const after = await world.served();
-    expect(summary).toMatchObject({ reused: 1, counts: { observations: 21 } });
-    const inode = async (directory: string, id: string) =>
-      (await stat(join(directory, observationsFile(id)))).ino;
-    expect(await inode(after.directory, 'atlas.one')).toBe(await inode(before.directory, 'atlas.one'));
-    expect(await inode(after.directory, 'atlas.two')).not.toBe(await inode(before.directory, 'atlas.two'));
   });
 
   it('do not share a damaged file', async () => {
