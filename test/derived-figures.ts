@@ -172,6 +172,12 @@ function judged(value: number | null, reason: string | null, from: readonly Cell
   };
 }
 
+/** What a chain costs, times the price without it: a quotient tells two figures, one of quotients those of both. */
+export const factorOf = (words: readonly string[]): number => {
+  const first = words.findIndex((word) => !/^(change|mean)/.test(word));
+  return first < 0 ? 1 : 2 ** (words.length - first);
+};
+
 /** Whether two values are the same: to the bit, but for the mean growth over several years. */
 export function isSame(word: string, a: number | null, b: number | null): boolean {
   if (a === null || b === null || !/growth:(?!1\b)/.test(word))

@@ -93,6 +93,7 @@ export const INVENTED: FixtureIndicator[] = [
     8,
     9,
   ),
+  series('gamma.sum', { measured: { measure: 'amount', aggregate: 'sum' } }, 9, 9),
 ];
 export const BREAKS: Record<string, FoundBreak[]> = {
   [OUTPUT]: [
@@ -145,6 +146,7 @@ export const GROUP_FIGURES: Record<string, StoredGroups> = {
   'alpha.deaths': inventedGroups(3),
   'alpha.rate': { ...inventedGroups(4), aggregate: 'mean', divisor: PEOPLE },
   'gamma.open': { ...inventedGroups(5), aggregate: 'mean', divisor: 'gamma.shown' },
+  'gamma.sum': { ...inventedGroups(6), divisor: 'gamma.shown' },
 };
 
 export const EDITION_GROUPS: EditionGroups = {

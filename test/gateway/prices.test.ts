@@ -1,9 +1,8 @@
 /** `dry_run` and `max_credits`. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { stopAfterTests } from '../after-tests.ts';
-import { derivedCalls, priceProperty } from './prices.ts';
+import { priceProperty } from './prices.ts';
 import { KEYED_ROUTES } from './public-routes.ts';
 import { codeOf, Service } from './service.ts';
 
@@ -18,37 +17,6 @@ test('the price told is the price charged, and no limit is exceeded', async () =
     priceProperty(service, () => owner),
     { numRuns: 150 },
   );
-});
-
-test('dry run, debit and ledger agree on derived calls', async () => {
-  const account = await service.account({ credits: 1_000_000 });
-  const ledger = redisKeys.ledger(account.account_id);
-  const newest = async () => (await service.client.xrevrange(ledger, '+', '-', 'COUNT', 1))[0]?.[1] ?? [];
-  let spent = 0;
-  await fc.assert(
-    fc.asyncProperty(derivedCalls, async (path) => {
-      const before = await newest();
-      const told = await service.get(`${path}&dry_run=true`, { key: account.key });
-      expect(await newest()).toEqual(before);
-      const { status, text, headers, json } = await service.get(path, { key: account.key });
-      if (told.status !== 200) {
-        expect([status, text, await newest()]).toEqual([told.status, told.text, before]);
-        return;
-      }
-      const { price } = told.json.data;
-      const takesTwo = json.meta.derivation
-        ? json.meta.derivation.inputs.length === 2
-        : json.meta.indicators[0].derivation.inputs.length === 2;
-      const rows = path.startsWith('/v1/rankings') ? 1 : Math.max(1, json.data.length);
-      expect(price).toBe(takesTwo ? 2 * rows : rows);
-      expect(headers['x-credits-charged']).toBe(String(price));
-      const entry = await newest();
-      expect(entry[entry.indexOf('delta') + 1]).toBe(String(-price));
-      spent += price;
-    }),
-    { numRuns: 100 },
-  );
-  expect(await service.balance(account)).toBe(1_000_000 - spent);
 });
 
 describe.each(PRICED)('$template', ({ path, price }) => {

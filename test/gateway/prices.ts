@@ -52,21 +52,6 @@ const years = fc
   .map((texts) => texts.join(''));
 const claim = fc.tuple(indicator, country, year).map((parts) => `&claim=${parts.join(',')},62.5`);
 
-/** Derived calls alone, most of them answered. */
-export const derivedCalls: fc.Arbitrary<string> = joined(
-  fc.oneof(
-    indicator.map((id) => `/v1/data?indicator=${id}`),
-    listOf(indicator).map((ids) => `/v1/data?indicators=${ids}`),
-    indicator.map((id) => `/v1/rankings/${id}?year=2010`),
-  ),
-  fc
-    .oneof(
-      fc.constantFrom('change', 'mean:2', 'growth:3', 'per_head', 'per_head,index:2000', 'mean:3,per_head'),
-      oneTransform,
-    )
-    .map((word) => `&transform=${word}`),
-);
-
 /** Path and query of calls that cost something, good and bad ones. */
 export const pricedCalls: fc.Arbitrary<string> = fc.oneof(
   joined(

@@ -56,7 +56,7 @@ export async function findGroups(
   }
   const weights = new Map<string, IndicatorRecord>();
   for (const entry of entries) {
-    const found = await weightOf(edition, entry, method);
+    const found = await weightOf(edition, entry, method, own !== undefined);
     if (found !== null && 'kind' in found) return found;
     if (found !== null) weights.set(found.id, found);
   }
@@ -68,11 +68,15 @@ export async function findGroups(
   return { groups, others, meta: { aggregate: method, groups: facts, ...credits } };
 }
 
-/** The series that weighs the members; null for a sum. */
+/**
+ * The series that weighs the members; null for a sum.
+ * @param isOwn by members that the caller chose, what is covered of a sum would tell the population, too
+ */
 async function weightOf(
   edition: Edition,
   { record, measured }: CatalogueEntry,
   method: OwnMethod,
+  isOwn: boolean,
 ): Promise<IndicatorRecord | Refused | Invalid | null> {
   if (measured === null) return notMeasured(edition, record.id);
   const { measure, aggregate, weight } = measured;
@@ -84,10 +88,13 @@ async function weightOf(
     const refusal = { at: 0, transform: 'aggregate', measure, rightFor, instead: [] };
     return transformUndefined(refusal, record.id, 'aggregate');
   }
-  if (!isDeclared || aggregate !== 'mean' || weight === null) return null;
-  const found = await findOpen(edition, weight);
-  if (!('kind' in found)) return found.entry.record;
-  return found.error.code === 'export_restricted' ? exportRestricted(weight) : found;
+  const isSum = aggregate === 'sum';
+  const population = isSum && isOwn ? (await edition.groupFigures(record.id))?.divisor : null;
+  const taken = isDeclared ? (isSum ? population : weight) : null;
+  if (taken == null) return null;
+  const found = await findOpen(edition, taken);
+  if ('kind' in found) return found.error.code === 'export_restricted' ? exportRestricted(taken) : found;
+  return isSum ? null : found.entry.record;
 }
 
 function tooFew(): Invalid {

@@ -164,7 +164,7 @@ export const data = defineOperation({
     'names those that no country has.',
   needsKey: true,
   priceText:
-    '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times the series that it takes; with `group`, per figure of a member',
+    '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times 2 or 4 where it divides; with `group`, per figure of a member',
   query: dataQuery,
   answer: dataAnswer,
   formats: FORMATS,
@@ -301,7 +301,7 @@ async function planRows(
     ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
   };
   const ids = table.indicators.map(({ id }) => id);
-  const price = grouped ? priceOfRows(figures) : priceOfRows(rows) * (derived?.inputs ?? 1);
+  const price = priceOfRows(grouped ? figures : rows) * (derived?.figuresPerRow ?? 1);
   return tablePlan(table, encoder, { price, indicators: ids });
 }
 

@@ -20,8 +20,8 @@ export interface DerivedSeries {
   records: readonly IndicatorRecord[];
   /** Of further series that are credited. */
   others: readonly IndicatorRecord[];
-  /** How many series each row takes. */
-  inputs: number;
+  /** What a row costs, in credits. */
+  figuresPerRow: number;
   rows: DerivedRows;
   /** What `meta` says of them; with several indicators, in the item of each. */
   meta(isOne: boolean): Record<string, unknown>;
@@ -49,7 +49,7 @@ export async function deriveSeries(
     others: [...new Map(divisors.map((record) => [record.id, record])).values()].filter(
       ({ id }) => !own.has(id),
     ),
-    inputs: derivations.some(({ divisor }) => divisor !== null) ? 2 : 1,
+    figuresPerRow: figuresToldBy(transforms),
     rows: new DerivedRows(edition, derivations),
     meta: (isOne) =>
       isOne
@@ -57,6 +57,15 @@ export async function deriveSeries(
         : { indicators: derivations.map((one) => ({ ...creditOf(one.record), derivation: describe(one) })) },
   };
 }
+
+const LINEAR: readonly string[] = ['change', 'mean'];
+
+/**
+ * How many figures a result gives away. A sum or a difference is one; of a quotient of whole numbers both can be found, and
+ * what is computed from quotients tells those of each.
+ */
+const figuresToldBy = (transforms: readonly Transform[]): number =>
+  transforms.reduce((told, { name }) => (told === 1 && LINEAR.includes(name) ? 1 : told * 2), 1);
 
 async function deriveOne(
   edition: Edition,

@@ -21,7 +21,10 @@ import type { Place, RowDetail, RowSource } from './row-source.ts';
 export interface HeldGroup {
   columns: GroupColumns;
   method: string;
-  /** Figures that a row takes of each member that counts; null where the row itself is what is paid. */
+  /**
+   * Figures that a row takes of each member that counts; null where the row itself is what is paid. Of members that the
+   * caller chose, whether enough is covered tells how large a figure is, so such rows are never left out.
+   */
   figuresPerMember: number | null;
 }
 
@@ -94,14 +97,16 @@ export class GroupRows implements RowSource {
     const countries = await this.#countries.select(record, { ...filter, countries: codes }, {});
     const histories = new Map<string, History>();
     const details: RowDetail[] = [];
+    const kept: number[] = [];
     for (const [code, group] of this.#asked) {
       const held = asked.includes(code) ? await group.read(record) : null;
       if (held === null) continue;
       const history = await this.#history(record.id, group, held);
       histories.set(code, history);
       details.push(...history.figures.map((figure, at) => detailOf(figure, held, at)));
+      kept.push(...history.figures.map(() => Number(held.figuresPerMember !== null)));
     }
-    const columns = joined(toColumns(histories), countries);
+    const columns = joined(toColumns(histories), kept, countries);
     this.#combined.set(columns, { countries, groups: details });
     return new SelectedRows(columns, filter, omission);
   }
@@ -155,9 +160,12 @@ function detailOf({ status, reason }: Figure, held: HeldGroup, at: number): RowD
   const price = figuresPerMember === null ? 1 : Math.max(1, counted * figuresPerMember);
   return {
     ...{ iso3: '', year: columns.year[at] ?? 0, status, reason, ...NO_RANKS },
-    group: { members, counted, coverage, method, price },
+    group: { members, counted, coverage: wholePercent(coverage), method, price },
   };
 }
+
+/** Rounded down: six digits of it would tell the figure of a member that is missing. */
+const wholePercent = (share: number): number => Math.floor(Math.round(share * 1e6) / 1e4) / 100;
 
 const hasValue = ({ years, figures }: History, year: number): boolean => {
   const at = Array.prototype.indexOf.call(years, year);
@@ -165,7 +173,11 @@ const hasValue = ({ years, figures }: History, year: number): boolean => {
 };
 
 /** The rows of groups, and after them those of countries. */
-function joined(groups: IndicatorColumns, { held, at, country }: SelectedRows): IndicatorColumns {
+function joined(
+  groups: IndicatorColumns,
+  kept: readonly number[],
+  { held, at, country }: SelectedRows,
+): IndicatorColumns {
   const own = held.columns;
   const numbers = <Column extends Float64Array | Int32Array | Int16Array | Uint8Array>(
     into: Column,
@@ -190,6 +202,7 @@ function joined(groups: IndicatorColumns, { held, at, country }: SelectedRows): 
       rank: numbers(new Int16Array(rows), columns.rank, own.rank),
       rankDelta: numbers(new Int16Array(rows), columns.rankDelta, own.rankDelta),
       projected: numbers(new Uint8Array(rows), columns.projected, own.projected),
+      kept: numbers(new Uint8Array(rows), kept, []),
     },
     [...groups.countries, ...present.map((one) => held.countries[one] ?? '')],
     Uint32Array.from([...groups.starts.slice(0, -1), ...starts, rows]),

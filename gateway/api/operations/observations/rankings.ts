@@ -51,7 +51,7 @@ export const rankings = defineOperation({
     'Every country: measured ones by rank, then name; the others by name, with null. Equal values share a rank. ' +
     'A year without any observation gives an empty array.',
   needsKey: true,
-  priceText: '1 credit; with `transform`, times the series that it takes',
+  priceText: '1 credit; with `transform`, times 2 or 4 where it divides',
   pathParameters: {
     indicator: {
       description: 'Indicator id, exact and case-sensitive',
@@ -98,7 +98,7 @@ export const rankings = defineOperation({
     const ranking = await findRanking(snapshot, item.record, query.year ?? LATEST, derived);
     const echo = sentOnly({ format, as_of: as_of?.sent });
     const indicators = [id, ...(derived?.others.map((other) => other.id) ?? [])];
-    const charge = { price: RANKING_PRICE * (derived?.inputs ?? 1), indicators };
+    const charge = { price: RANKING_PRICE * (derived?.figuresPerRow ?? 1), indicators };
     if (encoder.name !== DEFAULT_FORMAT)
       return underAlias(tablePlan(buildTable(ranking, encoder, echo), encoder, charge), alias);
     const produce = (): Content => {

@@ -93,10 +93,6 @@ async function planProof(
   if (derivation === null)
     return refused('not_in_edition', `Snapshot ${edition.id} does not prove derived figures.`);
   const { figure, taken } = derivation;
-  if (figure.value === null) {
-    const what = `${truncateInput(asked.indicator)} of ${recipe.place} in ${recipe.year}`;
-    return refused('figure_not_found', `There is no such figure: ${what} (${figure.reason}).`);
-  }
   const all = [...taken.values()];
   const most = Math.max(...all.map((rows) => rows.length));
   if (most > ROWS_MAX) {
@@ -113,6 +109,11 @@ async function planProof(
       return input.error.code === 'export_restricted' ? exportRestricted(indicator) : input;
     const { licence, licence_url, attribution } = input.entry.record;
     notices.push({ indicator, licence, licence_url, attribution });
+  }
+  // Last: why there is none tells something of rows, which may have to stay hidden.
+  if (figure.value === null) {
+    const what = `${truncateInput(asked.indicator)} of ${recipe.place} in ${recipe.year}`;
+    return refused('figure_not_found', `There is no such figure: ${what} (${figure.reason}).`);
   }
   const rows = all.reduce((sum, { length }) => sum + length, 0);
   const produce = async (): Promise<Content> => {

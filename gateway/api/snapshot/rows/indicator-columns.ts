@@ -19,6 +19,8 @@ export interface ColumnArrays {
   rank: Int16Array;
   rankDelta: Int16Array;
   projected: Uint8Array;
+  /** 1 for a row that stays where rows without a value are left out. */
+  kept?: Uint8Array | undefined;
 }
 
 /** Rows from `start` up to, not including, `end`. */
@@ -226,11 +228,11 @@ function pick(held: IndicatorColumns, filter: RowFilter, omission: Omission): Pi
 
 /** Positions that are not left out, ascending. */
 function wanted(
-  { columns: { value, projected } }: IndicatorColumns,
+  { columns: { value, projected, kept } }: IndicatorColumns,
   { start, end }: RowRange,
   { latest, missing }: Omission,
 ): number[] {
-  const hasValue = (at: number): boolean => !Number.isNaN(value[at]);
+  const hasValue = (at: number): boolean => !Number.isNaN(value[at]) || kept?.[at] === 1;
   const found: number[] = [];
   if (latest === undefined) {
     for (let at = start; at < end; at += 1) if (missing !== true || hasValue(at)) found.push(at);
