@@ -80,11 +80,6 @@ export interface CheckContext {
 export interface QualityCheck {
   /** The kinds that it may find. */
   kinds: readonly QualityKindName[];
-  /**
-   * It looks at runs or at the snapshot before. Without it, equal published series give equal doubts, and a night that
-   * changed nothing takes over those of the night before.
-   */
-  looksBeyond?: true;
   /** Finds each doubt once: no two with equal kind, provider, indicator and other. */
   find(context: CheckContext): Promise<FoundDoubt[]>;
 }

@@ -171,7 +171,6 @@ function countFindings(
 }
 
 const READ_FINDINGS = readSql(import.meta.url, 'sql/read-findings.sql');
-const READ_INPUTS = readSql(import.meta.url, 'sql/read-inputs.sql');
 const WRITE_FINDINGS = readSql(import.meta.url, 'sql/write-findings.sql');
 
 const REPORT = /^(\d{4}-\d{2}-\d{2})\.parquet$/;
@@ -197,30 +196,16 @@ export class QualityReports {
     return qualityFindings.parse(await duck.rows(READ_FINDINGS, { file: this.#file(night) }));
   }
 
-  /** What the findings of a night depended on; null when it is not known. */
-  async inputs(duck: DuckSession, night: string): Promise<string | null> {
-    const [row] = await duck.rows(READ_INPUTS, { file: this.#file(night) });
-    return typeof row?.inputs === 'string' && row.inputs !== '' ? row.inputs : null;
-  }
-
   /** Writes the report of a night beside the others; it becomes visible by `commit`. */
   async draft(
     duck: DuckSession,
-    {
-      night,
-      findings,
-      inputs,
-    }: { night: string; findings: readonly QualityFinding[]; inputs: string | null },
+    { night, findings }: { night: string; findings: readonly QualityFinding[] },
   ): Promise<Replacement> {
     await mkdir(this.directory, { recursive: true });
     await this.#removeDrafts();
     const scratch = join(this.directory, `.scratch-${night}.tmp`);
     try {
-      await duck.run(WRITE_FINDINGS, {
-        findings: JSON.stringify(findings),
-        inputs: inputs ?? '',
-        file: scratch,
-      });
+      await duck.run(WRITE_FINDINGS, { findings: JSON.stringify(findings), file: scratch });
       return await draftReplacement(this.#file(night), await readFile(scratch));
     } finally {
       await rm(scratch, { force: true });

@@ -3,9 +3,6 @@
  * night before.
  */
 
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import {
   type FoundDoubt,
@@ -81,15 +78,13 @@ export interface QualityInput
 
 export interface QualityReport extends NightlyFindings {
   night: string;
-  /** What the findings depend on; null when a check failed. See `hashInputs`. */
-  inputs: string | null;
 }
 
 /** A check that fails is logged and a finding, and its own findings of the night before stand: it must not hold up the figures. */
 export async function reportQuality(input: QualityInput): Promise<QualityReport> {
   const { duck, plan, curated, log, startedAt, lakeDir, ...given } = input;
   const night = nightOf(startedAt);
-  const { before, earlier, newest } = await readNights(new QualityReports(lakeDir), duck, night, log);
+  const { before, earlier } = await readNights(new QualityReports(lakeDir), duck, night, log);
   const context: CheckContext = {
     ...{ duck, curated, ...given, ...sortSeries(input) },
     withheld: new Set(plan.withheld),
@@ -97,13 +92,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     providers: plan.providers,
     currentYear: new Date(startedAt).getUTCFullYear(),
   };
-  const inputs = await hashInputs(context);
-  const { found, failed } = await runChecks(
-    QUALITY_CHECKS,
-    context,
-    log,
-    newest?.inputs === inputs ? newest.findings : null,
-  );
+  const found = await runChecks(QUALITY_CHECKS, context, log);
   const lasting = lastingDoubts(standing(context, LASTING_KINDS), found, curated.decisions);
   const decided = decideFindings({
     doubts: [...found, ...lasting],
@@ -119,7 +108,7 @@ export async function reportQuality(input: QualityInput): Promise<QualityReport>
     now: formatTimestamp(startedAt),
   });
   tellUnused(decided.unused, log);
-  return { night, inputs: failed ? null : inputs, ...decided };
+  return { night, ...decided };
 }
 
 /** The series whose figures checks can compute with, and why they cannot with others. */
@@ -148,8 +137,6 @@ interface Nights {
   before: QualityFinding[] | null;
   /** What an earlier build of this night found. */
   earlier: QualityFinding[];
-  /** The newer one of both, with what its findings depend on. */
-  newest: { findings: QualityFinding[]; inputs: string | null } | null;
 }
 
 async function readNights(
@@ -159,10 +146,10 @@ async function readNights(
   log: Logger,
 ): Promise<Nights> {
   const nights = await reports.nights();
-  const read = async (one: string | undefined): Promise<Nights['newest']> => {
+  const read = async (one: string | undefined): Promise<QualityFinding[] | null> => {
     if (one === undefined) return null;
     try {
-      return { findings: await reports.read(duck, one), inputs: await reports.inputs(duck, one) };
+      return await reports.read(duck, one);
     } catch (error) {
       log.error({ err: error, night: one }, 'the quality report cannot be read');
       return null;
@@ -170,22 +157,14 @@ async function readNights(
   };
   const before = await read(nights.findLast((one) => one < night));
   const earlier = await read(nights.find((one) => one === night));
-  return { before: before?.findings ?? null, earlier: earlier?.findings ?? [], newest: earlier ?? before };
+  return { before, earlier: earlier ?? [] };
 }
 
-interface Checked {
-  found: FoundDoubt[];
-  /** Whether a check failed. */
-  failed: boolean;
-}
-
-/** @param same findings on equal published series: those of checks that look at nothing else are taken over. */
 export async function runChecks(
   checks: readonly QualityCheck[],
   context: CheckContext,
   log: Logger,
-  same: readonly QualityFinding[] | null = null,
-): Promise<Checked> {
+): Promise<FoundDoubt[]> {
   // Two checks may look for one kind.
   const found = new Map<string, FoundDoubt>();
   const add = (doubts: readonly FoundDoubt[]): void => {
@@ -196,10 +175,7 @@ export async function runChecks(
     const startedAt = performance.now();
     const { kinds } = check;
     try {
-      const isTakenOver = same !== null && !check.looksBeyond;
-      const doubts = isTakenOver
-        ? same.filter(({ kind }) => kinds.includes(kind))
-        : await check.find(context);
+      const doubts = await check.find(context);
       add(doubts.map((doubt) => foundDoubt.parse(doubt)));
     } catch (error) {
       failures.push(`${kinds.join(', ')} (${describeError(error)})`);
@@ -209,7 +185,7 @@ export async function runChecks(
     log.debug({ kinds, ms: Math.round(performance.now() - startedAt) }, 'quality check');
   }
   if (failures.length > 0) add([failedChecks(failures)]);
-  return { found: [...found.values()], failed: failures.length > 0 };
+  return [...found.values()];
 }
 
 /** Concerns no provider, so it is decided by mending the check. */
@@ -251,43 +227,3 @@ export const qualityLine = (counts: QualityCounts): string =>
   `quality: ${counted(counts.open_errors, 'error', 'errors')}, ${counted(counts.open_warnings, 'warning', 'warnings')} and ` +
   `${counted(counts.open_notices, 'notice', 'notices')} open; ` +
   `${counts.new} new, ${counts.worse} worse and ${counts.gone} gone since the night before`;
-
-/** The checks themselves: a new version of the service may find more. */
-async function hashCode(): Promise<string> {
-  const directory = import.meta.dirname;
-  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const hash = createHash('sha256');
-  for (const file of files.sort()) hash.update(await readFile(file));
-  return hash.digest('hex');
-}
-
-/** Equal for equal published and withheld series, labels, pairs and curated data, read by the same checks in the same year. */
-async function hashInputs({
-  published,
-  series,
-  measured,
-  deviations,
-  unchecked,
-  withheld,
-  concepts,
-  curated,
-  currentYear,
-}: CheckContext): Promise<string> {
-  const labelled = [...published].map(([id, { planned, record }]) => [
-    ...[planned, record, series.get(id)?.statistics ?? unchecked.get(id) ?? null],
-    curated.concepts.of(record.id) ?? null,
-    measured.get(record.id) ?? null,
-    deviations.get(record.id) ?? null,
-  ]);
-  const inputs = [
-    await hashCode(),
-    currentYear,
-    labelled,
-    [...withheld],
-    concepts,
-    curated.countries,
-    curated.links,
-  ];
-  return createHash('sha256').update(JSON.stringify(inputs)).digest('hex');
-}

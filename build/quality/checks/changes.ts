@@ -204,7 +204,7 @@ const KINDS: readonly QualityKindName[] = [
   'projections_unflagged',
 ];
 
-export const sinceYesterday: QualityCheck = { looksBeyond: true, kinds: KINDS, find: findChanges };
+export const sinceYesterday: QualityCheck = { kinds: KINDS, find: findChanges };
 
 const LABEL = ['name', 'unit', 'description', 'topic', 'higher_is_better'] as const;
 
@@ -259,7 +259,6 @@ async function findLabelChanges({ series, before }: CheckContext): Promise<Found
 }
 
 export const labelChanges: QualityCheck = {
-  looksBeyond: true,
   kinds: ['label_changed', 'level_changed'],
   find: findLabelChanges,
 };
@@ -368,7 +367,6 @@ const wasPublished = (
 ): boolean => firstDate === null || since <= firstDate || before.has(old) || departed.has(old);
 
 export const renames: QualityCheck = {
-  looksBeyond: true,
   kinds: ['series_renamed', 'alias_unfit'],
   async find(context) {
     const found = [...(await renamed(context)), ...standing(context)];

@@ -163,7 +163,6 @@ function findYearsAhead({ published }: CheckContext): FoundDoubt[] {
 }
 
 export const runs: QualityCheck = {
-  looksBeyond: true,
   kinds: [
     ...(['provider_places_lost', 'provider_places_unknown', 'run_held', 'run_failed'] as const),
     ...(['series_failed', 'values_out_of_bounds', 'values_unreadable', 'years_flagged_by_clock'] as const),

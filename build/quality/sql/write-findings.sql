@@ -1,4 +1,4 @@
--- The findings of a night, $findings as JSON. $inputs: what they depend on; see `hashInputs`.
+-- The findings of a night, $findings as JSON.
 COPY (
   SELECT finding.* FROM (SELECT unnest(from_json($findings, '[{
     "id": "VARCHAR", "kind": "VARCHAR", "severity": "VARCHAR", "provider": "VARCHAR", "indicator": "VARCHAR",
@@ -6,4 +6,4 @@ COPY (
     "first_seen": "VARCHAR", "change": "VARCHAR", "decision": "VARCHAR", "reason": "VARCHAR",
     "lapsed": {"decision": "VARCHAR", "extent": "DOUBLE", "by": "VARCHAR", "on": "VARCHAR", "reason": "VARCHAR"}
   }]')) AS finding)
-) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1, KV_METADATA {inputs: $inputs});
+) TO $file (FORMAT parquet, COMPRESSION snappy, PARQUET_VERSION v1);
