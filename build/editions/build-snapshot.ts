@@ -250,11 +250,10 @@ class Build {
     return { ...written, data, coverage, quality, groups, kept, proofs };
   }
 
-  async #prove(duck: DuckSession, { directory, plan, base, linked }: Written): Promise<EditionProofs> {
+  async #prove(duck: DuckSession, { directory, plan }: Written): Promise<EditionProofs> {
     const indicators = plan.indicators.map(({ record: { unit }, ...indicator }) => ({ ...indicator, unit }));
-    const earlier = { directory: base?.directory ?? null, linked };
     return this.#steps.run('proofs', () =>
-      proveEdition(duck, directory, indicators, earlier, (done) =>
+      proveEdition(duck, directory, indicators, (done) =>
         this.#steps.progress('proofs', done, indicators.length, 'indicators'),
       ),
     );
@@ -346,7 +345,7 @@ class Build {
   }
 
   async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {
-    const { directory, data, plan, proofs, kept, base, coverage } = prepared;
+    const { directory, data, plan, kept, base, coverage } = prepared;
     const writer = new FileWriter(directory);
     const bundles = await this.#steps.run('bundles', () =>
       writeBundles(duck, plan.indicators, { directory, kept: kept.files, base, coverage }),
@@ -358,7 +357,7 @@ class Build {
       }),
     );
     await this.#steps.run('prerender', () =>
-      writer.writeAll([...renderRoutes(data, generatedAt), proofs.paths], (done) =>
+      writer.writeAll(renderRoutes(data, generatedAt), (done) =>
         this.#steps.progress('prerender', done, routeCount(data), 'files'),
       ),
     );

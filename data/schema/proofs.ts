@@ -3,7 +3,6 @@
  *
  *   proofs/<provider>.json            kept: roots and descriptors by indicator id (see `providerProofs`)
  *   rules.json                        kept: the leaves of the tree of rules, by which figures are derived
- *   trees.json                        prerendered: descriptor paths by indicator id, for the next build (`treePaths`)
  *   <SNAPSHOT_DIR>/keys.json          public keys of the log (see `publishedKeys`)
  *   <VAR_DIR>/signing/key             the private key of the log
  *   <VAR_DIR>/signing/head            the last checkpoint that this builder signed
@@ -12,7 +11,6 @@ import { z } from 'zod';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-export const TREE_PATHS = 'trees.json';
 export const RULES = 'rules.json';
 export const PUBLISHED_KEYS = 'keys.json';
 export const proofsFile = (provider: string): string => `proofs/${provider}.json`;
@@ -40,9 +38,6 @@ export const providerProofs = z.object({
   ),
 });
 export type ProviderProofs = z.infer<typeof providerProofs>;
-
-/** `trees.json`: the hashes on the path of leaf 0, in base64. With them a new descriptor costs a few hashes. */
-export const treePaths = z.record(z.string(), z.string());
 
 /** `keys.json`, as `/.well-known/almanac-keys.json` serves it. */
 export const publishedKeys = z.object({

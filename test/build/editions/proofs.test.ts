@@ -59,7 +59,7 @@ async function rootsAnew(): Promise<{ indicator: string; rows: number; root: str
 }
 
 describe('the trees of an edition', () => {
-  it('are those of its rows, also where roots and paths are reused, and the log is signed', async () => {
+  it('are those of its rows, also where their files are reused, and the log is signed', async () => {
     // Second night: other figures in one series, another unit in two others. Third: as the first.
     for (const [count, factor] of [1, 2, 1].entries()) {
       await night(factor);
@@ -92,13 +92,7 @@ describe('the trees of an edition', () => {
         FROM (VALUES ${rows}) AS cells(iso3, year)) TO '${file}' (FORMAT parquet)`,
       );
       const duck = await DuckSession.open({ scratch: join(directory, 'scratch') });
-      const proving = proveEdition(
-        duck,
-        directory,
-        [indicator],
-        { directory: null, linked: new Set() },
-        () => {},
-      );
+      const proving = proveEdition(duck, directory, [indicator], () => {});
       await expect(proving).rejects.toThrow('atlas.twice has two rows of');
       await duck.close();
     },
