@@ -70,8 +70,7 @@ function parseLog(text: string): PublicationLog {
 }
 
 /** Null for the served one and those that led to it. */
-function markOf({ backfilled, edition }: LogEntry, others: ReturnType<typeof takenBack>) {
-  if (backfilled) return 'backfilled';
+function markOf({ edition }: LogEntry, others: ReturnType<typeof takenBack>) {
   const move = others.get(edition);
   return move === undefined ? null : move === null ? 'never served' : 'rolled back';
 }

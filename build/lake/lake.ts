@@ -6,10 +6,9 @@
  * - Rows are sorted by series, country and year, each once; a number is the double nearest to what upstream wrote.
  * - A series has a digest of its rows, equal on every machine, by which later runs and builds detect changes.
  * - Whoever writes holds the lock of the provider. Reading needs none.
- * - A past run can be rebuilt from the first of its chain and the revisions since, or it is a `LostRunError`.
+ * - The rows of a past run follow from the first of its chain and the revisions since.
  */
 export { LakeWriter } from './lake-writer.ts';
-export { LostRunError, PastLake, type PastNight } from './past-lake.ts';
 export {
   compactTime,
   emptyRecord,

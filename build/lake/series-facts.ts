@@ -49,7 +49,7 @@ export const yearsWithoutRule = (
     : [];
 
 /** Codes of `projected`: no, yes, not stated. */
-export const OBSERVED = 0;
+const OBSERVED = 0;
 export const PROJECTED = 1;
 export const UNSTATED = 2;
 

@@ -262,8 +262,4 @@ export class OriginFollower {
   }
 }
 
-const pickFacts = ({ counts, lineage, successor }: Manifest): ManifestFacts => ({
-  counts,
-  lineage,
-  successor,
-});
+const pickFacts = ({ counts, lineage }: Manifest): ManifestFacts => ({ counts, lineage });
