@@ -8,7 +8,6 @@ import type { Connector } from '../../../build/connectors/connector.ts';
 import { ddf } from '../../../build/connectors/ddf.ts';
 import { frictionless } from '../../../build/connectors/frictionless.ts';
 import { owidGrapher } from '../../../build/connectors/owid-grapher.ts';
-import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';
@@ -41,22 +40,6 @@ const pack = (resource: object, table: string | Uint8Array, more: object = {}): 
 const fields = (...names: string[]) => ({ fields: names.map((name) => ({ name })) });
 
 describe('Frictionless packages', () => {
-  it('reads semicolons, decimal commas, digit groups and missing values that the package states', async () => {
-    const schema = {
-      missingValues: ['', 'k. A.', '..'],
-      fields: [
-        { name: 'Land', type: 'string' },
-        { name: 'Jahr', type: 'year' },
-        { name: 'Wert', type: 'number', decimalChar: ',', groupChar: '.' },
-      ],
-    };
-    const table = 'Land;Jahr;Wert\r\nDEU;2020;1.234,5\r\nDEU;2021;k. A.\r\nDEU;2022;..\r\n';
-    const files = pack({ dialect: { delimiter: ';' }, schema }, table);
-    expect(await readShort(frictionless, { place: ['Land'] }, files)).toEqual({
-      set: 'DEU 2020 1234.5, DEU 2021 null, DEU 2022 null',
-    });
-  });
-
   it('reads encoding, preamble and decimal comma that the definition states', async () => {
     const table = Buffer.from('Quelle: Amt\nland;jahr;wert\nC\xf4te d\x92Ivoire;2020;1,5\n', 'latin1');
     const source = {
@@ -126,12 +109,6 @@ describe('Frictionless packages', () => {
 
   it.each([
     [
-      'without a year column',
-      { 'x.csv': 'iso3,value\nFRA,1\n' },
-      {},
-      'no year column found; say which of: iso3, value',
-    ],
-    [
       'without matching year columns',
       { 'x.csv': 'iso3,1990\nFRA,1\n' },
       { year_columns: '^y(?<year>\\d{4})$' },
@@ -164,27 +141,6 @@ describe('Frictionless packages', () => {
     const reading = readAll(frictionless, { packages: ['x.csv'], ...more }, memoryUpstream(files));
     await expect(reading).rejects.toThrow(reason);
   });
-});
-
-it('reads SDMX-CSV 2.0 of Eurostat: gzip, label columns, flags', async () => {
-  const table = [
-    'STRUCTURE,STRUCTURE_ID,STRUCTURE_NAME,freq,Time frequency,unit,Unit of measure,geo,Geopolitical entity,TIME_PERIOD,Time,OBS_VALUE,Observation value,OBS_FLAG,Observation status (Flag) V2 structure,CONF_STATUS,Confidentiality status (flag)',
-    'dataflow,ESTAT:TPS00001(1.0),Population on 1 January,A,Annual,NR,Number,EL,Greece,2023,,10413982,,p,provisional,,',
-    'dataflow,ESTAT:TPS00001(1.0),Population on 1 January,A,Annual,NR,Number,EL,Greece,2024,,10400720,,,,,',
-    '',
-  ].join('\r\n');
-  const files = { 'tps00001?compressed=true': gzipSync(table) };
-  const upstream = memoryUpstream({ tps00001: files['tps00001?compressed=true'] });
-  const { series } = await readAll(sdmxCsv, { files: ['tps00001?compressed=true'] }, upstream);
-  expect([...series.values()]).toMatchObject([
-    {
-      entry: { slug: 'TPS00001', name: 'Population on 1 January', unit: 'Number' },
-      rows: [
-        { place: 'EL', year: '2023', value: '10413982', status: 'p' },
-        { place: 'EL', year: '2024', value: '10400720' },
-      ],
-    },
-  ]);
 });
 
 it('reads DDF with files by country and by geo, and a byte order mark', async () => {

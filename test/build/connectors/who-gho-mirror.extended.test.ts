@@ -1,4 +1,4 @@
-/** All rows of the WHO's 61 exports against an independent reading, as CSV and served as OData by a fake server. */
+/** All rows of the WHO's 61 exports against an independent reading. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,10 +6,8 @@ import { parse } from 'yaml';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { httpUpstream } from '../fakes/http-upstream.ts';
-import { startFakeUpstream } from '../fakes/server.ts';
-import { ghoRoute, mirrorRows } from '../fakes/who-gho.ts';
-import { directoryUpstream, type ReadProvider, readAll } from './read-connector.ts';
+import { mirrorRows } from '../fakes/who-gho.ts';
+import { directoryUpstream, readAll } from './read-connector.ts';
 
 const ALL_ROWS = 326_156;
 const GAPS = new Set(['', 'no data', 'not available', 'not applicable', '…', '...', '.', '-', '–']);
@@ -41,8 +39,12 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
   );
   const { rowsOf, codes } = mirrorRows(mirror);
 
-  function compare({ series, failed }: ReadProvider): void {
-    expect([...failed]).toEqual([]);
+  it('are read row by row', async () => {
+    const { source, mirror: over } = definition;
+    const settings = { ...source, ...over.source };
+    const upstream = directoryUpstream(join(mirror, 'who-gho'));
+    const { series, failed, vintage } = await readAll(whoGho, settings, upstream);
+    expect([[...failed], vintage]).toEqual([[], '2018-07']);
     let total = 0;
     for (const code of codes) {
       const slugs = [...series.keys()].filter(
@@ -59,24 +61,5 @@ describeWithMirror('the exports of the Global Health Observatory', (mirror) => {
     expect(rows.filter((row) => row.aggregate)).toHaveLength(13_754);
     expect(rows.filter((row) => !/^\d{4}$/.test(String(row.year)))).toHaveLength(1_619);
     expect(rows.filter((row) => row.ci_lo !== null)).toHaveLength(203_589);
-  }
-
-  it('are read row by row as CSV', async () => {
-    const { source, mirror: over } = definition;
-    const provider = await readAll(
-      whoGho,
-      { ...source, ...over.source },
-      directoryUpstream(join(mirror, 'who-gho')),
-    );
-    expect(provider.vintage).toBe('2018-07');
-    compare(provider);
-  });
-
-  it('are read row by row as OData', async () => {
-    const service = await startFakeUpstream([ghoRoute(rowsOf, new Map(), 20_000)]);
-    const provider = await readAll(whoGho, definition.source, httpUpstream(service.url)).finally(
-      service.stop,
-    );
-    compare(provider);
   });
 });

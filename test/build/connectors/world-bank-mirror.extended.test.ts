@@ -1,5 +1,5 @@
 /**
- * The World Bank's layouts in the mirror as one provider, and the long set served by a fake API. Every figure is compared in
+ * The World Bank's layouts in the mirror as one provider. Every figure is compared in
  * `test/gateway/all-providers.extended.test.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,14 +11,10 @@ import { parse as parseYaml } from 'yaml';
 import { combinedSettings, createCombinedConnector } from '../../../build/connectors/combined.ts';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
 import { findConnector } from '../../../build/connectors/registry.ts';
-import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
 import { loadCurated, type PlaceTable } from '../../../data/curated/curated.ts';
 import type { IndicatorOverlay } from '../../../data/schema/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { httpUpstream } from '../fakes/http-upstream.ts';
-import { startFakeUpstream } from '../fakes/server.ts';
-import { longSetIndicator, worldBankRoute } from '../fakes/world-bank.ts';
-import { contextFor, directoryUpstream, readAll } from './read-connector.ts';
+import { contextFor, directoryUpstream } from './read-connector.ts';
 
 /** Series with wrong figures upstream, which curated bounds leave out. */
 const BOUNDED = [
@@ -40,9 +36,6 @@ const isOutside =
     value !== null &&
     (Number(value) < min || Number(value) > max) &&
     places.resolve(['iso3'], place).kind === 'country';
-
-const actual = (rows: RawObservation[]): string[] =>
-  rows.map((row) => `${row.place}|${row.year}|${row.value}`);
 
 describeWithMirror('the World Bank mirror', (mirror) => {
   const directory = join(mirror, 'world-bank');
@@ -144,21 +137,5 @@ describeWithMirror('the World Bank mirror', (mirror) => {
     expect(withheld).toHaveLength(39);
     expect(findWithheld(true)).toEqual(withheld);
     expect(findWithheld(false)).toEqual(withheld);
-  });
-
-  it('reads every row of twenty indicators of the long set through the API', async () => {
-    const indicators = definition.source.indicators
-      .filter((code: string) => longSetIndicator(mirror, code))
-      .slice(0, 20);
-    const find = (code: string): ReturnType<typeof longSetIndicator> => longSetIndicator(mirror, code);
-    const service = await startFakeUpstream([worldBankRoute(find, indicators)]);
-    const settings = { indicators, per_page: 5_000 };
-    const provider = await readAll(worldBankApi, settings, httpUpstream(service.url)).finally(service.stop);
-    expect([...provider.failed]).toEqual([]);
-    for (const code of indicators) {
-      const figures = find(code)?.figures ?? [];
-      const expected = figures.map(({ iso3, year, value }) => `${iso3}|${year}|${value}`);
-      expect(actual(provider.series.get(code)?.rows ?? []), code).toEqual(expected);
-    }
   });
 });

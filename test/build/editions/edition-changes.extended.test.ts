@@ -1,5 +1,3 @@
-/** What the log says of each edition's changes, over nights of a small world. */
-import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { scrub } from '../../../build/editions/retention.ts';
 import type { NightlyDependencies } from '../../../build/nightly.ts';
@@ -48,37 +46,6 @@ async function kindsOf(entry: LogEntry, indicator: string): Promise<Record<strin
 }
 
 describe('the log', () => {
-  it('says what changed in each edition, figure by figure, by provider', async () => {
-    const first = await night({ cows: herd(1, 2, 3), goats: herd(1) });
-    expect(first).toMatchObject({ base: null, changes: null, changed: {} });
-    const second = await night({ cows: herd(1, 5), sheep: herd(1) });
-    expect(second).toMatchObject({
-      base: first.edition,
-      changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 1 } },
-    });
-    expect(await changesOf(second)).toMatchObject({ added: ['atlas.sheep'], withdrawn: ['atlas.goats'] });
-    expect(await kindsOf(second, 'atlas.cows')).toEqual({ 2001: 'changed', 2002: 'withdrawn' });
-    const third = await night({ cows: herd(1, 5, 3, 4), goats: herd(1), sheep: herd(1) });
-    expect(await kindsOf(third, 'atlas.cows')).toEqual({ 2002: 'restored', 2003: 'added' });
-    const fourth = await night({ cows: herd(1, 5, 3, 4), goats: herd(1, 2), sheep: herd(1) });
-    expect(fourth.changed).toEqual({
-      atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1, redefined: 0 },
-    });
-  });
-
-  it('compares with the edition that was served, not with one that was rolled back', async () => {
-    const first = await night({ cows: herd(1, 2) });
-    const bad = await night({ cows: herd(1) });
-    await world.rollback(first.edition);
-    const next = await night({ cows: herd(1, 2, 3) });
-    expect(next.base).toBe(first.edition);
-    // Withdrawn only by the edition that was rolled back.
-    expect(await kindsOf(next, 'atlas.cows')).toEqual({ 2002: 'added' });
-    const { revised } = await changesOf(bad);
-    const file = revised['atlas.cows']?.file;
-    expect(file && existsSync(world.snapshots.pathOf(file))).toBe(true);
-  });
-
   it('is found damaged when it says something else than the manifests', async () => {
     const first = await night({ cows: herd(1, 2) });
     const second = await night({ cows: herd(1, 3) });

@@ -39,7 +39,7 @@ function slots(row: Row): object {
 }
 
 /** One row of an export in the service's format. */
-export function odataOf(row: Row, id: number): object {
+function odataOf(row: Row, id: number): object {
   const parent = PARENTS.find((name) => row[name]) ?? 'REGION';
   const [begin = '', end = begin] = (row.YEAR ?? '').split('-');
   return {
@@ -67,19 +67,14 @@ export function odataOf(row: Row, id: number): object {
   };
 }
 
-/**
- * @param rowsOf the rows of one indicator's export, or null when there is no such indicator
- * @param base the path of the service, such as `/api/`
- */
+/** @param rowsOf the rows of one indicator's export, or null when there is no such indicator */
 export function ghoRoute(
   rowsOf: (code: string) => Row[] | null,
   names: ReadonlyMap<string, string>,
   pageSize: number,
-  base = '/',
 ): Route {
   return (url) => {
-    if (!url.pathname.startsWith(base)) return null;
-    const code = decodeURIComponent(url.pathname.slice(base.length));
+    const code = decodeURIComponent(url.pathname.slice(1));
     const skip = Number(url.searchParams.get('$skip') ?? 0);
     const context = `https://ghoapi.azureedge.net/api/$metadata#${code}`;
     if (code === 'Indicator') {

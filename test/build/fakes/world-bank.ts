@@ -2,9 +2,6 @@
  * A fake of the World Bank's API v2: `[paging, rows]`, refusals with HTTP 200, "no data" as `pages: 0` and null; on
  * request with a byte order mark, and paging numbers as strings.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parse } from 'csv-parse/sync';
 import { type FakeResponse, json, type Route } from './server.ts';
 
 export interface FakeFigure {
@@ -79,12 +76,10 @@ function metadata(one: FakeIndicator): object {
   return { page: 1, pages: 1, per_page: '5000', total: 1, source: [{ id: '2', concept }] };
 }
 
-/** @param base the path of the API, such as `/v2/` */
 export function worldBankRoute(
   find: (code: string) => FakeIndicator | null,
   listed: readonly string[],
   format: FormatOptions = {},
-  base = '/',
 ): Route {
   const write = (value: unknown): FakeResponse => {
     const answer = json(value);
@@ -101,8 +96,7 @@ export function worldBankRoute(
     return write([head, figures.length === 0 ? null : rows]);
   };
   return (url) => {
-    if (!url.pathname.startsWith(base)) return null;
-    const path = url.pathname.slice(base.length).split('/').map(decodeURIComponent);
+    const path = url.pathname.slice(1).split('/').map(decodeURIComponent);
     const code = path.at(-1) === 'metadata' ? path.at(-2) : path.at(-1);
     if (path[0] === 'source' && path[2] === 'indicator') {
       const [head, start, end] = paging(url, listed.length, format);
@@ -117,28 +111,5 @@ export function worldBankRoute(
     if (path[0] === 'country') return values(url, one);
     if (path[0] === 'indicator') return write([paging(url, 1, format)[0], [describe(one)]]);
     return path[0] === 'sources' ? write(metadata(one)) : null;
-  };
-}
-
-/** An indicator of the long set in the mirror. */
-export function longSetIndicator(mirror: string, code: string): FakeIndicator | null {
-  const folder = join(mirror, 'world-bank/datahub-wdi-long/indicators', code.toLowerCase());
-  if (!existsSync(folder)) return null;
-  const about = JSON.parse(readFileSync(join(folder, 'datapackage.json'), 'utf8'));
-  const rows: string[][] = parse(readFileSync(join(folder, 'data.csv')), { bom: true, from_line: 2 });
-  return {
-    code,
-    name: about.title,
-    note: about.readme,
-    organization: 'World Bank',
-    topics: about.keywords,
-    licence: 'CC BY-4.0',
-    updated: '2026-07-01',
-    figures: rows.map(([, iso3 = '', year = '', value = '']) => ({
-      iso3,
-      id: iso3.slice(0, 2),
-      year,
-      value: Number(value),
-    })),
   };
 }

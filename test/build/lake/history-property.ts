@@ -86,15 +86,17 @@ function expectedKinds(earlier: readonly Rows[], now: Rows): Record<string, stri
 interface PublishedRun {
   id: string;
   rows: Rows;
+  record: RunRecord;
 }
 
 /** Carries out the steps. Returns the good runs with the rows that were published. */
 async function carryOut(mine: ScriptedProvider, steps: readonly Step[]): Promise<PublishedRun[]> {
   const good: PublishedRun[] = [];
   const held: PublishedRun[] = [];
-  const note = ({ run_id: id, status }: RunRecord, rows: Rows): void => {
-    if (status === 'succeeded') good.push({ id, rows });
-    else if (status === 'suspicious') held.push({ id, rows });
+  const note = (record: RunRecord, rows: Rows): void => {
+    const { run_id: id, status } = record;
+    if (status === 'succeeded') good.push({ id, rows, record });
+    else if (status === 'suspicious') held.push({ id, rows, record });
     else expect(status).toBe('unchanged');
   };
   let rows: Rows = new Map(keys.slice(0, 9).map((key, index) => [key, figure(index)]));
@@ -120,9 +122,16 @@ async function expectHistory(steps: readonly Step[]): Promise<void> {
     const replayed = await replay(mine.lake);
     expect([...replayed.keys()]).toEqual(good.map(({ id }) => id));
     for (const { id, rows } of good) expect(sorted(replayed.get(id))).toEqual(sorted(rows));
-    for (const [index, { id, rows }] of good.entries()) {
+    for (const [index, { id, rows, record }] of good.entries()) {
+      if (index === 0) continue;
       const earlier = good.slice(0, index).map((one) => one.rows);
-      if (index > 0) expect(await kindsOf(mine, id)).toEqual(expectedKinds(earlier, rows));
+      const kinds = await kindsOf(mine, id);
+      expect(kinds).toEqual(expectedKinds(earlier, rows));
+      const { added, changed, removed, restored } = record.revisions ?? {};
+      const counted = ['added', 'changed', 'withdrawn', 'restored'].map(
+        (kind) => Object.values(kinds).filter((one) => one === kind).length,
+      );
+      expect([added, changed, removed, restored]).toEqual(counted);
     }
   } finally {
     await mine.world.remove();

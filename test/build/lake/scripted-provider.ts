@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { z } from 'zod';
 import type { Connector, RawObservation } from '../../../build/connectors/connector.ts';
 import { acceptRun } from '../../../build/ingest/accept-run.ts';
@@ -11,7 +12,7 @@ import {
   type ProviderLake,
   REVISIONS,
 } from '../../../build/lake/provider-lake.ts';
-import type { RunRecord } from '../../../data/schema/lake.ts';
+import { REVISION_COLUMNS, type RunRecord } from '../../../data/schema/lake.ts';
 import { query } from '../parquet-readers.ts';
 import { plainEntry, World } from '../world.ts';
 
@@ -101,10 +102,15 @@ const rowOf = (row: Record<string, unknown>, prefix: 'new_' | ''): LakeRow =>
     ['value', 'ci_lo', 'ci_hi', 'projected', 'status'].map((name) => [name, row[prefix + name]]),
   ) as unknown as LakeRow;
 
-/** The rows of a run's `revisions.parquet`; a run that changed nothing has none. */
-export async function revisionsOf({ directory }: LakeRun): Promise<Record<string, unknown>[]> {
+/** The rows of a run's `revisions.parquet`, in the documented columns; a run that changed nothing has none. */
+async function revisionsOf({ directory }: LakeRun): Promise<Record<string, unknown>[]> {
   const file = join(directory, REVISIONS);
-  return existsSync(file) ? query(`SELECT * FROM read_parquet('${file}')`) : [];
+  if (!existsSync(file)) return [];
+  const columns = await query(`DESCRIBE SELECT * FROM read_parquet('${file}')`);
+  expect(Object.fromEntries(columns.map((one) => [one.column_name, one.column_type]))).toEqual(
+    REVISION_COLUMNS,
+  );
+  return query(`SELECT * FROM read_parquet('${file}')`);
 }
 
 /** The rows of a run: its own if it is the first of its chain, else those of its base with its revisions. */
