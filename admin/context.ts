@@ -1,4 +1,4 @@
-/** What the operator area's routes share: dependencies, audited changes, redirects and account paths. */
+/** What the operator area's routes share: dependencies, shown changes and account paths. */
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { JobService } from '../data/runtime/jobs.ts';
@@ -7,7 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
-import type { Archive, AuditedChange, AuditLog, AuditOutcome } from '../gateway/commerce/history/history.ts';
+import type { Archive, AuditLog } from '../gateway/commerce/history/history.ts';
 import type {
   GivenUpJobs,
   JobProducer,
@@ -82,22 +82,6 @@ export interface AdminArea extends AdminDependencies {
   /** Curated providers by id, enabled or not as operators decided. */
   providers(): Promise<ReadonlyMap<string, ProviderDefinition>>;
   view(template: string): PageView;
-}
-
-/**
- * Makes a change in the name of the signed-in operator and writes its audit entry; see `AuditLog.attempt`.
- * @param outcomeOf null when nothing changed; by default of work that returns false
- */
-export function auditedChange<Outcome>(
-  area: AdminArea,
-  request: FastifyRequest,
-  requested: Pick<AuditedChange, 'action' | 'subject'> & Partial<AuditedChange>,
-  work: () => Promise<Outcome>,
-  outcomeOf: (outcome: Outcome) => AuditOutcome | null = (outcome) => (outcome === false ? null : {}),
-  entryName: string | null = null,
-): Promise<Outcome> {
-  const change = { ...requested, by: actorOf(request), request_id: request.id };
-  return area.audit.attempt(change, work, outcomeOf, entryName);
 }
 
 const SHOWN_CHANGES = 20;

@@ -26,7 +26,7 @@ import { PrivacyRequestStore } from '../gateway/commerce/privacy/privacy.ts';
 import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';
 import { ConditionWatch } from './condition-watch.ts';
-import type { AdminArea, AdminDependencies } from './context.ts';
+import { type AdminArea, type AdminDependencies, actorOf } from './context.ts';
 import { DecisionStore } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorLinks, OperatorStore } from './operators.ts';
@@ -45,7 +45,7 @@ import {
   operatorSecondFactorRoutes,
   recordSignIn,
 } from './routes/operator-sign-in.ts';
-import { operatorRoutes } from './routes/operators.ts';
+import { operatorRoutes, operatorSubject } from './routes/operators.ts';
 import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { providerRoutes } from './routes/providers.ts';
@@ -96,6 +96,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     if (user === null || settings.ADMIN_SECOND_FACTOR !== 'required') return user;
     return (await secondFactor.isOn(user.subject)) ? user : { ...user, ...WITHOUT_SECOND_FACTOR };
   };
+  const audit = new AuditLog(redis, now, archive);
   const pages: ProtectedArea = {
     ...realm,
     root: ADMIN_ROOT,
@@ -104,6 +105,8 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     isPublic: false,
     cookie: 'almanac_admin',
     findUser: async (session) => restrictUntilSecure(await operators.findUser(session)),
+    audit,
+    auditFacts: (request) => ({ by: actorOf(request), subject: operatorSubject(actorOf(request)) }),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,
@@ -121,7 +124,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     operators,
     operatorLinks: new OperatorLinks({ ...dependencies, operators, links }),
     throttle: new Throttle(redis, now),
-    audit: new AuditLog(redis, now, archive),
+    audit,
     index: new AccountIndex(redis, now),
     requests: new PrivacyRequestStore(store),
     reconciler: new Reconciler(

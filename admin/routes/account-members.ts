@@ -8,7 +8,7 @@ import type { Member, PersonRecord } from '../../gateway/commerce/accounts/accou
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import { type Confirmation, confirmedAction, REASON } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
+import { type AdminArea, idOf, userPath } from '../context.ts';
 
 interface ShownMember extends Member {
   person: PersonRecord | null;
@@ -55,7 +55,7 @@ export function accountMembersRoutes(scope: FastifyInstance, area: AdminArea): v
         ...{ action: 'account.second_factor', subject: accountSubject(account_id), reason },
         ...{ before: { person_id, second_factor: 'on' }, after: { person_id, second_factor: 'cleared' } },
       };
-      await auditedChange(area, request, change, () => area.customerSecondFactor.clear(person_id, reason));
+      await request.audited(change, () => area.customerSecondFactor.clear(person_id, reason));
       return { path, notice: `The second factor is cleared. ${email} is told by mail.` };
     },
   });

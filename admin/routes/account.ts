@@ -14,7 +14,6 @@ import {
   OPTIONAL_REASON,
   REASON,
   type ReasonField,
-  redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import {
   AccountError,
@@ -24,7 +23,7 @@ import {
 } from '../../gateway/commerce/store/store.ts';
 import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart } from '../../gateway/web/templates.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, shownChanges, userPath } from '../context.ts';
+import { type AdminArea, actorOf, idOf, shownChanges, userPath } from '../context.ts';
 import { accountExports } from './account-exports.ts';
 import { accountMembers, accountMembersRoutes } from './account-members.ts';
 
@@ -103,9 +102,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     move: 'suspend' | 'restore',
     reason: string,
   ): Promise<AccountRecord> =>
-    auditedChange(
-      area,
-      request,
+    request.audited(
       {
         action: `account.${move}`,
         subject: accountSubject(account_id),
@@ -137,7 +134,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post<{ Params: { id: string } }>('/users/:id/restore', async (request, reply) => {
     const account = await accounts.get(request.params.id);
     const { state } = await setState(request, account, 'restore', '');
-    return redirectWithFlash(area, reply, userPath(account.account_id), `The account is ${state}.`);
+    return reply.leadTo(userPath(account.account_id), `The account is ${state}.`);
   });
 
   scope.post<{ Params: { id: string } }>('/users/:id/credits', async (request, reply) => {
@@ -153,7 +150,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
     try {
       const notice = await adjust(id, delta, sent, request);
-      return await redirectWithFlash(area, reply, userPath(id), notice);
+      return await reply.leadTo(userPath(id), notice);
     } catch (error) {
       if (!(error instanceof AccountError) || ['account_unknown', 'unavailable'].includes(error.code))
         throw error;
@@ -172,9 +169,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     { reason, idem }: { reason: string; idem: string },
     request: Parameters<typeof actorOf>[0],
   ): Promise<string> {
-    const { applied, shortfall, balance, repeated } = await auditedChange(
-      area,
-      request,
+    const { applied, shortfall, balance, repeated } = await request.audited(
       { action: 'credits.adjust', subject: accountSubject(id), after: { asked: delta }, reason },
       () => accounts.adjust(id, { delta, by: actorOf(request), reason, idem }),
       ({ applied, shortfall, balance }) => ({
@@ -296,9 +291,7 @@ function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...{ action: 'key.revoke', subject: accountSubject(account_id), reason },
         ...{ before: { key_id, state: key.state }, after: { key_id, state: 'revoked' } },
       };
-      await auditedChange(area, request, change, () =>
-        accounts.keys.revoke(key_id, { by: 'operator', reason }),
-      );
+      await request.audited(change, () => accounts.keys.revoke(key_id, { by: 'operator', reason }));
       return { path: userPath(account_id), notice: `The key is revoked. ${email} is told by mail.` };
     },
   });

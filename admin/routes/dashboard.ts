@@ -1,12 +1,11 @@
 /** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
 import { barChart } from '../../gateway/web/templates.ts';
 import { readAttentionContext } from '../attention/item.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
-import { type AdminArea, auditedChange } from '../context.ts';
+import type { AdminArea } from '../context.ts';
 import { summariseSnapshot } from '../snapshots.ts';
 import { summariseRun } from './runs.ts';
 import { countPerDay, readTotalUsage } from './usage.ts';
@@ -53,9 +52,9 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.post('/alerts/test', async (request, reply) => {
     if (operatorAlerts.targets.length === 0) throw new PageError(409, 'Alerts are off.');
-    await auditedChange(area, request, { action: 'alert.test', subject: 'alerts' }, () =>
+    await request.audited({ action: 'alert.test', subject: 'alerts' }, () =>
       operatorAlerts.sendTest(area.mailJobs),
     );
-    return redirectWithFlash(area, reply, '/admin/', 'A test alert is on its way.');
+    return reply.leadTo('/admin/', 'A test alert is on its way.');
   });
 }

@@ -6,9 +6,8 @@ import {
   type GivenUpJob,
   type JobName,
 } from '../../gateway/commerce/notifications/notifications.ts';
-import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type AdminArea, auditedChange, userPath } from '../context.ts';
+import { type AdminArea, userPath } from '../context.ts';
 
 const PAGE = '/admin/runs';
 
@@ -50,13 +49,10 @@ export function givenUpJobsRoutes(scope: FastifyInstance, area: AdminArea): void
       const { id } = request.params;
       const job = (await area.givenUpJobs.list()).find((one) => one.id === id);
       const subject = job?.account_id ? accountSubject(job.account_id) : `job ${id}`;
-      const isChanged = await auditedChange(
-        area,
-        request,
-        { action: `job.${action}`, subject, after: { job: id } },
-        () => area.givenUpJobs[action](id),
+      const isChanged = await request.audited({ action: `job.${action}`, subject, after: { job: id } }, () =>
+        area.givenUpJobs[action](id),
       );
       if (!isChanged) throw new PageError(404, `There is no such job to ${action}: ${id}.`);
-      return redirectWithFlash(area, reply, PAGE, notices[action]);
+      return reply.leadTo(PAGE, notices[action]);
     });
 }

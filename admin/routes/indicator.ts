@@ -14,11 +14,10 @@ import {
   OPTIONAL_REASON,
   type Outcome,
   REASON,
-  redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import { parseFields } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
 import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
 import { readIndicatorValues } from '../indicator-values.ts';
 import {
@@ -101,9 +100,7 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const read = readForm(form);
     if ('problem' in read) return page(reply.code(422), id, { form, problem: read.problem });
     await indicators.get(id);
-    const result = await auditedChange(
-      area,
-      request,
+    const result = await request.audited(
       { action: 'indicator.edit', subject: indicatorSubject(id), after: { ...read.facts } },
       () => indicators.edit(id, read.facts, form.version || null),
       (edit) => (edit.state === 'changed' ? changedFacts(edit.before, edit.after) : null),
@@ -113,9 +110,8 @@ export function indicatorRoutes(scope: FastifyInstance, area: AdminArea): void {
         form: { ...formOf(result.merged), version: result.version },
         conflict: result,
       });
-    if (result.state === 'same') return redirectWithFlash(area, reply, indicatorPath(id), 'Nothing changed.');
-    const notice = await queueRebuild(area, request, `${id} is changed`);
-    return redirectWithFlash(area, reply, indicatorPath(id), notice);
+    if (result.state === 'same') return reply.leadTo(indicatorPath(id), 'Nothing changed.');
+    return reply.leadTo(indicatorPath(id), await queueRebuild(area, request, `${id} is changed`));
   });
 }
 
@@ -191,9 +187,7 @@ function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
     const id = idOf(request);
     const current = await indicators.get(id);
     const enabled = willBeEnabled(current, to);
-    const { before, after } = await auditedChange(
-      area,
-      request,
+    const { before, after } = await request.audited(
       {
         action: enabled ? 'indicator.enable' : 'indicator.disable',
         subject: indicatorSubject(id),
@@ -217,9 +211,7 @@ function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
     async act(request, _reply, { reason }) {
       const id = idOf(request);
       await indicators.get(id);
-      const { before, after } = await auditedChange(
-        area,
-        request,
+      const { before, after } = await request.audited(
         { action: 'indicator.reset', subject: indicatorSubject(id), reason },
         () => indicators.reset(id),
         (change) => (change.before === change.after ? null : changedFacts(change.before, change.after)),

@@ -8,9 +8,8 @@ import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { redirectWithFlash } from '../../gateway/commerce/people/people.ts';
 import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { containsWords, LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
@@ -95,12 +94,10 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...(decision.publish !== 'withhold' && { licence: decision.licence }),
       },
     };
-    await auditedChange(area, request, change, () =>
-      area.decisions.licences.replace(id, form.seen, decision),
-    );
+    await request.audited(change, () => area.decisions.licences.replace(id, form.seen, decision));
     const done =
       decision.publish === 'withhold' ? `${name} is withheld` : `${name} is published as ${decision.publish}`;
-    return redirectWithFlash(area, reply, licencePath(id), await queueRebuild(area, request, done));
+    return reply.leadTo(licencePath(id), await queueRebuild(area, request, done));
   });
 }
 

@@ -18,7 +18,7 @@ import {
   tooManyAttempts,
 } from '../../gateway/commerce/people/people.ts';
 import { parseFields, untrimmedField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange } from '../context.ts';
+import { type AdminArea, actorOf } from '../context.ts';
 import type { OperatorStore } from '../operators.ts';
 import { operatorSubject } from './operators.ts';
 
@@ -94,7 +94,7 @@ export function operatorSecondFactorRoutes(
       const email = actorOf(request);
       const after = { second_factor: change };
       const entry = { action: 'operator.second_factor', subject: operatorSubject(email), after };
-      await auditedChange(area, request, entry, async () => {});
+      await request.audited(entry, async () => {});
       // The page that shows the recovery codes must neither wait for the mail server nor fail with it.
       void mailer
         .send(templates.operatorSecondFactor(email, `${areaUrl()}/second-factor`, change))

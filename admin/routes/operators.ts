@@ -1,15 +1,10 @@
 /** Lists operators. Owners invite and remove them, change their roles, and end their sessions. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import {
-  type Confirmation,
-  confirmedAction,
-  OPTIONAL_REASON,
-  redirectWithFlash,
-} from '../../gateway/commerce/people/people.ts';
+import { type Confirmation, confirmedAction, OPTIONAL_REASON } from '../../gateway/commerce/people/people.ts';
 import { AccountError } from '../../gateway/commerce/store/store.ts';
 import { formatField, PageError, parseFields, textField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
 import { sendRecords } from '../list.ts';
 import { type OperatorRecord, ROLES, type Role } from '../operators.ts';
 
@@ -89,7 +84,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     const { email } = operator;
     const { path: back } = listed(operator);
     const link = await operatorLinks.send(operator, actorOf(reply.request));
-    if (link === null) return redirectWithFlash(area, reply, back, `A link was mailed to ${email}.`);
+    if (link === null) return reply.leadTo(back, `A link was mailed to ${email}.`);
     return linkView(reply, `Link for ${email}`, { email, link, back });
   }
 
@@ -101,7 +96,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
       after: { role },
     };
     try {
-      const invited = await auditedChange(area, request, change, () => operators.invite(typed, role));
+      const invited = await request.audited(change, () => operators.invite(typed, role));
       return await sendLink(reply, invited);
     } catch (error) {
       if (!(error instanceof AccountError) || !['bad_input', 'account_exists'].includes(error.code))
@@ -114,7 +109,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post('/operators/:id/link', OWNERS, async (request, reply) => {
     const operator = await find(request);
     const change = { action: 'operator.link', subject: operatorSubject(operator.email) };
-    return auditedChange(area, request, change, () => sendLink(reply, operator));
+    return request.audited(change, () => sendLink(reply, operator));
   });
 
   confirmedAction(scope, area, {
@@ -125,9 +120,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     ask: async (request, { role }) => roleChange(await find(request), role),
     async act(request, _reply, { fields: { role }, reason }) {
       const { path, email, role: before } = listed(await find(request));
-      await auditedChange(
-        area,
-        request,
+      await request.audited(
         {
           ...{ action: 'operator.role', subject: operatorSubject(email) },
           ...{ before: { role: before }, after: { role }, reason },
@@ -147,7 +140,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     async act(request, _reply, { reason }) {
       const { path, email } = listed(await find(request));
       const change = { action: 'operator.end_sessions', subject: operatorSubject(email), reason };
-      await auditedChange(area, request, change, () => operators.endSessions(email));
+      await request.audited(change, () => operators.endSessions(email));
       return { path, notice: `All sessions of ${email} have ended.` };
     },
   });
@@ -166,7 +159,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...{ action: 'operator.second_factor', subject: operatorSubject(email), reason },
         after: { second_factor: 'cleared' },
       };
-      const isCleared = await auditedChange(area, request, change, () => secondFactor.turnOff(email));
+      const isCleared = await request.audited(change, () => secondFactor.turnOff(email));
       const state = isCleared ? 'is cleared' : 'was off already';
       return { path, notice: `The second factor of ${email} ${state}.` };
     },
@@ -181,7 +174,7 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
     async act(request, _reply, { reason }) {
       const { email, role } = await find(request);
       const change = { action: 'operator.remove', subject: operatorSubject(email), before: { role }, reason };
-      await auditedChange(area, request, change, () => operators.remove(email));
+      await request.audited(change, () => operators.remove(email));
       return { path: PATH, notice: `${email} is removed.` };
     },
   });

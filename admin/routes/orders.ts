@@ -14,7 +14,7 @@ import {
 import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/store/store.ts';
 import { formatField, integerField, parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
-import { type AdminArea, auditedChange, idOf, userPath } from '../context.ts';
+import { type AdminArea, idOf, userPath } from '../context.ts';
 import { listLinks, sendRecords } from '../list.ts';
 import { invoicePdfPath } from './invoices.ts';
 
@@ -120,9 +120,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
     },
     async act(request, _reply, { fields: { to }, reason }) {
       const { order_id, account_id, state } = await area.accounts.orders.get(idOf(request));
-      const { order, balance } = await auditedChange(
-        area,
-        request,
+      const { order, balance } = await request.audited(
         {
           action: `order.${to}`,
           subject: accountSubject(account_id),

@@ -18,7 +18,7 @@ import {
 } from '../../gateway/commerce/privacy/privacy.ts';
 import type { AccountRecord } from '../../gateway/commerce/store/store.ts';
 import { formatField, parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, userPath } from '../context.ts';
+import { type AdminArea, actorOf, idOf, userPath } from '../context.ts';
 import { listLinks, sendRecords } from '../list.ts';
 
 const PATH = '/admin/gdpr';
@@ -74,9 +74,7 @@ export function privacyRequestRoutes(scope: FastifyInstance, area: AdminArea): v
       const before = await area.requests.get(id);
       if (status !== 'done' && status !== 'failed')
         return { status: 422, problem: 'Close a request as done or as failed.' };
-      const { notice } = await auditedChange(
-        area,
-        request,
+      const { notice } = await request.audited(
         {
           action: 'request.close',
           subject: accountSubject(before.account_id),

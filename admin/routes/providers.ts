@@ -19,7 +19,7 @@ import {
   textField,
   withQuery,
 } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import { listLinks, sendRecords } from '../list.ts';
 import { listProviderRuns } from '../provider-freshness.ts';
@@ -103,7 +103,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...{ action: `provider.switch_${to}`, subject: providerSubject(id), reason },
         ...{ before: { enabled: before }, after: { enabled } },
       };
-      await auditedChange(area, request, change, () => area.decisions.providers.replace(id, seen, decision));
+      await request.audited(change, () => area.decisions.providers.replace(id, seen, decision));
       return { path, notice: await queueRebuild(area, request, `${name} is switched ${to}`) };
     },
   });

@@ -12,10 +12,9 @@ import {
   formatCount,
   OPTIONAL_REASON,
   REASON,
-  redirectWithFlash,
 } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, auditedChange, idOf } from '../context.ts';
+import { type AdminArea, actorOf, idOf } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
@@ -29,14 +28,12 @@ export function runActionRoutes(scope: FastifyInstance, area: AdminArea): void {
   scope.post<{ Params: { id: string } }>('/providers/:id/rerun', async (request, reply) => {
     const { id } = request.params;
     if (!(await area.providers()).has(id)) throw new PageError(404, `There is no provider ${id}.`);
-    const result = await auditedChange(
-      area,
-      request,
+    const result = await request.audited(
       { action: 'provider.rerun', subject: `provider ${id}` },
       () => area.jobs.ingest(id, { force: true, by: actorOf(request) }),
       ({ state, job }) => (state === 'queued' ? { after: { job } } : null),
     );
-    return redirectWithFlash(area, reply, RUNS_PATH, queueNotice(id, result));
+    return reply.leadTo(RUNS_PATH, queueNotice(id, result));
   });
   acceptRoutes(scope, area);
   cancelRoutes(scope, area);
@@ -63,9 +60,7 @@ function acceptRoutes(scope: FastifyInstance, area: AdminArea): void {
     },
     async act(request, _reply, { reason }) {
       const { subject, run_id } = await heldRun(request);
-      const result = await auditedChange(
-        area,
-        request,
+      const result = await request.audited(
         { action: 'run.accept', subject: `provider ${subject}`, after: { run: run_id }, reason },
         () => area.jobs.accept(subject, run_id, { by: actorOf(request) }),
         ({ state }) => (state === 'queued' ? {} : null),
@@ -117,9 +112,7 @@ function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
     },
     async act(request, _reply, { reason }) {
       const { subject, run } = runOf(request);
-      const isCancelled = await auditedChange(
-        area,
-        request,
+      const isCancelled = await request.audited(
         {
           action: 'run.cancel',
           subject: subject === SNAPSHOT_SUBJECT ? subject : `provider ${subject}`,
@@ -167,7 +160,7 @@ function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
     },
     async act(request, _reply, { reason }) {
       const change = { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT, reason };
-      await auditedChange(area, request, change, () => area.jobs.rebuild({ by: actorOf(request) }));
+      await request.audited(change, () => area.jobs.rebuild({ by: actorOf(request) }));
       return { path: RUNS_PATH, notice: 'A rebuild is queued.' };
     },
   });
@@ -197,9 +190,7 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
     },
     async act(request, _reply, { reason }) {
       const { wanted, served } = await snapshotOf(request);
-      await auditedChange(
-        area,
-        request,
+      await request.audited(
         {
           action: 'snapshot.rollback',
           subject: SNAPSHOT_SUBJECT,

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { PageError } from '../../web/forms.ts';
 import type { PersonStore } from '../accounts/accounts.ts';
-import { type AuditFacts, type AuditOutcome, accountSubject, personSubject } from '../history/history.ts';
+import { type AuditFacts, accountSubject, personSubject } from '../history/history.ts';
 import type { PaymentMethod } from '../orders/orders.ts';
 import type { PageView, ProtectedArea, SessionStore, Throttle } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
@@ -59,20 +59,6 @@ export const recordPersonAction = (
   person_id: string,
   action: AccountAction,
 ): Promise<void> => context.audit.record(auditEntry(request, personSubject(person_id), person_id, action));
-
-/** Changes the signed-in account and audits the change; see `AuditLog.attempt`. */
-export const auditedChange = <Outcome>(
-  context: AccountContext,
-  request: FastifyRequest,
-  action: AccountAction,
-  work: () => Promise<Outcome>,
-  describe?: (outcome: Outcome) => AuditOutcome | null,
-): Promise<Outcome> =>
-  context.audit.attempt(
-    auditEntry(request, accountSubject(accountIdOf(request)), personIdOf(request), action),
-    work,
-    describe,
-  );
 
 /** Keys and orders with `by` as pages show it; for a person who is gone, the id stays. */
 export async function withMakers<Made extends { by: string }>(

@@ -42,8 +42,8 @@ export function addressProblem(email: string): string | null {
 /** Carries a form out; shows it again where the change is refused. @param refusals `input`: other refusals are thrown */
 export async function orShowAgain(
   reply: FastifyReply,
-  work: () => Promise<FastifyReply>,
   show: (problem: string) => Promise<FastifyReply>,
+  work: () => Promise<FastifyReply>,
   refusals: 'all' | 'input' = 'all',
 ): Promise<FastifyReply> {
   try {

@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { accountSubject, personSubject } from '../history/history.ts';
 import { invoicePayment } from '../orders/orders.ts';
 import {
   createPageViews,
@@ -15,7 +16,7 @@ import {
 } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
 import { authorise } from './access.ts';
-import { ACCOUNT_ROOT, type AccountContext } from './context.ts';
+import { ACCOUNT_ROOT, type AccountContext, accountIdOf, personIdOf } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
 import { homeRoutes, summaryRoutes } from './routes/home.ts';
@@ -67,6 +68,11 @@ export function createAccountContext(service: AccountService): AccountContext {
     cookie: 'almanac_account',
     findUser: userFinder({ ...service, sessions }),
     authorise,
+    audit: service.audit,
+    auditFacts: (request) => ({
+      by: personSubject(personIdOf(request)),
+      subject: accountSubject(accountIdOf(request)),
+    }),
     nav: NAV,
     templates: [`${import.meta.dirname}/views`],
     log,

@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, untrimmedField } from '../../web/forms.ts';
-import { type PageView, type ProtectedArea, redirectWithFlash } from './protected-area.ts';
+import type { PageView, ProtectedArea } from './protected-area.ts';
 
 export interface Confirmation {
   /** The action with its object, such as "Suspend ann@example.org". */
@@ -146,7 +146,7 @@ export function confirmedAction<Fields>(
     if (decision.reason === '' && reasonOf(fields)?.isRequired)
       return show(request, reply.code(422), { ...decision, problem: 'Give a reason.' });
     const outcome = await act(request, reply, decision);
-    if ('path' in outcome) return redirectWithFlash(area, reply, outcome.path, outcome.notice);
+    if ('path' in outcome) return reply.leadTo(outcome.path, outcome.notice);
     return show(request, reply.code(outcome.status), { ...decision, problem: outcome.problem });
   });
 }

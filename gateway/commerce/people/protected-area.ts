@@ -23,6 +23,7 @@ import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operatio
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../web/templates.ts';
+import type { AuditedChange, AuditLog, AuditOutcome } from '../history/history.ts';
 import { AccountError, type StoreDependencies } from '../store/store.ts';
 import { createFormToken, FormSubmissions, installFormSubmissions } from './form-submissions.ts';
 import { KnownBrowsers } from './known-browsers.ts';
@@ -36,6 +37,20 @@ declare module 'fastify' {
     webSession: Session | null;
     /** Where @fastify/csrf-protection looks for the secret. */
     session: { _csrf?: string };
+    /**
+     * Makes a change in the name of the signed-in user and audits it; see `AuditLog.attempt`.
+     * @param describe null when nothing changed; by default of work that returns false
+     */
+    audited<Outcome>(
+      change: OwnChange,
+      work: () => Promise<Outcome>,
+      describe?: (outcome: Outcome) => AuditOutcome | null,
+      name?: string | null,
+    ): Promise<Outcome>;
+  }
+  interface FastifyReply {
+    /** After a POST: redirects to a page that shows `notice` once, so that reloading it repeats nothing. */
+    leadTo(path: string, notice?: string | null): Promise<FastifyReply>;
   }
   interface FastifyContextConfig {
     /** The route answers without a session. */
@@ -46,6 +61,9 @@ declare module 'fastify' {
     allowsReadOnly?: boolean;
   }
 }
+
+/** A change by the signed-in user. */
+export type OwnChange = Pick<AuditedChange, 'action'> & Partial<Omit<AuditedChange, 'by' | 'request_id'>>;
 
 /** How the users of a realm are known, between requests and during sign-in. */
 export function openRealm(store: StoreDependencies, realm: Realm, log: Logger) {
@@ -69,6 +87,9 @@ export interface ProtectedArea extends ReturnType<typeof openRealm> {
   cookie: string;
   /** Null when the session is no longer valid. */
   findUser(session: Session): Promise<SignedInUser | null>;
+  audit: AuditLog;
+  /** Who makes a change and, unless the change names another subject, to what. */
+  auditFacts(request: FastifyRequest): { by: string; subject: string };
   /** Throws if the signed-in user may not open the route. */
   authorise?(request: FastifyRequest): void;
   nav: readonly { path: string; label: string }[];
@@ -95,6 +116,15 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
   scope.decorateRequest('user', null);
   scope.decorateRequest('webSession', null);
   scope.decorateRequest('session', null as unknown as { _csrf?: string });
+  scope.decorateRequest('audited', function audited(change, work, describe = unlessFalse, name = null) {
+    const asked = { ...area.auditFacts(this), ...change, request_id: this.id };
+    return area.audit.attempt(asked, work, describe, name);
+  });
+  scope.decorateReply('leadTo', async function leadTo(path, notice = null) {
+    const { webSession } = this.request;
+    if (webSession && notice !== null) await area.sessions.setNotice(webSession, notice);
+    return this.redirect(path, 303);
+  });
   await scope.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY_POLICY },
     // The server sets these on every response.
@@ -158,6 +188,8 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
     throw new PageError(404, 'This page does not exist.');
   });
 }
+
+const unlessFalse = (outcome: unknown): AuditOutcome | null => (outcome === false ? null : {});
 
 /** @throws {PageError} 400 for too many fields */
 function parseForm(text: string): Record<string, unknown> {
@@ -271,18 +303,6 @@ export function createPageViews(area: ProtectedArea) {
         ...data,
       });
     };
-}
-
-/** After a POST: redirects to a page that shows `notice` once, so that reloading it repeats nothing. */
-export async function redirectWithFlash(
-  { sessions }: Pick<ProtectedArea, 'sessions'>,
-  reply: FastifyReply,
-  path: string,
-  notice: string | null = null,
-): Promise<FastifyReply> {
-  const { webSession } = reply.request;
-  if (webSession && notice !== null) await sessions.setNotice(webSession, notice);
-  return reply.redirect(path, 303);
 }
 
 /** Status and message of an expected error; null for an internal fault. */

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField, untrimmedField } from '../../web/forms.ts';
 import { qrCode } from '../../web/templates.ts';
-import { createPageViews, type ProtectedArea, redirectWithFlash } from './protected-area.ts';
+import { createPageViews, type ProtectedArea } from './protected-area.ts';
 import { SECRET_PATTERN } from './second-factor.ts';
 import type { SignedInUser } from './sessions.ts';
 import { tooManyAttempts } from './sign-in-routes.ts';
@@ -100,7 +100,7 @@ export function secondFactorRoutes(
     if (problem !== null) return show(request, reply, problem);
     await secondFactor.turnOff(signedInUser(request).subject);
     await options.onChange(request, 'turned_off');
-    return redirectWithFlash(area, reply, path, 'Your second factor is off.');
+    return reply.leadTo(path, 'Your second factor is off.');
   });
 }
 

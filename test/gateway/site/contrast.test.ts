@@ -16,30 +16,24 @@ const styles = ['web/styles/base.css', 'site/styles/charts.css'].map((file) =>
   readFileSync(new URL(file, PAGES), 'utf8'),
 );
 
-/** Custom properties of `:root`; those of the dark scheme go before. */
-function properties(isDark: boolean): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const style of styles) {
-    const [light = '', ...dark] = style.split('@media (prefers-color-scheme: dark)');
-    for (const text of isDark ? [light, ...dark] : [light])
-      for (const [, name = '', colour = ''] of text.matchAll(/^\s+--([\w-]+): (#[0-9a-f]{6});/gm))
-        found.set(name, colour);
-  }
-  return found;
-}
+const COLOUR = '#[0-9a-f]{6}';
+/** A custom property or a class, and its colours in the light and in the dark scheme. */
+const COLOURS = new RegExp(
+  `(?:--([\\w-]+):|\\.([csd]\\d) \\{\\s+color:) light-dark\\((${COLOUR}), (${COLOUR})\\);`,
+  'g',
+);
 
-/** The colour of each class as pages show it: its property, else the colour that its rule names for the light scheme. */
+/** The colours as pages show them. */
 function schemeOf(name: string, isDark: boolean) {
-  const held = properties(isDark);
-  const rules = new Map(
+  const colours = new Map(
     styles.flatMap((style) =>
-      [...style.matchAll(/\.([csd]\d) \{\s+color: var\(--\1, (#[0-9a-f]{6})\);/g)].map(
-        ([, className = '', colour = '']) => [className, colour] as const,
+      [...style.matchAll(COLOURS)].map(
+        ([, property, className, light, dark]) => [property ?? className, isDark ? dark : light] as const,
       ),
     ),
   );
   const colourOf = (property: string): string => {
-    const colour = held.get(property) ?? rules.get(property);
+    const colour = colours.get(property);
     if (colour === undefined) throw new Error(`no stylesheet has the colour ${property}`);
     return colour;
   };

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { ownAccountOf, withheldText } from '../../accounts/accounts.ts';
-import { redirectWithFlash } from '../../people/people.ts';
 import { nullIfUnknown } from '../../store/store.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
 import { RESTRICTED } from '../forms.ts';
@@ -39,6 +38,6 @@ export function accountsRoutes(scope: FastifyInstance, context: AccountContext):
     if (opened === null) throw new PageError(409, 'You have opened an account already.');
     if (request.webSession) await context.sessions.setAccount(request.webSession, opened.account.account_id);
     const notice = ['Your account is open.', withheldText(opened.withheld)].filter(Boolean).join(' ');
-    return redirectWithFlash(context, reply, '/account/', notice);
+    return reply.leadTo('/account/', notice);
   });
 }

@@ -10,8 +10,7 @@ import {
   type SpendingLimit,
   setToldKinds,
 } from '../../notifications/notifications.ts';
-import { redirectWithFlash } from '../../people/people.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const PAGE = '/account/alerts';
 const MAX_CREDITS_LENGTH = 20;
@@ -74,14 +73,12 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
     }
     const account_id = accountIdOf(request);
     const facts = { before: { low_at: await alerts.get(account_id) }, after: { low_at } };
-    await auditedChange(context, request, { action: 'account.alert', ...facts }, () =>
-      alerts.set(account_id, low_at),
-    );
+    await request.audited({ action: 'account.alert', ...facts }, () => alerts.set(account_id, low_at));
     const notice =
       low_at === null
         ? 'Low-balance e-mail is off.'
         : `You will get an e-mail when fewer than ${low_at} credits are left.`;
-    return redirectWithFlash(context, reply, PAGE, notice);
+    return reply.leadTo(PAGE, notice);
   });
 
   scope.post('/alerts/spending', async (request, reply) => {
@@ -97,14 +94,14 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
     const limit: SpendingLimit | null = above === null ? null : { above, per };
     const before = { spending: formatLimit(await spendingAlerts.get(account_id)) };
     const facts = { before, after: { spending: formatLimit(limit) } };
-    await auditedChange(context, request, { action: 'account.spending_alert', ...facts }, () =>
+    await request.audited({ action: 'account.spending_alert', ...facts }, () =>
       spendingAlerts.set(account_id, limit),
     );
     const notice =
       limit === null
         ? 'E-mail about spending is off.'
         : `You will get an e-mail when calls cost more than ${limit.above} credits in one ${per}.`;
-    return redirectWithFlash(context, reply, PAGE, notice);
+    return reply.leadTo(PAGE, notice);
   });
 
   scope.post('/alerts/changes', async (request, reply) => {
@@ -113,14 +110,14 @@ export function alertsRoutes(scope: FastifyInstance, context: AccountContext): v
     const account_id = accountIdOf(request);
     const before = { changes: (await readToldKinds(redis, account_id)).join(' ') };
     const facts = { before, after: { changes: told.join(' ') } };
-    await auditedChange(context, request, { action: 'account.change_alerts', ...facts }, () =>
+    await request.audited({ action: 'account.change_alerts', ...facts }, () =>
       setToldKinds(redis, account_id, told),
     );
     const notice =
       told.length === 0
         ? 'E-mail about changed indicators is off.'
         : `You will get an e-mail when indicators that you use are ${anyOf.format(told)}.`;
-    return redirectWithFlash(context, reply, PAGE, notice);
+    return reply.leadTo(PAGE, notice);
   });
 }
 

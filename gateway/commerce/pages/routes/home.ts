@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { readUsage } from '../../../api/metering/metering.ts';
 import { parseFields, untrimmedField } from '../../../web/forms.ts';
 import { barChart } from '../../../web/templates.ts';
-import { PASSWORD_LENGTH, passwordProblem, redirectWithFlash } from '../../people/people.ts';
+import { PASSWORD_LENGTH, passwordProblem } from '../../people/people.ts';
 import { MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
 import { ANONYMOUS, reauthenticate, restartSession } from '../forms.ts';
@@ -51,7 +51,7 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     await context.persons.setPassword(person_id, await context.passwords.hash(password));
     await recordPersonAction(context, request, person_id, { action: 'account.password' });
     await restartSession(context, request, reply, 'Your password is changed. All other sessions were ended.');
-    return redirectWithFlash(context, reply, '/account/');
+    return reply.leadTo('/account/');
   });
 }
 

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
-import { type OpenInvitation, PASSWORD_LENGTH, redirectWithFlash } from '../../people/people.ts';
+import { type OpenInvitation, PASSWORD_LENGTH } from '../../people/people.ts';
 import { type AccountContext, recordAccountAction } from '../context.ts';
 import { ANONYMOUS, choiceProblem, tokenOf } from '../forms.ts';
 
@@ -57,6 +57,6 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
     await recordAccountAction(context, request, { account_id, person_id, action: 'member.accept' });
     if (!request.webSession || !request.user) return accepted(reply, 'You are a member now', { account });
     await context.sessions.setAccount(request.webSession, account_id);
-    return redirectWithFlash(context, reply, '/account/', `You are a member of ${account} now.`);
+    return reply.leadTo('/account/', `You are a member of ${account} now.`);
   });
 }

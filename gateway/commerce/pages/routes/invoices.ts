@@ -11,9 +11,8 @@ import {
   invoiceText,
   orderPath,
 } from '../../orders/orders.ts';
-import { redirectWithFlash } from '../../people/people.ts';
 import { AccountError } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
 import { findOwnOrder } from './orders.ts';
 
@@ -39,9 +38,9 @@ export function invoiceRoutes(scope: FastifyInstance, context: AccountContext): 
     const order = await findOwnOrder(context, request);
     const documents = await orders.invoices.issuedOf(order.order_id);
     const invoice = documents.findLast(({ kind }) => kind === 'invoice');
-    if (invoice) return redirectWithFlash(context, reply, documentPath(invoice.number));
+    if (invoice) return reply.leadTo(documentPath(invoice.number));
     const notice = 'There is no invoice of this order: it is issued when the payment has arrived.';
-    return redirectWithFlash(context, reply, orderPath(order.order_id), notice);
+    return reply.leadTo(orderPath(order.order_id), notice);
   });
 
   scope.get('/invoices/:number', async (request, reply) => {
@@ -86,13 +85,11 @@ export function billingRoutes(scope: FastifyInstance, context: AccountContext): 
       const details = billingFrom(form, countries);
       // The audit log outlives an erasure, so it names no name and no address.
       const after = { country: details.country, has_vat_id: details.vat_id !== '' };
-      await auditedChange(context, request, { action: 'account.billing', after }, () =>
-        billing.set(account_id, details),
-      );
+      await request.audited({ action: 'account.billing', after }, () => billing.set(account_id, details));
       const notice = 'The billing details are saved. Invoices from now on carry them.';
-      return redirectWithFlash(context, reply, '/account/billing', notice);
+      return reply.leadTo('/account/billing', notice);
     };
-    return orShowAgain(reply, work, (problem) => show(reply, form, problem), 'input');
+    return orShowAgain(reply, (problem) => show(reply, form, problem), work, 'input');
   });
 }
 

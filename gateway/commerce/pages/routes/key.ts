@@ -3,9 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
 import { auditedRules, MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
-import { redirectWithFlash } from '../../people/people.ts';
 import type { KeyRecord } from '../../store/store.ts';
-import { type AccountContext, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { type AccountContext, personIdOf, withMakers } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
 import { parseRules, type RulesFields, rulesFields, rulesForm } from './key-form.ts';
 import { createdKeyView, findOwnKey } from './keys.ts';
@@ -51,7 +50,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
   ): Promise<FastifyReply> => {
     const key = await findOwnKey(context, request);
     const again = (problem: string) => show(reply, key, { form: form ?? rulesFields(key), problem });
-    return orShowAgain(reply, () => work(key), again);
+    return orShowAgain(reply, again, () => work(key));
   };
 
   scope.get('/keys/:key_id', async (request, reply) => show(reply, await findOwnKey(context, request)));
@@ -60,10 +59,8 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
     const { label } = parseFields(labelForm, request.body);
     const work = async ({ key_id }: KeyRecord): Promise<FastifyReply> => {
       const after = { key_id };
-      await auditedChange(context, request, { action: 'key.rename', after }, () =>
-        keys.rename(key_id, label),
-      );
-      return redirectWithFlash(context, reply, `/account/keys/${key_id}`, 'The label is changed.');
+      await request.audited({ action: 'key.rename', after }, () => keys.rename(key_id, label));
+      return reply.leadTo(`/account/keys/${key_id}`, 'The label is changed.');
     };
     return change(request, reply, { work });
   });
@@ -75,11 +72,8 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
       const rules = parseRules(form);
       const before = { key_id, ...auditedRules(key) };
       const after = { key_id, ...auditedRules(rules) };
-      await auditedChange(context, request, { action: 'key.rules', before, after }, () =>
-        keys.setRules(key_id, rules),
-      );
-      const notice = 'The rules are changed. They hold from the next call on.';
-      return redirectWithFlash(context, reply, keyPath(key), notice);
+      await request.audited({ action: 'key.rules', before, after }, () => keys.setRules(key_id, rules));
+      return reply.leadTo(keyPath(key), 'The rules are changed. They hold from the next call on.');
     };
     return change(request, reply, { form, work });
   });
@@ -88,9 +82,7 @@ export function keyRoutes(scope: FastifyInstance, context: AccountContext): void
     const { grace: grace_ms } = parseFields(rotateForm, request.body);
     const work = async ({ key_id, label }: KeyRecord): Promise<FastifyReply> => {
       const by = personIdOf(request);
-      const { key, old } = await auditedChange(
-        context,
-        request,
+      const { key, old } = await request.audited(
         { action: 'key.rotate', before: { key_id } },
         () => keys.rotate(key_id, { grace_ms, by }),
         (made) => ({ after: { key_id: made.key_id, grace_hours: grace_ms / HOUR_MS } }),

@@ -5,7 +5,7 @@ import { formatMoment } from '../../../web/templates.ts';
 import { auditedRules } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 import { endOfDay, keyForm, NEW_KEY, parseRules } from './key-form.ts';
 
@@ -50,22 +50,23 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
 
   scope.post('/keys', async (request, reply) => {
     const form = parseFields(keyForm, request.body);
-    const work = async (): Promise<FastifyReply> => {
-      const expires_at_ms = endOfDay(form.expires);
-      const rules = parseRules(form);
-      const { label } = form;
-      const by = personIdOf(request);
-      const after = { expires_at_ms, ...auditedRules(rules) };
-      const { key } = await auditedChange(
-        context,
-        request,
-        { action: 'key.create', after },
-        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
-        (minted) => ({ after: { key_id: minted.key_id, ...after } }),
-      );
-      return created(reply, { key, label, old: null });
-    };
-    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
+    return orShowAgain(
+      reply,
+      (problem) => show(request, reply, { form, problem }),
+      async () => {
+        const expires_at_ms = endOfDay(form.expires);
+        const rules = parseRules(form);
+        const { label } = form;
+        const by = personIdOf(request);
+        const after = { expires_at_ms, ...auditedRules(rules) };
+        const { key } = await request.audited(
+          { action: 'key.create', after },
+          () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
+          (minted) => ({ after: { key_id: minted.key_id, ...after } }),
+        );
+        return created(reply, { key, label, old: null });
+      },
+    );
   });
 }
 
@@ -76,7 +77,7 @@ export function revokeKeyRoutes(scope: FastifyInstance, context: AccountContext)
     async act(request) {
       const { key_id, state } = await findOwnKey(context, request);
       const facts = { before: { key_id, state }, after: { key_id, state: 'revoked' } };
-      await auditedChange(context, request, { action: 'key.revoke', ...facts }, () =>
+      await request.audited({ action: 'key.revoke', ...facts }, () =>
         context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
       );
       return { path: PATH, notice: `Key ${key_id} is revoked.` };

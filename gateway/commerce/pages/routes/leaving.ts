@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Confirmation, clearSessionCookie, counted } from '../../people/people.ts';
 import type { AccountRecord } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange, personIdOf } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, personIdOf } from '../context.ts';
 import { ANONYMOUS, confirmed, RESTRICTED } from '../forms.ts';
 import { openRequest, PRIVACY_PATH } from './privacy.ts';
 
@@ -28,9 +28,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
       const account_id = accountIdOf(request);
       const before = { ...(await context.accounts.holdings(account_id)) };
       const facts = { before, after: { state: 'closed' } };
-      await auditedChange(
-        context,
-        request,
+      await request.audited(
         { action: 'account.close', ...facts },
         () => context.accounts.close(account_id, personIdOf(request)),
         () => (before.state === 'closed' ? null : {}),

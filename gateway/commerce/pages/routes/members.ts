@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { FORMER_OWNER, GIVEN_ROLES, type Member } from '../../accounts/accounts.ts';
-import { type Confirmation, counted, redirectWithFlash, tooManyAttempts } from '../../people/people.ts';
+import { type Confirmation, counted, tooManyAttempts } from '../../people/people.ts';
 import type { KeyRecord } from '../../store/store.ts';
 import { may } from '../access.ts';
-import { type AccountContext, accountIdOf, auditedChange, personIdOf } from '../context.ts';
+import { type AccountContext, accountIdOf, personIdOf } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 import { throttleInvitation } from '../throttles.ts';
 
@@ -72,44 +72,41 @@ export function membersRoutes(scope: FastifyInstance, context: AccountContext): 
     const wait_s = await throttleInvitation(context.throttle, account_id);
     if (wait_s > 0) return show(request, reply, { email, role, problem: tooManyAttempts(reply, wait_s) });
     const work = async (): Promise<FastifyReply> => {
-      const { invitation_id } = await auditedChange(
-        context,
-        request,
+      const { invitation_id } = await request.audited(
         { action: 'member.invite', after: { role } },
         () => context.members.invite(account_id, { email, role, by: personIdOf(request) }),
         (invited) => ({ after: { role, invitation_id: invited.invitation_id } }),
       );
       await context.jobs.add('invitation', { account_id, invitation_id });
-      const notice = `${email} is invited. The link is valid for seven days.`;
-      return redirectWithFlash(context, reply, MEMBERS_PATH, notice);
+      return reply.leadTo(MEMBERS_PATH, `${email} is invited. The link is valid for seven days.`);
     };
-    return orShowAgain(reply, work, (problem) => show(request, reply, { email, role, problem }), 'input');
+    return orShowAgain(reply, (problem) => show(request, reply, { email, role, problem }), work, 'input');
   });
 
   scope.post('/members/invitations/:invitation_id/withdraw', async (request, reply) => {
     const { invitation_id } = request.params as { invitation_id: string };
-    await auditedChange(context, request, { action: 'member.withdraw', after: { invitation_id } }, () =>
+    await request.audited({ action: 'member.withdraw', after: { invitation_id } }, () =>
       context.members.withdraw(accountIdOf(request), invitation_id, personIdOf(request)),
     );
-    return redirectWithFlash(context, reply, MEMBERS_PATH, 'The invitation is withdrawn.');
+    return reply.leadTo(MEMBERS_PATH, 'The invitation is withdrawn.');
   });
 
   scope.post('/members/:person_id/role', async (request, reply) => {
     const { role } = parseFields(roleForm, request.body);
     const { person_id, email, role: before } = await findMember(context, request);
     const facts = { before: { person_id, role: before }, after: { person_id, role } };
-    await auditedChange(context, request, { action: 'member.role', ...facts }, () =>
+    await request.audited({ action: 'member.role', ...facts }, () =>
       context.members.setRole(accountIdOf(request), { person_id, role, by: personIdOf(request) }),
     );
-    return redirectWithFlash(context, reply, MEMBERS_PATH, `${email} is ${role} now.`);
+    return reply.leadTo(MEMBERS_PATH, `${email} is ${role} now.`);
   });
 
   scope.post('/members/name', async (request, reply) => {
     const { name } = parseFields(nameForm, request.body);
-    await auditedChange(context, request, { action: 'account.rename' }, () =>
+    await request.audited({ action: 'account.rename' }, () =>
       context.accounts.rename(accountIdOf(request), name),
     );
-    return redirectWithFlash(context, reply, MEMBERS_PATH, 'The name of the account is changed.');
+    return reply.leadTo(MEMBERS_PATH, 'The name of the account is changed.');
   });
 }
 
@@ -138,18 +135,14 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     // The keys come first: whoever is removed must not be left with keys that were to end.
     const made = keys === 'revoke' && role !== 'owner' ? await keysOf(request, member) : [];
     for (const { key_id } of made)
-      await auditedChange(
-        context,
-        request,
-        { action: 'key.revoke', after: { key_id, state: 'revoked' } },
-        () => context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
+      await request.audited({ action: 'key.revoke', after: { key_id, state: 'revoked' } }, () =>
+        context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
       );
-    await auditedChange(context, request, { action: 'member.remove', before: { person_id, role } }, () =>
+    await request.audited({ action: 'member.remove', before: { person_id, role } }, () =>
       context.members.remove(account_id, { person_id, by: personIdOf(request) }),
     );
     const ended = counted(made.length, 'key is', 'keys are');
-    const notice = `${email} is removed.${made.length > 0 ? ` ${ended} revoked.` : ''}`;
-    return redirectWithFlash(context, reply, MEMBERS_PATH, notice);
+    return reply.leadTo(MEMBERS_PATH, `${email} is removed.${made.length > 0 ? ` ${ended} revoked.` : ''}`);
   });
 
   confirmed(scope, context, {
@@ -157,7 +150,7 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     ask: async (request) => leaving((await context.accounts.get(accountIdOf(request))).email),
     async act(request) {
       const person_id = personIdOf(request);
-      await auditedChange(context, request, { action: 'member.leave', before: { person_id } }, () =>
+      await request.audited({ action: 'member.leave', before: { person_id } }, () =>
         context.members.remove(accountIdOf(request), { person_id, by: person_id }),
       );
       return { path: '/account/accounts', notice: 'You are no longer a member of the account.' };
@@ -184,7 +177,7 @@ export function ownershipRoutes(scope: FastifyInstance, context: AccountContext)
       const to = await findNewOwner(request);
       const by = personIdOf(request);
       const facts = { before: { owner: by }, after: { owner: to.person_id } };
-      await auditedChange(context, request, { action: 'ownership.move', ...facts }, () =>
+      await request.audited({ action: 'ownership.move', ...facts }, () =>
         context.members.moveOwnership(accountIdOf(request), { to, by }),
       );
       return { path: MEMBERS_PATH, notice: `${to.email} is the owner of the account now.` };

@@ -14,16 +14,9 @@ import {
   vatAmounts,
   vatSentence,
 } from '../../orders/orders.ts';
-import { type Confirmation, counted, redirectWithFlash } from '../../people/people.ts';
+import { type Confirmation, counted } from '../../people/people.ts';
 import { AccountError, type OrderRecord, PAYMENT_IDS } from '../../store/store.ts';
-import {
-  type AccountContext,
-  accountIdOf,
-  accountOf,
-  auditedChange,
-  personIdOf,
-  withMakers,
-} from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, personIdOf, withMakers } from '../context.ts';
 import { confirmed } from '../forms.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
@@ -87,9 +80,7 @@ export function ordersRoutes(scope: FastifyInstance, context: AccountContext): v
     const { pack, payment } = parseFields(orderForm, request.body);
     findMethod(context, { payment });
     const account_id = accountIdOf(request);
-    const order = await auditedChange(
-      context,
-      request,
+    const order = await request.audited(
       { action: 'order.place', after: { pack, payment } },
       () => context.accounts.orders.create(account_id, pack, payment, personIdOf(request)),
       ({ order_id, credits }) => ({ after: { order_id, pack, credits, payment } }),
@@ -104,7 +95,7 @@ function checkoutView(context: AccountContext) {
   const terms = salesTermsOf(context.settings);
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
     const { url, isExternal } = await beginCheckout(context, request, order);
-    if (!isExternal) return redirectWithFlash(context, reply, url);
+    if (!isExternal) return reply.leadTo(url);
     const billing = await context.billing.get(order.account_id);
     const vat = vatSentence(vatAmounts(terms, billing, order.price_minor));
     return view(reply, 'Pay', { order, url, path: orderPath(order.order_id), vat });
@@ -160,9 +151,7 @@ export function orderRoutes(scope: FastifyInstance, context: AccountContext): vo
       // A card payment may be under way at Stripe, which reports a cancelled session by webhook.
       if (payment !== 'invoice') throw new PageError(409, 'Cancel this order on the page where it is paid.');
       const facts = { before: { order_id, state }, after: { order_id, state: 'cancelled' } };
-      await auditedChange(
-        context,
-        request,
+      await request.audited(
         { action: 'order.cancel', ...facts },
         () => context.accounts.orders.move(order_id, 'cancelled', personIdOf(request)),
         ({ changed }) => (changed ? {} : null),

@@ -3,10 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields } from '../../../web/forms.ts';
 import { prepareJobId } from '../../notifications/notifications.ts';
-import { redirectWithFlash } from '../../people/people.ts';
 import type { PrivacyRequest, PrivacyRequestKind } from '../../privacy/privacy.ts';
 import { AccountError } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, accountOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 import { RESTRICTED } from '../forms.ts';
 
 export const PRIVACY_PATH = '/account/data';
@@ -41,12 +40,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
 
   scope.post('/data/export', RESTRICTED, async (request, reply) => {
     await openRequest(context, request, 'export');
-    return redirectWithFlash(
-      context,
-      reply,
-      PRIVACY_PATH,
-      'Your data is being prepared. We will e-mail you when it is ready.',
-    );
+    return reply.leadTo(PRIVACY_PATH, 'Your data is being prepared. We will e-mail you when it is ready.');
   });
 
   scope.get('/data/:request_id/download', RESTRICTED, async (request, reply) => {
@@ -72,9 +66,7 @@ export async function openRequest(
   kind: PrivacyRequestKind,
 ): Promise<void> {
   const account_id = accountIdOf(request);
-  const { request_id } = await auditedChange(
-    context,
-    request,
+  const { request_id } = await request.audited(
     { action: `request.${kind}` },
     () => context.requests.open(account_id, kind),
     (opened) => ({ after: { request_id: opened.request_id } }),

@@ -5,7 +5,6 @@ import { PageError, parseFields, textField, untrimmedField } from '../../../web/
 import {
   type Confirmation,
   clearSessionCookie,
-  redirectWithFlash,
   secondFactorRoutes as sharedSecondFactorRoutes,
   tooManyAttempts,
 } from '../../people/people.ts';
@@ -50,7 +49,7 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
     const person_id = personIdOf(request);
     await context.persons.rename(person_id, name);
     await recordPersonAction(context, request, person_id, { action: 'person.rename' });
-    return redirectWithFlash(context, reply, PROFILE, 'Your name is changed.');
+    return reply.leadTo(PROFILE, 'Your name is changed.');
   });
 
   scope.post('/profile/email', RESTRICTED, async (request, reply) => {
@@ -67,18 +66,13 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
     const wait_s = await throttleMail(context.throttle, { address: request.ip, email });
     if (wait_s > 0) return again(tooManyAttempts(reply, wait_s));
     await context.emailChanges.request(personIdOf(request), email);
-    return redirectWithFlash(
-      context,
-      reply,
-      PROFILE,
-      `Open the link that we mailed to ${email}. Until then nothing changes.`,
-    );
+    return reply.leadTo(PROFILE, `Open the link that we mailed to ${email}. Until then nothing changes.`);
   });
 
   scope.post('/profile/sessions/:session/end', RESTRICTED, async (request, reply) => {
     const { session } = request.params as { session: string };
     await context.sessions.endOther(personIdOf(request), session);
-    return redirectWithFlash(context, reply, PROFILE, 'The session has ended.');
+    return reply.leadTo(PROFILE, 'The session has ended.');
   });
 
   scope.post('/profile/sessions/end-others', RESTRICTED, async (request, reply) => {
@@ -86,7 +80,7 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
     await context.persons.endSessions(person_id);
     await recordPersonAction(context, request, person_id, { action: 'person.end_sessions' });
     await restartSession(context, request, reply, 'All other sessions have ended.');
-    return redirectWithFlash(context, reply, PROFILE);
+    return reply.leadTo(PROFILE);
   });
 }
 

@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PageError, parseFields } from '../../../web/forms.ts';
 import { DISABLE_AFTER_DAYS, KEPT, OLD_SECRET_MS } from '../../notifications/notifications.ts';
-import { redirectWithFlash } from '../../people/people.ts';
-import { type AccountContext, accountIdOf, auditedChange } from '../context.ts';
+import { type AccountContext, accountIdOf } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
 import { throttleWebhooks } from '../throttles.ts';
 import {
@@ -46,20 +45,23 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     const { endpoint_id } = found;
     const before = { endpoint_id, ...auditedEndpoint(found) };
     const after = { endpoint_id, ...auditedEndpoint(form) };
-    const work = async (): Promise<FastifyReply> => {
-      await auditedChange(context, request, { action: 'webhook.change', before, after }, () =>
-        endpoints.change(accountIdOf(request), endpoint_id, form),
-      );
-      const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
-      return redirectWithFlash(context, reply, pathOf(endpoint_id), notice);
-    };
-    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
+    return orShowAgain(
+      reply,
+      (problem) => show(request, reply, { form, problem }),
+      async () => {
+        await request.audited({ action: 'webhook.change', before, after }, () =>
+          endpoints.change(accountIdOf(request), endpoint_id, form),
+        );
+        const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
+        return reply.leadTo(pathOf(endpoint_id), notice);
+      },
+    );
   });
 
   scope.post('/webhooks/:endpoint_id/rotate', async (request, reply) => {
     const { endpoint_id, url } = await findOwnEndpoint(context, request);
     const facts = { before: { endpoint_id }, after: { endpoint_id } };
-    const secret = await auditedChange(context, request, { action: 'webhook.rotate', ...facts }, () =>
+    const secret = await request.audited({ action: 'webhook.rotate', ...facts }, () =>
       endpoints.rotate(accountIdOf(request), endpoint_id),
     );
     return secretShown(reply, { endpoint_id, url, secret, old_until_ms: context.now() + OLD_SECRET_MS });
@@ -71,7 +73,7 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     await limitSending(context, request, reply);
     const message_id = await context.webhooks.test(accountIdOf(request), endpoint_id);
     const notice = `A test event is on its way: ${message_id}. Reload to see the answer.`;
-    return redirectWithFlash(context, reply, pathOf(endpoint_id), notice);
+    return reply.leadTo(pathOf(endpoint_id), notice);
   });
 }
 
@@ -94,7 +96,7 @@ export function webhookDeliveryRoutes(scope: FastifyInstance, context: AccountCo
     await limitSending(context, request, reply);
     await webhooks.replay({ account_id, endpoint_id, message_id });
     const path = `${pathOf(endpoint_id)}/deliveries/${encodeURIComponent(message_id)}`;
-    return redirectWithFlash(context, reply, path, 'It is being sent again. Reload to see the answer.');
+    return reply.leadTo(path, 'It is being sent again. Reload to see the answer.');
   });
 }
 

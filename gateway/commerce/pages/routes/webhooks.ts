@@ -10,7 +10,7 @@ import {
   type WebhookEndpoint,
 } from '../../notifications/notifications.ts';
 import type { Confirmation } from '../../people/people.ts';
-import { type AccountContext, accountIdOf, auditedChange, personIdOf, withMakers } from '../context.ts';
+import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 
 export const WEBHOOKS_PATH = '/account/webhooks';
@@ -72,17 +72,18 @@ export function webhooksRoutes(scope: FastifyInstance, context: AccountContext):
     const form = parseFields(endpointForm, request.body);
     const by = personIdOf(request);
     const after = auditedEndpoint(form);
-    const work = async (): Promise<FastifyReply> => {
-      const { endpoint_id, secret } = await auditedChange(
-        context,
-        request,
-        { action: 'webhook.create', after },
-        () => store.create(accountIdOf(request), { ...form, by }),
-        (made) => ({ after: { endpoint_id: made.endpoint_id, ...after } }),
-      );
-      return secretShown(reply, { endpoint_id, url: form.url, secret, old_until_ms: null });
-    };
-    return orShowAgain(reply, work, (problem) => show(request, reply, { form, problem }));
+    return orShowAgain(
+      reply,
+      (problem) => show(request, reply, { form, problem }),
+      async () => {
+        const { endpoint_id, secret } = await request.audited(
+          { action: 'webhook.create', after },
+          () => store.create(accountIdOf(request), { ...form, by }),
+          (made) => ({ after: { endpoint_id: made.endpoint_id, ...after } }),
+        );
+        return secretShown(reply, { endpoint_id, url: form.url, secret, old_until_ms: null });
+      },
+    );
   });
 
   confirmed(scope, context, {
@@ -92,7 +93,7 @@ export function webhooksRoutes(scope: FastifyInstance, context: AccountContext):
       const endpoint = await findOwnEndpoint(context, request);
       const { endpoint_id } = endpoint;
       const before = { endpoint_id, ...auditedEndpoint(endpoint) };
-      await auditedChange(context, request, { action: 'webhook.remove', before }, () =>
+      await request.audited({ action: 'webhook.remove', before }, () =>
         store.remove(accountIdOf(request), endpoint_id),
       );
       return { path: WEBHOOKS_PATH, notice: 'The webhook is removed.' };

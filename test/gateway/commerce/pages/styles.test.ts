@@ -3,12 +3,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const STYLES = join(import.meta.dirname, '../../../../gateway/web/styles');
+const GATEWAY = join(import.meta.dirname, '../../../../gateway');
 
-test('dark mode redefines colour variables and nothing else', async () => {
-  const names = (await readdir(STYLES)).sort();
-  const css = (await Promise.all(names.map((name) => readFile(join(STYLES, name), 'utf8')))).join('\n');
-  const blocks = css.split('prefers-color-scheme').slice(1);
-  expect(blocks).toHaveLength(1);
-  expect(blocks[0]).toMatch(/^: dark\) \{\n {2}:root \{\n(?: {4}--[a-z-]+: #[0-9a-f]{6};\n)+ {2}\}\n\}\n/);
+test('dark mode changes colours and nothing else', async () => {
+  const folders = ['web/styles', 'site/styles'].map((folder) => join(GATEWAY, folder));
+  const files = await Promise.all(
+    folders.map(async (folder) => (await readdir(folder)).map((name) => join(folder, name))),
+  );
+  const css = (await Promise.all(files.flat().map((file) => readFile(file, 'utf8')))).join('\n');
+  expect(css).not.toContain('prefers-color-scheme');
+  const colours = css.match(/^ {2}(?:--[a-z-]+|color): light-dark\(#[0-9a-f]{6}, #[0-9a-f]{6}\);$/gm);
+  expect(css.match(/light-dark/g)).toHaveLength(colours?.length ?? 0);
 });
