@@ -295,6 +295,17 @@ export const EDITION_REVISION_COLUMNS = {
 } as const;
 
 /** One indicator in the gateway: the public record, and fields for sorting and filtering. */
+/** What pages of a series show first. */
+export const seriesOpening = z.object({
+  /** The newest with figures of at least 70 % as many countries as the year that has most. */
+  year: z.int(),
+  /** How many countries are ranked in it. */
+  ranked: z.int(),
+  /** Whether at least 90 % of the countries that are ranked in it or in the year before are ranked in both. */
+  is_comparable: z.boolean(),
+});
+export type SeriesOpening = z.infer<typeof seriesOpening>;
+
 export const indexedIndicator = z.object({
   record: indicatorRecord,
   /** Curated position within its topic; ties by name. */
@@ -305,6 +316,8 @@ export const indexedIndicator = z.object({
   original: editableFacts.optional(),
   /** Snapshots of builds that did not read them have none. */
   traits: seriesTraits.optional(),
+  /** Absent for a series without figures. */
+  opening: seriesOpening.optional(),
 });
 export type IndexedIndicator = z.infer<typeof indexedIndicator>;
 

@@ -11,7 +11,7 @@ import {
   rankings,
 } from '../api/operations/operations.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
-import { countRowsFor, latestYear } from './series.ts';
+import { countRowsFor } from './series.ts';
 
 export interface PlannedCall {
   operation: Operation;
@@ -81,7 +81,7 @@ export async function indicatorOffers(
   const offer = (call: PlannedCall, rows: number, price = priceOfRows(rows)): Offer => ({
     ...{ path: callPath(call), price, rows },
   });
-  const rankedRows = latestYear(record) === null ? 0 : edition.countries.length;
+  const rankedRows = record.coverage === null ? 0 : edition.countries.length;
   return {
     whole: whole && offer({ operation: data, query }, whole.rows),
     drawn: codes === '' ? null : offer({ operation: data, query: `${query}&countries=${codes}` }, drawnRows),

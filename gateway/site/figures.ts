@@ -59,6 +59,10 @@ export const figureHtml = (value: number | null, decimals = 0): string =>
 /** The same for templates. */
 export const figureElement = (value: number | null, decimals = 0): Html => html(figureHtml(value, decimals));
 
+/** Whether a name says its unit, as many do, so that a page need not repeat it. */
+export const isSaidBy = (unit: string, name: string): boolean =>
+  name.includes(unit) || (unit.startsWith('percent') && name.includes('%'));
+
 const percent = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
 
 /** `1.2%` from 0.0123. */

@@ -12,7 +12,7 @@ import type { Edition } from '../api/snapshot/snapshot.ts';
 import { TEMPLATE_FILTERS } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/lines.ts';
-import { dateText, figureElement, momentText, shareText, yearsText } from './figures.ts';
+import { dateText, figureElement, isSaidBy, momentText, shareText, yearsText } from './figures.ts';
 import { inlineMarkdown } from './markdown.ts';
 
 /** The main navigation marks the section of a page. */
@@ -143,6 +143,7 @@ const FILTERS = {
   dateText,
   figureElement,
   inlineMarkdown,
+  isSaidBy,
   momentText,
   shareText,
   yearsText,

@@ -6,12 +6,13 @@ import { type Picture, pictureLabels } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
 import { pairFigures, scatterChart } from './charts/scatter.ts';
-import { histories, latestYear, type YearFigures, yearFigures } from './series.ts';
+import { isSaidBy } from './figures.ts';
+import { histories, openingFigures, openingYear, type YearFigures, yearFigures } from './series.ts';
 
 type MapPicture = Picture & { drawing: WorldMap };
 
 /**
- * @param asked a year; default the latest, the only one whose figures a map says
+ * @param asked a year; default the one that pages open on
  * @param outlines path of the file of outlines; default: they stand in the picture
  */
 export async function mapPicture(
@@ -20,21 +21,31 @@ export async function mapPicture(
   asked: number | undefined,
   outlines?: string,
 ): Promise<MapPicture | undefined> {
-  const year = asked ?? latestYear(indicator);
-  return year === null
-    ? undefined
-    : mapOfYear(indicator, await yearFigures(edition, indicator, year), outlines);
+  const opening = await openingFigures(edition, indicator);
+  if (opening === null) return undefined;
+  const isOpening = asked === undefined || asked === opening.year;
+  const held = isOpening ? opening : await yearFigures(edition, indicator, asked);
+  return mapOfYear(indicator, held, opening, outlines);
 }
 
+/** In the classes of the year that pages open on. The map of a series that may only be shown says figures of that year alone. */
 export function mapOfYear(
   indicator: IndicatorRecord,
   held: YearFigures,
+  opening: YearFigures,
   outlines?: string,
 ): MapPicture | undefined {
   const { year, figures } = held;
   if (figures.length === 0) return undefined;
+  const { unit, access_tier } = indicator;
+  const hasTitles = access_tier === 'open' || year === opening.year;
   return {
-    drawing: worldMap(held, { unit: indicator.unit, outlines, hasTitles: year === latestYear(indicator) }),
+    drawing: worldMap(held, {
+      unit,
+      outlines,
+      hasTitles,
+      classed: opening.figures.map(({ value }) => value),
+    }),
     labels: pictureLabels(indicator, [year, year]),
   };
 }
@@ -59,12 +70,11 @@ export async function barsPicture(
   indicator: IndicatorRecord,
   around: CountryRecord | undefined,
 ): Promise<Picture | undefined> {
-  const year = latestYear(indicator);
-  if (year === null) return undefined;
-  const held = await yearFigures(edition, indicator, year);
+  const held = await openingFigures(edition, indicator);
+  if (held === null) return undefined;
   return {
     drawing: barChart(held, { unit: indicator.unit, around: around?.iso3 }),
-    labels: pictureLabels(indicator, [year, year]),
+    labels: pictureLabels(indicator, [held.year, held.year]),
   };
 }
 
@@ -77,7 +87,7 @@ export async function scatterPicture(
   [across, up]: readonly [IndicatorRecord, IndicatorRecord],
   chosen: readonly CountryRecord[],
 ): Promise<(Picture & { year: number; count: number }) | undefined> {
-  const [first, second] = [latestYear(across), latestYear(up)];
+  const [first, second] = await Promise.all([openingYear(edition, across), openingYear(edition, up)]);
   if (first === null || second === null) return undefined;
   const year = Math.min(first, second);
   const [figuresAcross, figuresUp] = await Promise.all([
@@ -100,6 +110,5 @@ export async function scatterPicture(
   };
 }
 
-/** Many names end with the unit. */
 const axisTitle = ({ name, unit }: IndicatorRecord): string =>
-  unit === null || name.includes(`(${unit}`) ? name : `${name} (${unit})`;
+  unit === null || isSaidBy(unit, name) ? name : `${name} (${unit})`;

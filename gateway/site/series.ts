@@ -34,9 +34,20 @@ export interface YearFigures {
   missing: readonly CountryRecord[];
 }
 
-/** The year that `latest` means in the API; null for a series without any. */
-export const latestYear = ({ coverage }: IndicatorRecord): number | null =>
-  coverage?.latest_year ?? coverage?.yr_max ?? null;
+/** The year that pages open on: the newest that most countries have. Null for a series without figures. */
+export async function openingYear(
+  edition: Edition,
+  { id, coverage }: IndicatorRecord,
+): Promise<number | null> {
+  const entry = await edition.indicator(id);
+  return entry?.opening?.year ?? coverage?.latest_year ?? coverage?.yr_max ?? null;
+}
+
+/** Every country that has a figure of that year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function openingFigures(edition: Edition, record: IndicatorRecord): Promise<YearFigures | null> {
+  const year = await openingYear(edition, record);
+  return year === null ? null : yearFigures(edition, record, year);
+}
 
 /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function yearFigures(

@@ -2,7 +2,7 @@
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { COUNTRY_CODE, fail, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
-import { latestYear, yearFigures } from './series.ts';
+import { openingFigures } from './series.ts';
 
 /** The most countries whose histories one picture shows. */
 export const PICTURED_MAX = 6;
@@ -35,7 +35,7 @@ export async function shownIndicator(edition: Edition, asked = ''): Promise<Indi
 
 /**
  * The countries asked for, those that there are, in the order asked. Without any: some that readers know, with a figure in
- * the latest year.
+ * the year that pages open on.
  */
 export async function chosenCountries(
   edition: Edition,
@@ -47,8 +47,6 @@ export async function chosenCountries(
 }
 
 async function wellKnown(edition: Edition, indicator: IndicatorRecord): Promise<string[]> {
-  const year = latestYear(indicator);
-  if (year === null) return [];
-  const { figures } = await yearFigures(edition, indicator, year);
-  return wellKnownFirst(figures.map(({ country }) => country.iso3));
+  const opening = await openingFigures(edition, indicator);
+  return wellKnownFirst(opening?.figures.map(({ country }) => country.iso3) ?? []);
 }

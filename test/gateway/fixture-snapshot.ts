@@ -41,6 +41,7 @@ import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } 
 import { enterInLog, fixtureProofs, readManifest } from './fixture-log.ts';
 import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
+import { openingOf } from './opening-year.ts';
 
 export interface FixtureOptions {
   /** Default `FIXTURE_ID`. */
@@ -244,8 +245,9 @@ async function writeKept(written: Written): Promise<void> {
   await writeJson(written, TOPICS, topicRecords(all));
   for (const [provider, own] of byProvider(all)) {
     const indicators = own
-      .map(({ indicator, record }) => ({
+      .map(({ indicator, record, rows }) => ({
         record,
+        opening: openingOf(rows),
         topic_order: indicator.topic_order ?? 1000,
         has_projections: (record.coverage?.yr_max ?? 0) > (record.coverage?.latest_year ?? 0),
         ...traitsOf(indicator),

@@ -30,7 +30,7 @@ const EXCERPTS = readSql(import.meta.url, 'sql/excerpts.sql');
 const SPARKLINES = readSql(import.meta.url, 'sql/sparklines.sql');
 
 /** Increment when the same observations give another excerpt. */
-const EXCERPT_VERSION = 2;
+const EXCERPT_VERSION = 3;
 /** Compression takes most of the time, on the thread pool. */
 const PARALLEL = 4;
 

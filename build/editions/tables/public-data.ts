@@ -34,6 +34,7 @@ import {
   compareByName,
   type IndexedIndicator,
   observationsFile,
+  type SeriesOpening,
 } from '../../../data/schema/snapshot.ts';
 import { type MeasuredSeries, type QualityReport, reportQuality } from '../../quality/quality.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
@@ -92,8 +93,9 @@ export interface CollectedData {
 export async function collectPublicData(written: Written, collecting: Collecting): Promise<CollectedData> {
   const { directory, plan } = written;
   const { duck, curated, steps, startedAt } = collecting;
-  const { coverage, records, latest, topicCountries, countryCoverage } = await steps.run('tables', () =>
-    writeSummaryTables(duck, directory, plan.indicators),
+  const { coverage, records, latest, openings, topicCountries, countryCoverage } = await steps.run(
+    'tables',
+    () => writeSummaryTables(duck, directory, plan.indicators),
   );
   const measured = measureSeries(plan.indicators, records, curated, new Set(plan.withheld));
   const groups = await steps.run('groups', () =>
@@ -130,7 +132,7 @@ export async function collectPublicData(written: Written, collecting: Collecting
     countries: countryRecords(plan),
     groups: edition,
     rules: ruleLeaves(edition, measured, breaks),
-    indicators: indexIndicators(plan, records, measured),
+    indicators: indexIndicators(plan, records, measured, openings),
     freshness: freshnessRecords(plan, coverage),
     coverage: coverageRecords(plan, countryCoverage),
     details,
@@ -341,6 +343,7 @@ function indexIndicators(
   plan: SnapshotPlan,
   records: readonly IndicatorRecord[],
   measured: ReadonlyMap<string, MeasuredSeries>,
+  openings: ReadonlyMap<string, SeriesOpening>,
 ): IndexedIndicator[] {
   return plan.indicators.map(({ id, topicOrder, original }, index) => {
     const record = records[index];
@@ -353,6 +356,7 @@ function indexIndicators(
       has_projections: hasProjections,
       ...(original && { original }),
       traits: measured.get(id)?.traits,
+      opening: openings.get(id),
     };
   });
 }

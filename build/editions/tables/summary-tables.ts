@@ -13,7 +13,7 @@ import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@d
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../../data/schema/records.ts';
-import { latestFile } from '../../../data/schema/snapshot.ts';
+import { latestFile, type SeriesOpening, seriesOpening } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';
 import type { PlannedIndicator } from '../plan/plan-snapshot.ts';
 import { batchIndicators, filesOf } from './materialise.ts';
@@ -23,6 +23,7 @@ const COUNTRY_SERIES = readSql(import.meta.url, 'sql/country-series.sql');
 const COVERAGE = readSql(import.meta.url, 'sql/coverage.sql');
 const DROP_COUNTRY_SERIES = readSql(import.meta.url, 'sql/drop-country-series.sql');
 const LATEST = readSql(import.meta.url, 'sql/latest.sql');
+const OPENING_YEARS = readSql(import.meta.url, 'sql/opening-years.sql');
 const TOPIC_COUNTRIES = readSql(import.meta.url, 'sql/topic-countries.sql');
 const WRITE_CATALOGUE = readSql(import.meta.url, 'sql/write-catalogue.sql');
 const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
@@ -65,6 +66,7 @@ const countryCoverageRow = z.object({
   yr_min: year,
   yr_max: year,
 });
+const openingRow = seriesOpening.extend({ id: z.string() });
 const topicRow = z.object({ topic: z.string(), n_countries: z.int() });
 
 export type CountryCoverage = Omit<z.output<typeof countryCoverageRow>, 'iso3'>;
@@ -74,6 +76,8 @@ export interface SummaryTables {
   /** In plan order. */
   records: IndicatorRecord[];
   latest: LatestColumns;
+  /** By indicator id; those without figures are absent. */
+  openings: Map<string, SeriesOpening>;
   /** Countries with a value by topic. */
   topicCountries: Map<string, number>;
   countryCoverage: Map<string, CountryCoverage>;
@@ -101,6 +105,7 @@ export async function writeSummaryTables(
     coverage,
     records,
     latest: await readLatest(duck, indicators),
+    openings: await readOpenings(duck, directory, indicators),
     topicCountries: await readTopicCountries(duck),
     countryCoverage: await readCountryCoverage(duck),
   };
@@ -119,6 +124,18 @@ export async function loadCountrySeries(
 ): Promise<void> {
   for (const batch of batchIndicators(indicators))
     await duck.run(COUNTRY_SERIES, { files: filesOf(directory, batch) });
+}
+
+/** Fills the table `opening_years`, and reads it. */
+async function readOpenings(
+  duck: DuckSession,
+  directory: string,
+  indicators: readonly PlannedIndicator[],
+): Promise<Map<string, SeriesOpening>> {
+  for (const batch of batchIndicators(indicators))
+    await duck.run(OPENING_YEARS, { files: filesOf(directory, batch) });
+  const rows = await duck.select(openingRow, 'FROM opening_years JOIN planned USING (number)');
+  return new Map(rows.map(({ id, ...opening }) => [id, opening]));
 }
 
 /** Coverage by indicator id; indicators without rows are absent. */

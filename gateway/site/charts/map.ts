@@ -41,8 +41,10 @@ interface MapOptions {
   unit: string | null;
   /** Path of the file of outlines; undefined: they stand in the picture, with a legend below. */
   outlines: string | undefined;
-  /** Says the figure of each country where somebody points at it, and of some in words. For the latest year only. */
+  /** Says the figure of each country where somebody points at it, and of some in words. */
   hasTitles: boolean;
+  /** The values that classes are made of, so that all years share them; default those of the year. */
+  classed?: readonly number[];
 }
 
 /** One entry of the legend. */
@@ -62,7 +64,7 @@ const MISSING = { className: 'none', text: 'No figure', colour: FAINT } as const
 const LEGEND_LINES = 2.6;
 
 export function worldMap(year: YearFigures, options: MapOptions): WorldMap {
-  const classes = classify(year.figures.map(({ value }) => value));
+  const classes = classify(options.classed ?? year.figures.map(({ value }) => value));
   const legend = makeLegend(classes, year);
   return {
     legend,

@@ -10,7 +10,7 @@ import { pageChart, pageMap } from '../charts/frame.ts';
 import { columnDecimals } from '../figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
 import { linesPicture, mapOfYear } from '../pictures.ts';
-import { type CountryFigure, latestYear, type YearFigures, yearFigures } from '../series.ts';
+import { type CountryFigure, type YearFigures, yearFigures } from '../series.ts';
 import { PICTURED_MAX } from '../subjects.ts';
 
 /** Codes that one address may hold. */
@@ -73,7 +73,7 @@ export async function shownMap(
   const years = yearsToChoose(record);
   const year = asked !== undefined && years.includes(asked) ? asked : latest.year;
   const held = year === latest.year ? latest : await yearFigures(edition, record, year);
-  const drawn = mapOfYear(record, held, ASSET_PATHS.outlines);
+  const drawn = mapOfYear(record, held, latest, ASSET_PATHS.outlines);
   return {
     /** Null where no country has a figure of the year. */
     picture: drawn ? pageMap(drawn.drawing, drawn.labels, 'map-picture') : null,
@@ -131,10 +131,4 @@ export function shownRanking(
 function marksBeside({ country, projected }: CountryFigure, statuses: ReadonlyMap<string, string>): string[] {
   const said = statuses.get(country.iso3)?.split(', ') ?? [];
   return [...(projected ? ['projected'] : []), ...said.filter((word) => !isForecastStatus(word))];
-}
-
-/** Every country that has a figure of the latest year; null for a series without any. */
-export async function latestFigures(edition: Edition, record: IndicatorRecord): Promise<YearFigures | null> {
-  const newest = latestYear(record);
-  return newest === null ? null : yearFigures(edition, record, newest);
 }

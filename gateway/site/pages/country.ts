@@ -1,35 +1,61 @@
 /** `/countries/{iso3}`: a country's profile by topic, and `/countries/{iso3}/{topic}`: all of one topic. */
 import type { CountryRecord, TopicItem } from '../../../data/schema/records.ts';
+import type { SeriesOpening } from '../../../data/schema/snapshot.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
+import { openingFigures } from '../series.ts';
 import { findCountry } from '../subjects.ts';
 
 const ITEMS_PER_TOPIC = 5;
-const NEIGHBOURS = 3;
+const PEERS = 3;
+/** The concept of the series that says how large countries are. */
+const POPULATION = 'population';
 
-/** The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. */
+/**
+ * The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. Series of one
+ * concept are folded below the preferred one.
+ */
 export async function countryTopics(edition: Edition, iso3: string) {
-  const [profile, topics, sparklines] = await Promise.all([
+  const [profile, topics, sparklines, { indicators }] = await Promise.all([
     edition.countryProfile(iso3),
     servedTopics(edition),
     edition.sparklines(iso3),
+    edition.wholeCatalogue(),
   ]);
-  const withPicture = (item: TopicItem) => ({ ...item, sparkline: sparklines[item.indicator] ?? null });
+  const shown = (item: TopicItem) => ({
+    ...item,
+    ranking: rankingOf(item, indicators.get(item.indicator)?.opening ?? null),
+    sparkline: sparklines[item.indicator] ?? null,
+  });
+  const conceptOf = ({ indicator }: TopicItem) => indicators.get(indicator)?.traits.concept ?? indicator;
+  const isPreferred = ({ indicator }: TopicItem) => indicators.get(indicator)?.record.preferred === true;
   return topics.map((topic) => {
     const held = profile.topics[topic.slug] ?? [];
+    const subjects = [...Map.groupBy(held, conceptOf).values()].flatMap((series) => {
+      const lead = series.find(isPreferred) ?? series[0];
+      return lead ? [{ lead, twins: series.filter((item) => item !== lead) }] : [];
+    });
+    const withTwins = (some: typeof subjects) =>
+      some.map(({ lead, twins }) => ({ ...shown(lead), twins: twins.map(shown) }));
     return {
       topic,
       held: held.length,
-      all: () => held.map(withPicture),
+      subjects: subjects.length,
+      all: () => withTwins(subjects),
       /** Featured ones first, then in the order of the topic. */
       first: (limit: number) =>
-        held
-          .toSorted((a, b) => Number(b.featured) - Number(a.featured))
-          .slice(0, limit)
-          .map(withPicture),
+        withTwins(
+          subjects.toSorted((a, b) => Number(b.lead.featured) - Number(a.lead.featured)).slice(0, limit),
+        ),
     };
   });
+}
+
+/** Null for a figure of another year than most countries have, and where the change of rank would be over other countries. */
+function rankingOf({ rank, rank_delta_1y, year }: TopicItem, opening: SeriesOpening | null) {
+  if (rank === null || opening === null || year !== opening.year) return null;
+  return { rank, of: opening.ranked, change: opening.is_comparable ? rank_delta_1y : null };
 }
 
 export const country = definePage({
@@ -49,8 +75,11 @@ export const country = definePage({
       structured: { '@context': 'https://schema.org', '@type': 'Country', name, identifier: iso3 },
       data: {
         country: record,
-        topics: topics.map(({ topic, held, first }) => ({ topic, held, items: first(ITEMS_PER_TOPIC) })),
-        neighbours: findNeighbours(edition, record),
+        topics: topics.map(({ topic, held, subjects, first }) => ({
+          ...{ topic, held, subjects },
+          items: first(ITEMS_PER_TOPIC),
+        })),
+        peers: await findPeers(edition, record),
       },
     };
   },
@@ -85,9 +114,21 @@ export const countryTopic = definePage({
 const unknownCountry = (sent = ''): Shown =>
   missingPage('country', sent, { path: '/countries', label: 'All countries' });
 
-/** Countries to compare with: the next ones by name in the same subregion. */
-function findNeighbours(edition: Edition, { iso3, subregion }: CountryRecord): CountryRecord[] {
-  const peers = edition.countries.map(({ record }) => record).filter((peer) => peer.subregion === subregion);
-  const at = peers.findIndex((peer) => peer.iso3 === iso3);
-  return [...peers.slice(at + 1), ...peers.slice(0, Math.max(at, 0))].slice(0, NEIGHBOURS);
+/** Countries to compare with: those of the same subregion whose population is nearest. */
+async function findPeers(edition: Edition, { iso3, subregion }: CountryRecord): Promise<CountryRecord[]> {
+  const { indicators } = await edition.wholeCatalogue();
+  const series = [...indicators.values()].filter(({ traits }) => traits.concept === POPULATION);
+  const population = (series.find(({ record }) => record.preferred) ?? series[0])?.record;
+  const opening = population === undefined ? null : await openingFigures(edition, population);
+  const people = new Map(opening?.figures.map(({ country, value }) => [country.iso3, value]));
+  const own = people.get(iso3);
+  const distance = (peer: CountryRecord): number => {
+    const other = people.get(peer.iso3);
+    return own && other ? Math.abs(Math.log(other / own)) : Infinity;
+  };
+  return edition.countries
+    .map(({ record }) => record)
+    .filter((peer) => peer.subregion === subregion && peer.iso3 !== iso3)
+    .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(a) - distance(b)))
+    .slice(0, PEERS);
 }

@@ -8,7 +8,7 @@ import { worldMap } from '../charts/map.ts';
 import { columnDecimals } from '../figures.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage } from '../page.ts';
-import { latestYear, yearFigures } from '../series.ts';
+import { openingFigures } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
 const TOP = 6;
@@ -41,9 +41,9 @@ export const home = (facts: ServiceFacts): Operation =>
 /** Null in an edition without a ranked, open indicator. */
 async function featuredFigures(edition: Edition, catalogue: Catalogue) {
   const record = featuredIndicator(catalogue);
-  const year = record === undefined ? null : latestYear(record);
-  if (record === undefined || year === null) return null;
-  const latest = await yearFigures(edition, record, year);
+  const latest = record === undefined ? null : await openingFigures(edition, record);
+  if (record === undefined || latest === null) return null;
+  const { year } = latest;
   const map = worldMap(latest, { unit: record.unit, outlines: ASSET_PATHS.outlines, hasTitles: true });
   const top = latest.figures.slice(0, TOP);
   const examples = wellKnownFirst(latest.figures.map(({ country }) => country.iso3));

@@ -13,13 +13,13 @@ import {
 import {
   chooseCountries,
   countryCodeList,
-  latestFigures,
   shownLines,
   shownMap,
   shownRanking,
 } from '../indicator/shown-figures.ts';
 import { firstWords, servedTopics, topicName } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
+import { openingFigures } from '../series.ts';
 import { year } from '../subjects.ts';
 
 const query = z.object({
@@ -66,7 +66,7 @@ async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, en
   // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
   const excerpt = await edition.excerpt(record.id);
   if (codes !== undefined || excerpt === null) await edition.observations.prepare(record.id);
-  const latest = await latestFigures(edition, record);
+  const latest = await openingFigures(edition, record);
   const choice = chooseCountries(edition, codes, latest, page);
   const isOpen = record.access_tier === 'open';
   const offers = isOpen ? await indicatorOffers(edition, record, choice.countries) : null;

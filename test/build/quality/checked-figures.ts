@@ -158,7 +158,7 @@ export class Constructions {
   async #write(night: string, constructed: Constructed): Promise<Map<string, CheckedSeries>> {
     const directory = join(this.#directory, night);
     const planned = Object.entries(constructed).map(([id, series], at) => plannedOf(id, at, series));
-    for (const name of ['enabled', 'planned', 'catalogue', 'country_series'])
+    for (const name of ['enabled', 'planned', 'catalogue', 'country_series', 'opening_years'])
       await this.#duck.run(`DROP TABLE IF EXISTS ${name}`);
     await prepareTables(this.#duck, COUNTRIES, planned);
     await mkdir(join(directory, 'observations'), { recursive: true });

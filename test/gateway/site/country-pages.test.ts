@@ -54,6 +54,47 @@ describe('/countries/{iso3}', () => {
   });
 });
 
+describe('a rank on a profile', () => {
+  /** Empty for a series that is not ranked, and for one that may only be shown. */
+  const rankingOf = async (id: string, year: number): Promise<Map<string, number>> => {
+    const { json } = await service.get(`/v1/rankings/${id}?year=${year}`, { key: key.key });
+    const rows: { iso3: string; rank: number | null }[] = json.data ?? [];
+    return new Map(rows.flatMap(({ iso3, rank }) => (rank === null ? [] : [[iso3, rank]])));
+  };
+  /** Each row of the page with the item of the API that it shows. */
+  async function shownRanks(iso3: string) {
+    const { text } = await service.get(`/countries/${iso3}`);
+    const items = Object.values((await profile(iso3)).topics).flat();
+    return (text.match(/<tr>\s*<th scope="row">.*?<\/tr>/gs) ?? []).map((row) => {
+      const item = items.find(({ indicator }) => row.includes(`/indicators/${indicator}?`));
+      const said = textOf(/<td class="figure rank">.*?<\/td>/s.exec(row)?.[0] ?? '');
+      const [, rank, field, change = 0] = /^(\d+) of (\d+)(?: [▲▼] (?:up|down) by (\d+))?$/.exec(said) ?? [];
+      return { item, said, rank: Number(rank), field: Number(field), change: Number(change) };
+    });
+  }
+
+  /** Rank, field and change of rank of an item by the API: 0 where the years have other countries. */
+  async function expectedRanks({ indicator, year }: TopicItem, iso3: string) {
+    const [now, before] = [await rankingOf(indicator, year), await rankingOf(indicator, year - 1)];
+    const both = [...now.keys()].filter((one) => before.has(one)).length;
+    const isComparable = both >= 0.9 * Math.max(now.size, before.size);
+    const rank = now.get(iso3) ?? Number.NaN;
+    const moved = Math.abs((before.get(iso3) ?? rank) - rank);
+    return { rank, field: now.size, change: isComparable ? moved : 0, moved };
+  }
+
+  test('stands with its field, and its change is over the same countries', async () => {
+    const seen = new Set<string>();
+    for (const iso3 of codes)
+      for (const { item, said, ...shown } of await shownRanks(iso3)) {
+        const { moved, ...expected } = await expectedRanks(item as TopicItem, iso3);
+        seen.add(said === '–' ? 'unranked' : `${Math.min(moved, 1)} ${Math.min(expected.change, 1)}`);
+        if (said !== '–' && expected.field > 0) expect([item, shown]).toEqual([item, expected]);
+      }
+    expect([...seen].sort()).toEqual(['0 0', '1 1', 'unranked']);
+  });
+});
+
 describe('/countries/{iso3}/{topic}', () => {
   test('shows all figures of the topic in the order of the API', async () => {
     for (const iso3 of codes) {

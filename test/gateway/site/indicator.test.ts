@@ -59,10 +59,13 @@ describe('the map', () => {
     expect(html).toContain('<title>Brazil: no figure</title>');
   });
 
-  test('shows classes alone of another year that is chosen', async () => {
+  test('says the figures of another year that is chosen, in the same classes', async () => {
     const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
+    const opened = sectionOf(await page('alpha.life_expectancy'), 'map');
     expect(textOf(html)).toContain('Map, 2020');
-    expect(html).not.toMatch(/<title>Kenya|First of the list/);
+    expect(html).toMatch(/<title>Kenya: /);
+    const legend = (one: string) => textOf(/<ul class="legend">.*?<\/ul>/s.exec(one)?.[0] ?? '');
+    expect(legend(html)).toEqual(legend(opened));
     expect(html).toContain('<option selected>2020</option>');
     expect([...html.matchAll(/<option[^>]*>(\d+)/g)].map(([, year]) => year)).toEqual([
       '2021',

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
-import { observationsFile } from '../../../data/schema/snapshot.ts';
+import { observationsFile, type SeriesOpening } from '../../../data/schema/snapshot.ts';
 import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/overload.ts';
 import { query } from '../../build/parquet-readers.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { silentLog } from '../../redis.ts';
 import { BUILD_WITHIN_MS, buildMirror, type SharedBuild } from '../../shared-builds.ts';
+import { type OpeningRow, openingOf } from '../opening-year.ts';
 import { Service } from '../service.ts';
 
 const PAGE = 500;
@@ -44,6 +45,7 @@ class RealEdition {
   /** An API key that can pay for all of it. */
   key = '';
   readonly records: IndicatorRecord[] = [];
+  readonly #openings = new Map<string, SeriesOpening | undefined>();
   /** By name. */
   readonly countries: CountryRecord[] = [];
 
@@ -132,14 +134,24 @@ class RealEdition {
     );
   }
 
-  /** Figures of the latest year, in the order in which they are listed; empty for a series without any. */
-  async latest(record: IndicatorRecord): Promise<TrueRank[]> {
-    const { coverage, id, no_rank } = record;
-    const year = coverage?.latest_year ?? coverage?.yr_max ?? null;
-    if (year === null) return [];
+  /** The year that pages of a series open on, by the rule written a second time; undefined for a series without figures. */
+  async opening({ id }: IndicatorRecord): Promise<SeriesOpening | undefined> {
+    if (!this.#openings.has(id)) {
+      const file = join(this.built.snapshot, observationsFile(id));
+      const rows = await query(`SELECT iso3, year, value, rank, projected FROM read_parquet('${file}')`);
+      this.#openings.set(id, openingOf(rows as unknown as OpeningRow[]));
+    }
+    return this.#openings.get(id);
+  }
+
+  /** Figures of that year, in the order in which they are listed; empty for a series without any. */
+  async opened(record: IndicatorRecord): Promise<TrueRank[]> {
+    const { id, no_rank } = record;
+    const year = (await this.opening(record))?.year;
+    if (year === undefined) return [];
     if (!no_rank) {
-      const { data, meta } = await this.json(`/v1/rankings/${id}`);
-      return (data as TrueRank[]).filter(hasValue).map((row) => ({ ...row, year: meta.year }));
+      const { data } = await this.json(`/v1/rankings/${id}?year=${year}`);
+      return (data as TrueRank[]).filter(hasValue).map((row) => ({ ...row, year }));
     }
     const rows = await this.history(record, { from: year, to: year });
     return this.countries

@@ -61,7 +61,7 @@ describeReal('licences on pages of the real edition', (real) => {
     test('shows figures of one year, and those of other years in pictures only', async () => {
       for (const record of display) {
         const { id, coverage } = record;
-        const latest = await real.latest(record);
+        const latest = await real.opened(record);
         const year = (coverage?.latest_year ?? coverage?.yr_max ?? 0) - 1;
         const before = await real.history(record, { from: year, to: year });
         const html = await real.page(`/indicators/${id}?year=${year}&countries=KEN,BRA,IND,USA,CHN,DEU`);

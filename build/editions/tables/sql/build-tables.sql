@@ -1,4 +1,4 @@
--- Enabled countries, planned indicators, the catalogue, and a row per indicator and country.
+-- Enabled countries, planned indicators, the catalogue, a row per indicator and country, and a row per indicator.
 -- `number` is the position of an indicator's id among all ids.
 CREATE TABLE enabled (iso3 VARCHAR PRIMARY KEY);
 CREATE TABLE planned (
@@ -16,3 +16,4 @@ CREATE TABLE country_series (
     year INTEGER, value DOUBLE, ci_lo DOUBLE, ci_hi DOUBLE, rank INTEGER, rank_delta_1y INTEGER
   )
 );
+CREATE TABLE opening_years (number INTEGER, year INTEGER, ranked INTEGER, is_comparable BOOLEAN);

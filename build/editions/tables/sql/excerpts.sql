@@ -1,21 +1,15 @@
--- What pages show first of the published $files: the rows of the latest year of each indicator, and all rows of the
+-- What pages show first of the published $files: the rows of the year that pages of each indicator open on, and all rows of the
 -- $drawn countries that come first there: $well_known ones in their order, then by rank or value, then by name.
--- $countries: all, by name. A status is that of the latest year.
+-- $countries: all, by name. A status is that of that year.
 WITH published AS (
   SELECT planned.number, iso3, year, value, ci_lo, ci_hi, rank, rank_delta_1y, projected, status
   FROM read_parquet($files, filename = true) AS published
   JOIN planned ON planned.id = left(parse_filename(published.filename), -8)
 ),
-latest AS (
-  SELECT number, coalesce(max(year) FILTER (NOT projected), max(year)) AS year
-  FROM published
-  WHERE value IS NOT NULL
-  GROUP BY number
-),
 drawn AS (
   SELECT number, iso3
   FROM published
-  JOIN latest USING (number, year)
+  JOIN opening_years USING (number, year)
   WHERE value IS NOT NULL
   QUALIFY $drawn >= row_number() OVER (
     PARTITION BY number
@@ -25,7 +19,7 @@ drawn AS (
 )
 SELECT
   number,
-  any_value(latest.year) AS year,
+  any_value(opening_years.year) AS year,
   coalesce(list(DISTINCT iso3 ORDER BY iso3) FILTER (drawn.iso3 IS NOT NULL), []) AS countries,
   list(iso3 ORDER BY iso3, published.year) AS rows,
   {
@@ -38,9 +32,9 @@ SELECT
     projected: list(projected ORDER BY iso3, published.year)
   } AS columns,
   coalesce(list([iso3, status] ORDER BY iso3)
-    FILTER (published.year = latest.year AND value IS NOT NULL AND status IS NOT NULL), []) AS statuses
+    FILTER (published.year = opening_years.year AND value IS NOT NULL AND status IS NOT NULL), []) AS statuses
 FROM published
-JOIN latest USING (number)
+JOIN opening_years USING (number)
 LEFT JOIN drawn USING (number, iso3)
-WHERE published.year = latest.year OR drawn.iso3 IS NOT NULL
+WHERE published.year = opening_years.year OR drawn.iso3 IS NOT NULL
 GROUP BY number;

@@ -5,7 +5,11 @@
 
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
-import { compareByName, type IndexedIndicator } from '../../../../data/schema/snapshot.ts';
+import {
+  compareByName,
+  type IndexedIndicator,
+  type SeriesOpening,
+} from '../../../../data/schema/snapshot.ts';
 import type { SeriesMeasure, SeriesTraits } from '../../../../data/schema/traits.ts';
 import { WordIndex } from '../search/word-index.ts';
 
@@ -36,6 +40,8 @@ export interface CatalogueEntry {
   traits: Omit<SeriesTraits, 'measured'>;
   /** Null in an edition from before measures were kept. */
   measured: SeriesMeasure | null;
+  /** Null for a series without figures, and in an edition from before it was kept. */
+  opening: SeriesOpening | null;
 }
 
 export interface CatalogueItem extends CatalogueEntry {
@@ -121,6 +127,7 @@ export function toEntry({
   has_projections,
   original,
   traits,
+  opening,
 }: IndexedIndicator): CatalogueEntry {
   return {
     record,
@@ -131,6 +138,7 @@ export function toEntry({
     foldedName: fold(record.name),
     traits: traits ?? NO_TRAITS,
     measured: traits?.measured ?? null,
+    opening: opening ?? null,
   };
 }
 
