@@ -1,11 +1,7 @@
 /** Bodies whose framing breaks: 400 at once where the body is needed, and an answer as ever where it is not. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
-import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readSettings } from '../../../../data/runtime/settings.ts';
-import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FakeStripe, stripeSettings } from '../../commerce/pages/fake-stripe.ts';
 import { type AccountPagesHarness, type Customer, startAccountPages } from '../../commerce/pages/harness.ts';
 
@@ -155,61 +151,5 @@ describe('a body whose framing breaks', () => {
     const paid = `GET /v1/countries/KEN HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
     for (const [route, head] of reading())
       expect(statusesOf(await exchange(port, `${paid}${head}\r\nzz\r\n`)), route).toEqual([200, 400]);
-  });
-});
-
-describe('a handler', () => {
-  let app: FastifyInstance;
-  let port: number;
-  let begun: () => void;
-  let hasBegun: Promise<void>;
-  let proceed: () => void;
-  let mayProceed: Promise<void>;
-  beforeEach(async () => {
-    ({ promise: hasBegun, resolve: begun } = Promise.withResolvers<void>());
-    ({ promise: mayProceed, resolve: proceed } = Promise.withResolvers<void>());
-    app = createHttpServer({
-      settings: readSettings(),
-      log: pino({ level: 'silent' }),
-      randomId: () => 'any',
-    });
-    app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    app.addHook('onRequest', async () => {
-      begun();
-      await mayProceed;
-    });
-    app.post('/echo', (request) => ({ body: request.body }));
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    port = (app.server.address() as { port: number }).port;
-  });
-  afterEach(() => app.close());
-
-  const dispatched = async (): Promise<{ socket: Socket; answer: Promise<string> }> => {
-    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
-    socket.write(`POST /echo HTTP/1.1\r\n${HEAD}${JSON_TYPE}\r\n`);
-    await hasBegun;
-    const answer = (async () => {
-      let text = '';
-      for await (const piece of socket) text += piece;
-      return text;
-    })();
-    return { socket, answer };
-  };
-
-  test('that has not begun to read the body gets the error when it does', async () => {
-    const { socket, answer } = await dispatched();
-    const broken = once(app.server, 'clientError');
-    socket.write('zz\r\n');
-    await broken;
-    proceed();
-    expect(statusesOf(await answer)).toEqual([400]);
-  });
-
-  test('that has is not kept waiting; what else arrives harms nothing', async () => {
-    proceed();
-    const { socket, answer } = await dispatched();
-    socket.write('1\r\na\r\nzz\r\n');
-    for (let part = 0; part < 20; part++) socket.write('zz\r\n'.repeat(1_000));
-    expect(statusesOf(await answer)).toEqual([400]);
   });
 });

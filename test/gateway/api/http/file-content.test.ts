@@ -1,6 +1,6 @@
 /** Parts of files as they are read for an answer: whole, cut anywhere, and where the disk has less than was published. */
 import { createHash, randomBytes } from 'node:crypto';
-import { rm, truncate, writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -50,12 +50,4 @@ describe.each([
     await truncate(file.place, length - 1);
     await expect(read(file, 0, length)).rejects.toThrow('ends early');
   });
-});
-
-test('a small file that was read lately is not read again', async () => {
-  const bytes = randomBytes(1_000);
-  const file = await fileOf(bytes);
-  await read(file, 0, 10);
-  await rm(file.place);
-  expect((await read(file, 500, 1_000)).equals(bytes.subarray(500))).toBe(true);
 });

@@ -35,22 +35,3 @@ it('a missing body of a type that no route reads is a client error', async () =>
     'HTTP/1.1 415 ',
   );
 });
-
-it('reads a body', async () => {
-  const sent = await answerTo(['POST /echo HTTP/1.1', FORM, 'Content-Length: 3'], 'a=b');
-  expect(sent).toContain('{"body":{"a":"b"}}');
-  const chunked = await answerTo(
-    ['POST /echo HTTP/1.1', FORM, 'Transfer-Encoding: chunked'],
-    '3\r\na=b\r\n0\r\n\r\n',
-  );
-  expect(chunked).toContain('{"body":{"a":"b"}}');
-});
-
-it('answers a GET whatever body it announces or sends', async () => {
-  for (const [headers, body] of [
-    [[FORM], ''],
-    [['Content-Length: 3'], 'abc'],
-    [[], ''],
-  ] as const)
-    expect(await answerTo(['GET /echo HTTP/1.1', ...headers], body)).toContain('of a GET');
-});

@@ -42,14 +42,4 @@ describe('ResponseCache', () => {
     expect(count).toBeGreaterThan(100);
     expect(count).toBeLessThan(500);
   });
-
-  test('does not cache bodies above a quarter of the budget unless resident, nor long URLs', () => {
-    const cache = new ResponseCache(BUDGET);
-    cache.set('/large', accept('br'), answer(250_001), false);
-    cache.set('/shared', accept('br'), answer(2_000_000), true);
-    cache.set(`/${'a'.repeat(600)}`, accept('br'), answer(1), false);
-    expect(cache.find('/large', accept('br'))).toBeNull();
-    expect(cache.find('/shared', accept('br'))).not.toBeNull();
-    expect(cache.find(`/${'a'.repeat(600)}`, accept('br'))).toBeNull();
-  });
 });

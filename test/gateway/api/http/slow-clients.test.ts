@@ -1,10 +1,22 @@
-/** Slow clients over real connections: cut off in time, the oldest first, quick ones never. */
+/**
+ * Slow clients over real connections: cut off in time, the oldest first, quick ones never. Those who ask and ask and read
+ * nothing are watched, however small the answers are.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import Fastify, { type FastifyReply } from 'fastify';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { SlowClients } from '../../../../gateway/api/http/server/overload.ts';
+import { readSettings } from '../../../../data/runtime/settings.ts';
+import { represent } from '../../../../gateway/api/http/api/representation.ts';
+import { sendRepresentation } from '../../../../gateway/api/http/api/response.ts';
+import { SlowClients, slowClients } from '../../../../gateway/api/http/server/overload.ts';
+import { createHttpServer } from '../../../../gateway/api/http/server/server.ts';
+import type { Snapshot } from '../../../../gateway/api/snapshot/editions/snapshot.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { silentLog } from '../../../redis.ts';
+import { Service } from '../../service.ts';
 
 /** More than a system takes without a reader. */
 const BODY = Buffer.alloc(16 * 1024 * 1024, 'a');
@@ -112,4 +124,63 @@ test('does not watch an answer whose client left before it was ready', async () 
   response.end(BODY);
   clients.watch(response, BODY.length);
   expect(clients.bytes).toBe(0);
+});
+
+/** More than any system takes for a connection that nobody reads. */
+const ASKED_MOST = 200_000;
+const service = await stopAfterTests(Service.start());
+
+/** Asks until an answer waits for its reader. */
+async function askUntilWatched(port: number, line: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').pause();
+  sockets.push(socket);
+  await once(socket, 'connect');
+  for (let asked = 0; slowClients.bytes === 0 && asked < ASKED_MOST; asked += 100) {
+    socket.write(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(100));
+    await nextTurn();
+  }
+  expect(slowClients.bytes).toBeGreaterThan(0);
+  return socket;
+}
+
+test('watches a client that reads none of many small answers, until it leaves', async () => {
+  const socket = await askUntilWatched(service.port, 'GET /v1/topics');
+  socket.destroy();
+  while (slowClients.bytes > 0) await nextTurn();
+});
+
+test('does not watch an answer that is read', async () => {
+  for (let call = 0; call < 5; call++) await service.get('/v1/topics');
+  expect(slowClients.bytes).toBe(0);
+});
+
+test('gives the reader of a page a minute for each piece', async () => {
+  const app = createHttpServer({ settings: readSettings({}), log: silentLog, randomId: () => 'a' });
+  app.get('/page', async () => 'page');
+  const patience_ms: unknown[] = [];
+  app.server.on('request', (_request, { socket }) => patience_ms.push(socket?.timeout));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  expect(await (await fetch(`${url}/page`)).text()).toBe('page');
+  expect(patience_ms).toEqual([60_000]);
+  await app.close();
+});
+
+test('a part of a kept file counts as all of it until its reader has read it', async () => {
+  const [size, to] = [900_001, 70_001];
+  const file = { sha256: 'of-a-file', bytes: size, held: Buffer.alloc(size) };
+  const content = { kind: 'whole', file, name: 'a.parquet', mediaType: 'a/b', credits: [] } as const;
+  const range = { isHead: false, range: `bytes=0-${to - 1}`, ifRange: undefined };
+  const asked = { url: '', acceptEncoding: undefined, ifNoneMatch: undefined, isTagged: true, file: range };
+  const send = async (reply: FastifyReply): Promise<void> => {
+    const representation = await represent(content, asked, { id: 'A' } as Snapshot);
+    sendRepresentation(reply, representation, { quota: null, snapshotId: 'A' });
+  };
+  const app = Fastify();
+  app.get('/', (_request, reply) => void send(reply));
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = await askUntilWatched((app.server.address() as AddressInfo).port, 'GET /');
+  expect(slowClients.bytes % size).toBe(0);
+  socket.destroy();
+  while (slowClients.bytes > 0) await nextTurn();
+  await app.close();
 });
