@@ -46,12 +46,6 @@ describe.each([
   });
 });
 
-test('Arrow: a batch at a time', async () => {
-  const pieces: Buffer[] = [];
-  for await (const piece of arrow.stream(tableOf([5, 5, 5]))) pieces.push(piece);
-  expect(pieces).toHaveLength(5);
-});
-
 /** Text by its bytes, numbers by value. */
 function boundsOf(present: Exclude<Cell, null>[]): { min_value?: Cell; max_value?: Cell } {
   const order = (a: Cell, b: Cell): number =>

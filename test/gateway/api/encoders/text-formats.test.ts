@@ -3,12 +3,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Encoder } from '../../../../gateway/api/encoders/tables/table.ts';
-import {
-  cellAt,
-  type Table,
-  textVector,
-  type Vector,
-} from '../../../../gateway/api/encoders/tables/table.ts';
+import { type Table, textVector, type Vector } from '../../../../gateway/api/encoders/tables/table.ts';
 import { csv, json, ndjson } from '../../../../gateway/api/encoders/tables/text-formats.ts';
 import { expectedRow, tableOf } from './tables.ts';
 
@@ -50,18 +45,6 @@ describe.each(SHAPES)('%s', (_name, sizes) => {
       names.map((name) => (Object.is(row[name], -0) ? '-0.0' : String(row[name] ?? ''))),
     );
     expect(records).toEqual([names, ...cells]);
-  });
-
-  test('the cells one by one', async () => {
-    const rows: unknown[] = [];
-    for await (const { rows: count, vectors } of table.batches())
-      for (let row = 0; row < count; row += 1)
-        rows.push(
-          Object.fromEntries(
-            table.columns.map(({ name }, at) => [name, vectors[at] && cellAt(vectors[at], row)]),
-          ),
-        );
-    expect(rows).toEqual(expectedRows(table));
   });
 });
 

@@ -2,10 +2,11 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../../../shared-builds.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { buildStarter } from '../../../shared-builds.ts';
+import { Service } from '../../service.ts';
 import { CountingProxy, type Passed } from './counting-proxy.ts';
 
 const PACKAGES = [
@@ -17,20 +18,10 @@ const IDS = ['world-bank.SP.POP.TOTL', 'world-bank.SP.DYN.TFRT.IN'] as const;
 /** For one file. */
 const REQUESTS_MAX = 6;
 const CREDITS = 10_000_000;
-/** Limits for what hangs: a busy machine takes minutes. */
-const INSTALLED_WITHIN_MS = 900_000;
 const READ_WITHIN_MS = 300_000;
 const OUTPUT_BYTES = 50_000_000;
 
 const run = promisify(execFile);
-
-let proxy: CountingProxy;
-let service: Service;
-let owner: TestKey;
-/** Credits that both files cost together, and the bundle. */
-let prices: { files: number; bundle: number };
-/** `[iso3, year, value, other value]` of countries and years that both indicators have. */
-let expected: Row[];
 
 type Row = [iso3: string, year: number, value: number | null, other: number | null];
 
@@ -40,36 +31,35 @@ interface Observation {
   value: number | null;
 }
 
-beforeAll(async () => {
-  await installPackages(PACKAGES);
-  const { snapshots } = await buildStarter();
-  proxy = await CountingProxy.start();
-  service = await Service.start({ snapshots, settings: { PUBLIC_URL: proxy.url } });
-  proxy.port = service.port;
-  const reader = await service.account({ credits: 1_000_000 });
-  const [first, second] = await Promise.all(
-    IDS.map(async (id): Promise<Observation[]> => {
-      const { json } = await service.get(`/v1/data?indicator=${id}`, { key: reader.key });
-      return json.data;
-    }),
-  );
-  const { json: told } = await service.get(`${BUNDLE}?dry_run=true`, { key: reader.key });
-  prices = { files: (first?.length ?? 0) + (second?.length ?? 0), bundle: told.data.rows };
-  const others = new Map(second?.map((row) => [`${row.iso3} ${row.year}`, row.value]));
-  expected = (first ?? []).flatMap(({ iso3, year, value }): Row[] => {
-    const other = others.get(`${iso3} ${year}`);
-    return other === undefined ? [] : [[iso3, year, value, other]];
-  });
-  owner = await service.account({ credits: CREDITS });
-}, INSTALLED_WITHIN_MS + BUILD_WITHIN_MS);
-afterAll(async () => {
-  await service?.stop();
-  proxy?.stop();
-});
-
 const DATABASE = '/v1/almanac.duckdb';
 const FILES = IDS.map((id) => `/v1/files/${id}.parquet`);
 const BUNDLE = '/v1/bundles/world-bank.parquet';
+
+await installPackages(PACKAGES);
+const { snapshots } = await buildStarter();
+const proxy = await stopAfterTests(CountingProxy.start());
+const service = await stopAfterTests(Service.start({ snapshots, settings: { PUBLIC_URL: proxy.url } }));
+proxy.port = service.port;
+const reader = await service.account({ credits: 1_000_000 });
+const [first, second] = await Promise.all(
+  IDS.map(async (id): Promise<Observation[]> => {
+    const { json } = await service.get(`/v1/data?indicator=${id}`, { key: reader.key });
+    return json.data;
+  }),
+);
+const { json: told } = await service.get(`${BUNDLE}?dry_run=true`, { key: reader.key });
+/** Credits that both files cost together, and the bundle. */
+const prices: { files: number; bundle: number } = {
+  files: (first?.length ?? 0) + (second?.length ?? 0),
+  bundle: told.data.rows,
+};
+const others = new Map(second?.map((row) => [`${row.iso3} ${row.year}`, row.value]));
+/** `[iso3, year, value, other value]` of countries and years that both indicators have. */
+const expected: Row[] = (first ?? []).flatMap(({ iso3, year, value }): Row[] => {
+  const other = others.get(`${iso3} ${year}`);
+  return other === undefined ? [] : [[iso3, year, value, other]];
+});
+const owner = await service.account({ credits: CREDITS });
 
 /** What passed for one path. */
 interface Traffic {

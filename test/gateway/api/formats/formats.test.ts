@@ -40,15 +40,6 @@ describe('SDMX-CSV', () => {
     expect(answer.headers['x-credits-charged']).toBe('0');
     expect(answer.json.detail[0]).toMatchObject({ loc: ['query', 'format'], input: 'sdmx-csv' });
   });
-
-  test('of a ranking: a figure for each country of its year', async () => {
-    const answer = await get('rankings/alpha.life_expectancy?year=2021&format=sdmx-csv');
-    const records: Record<string, string>[] = parse(answer.text, { columns: true });
-    expect(records[1]).toMatchObject({
-      ...{ INDICATOR: 'alpha.life_expectancy', REF_AREA: 'USA', TIME_PERIOD: '2021', OBS_VALUE: '79' },
-      ...{ RANK: '2', UNIT_MEASURE: 'years' },
-    });
-  });
 });
 
 test('Arrow: licence, units and edition in the schema, several licences joined', async () => {
@@ -82,19 +73,4 @@ test('Parquet: licence, units and edition in the metadata; not compressed again'
   expect(metadata.get('edition')).toBe(answer.headers['x-snapshot']);
   expect(metadata.get('licence')).toBe('CC BY 4.0');
   expect(JSON.parse(metadata.get('indicators') ?? '')).toMatchObject([{ unit: 'years' }]);
-});
-
-test('a workbook has its type and its name, for rankings too, and is not compressed again', async () => {
-  const answer = await service.get('/v1/rankings/alpha.life_expectancy?year=2021&format=xlsx', {
-    key: owner.key,
-    headers: { 'accept-encoding': 'gzip' },
-  });
-  expect(answer.headers['content-type']).toBe(
-    'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  );
-  expect(answer.headers['content-encoding']).toBeUndefined();
-  expect(answer.headers['content-disposition']).toBe(
-    'attachment; filename="alpha.life_expectancy.2021.xlsx"',
-  );
-  expect(answer.bytes.subarray(0, 2).toString()).toBe('PK');
 });

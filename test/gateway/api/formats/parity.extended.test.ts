@@ -1,16 +1,16 @@
 /** Every format read by software of others: value by value what the JSON answer to the same call holds. */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import { FORMATS } from '../../../../gateway/api/encoders/encoders.ts';
+import { stopAfterTests, useDirectory } from '../../../after-tests.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../../../shared-builds.ts';
+import { buildStarter } from '../../../shared-builds.ts';
 import { Service } from '../../service.ts';
-import { type DataCall, queryOf } from '../../shape/expected-data.ts';
+import { queryOf } from '../../shape/expected-data.ts';
 import { generatedCalls } from '../../shape/generated-calls.ts';
 
 const PACKAGES = [
@@ -25,32 +25,18 @@ const READER = join(import.meta.dirname, 'read_formats.py');
 const CALLS = 200;
 /** Of which rankings. */
 const RANKINGS = 40;
-/** Limits for what hangs: a busy machine takes minutes. */
-const INSTALLED_WITHIN_MS = 900_000;
 const READ_WITHIN_MS = 900_000;
 
-let service: Service;
-let key: string;
-let folder: string;
-let calls: DataCall[];
-let rankings: string[];
-
-beforeAll(async () => {
-  await installPackages(PACKAGES);
-  folder = await mkdtemp(join(tmpdir(), 'alm-formats-'));
-  const { snapshots } = await buildStarter();
-  service = await Service.start({ snapshots });
-  ({ key } = await service.account({ credits: 100_000_000 }));
-  const countries: CountryRecord[] = (await service.get('/v1/countries')).json.data;
-  const indicators: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
-  calls = fc.sample(generatedCalls({ countries, indicators }), CALLS - RANKINGS);
-  const open = indicators.filter(({ access_tier, no_rank }) => access_tier === 'open' && !no_rank);
-  rankings = open.slice(0, RANKINGS).map(({ id }) => id);
-}, INSTALLED_WITHIN_MS + BUILD_WITHIN_MS);
-afterAll(async () => {
-  await service?.stop();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+await installPackages(PACKAGES);
+const folder = await useDirectory();
+const { snapshots } = await buildStarter();
+const service = await stopAfterTests(Service.start({ snapshots }));
+const { key } = await service.account({ credits: 100_000_000 });
+const countries: CountryRecord[] = (await service.get('/v1/countries')).json.data;
+const indicators: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
+const calls = fc.sample(generatedCalls({ countries, indicators }), CALLS - RANKINGS);
+const open = indicators.filter(({ access_tier, no_rank }) => access_tier === 'open' && !no_rank);
+const rankings = open.slice(0, RANKINGS).map(({ id }) => id);
 
 /** Writes the answers to one call, a file for each format that has one. */
 async function keep(number: number, url: string): Promise<void> {

@@ -77,19 +77,6 @@ describe('keys', () => {
     expect(await service.balance(owner)).toBe(999);
   });
 
-  test('max_credits is never passed', async () => {
-    const owner = await service.account();
-    const dear = { ...args, from: 2020, max_credits: 1 };
-    const { structured } = await call(service, 'get_data', dear, { key: owner });
-    expect(structured.error).toMatchObject({
-      code: 'max_credits_exceeded',
-      message: expect.stringContaining('costs 2 credits'),
-    });
-    expect(structured.credits).toEqual({ charged: 0, balance: 1000 });
-    const paid = await call(service, 'get_data', { ...dear, max_credits: 2 }, { key: owner });
-    expect(paid.structured.credits).toEqual({ charged: 2, balance: 998 });
-  });
-
   test('without credits nothing is given', async () => {
     const { structured } = await call(service, 'get_data', args, {
       key: await service.account({ credits: 0 }),

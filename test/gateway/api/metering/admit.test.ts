@@ -1,10 +1,9 @@
 /** The admission script, branch by branch, on a real Redis, and the keys that it writes. */
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
-import { keysMatching, silentLog } from '../../../redis.ts';
+import { keysMatching } from '../../../redis.ts';
 import { useStores } from '../../commerce/stores.ts';
-import { admissionOf, booksOf, createWorld, LIMITS, SOURCE, UNLIMITED, type World } from './harness.ts';
+import { admissionOf, booksOf, createWorld, LIMITS, type World } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 const HALF_DAY_MS = 43_200_000;
@@ -53,24 +52,6 @@ describe('an admitted request', () => {
       cause: { request_id: 'req-77', route: '/v1/data', key_id: apiKey.key_id, rows: 4 },
       reason: null,
     });
-  });
-
-  it('may spend the last credit, but never more', async () => {
-    const { call, account_id } = await world.customer({ credits: 1 });
-    expect(await call()).toMatchObject({ kind: 'admitted', balance: 0 });
-    expect(await call()).toMatchObject({ kind: 'insufficient_credits', balance: 0 });
-    expect(await booksOf(world, account_id)).toMatchObject({ balance: 0, spent: 1, granted: 1, ledger: 0 });
-  });
-
-  it('at price 0 adds no ledger entry and needs no balance', async () => {
-    const { call, account_id } = await world.customer({ credits: 0 });
-    expect(await call({ price: 0, route: '/v1/ping' })).toMatchObject({
-      kind: 'admitted',
-      charged: 0,
-      debit: null,
-      balance: 0,
-    });
-    expect((await booksOf(world, account_id)).entries).toBe(0);
   });
 
   it('records when its key was last used', async () => {
@@ -162,24 +143,6 @@ describe('the tier', () => {
   });
 });
 
-describe('a debit id', () => {
-  it('charges once when it is repeated, and returns the first verdict', async () => {
-    const metering = new RedisMetering({
-      redis: world.redis,
-      settings: UNLIMITED,
-      now: () => world.clock.ms,
-      log: silentLog,
-      debitId: () => 'the same',
-    });
-    const { apiKey, account_id } = await world.customer({ credits: 10 });
-    const first = await metering.admit(admissionOf(apiKey, { price: 3 }));
-    for (let i = 0; i < 5; i++)
-      expect(await metering.admit(admissionOf(apiKey, { price: 3 }))).toEqual(first);
-    expect(await booksOf(world, account_id)).toMatchObject({ balance: 7, spent: 3, debits: 1 });
-    expect((await metering.usage(account_id, 1)).totals).toMatchObject({ requests: 1, credits: 3 });
-  });
-});
-
 describe('a used-up window', () => {
   it('is confirmed by peeking, which counts only a rejection', async () => {
     const { call, account_id } = await world.customer();
@@ -191,14 +154,6 @@ describe('a used-up window', () => {
     expect(await call()).toMatchObject({ kind: 'admitted', window: { remaining: remaining - 1 } });
     const { totals } = await world.metering.usage(account_id, 1);
     expect(totals).toMatchObject({ requests: LIMITS.FREE_PER_MINUTE + 2, errors: 1 });
-  });
-
-  it('is known no more when the account gets a larger limit', async () => {
-    const { call, apiKey, account_id } = await world.customer();
-    for (let i = 0; i < LIMITS.FREE_PER_MINUTE; i++) await call();
-    await world.store.orders.move((await world.store.orders.create(account_id, 'small')).order_id, 'paid');
-    expect((await call()).kind).toBe('admitted');
-    expect(world.metering.standingOf(apiKey, SOURCE)).toBe('confirmed');
   });
 });
 

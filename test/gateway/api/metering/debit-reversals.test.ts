@@ -1,11 +1,10 @@
 /** Refunds of calls whose answer could not be produced, and the search for debits that Redis has forgotten. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { findCharged } from '../../../../gateway/api/metering/debit-reversals.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
+import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
+import { keysMatching, startRedis } from '../../../redis.ts';
 import {
   admissionOf,
   booksOf,
@@ -15,7 +14,6 @@ import {
   UNLIMITED,
   type World,
 } from './harness.ts';
-import { startFaultyProxy } from './proxy.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -53,14 +51,6 @@ describe('refund', () => {
     });
   });
 
-  it('refunds a debit once, however often it is asked to', async () => {
-    const debit = await charge(7);
-    await Promise.all([world.metering.refund(debit), world.metering.refund(debit)]);
-    await world.metering.refund(debit);
-    expect(await books()).toMatchObject({ balance: 100, spent: 0, ledger: 100, entries: 3 });
-    expect(await credits()).toBe(0);
-  });
-
   it('refunds each of many debits at once, and no other', async () => {
     const debits = await Promise.all([1, 2, 3, 4].map((price) => charge(price)));
     await Promise.all(debits.slice(1).map((debit) => world.metering.refund(debit)));
@@ -85,31 +75,6 @@ describe('refund', () => {
     for (const name of await keysMatching(world.redis, '*:debits:*')) await world.redis.del(name);
     await world.metering.refund(debit);
     expect(await books()).toMatchObject({ balance: 100, spent: 0, ledger: 100, entries: 3 });
-  });
-
-  it('does not reject without Redis, and refunds when Redis is back', async () => {
-    const proxy = await startFaultyProxy(server.url.replace('unix://', ''));
-    const redis: RedisClient = connectRedis(
-      { REDIS_URL: proxy.url, REDIS_CLUSTER: false },
-      silentLog,
-      'metering',
-    );
-    try {
-      await whenReady(redis, 5000);
-      const now = (): number => world.clock.ms;
-      const metering = new RedisMetering({ redis, settings: UNLIMITED, now, log: silentLog });
-      const [cut, away] = [await charge(7, metering), await charge(8, metering)];
-      proxy.fault = 'cut_request';
-      await metering.refund(cut);
-      await metering.refund(away);
-      expect(await books()).toMatchObject({ balance: 85, entries: 3 });
-      proxy.fault = 'none';
-      await expect.poll(() => metering.flush().then(books)).toMatchObject({ balance: 100, ledger: 100 });
-      expect(await books()).toMatchObject({ spent: 0, entries: 5 });
-    } finally {
-      redis.disconnect();
-      await proxy.stop();
-    }
   });
 });
 

@@ -37,16 +37,6 @@ describe('a reversal', () => {
     expect(await world.redis.exists(redisKeys.repeatable(customer.account_id, 'k'))).toBe(0);
     expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 100, debits: 0 });
   });
-
-  it('of an earlier call under the key does not touch the record of a later one', async () => {
-    const customer = await world.customer();
-    const first = debitOf(await call(customer));
-    await world.redis.del(redisKeys.repeatable(customer.account_id, 'k'));
-    await call(customer);
-    await world.metering.refund(first);
-    expect(await call(customer)).toMatchObject({ charged: 0, repeatOf: 'e1' });
-    expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 93 });
-  });
 });
 
 it('a peek tells of a repeat and counts none', async () => {

@@ -1,16 +1,13 @@
 /** Fixed UTC windows on an injected clock: boundaries, and the window that is reported. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readTotalUsage } from '../../../../admin/routes/usage.ts';
 import { DAY_MS, dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../../redis.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
+import { flushRedis, startRedis } from '../../../redis.ts';
 import { createWorld, LIMITS, NOON_MS, UNLIMITED } from './harness.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startRedis();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
 
 const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
 const limited = (per_minute: number, per_day: number): TierLimits => ({
@@ -104,15 +101,6 @@ describe('the reported window is the one with fewer requests left:', () => {
     await call();
     expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 11 * 3600 + 59 * 60 });
   });
-});
-
-it('other accounts have their own windows', async () => {
-  const world = createWorld(await server.connect(), limited(1, 1000));
-  const one = await world.customer();
-  const other = await world.customer();
-  await one.call();
-  expect((await one.call()).kind).toBe('rate_limited');
-  expect((await other.call()).kind).toBe('admitted');
 });
 
 it('usage is counted by UTC day: last millisecond of one, first of the next', async () => {

@@ -6,7 +6,7 @@ import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   bundleFile,
   countryFile,
@@ -15,6 +15,7 @@ import {
 } from '../../../../data/schema/snapshot.ts';
 import { Scrub } from '../../../../gateway/api/snapshot/files/scrub.ts';
 import { Objects } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
+import { useDirectory } from '../../../after-tests.ts';
 import { type FixtureIndicator, INDICATORS } from '../../fixture-data.ts';
 import { FIXTURE_ID, fixturePath, publishFixture } from '../../fixture-snapshot.ts';
 import { codeOf, Service, type TestKey } from '../../service.ts';
@@ -36,18 +37,14 @@ const shifted = INDICATORS.map((one) => ({
   rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1_000 })),
 }));
 
-let whole: string;
 let directory: string;
 let service: Service;
 let owner: TestKey;
 let logged: Record<string, unknown>[];
-beforeAll(async () => {
-  whole = await mkdtemp(join(tmpdir(), 'alm-whole-'));
-  await publishFixture(whole);
-  const indicators = [...shifted, LARGE];
-  await publishFixture(whole, { id: SERVED, generatedAt: '2026-11-21T02:00:00+00:00', indicators });
-});
-afterAll(() => rm(whole, { recursive: true }));
+const whole = await useDirectory();
+await publishFixture(whole);
+const indicators = [...shifted, LARGE];
+await publishFixture(whole, { id: SERVED, generatedAt: '2026-11-21T02:00:00+00:00', indicators });
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'alm-damaged-'));
   logged = [];

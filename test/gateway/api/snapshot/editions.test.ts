@@ -1,26 +1,21 @@
 /** What open editions read, share and hold, over many of them. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { proofsFile } from '../../../../data/schema/proofs.ts';
 import {
   COUNTRIES,
   catalogueFile,
   ENCODING_SUFFIX,
-  type FileRef,
   type LogEntry,
-  latestFile,
   OBJECTS,
-  objectPath,
-  observationsFile,
   ROUTE_FILES,
 } from '../../../../data/schema/snapshot.ts';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
 import { INDICATORS } from '../../fixture-data.ts';
 import { readLog, readManifest, writeLog } from '../../fixture-log.ts';
 import { fixturePath, publishFixture, setCurrentSnapshot } from '../../fixture-snapshot.ts';
-import { Service, type TestKey } from '../../service.ts';
+import { Service } from '../../service.ts';
 
 const idOf = (night: number): string => {
   const day = new Date(Date.UTC(2026, 0, night)).toISOString().slice(0, 10).replaceAll('-', '');
@@ -41,7 +36,6 @@ const publish = (night: number): Promise<string> =>
 
 let directory: string;
 let service: Service | undefined;
-let owner: TestKey;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'alm-editions-'));
 });
@@ -53,7 +47,6 @@ afterEach(async () => {
 
 async function start(): Promise<Service> {
   service = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
-  owner = await service.account({ credits: 1_000_000 });
   return service;
 }
 
@@ -101,70 +94,6 @@ describe('a start', () => {
 });
 
 const bound = (running: Service) => ({ snapshots: running.snapshots, get: running.get.bind(running) });
-
-describe('editions share', () => {
-  test('figures that did not change: read once, kept over a switch, held once', async () => {
-    for (const night of [1, 2, 3]) await publish(night);
-    const { snapshots, get } = bound(await start());
-    const cache = () => {
-      const { observations } = snapshots.current() ?? {};
-      return { ...observations?.counts, bytes: observations?.hotBytes };
-    };
-    const ask = (id: string, night: number) =>
-      get(`/v1/data?indicator=${id}&as_of=${idOf(night)}`, { key: owner.key });
-    const same = 'beta.long_series';
-    for (const night of [1, 2, 3]) await ask(same, night);
-    const { misses, bytes } = cache();
-    expect(misses).toBe(2);
-    for (const night of [1, 2, 3, 1, 2, 3]) expect((await ask(same, night)).status).toBe(200);
-    expect(cache()).toMatchObject({ misses: 2, hits: 7, bytes });
-    for (const night of [1, 2, 3]) {
-      for (let time = 0; time < 2; time += 1)
-        expect((await ask(CHANGED, night)).json.data).toMatchObject([{ value: night }]);
-    }
-    expect(cache().misses).toBe(2 + 6);
-    await publish(4);
-    await snapshots.check();
-    expect((await get(`/v1/data?indicator=${same}`, { key: owner.key })).headers['x-snapshot']).toBe(idOf(4));
-    expect(cache()).toMatchObject({ misses: 8, hits: 8 });
-  });
-
-  test('lists of files and records of indicators', async () => {
-    for (const night of [1, 2]) await publish(night);
-    const { snapshots } = bound(await start());
-    const served = snapshots.current();
-    const closed = await served?.editions.open({ edition: idOf(1) });
-    expect(await closed?.indicator('beta.long_series')).toBe(served?.indicator('beta.long_series'));
-  });
-
-  test('a night that changes one series adds its objects only', async () => {
-    const sizes = async (): Promise<Map<string, number>> => {
-      const all = await readdir(join(directory, OBJECTS), { recursive: true, withFileTypes: true });
-      const files = all.filter((entry) => entry.isFile());
-      return new Map(
-        await Promise.all(
-          files.map(
-            async ({ parentPath, name }) => [name, (await stat(join(parentPath, name))).size] as const,
-          ),
-        ),
-      );
-    };
-    await publish(1);
-    const before = await sizes();
-    await publish(2);
-    const added = [...(await sizes()).keys()].filter((name) => !before.has(name));
-    const { providers, prerendered } = await readManifest(directory, idOf(2));
-    const list = async ({ sha256 }: FileRef) =>
-      JSON.parse(await readFile(join(directory, objectPath(sha256)), 'utf8')) as Record<string, FileRef>;
-    const rendered = Object.values(await list(prerendered)).map(({ sha256 }) => sha256);
-    const kept = added.filter((name) => !rendered.includes(name) && name !== prerendered.sha256);
-    const names = Object.entries(providers.alpha ? await list(providers.alpha) : {});
-    const told = names.filter(([, { sha256 }]) => kept.includes(sha256)).map(([name]) => name);
-    const changed = [observationsFile(CHANGED), latestFile('alpha', 0), proofsFile('alpha')];
-    expect(told.sort()).toEqual(changed.sort());
-    expect(kept).toHaveLength(told.length + 1);
-  });
-});
 
 test('editions open one at a time, few stay open, and too many at once are refused', async () => {
   await publish(1);

@@ -29,19 +29,6 @@ test('stays within its budget: what was not used since goes first, and nothing l
   expect([cache.get('d'), cache.bytes]).toEqual([undefined, 8]);
 });
 
-test('measures a value again when it is set again, and evicts others or the value itself', async () => {
-  const cache = new ByteCache<{ size: number }>(10, ({ size }) => size);
-  const grown = { size: 2 };
-  await cache.getOrMake('a', () => Promise.resolve({ size: 6 }));
-  await cache.getOrMake('b', () => Promise.resolve(grown));
-  grown.size = 9;
-  cache.set('b', grown);
-  expect([cache.get('a'), cache.bytes]).toEqual([undefined, 9]);
-  grown.size = 11;
-  cache.set('b', grown);
-  expect([cache.get('b'), cache.bytes]).toEqual([undefined, 0]);
-});
-
 test('a failure is not cached', async () => {
   const cache = cacheOf(10);
   await expect(cache.getOrMake('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');

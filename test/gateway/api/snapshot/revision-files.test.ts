@@ -1,10 +1,9 @@
 /** Revisions read from the files of editions: shared ones, damaged ones, and those that an origin still has. */
 import { hash } from 'node:crypto';
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { EDITION_REVISION_COLUMNS, type FileRef, objectPath } from '../../../../data/schema/snapshot.ts';
 import { readRevisions } from '../../../../gateway/api/snapshot/editions/revisions.ts';
 import {
@@ -13,28 +12,22 @@ import {
   SnapshotUnreadable,
 } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 import { QueryRunner } from '../../../../gateway/api/snapshot/rows/query-runner.ts';
+import { useDirectory } from '../../../after-tests.ts';
 
-let directory: string;
-let queries: QueryRunner;
 const files: FileRef[] = [];
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-revisions-'));
-  queries = await QueryRunner.open(60_000);
-  const flip = await revisions([
-    ['KEN', 2020, 1, 2],
-    ['KEN', 2021, null, 5],
-    ['USA', 2020, 8, 9],
-  ]);
-  const flop = await revisions([
-    ['KEN', 2020, 2, 1],
-    ['KEN', 2021, 5, null],
-  ]);
-  files.push(flip, flop);
-});
-afterAll(async () => {
-  queries.close();
-  await rm(directory, { recursive: true });
-});
+const directory = await useDirectory();
+const queries = await QueryRunner.open(60_000);
+afterAll(() => queries.close());
+const flip = await revisions([
+  ['KEN', 2020, 1, 2],
+  ['KEN', 2021, null, 5],
+  ['USA', 2020, 8, 9],
+]);
+const flop = await revisions([
+  ['KEN', 2020, 2, 1],
+  ['KEN', 2021, 5, null],
+]);
+files.push(flip, flop);
 
 type Revision = [iso3: string, year: number, old_value: number | null, new_value: number | null];
 

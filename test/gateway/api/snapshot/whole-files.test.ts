@@ -1,22 +1,17 @@
 /** Which files an edition still has, and may give away. */
-import { mkdtemp, rm, truncate } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rm, truncate } from 'node:fs/promises';
+import { expect, it } from 'vitest';
 import { catalogueFile, type IndexedIndicator, observationsFile } from '../../../../data/schema/snapshot.ts';
 import { toEntry } from '../../../../gateway/api/snapshot/editions/catalogue.ts';
 import { SnapshotFiles } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
 import { bundleOf, observationsOf } from '../../../../gateway/api/snapshot/files/whole-files.ts';
+import { useDirectory } from '../../../after-tests.ts';
 import { readManifest } from '../../fixture-log.ts';
 import { FIXTURE_ID, fixturePath, writeFixture } from '../../fixture-snapshot.ts';
 import { objectSource } from '../../object-source.ts';
 
-let root: string;
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'alm-whole-files-'));
-  await writeFixture(root);
-});
-afterAll(() => rm(root, { recursive: true }));
+const root = await useDirectory();
+await writeFixture(root);
 
 const open = async () => new SnapshotFiles(await readManifest(root, FIXTURE_ID), objectSource(root));
 const entriesOf = async (files: SnapshotFiles, provider: string) =>

@@ -2,7 +2,7 @@
  * Corrupted claims over a small collection: two providers with series of one concept, three editions, one of them rolled
  * back. `corruptions.extended.test.ts` does the same over the starter data.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { loadCurated } from '../../../../../data/curated/curated.ts';
 import { SnapshotStore } from '../../../../../gateway/api/snapshot/editions/store.ts';
 import { cells, World } from '../../../../build/world.ts';
@@ -10,16 +10,11 @@ import { SEED } from '../../../../environment.ts';
 import { silentLog } from '../../../../redis-server.ts';
 import { seededRandom } from '../../../../seeded-random.ts';
 import { Corruptions, revisedFigures } from './corruptions.ts';
-import { type Judged, judgeAll } from './measure.ts';
+import { judgeAll } from './measure.ts';
 import { EditionTruth, twinsOf } from './truth.ts';
 import { expectRightVerdicts } from './verdict-suite.ts';
 
 const CLAIMS = 700;
-
-let world: World;
-let store: SnapshotStore;
-let rolledBack: EditionTruth;
-let judged: Judged[];
 
 /** Figures of a night: a part of them is revised each time. */
 async function night(number: number): Promise<void> {
@@ -44,40 +39,36 @@ async function night(number: number): Promise<void> {
   await world.build();
 }
 
-beforeAll(async () => {
-  const gates = { max_row_drop: 1, max_country_drop: 1 };
-  world = await World.create({ atlas: { gates }, beacon: { gates } });
-  await world.write(
-    'data/concepts.csv',
-    'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',
-  );
-  await world.write(
-    'data/concept-series.csv',
-    'concept,indicator,factor,deviates,reason\npeople,atlas.people,,,\npeople,beacon.people,1000,,\nshare,atlas.share,,,\nshare,beacon.share,,,\n',
-  );
-  await night(0);
-  const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
-  await night(2);
-  rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
-  await world.rollback();
-  await night(1);
-  store = await SnapshotStore.open({
-    directory: world.settings.SNAPSHOT_DIR,
-    pollMs: 100_000_000,
-    hotCacheMb: 64,
-    queryTimeoutMs: 60_000,
-    log: silentLog,
-  });
-  const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
-  const { concepts } = await loadCurated(world.settings.CURATED_DIR);
-  const revised = revisedFigures(now, [earlier]);
-  const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED ?? 17));
-  judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
+const gates = { max_row_drop: 1, max_country_drop: 1 };
+const world = await World.create({ atlas: { gates }, beacon: { gates } });
+afterAll(() => world.remove());
+await world.write(
+  'data/concepts.csv',
+  'id,name,topic,higher_is_better,preferred,projected_from\npeople,People,population,none,atlas.people,\nshare,Share,economy,none,atlas.share,\n',
+);
+await world.write(
+  'data/concept-series.csv',
+  'concept,indicator,factor,deviates,reason\npeople,atlas.people,,,\npeople,beacon.people,1000,,\nshare,atlas.share,,,\nshare,beacon.share,,,\n',
+);
+await night(0);
+const earlier = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+await night(2);
+const rolledBack = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+await world.rollback();
+await night(1);
+const store = await SnapshotStore.open({
+  directory: world.settings.SNAPSHOT_DIR,
+  pollMs: 100_000_000,
+  hotCacheMb: 64,
+  queryTimeoutMs: 60_000,
+  log: silentLog,
 });
-afterAll(async () => {
-  await store.close();
-  await world.remove();
-});
+afterAll(() => store.close());
+const now = await EditionTruth.read(world.settings.SNAPSHOT_DIR);
+const { concepts } = await loadCurated(world.settings.CURATED_DIR);
+const revised = revisedFigures(now, [earlier]);
+const corruptions = new Corruptions({ now, twins: twinsOf(concepts), revised }, seededRandom(SEED ?? 17));
+const judged = await judgeAll(store, corruptions, corruptions.make(CLAIMS));
 
 expectRightVerdicts(() => judged, CLAIMS, 20);
 

@@ -11,74 +11,26 @@ const agreement = (text: string, figure: number): string | null => {
 };
 
 describe('agreement of a text with a figure', () => {
+  // `claimed-number.test.ts` holds every figure of few decimals to its definition; these it does not draw.
   test.each<[string, number, string | null]>([
-    // The same number, however it is written.
-    ['2.5', 2.5, 'exact'],
-    ['2.50', 2.5, 'exact'],
-    ['+2.5', 2.5, 'exact'],
     ['1e6', 1_000_000, 'exact'],
     ['0.1', 0.1, 'exact'],
     ['-0', 0, 'exact'],
     ['0', -0, 'exact'],
     ['1e-7', 1e-7, 'exact'],
     ['9007199254740992', 2 ** 53, 'exact'],
-    // Digits that were sent count: 2.50 has three.
-    ['2.50', 2.504, 'rounded'],
-    ['2.50', 2.506, 'close'],
-    ['2.5', 2.506, 'rounded'],
-    // Rounding leaves a digit.
-    ['0', 0.338, null],
-    ['-0.0', -0.04, null],
-    ['0.00', 0.000_1, null],
-    ['100.0', 100.04, 'rounded'],
-    ['100.0', 100.06, 'close'],
     // A half is rounded either way, in decimal digits: 2.675 is less in binary.
     ['2.68', 2.675, 'rounded'],
     ['2.67', 2.675, 'rounded'],
-    ['7', 7.5, 'rounded'],
-    ['8', 7.5, 'rounded'],
-    ['-8', -7.5, 'rounded'],
-    // A digit that is more than 10 % off is no rounding to rely on.
-    ['3', 2.5, 'close'],
-    ['2', 2.2, 'rounded'],
-    ['2', 2.3, 'close'],
-    ['2', 2.6, null],
-    ['20', 22, 'rounded'],
-    ['20', 23, 'close'],
-    ['2000000', 2_300_000, 'close'],
-    ['2e6', 2_300_000, 'close'],
-    ['0.12', 0.125, 'rounded'],
-    ['2.69', 2.675, 'close'],
     // Zeros at the end of an integer may stand for rounding to two to seven digits.
-    ['1300000', 1_300_000, 'exact'],
-    ['1300000', 1_300_004, 'rounded'],
     ['1300000', 1_349_999, 'rounded'],
-    ['1300000', 1_350_000, 'rounded'],
     ['1300000', 1_350_001, null],
-    ['1300001', 1_300_400, 'close'],
-    ['1000000', 950_000, 'rounded'],
-    ['1000000', 949_999, null],
-    // To one digit 600,000 is not a million, and 7 is not ten.
-    ['1000000', 600_000, null],
-    ['1e6', 600_000, null],
-    ['1e6', 960_000, 'rounded'],
-    ['10', 7, null],
-    ['10', 9.6, 'rounded'],
-    ['1', 0.6, 'close'],
-    ['1', 0.95, 'rounded'],
-    ['1.3e6', 1_349_999, 'rounded'],
     ['1.30e6', 1_349_999, null],
     // More digits than a double can hold.
     ['9007199254740993', 2 ** 53, 'rounded'],
     ['9007199254740994', 2 ** 53, 'close'],
     ['0.1000000000000000055511151231257827', 0.1, 'rounded'],
     ['0.100000000000001', 0.1, 'close'],
-    // One per cent of the figure.
-    ['101.000', 100, 'close'],
-    ['101.001', 100, null],
-    ['99.000', 100, 'close'],
-    ['-100.5', 100, null],
-    ['0.001', 0, null],
     ['1e999', 1.7e308, null],
   ])('%s, of %d: %s', (text, figure, expected) => expect(agreement(text, figure)).toBe(expected));
 });
@@ -154,39 +106,5 @@ describe('of any figure', () => {
       { numRuns: 5_000 },
     );
     expect(seen).toEqual(new Set(['exact', 'rounded', 'close', null]));
-  });
-
-  test('integers are rounded to any number of digits', () => {
-    const integers = fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 15n }), fc.nat(14));
-    fc.assert(
-      fc.property(integers, ([figure, zeros]) => {
-        const unit = 10n ** BigInt(zeros);
-        const down = (figure / unit) * unit;
-        const rounded = 2n * (figure - down) < unit ? down : down + unit;
-        // To no digit at all is no rounding.
-        fc.pre(zeros < String(figure).length);
-        const distance = rounded > figure ? rounded - figure : figure - rounded;
-        const isFar = 10n * distance > figure;
-        expect(isFar ? ['close'] : ['exact', 'rounded']).toContain(
-          agreement(String(rounded), Number(figure)),
-        );
-      }),
-    );
-  });
-
-  test('a text two units of its last digit away is neither', () => {
-    const shifted = fc.tuple(figures, fc.integer({ min: 1, max: 15 }), fc.constantFrom(-2n, 2n));
-    fc.assert(
-      fc.property(shifted, ([figure, digits, by]) => {
-        const [mantissa = '', exponent = ''] = figure.toExponential(digits).split('e');
-        const moved = BigInt(mantissa.replace('.', '')) + by;
-        const text = `${moved}e${Number(exponent) - digits}`;
-        // A zero at the end could stand for a coarser unit.
-        fc.pre(figure !== 0 && !String(moved).endsWith('0') && Number.isFinite(Number(text)));
-        fc.pre(Number(text) !== figure);
-        expect(['close', null]).toContain(agreement(text, figure));
-      }),
-      { numRuns: 2_000 },
-    );
   });
 });

@@ -1,8 +1,9 @@
 /** GET /verify over published snapshots: verdicts, reasons, what may not be shown, and what it costs. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../../../after-tests.ts';
 import { type Cell, cells, World } from '../../../../build/world.ts';
-import { Service, type TestKey } from '../../../service.ts';
+import { Service } from '../../../service.ts';
 
 const rows = (text: string): Cell[] =>
   text.split(', ').map((row) => {
@@ -10,11 +11,6 @@ const rows = (text: string): Cell[] =>
     return [place, year, value];
   });
 
-let world: World;
-let service: Service;
-let owner: TestKey;
-/** The snapshot before the served one. */
-let first: string;
 const USE =
   'ken 2018 160, ken 2019 170.25, ken 2020 182.4, ken 2021 190, fra 2018 7000, fra 2019 6900.5, ' +
   'fra 2020 6650, usa 2020 12000, deu 2019 0.4, deu 2020 0';
@@ -29,39 +25,35 @@ async function night(atlas: string, beacon: string, gazette: string): Promise<st
   return (await world.build()).snapshot;
 }
 
-beforeAll(async () => {
-  world = await World.create({
-    atlas: {},
-    beacon: {},
-    gazette: { access_tier: 'display' },
-    hidden: { redistributable: false },
-  });
-  await world.write(
-    'data/concepts.csv',
-    'id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,atlas.use,2021\n',
-  );
-  await world.write(
-    'data/concept-series.csv',
-    [
-      'concept,indicator,factor,deviates,reason',
-      ...['energy,atlas.use,,,', 'energy,beacon.use,1000,,', 'energy,gazette.use,,,', 'energy,hidden.use,,,'],
-      '',
-    ].join('\n'),
-  );
-  first = await night(
-    `${USE}, fra 1999 55`.replace('182.4', '186.25'),
-    'ken 2020 0.1855, ken 2017 0.155',
-    'ken 2020 205.5, ken 2019 177',
-  );
-  world.tomorrow();
-  await night(USE, 'ken 2020 0.1855, ken 2017 0.155', 'ken 2020 199.5, ken 2019 177');
-  service = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  owner = await service.account({ credits: 100_000 });
+const world = await World.create({
+  atlas: {},
+  beacon: {},
+  gazette: { access_tier: 'display' },
+  hidden: { redistributable: false },
 });
-afterAll(async () => {
-  await service.stop();
-  await world.remove();
-});
+afterAll(() => world.remove());
+await world.write(
+  'data/concepts.csv',
+  'id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,atlas.use,2021\n',
+);
+await world.write(
+  'data/concept-series.csv',
+  [
+    'concept,indicator,factor,deviates,reason',
+    ...['energy,atlas.use,,,', 'energy,beacon.use,1000,,', 'energy,gazette.use,,,', 'energy,hidden.use,,,'],
+    '',
+  ].join('\n'),
+);
+/** The snapshot before the served one. */
+const first = await night(
+  `${USE}, fra 1999 55`.replace('182.4', '186.25'),
+  'ken 2020 0.1855, ken 2017 0.155',
+  'ken 2020 205.5, ken 2019 177',
+);
+world.tomorrow();
+await night(USE, 'ken 2020 0.1855, ken 2017 0.155', 'ken 2020 199.5, ken 2019 177');
+const service = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const owner = await service.account({ credits: 100_000 });
 
 const urlOf = (claims: readonly string[]): string =>
   `/v1/verify?${claims.map((claim) => `claim=${encodeURIComponent(claim)}`).join('&')}`;
@@ -220,32 +212,6 @@ describe('a call', () => {
     });
   });
 
-  test('is answered alike when its URL is known', async () => {
-    const url = urlOf(['atlas.use,KEN,2020,182.4', 'atlas.use,KEN,2019,170']);
-    const answers = [];
-    for (let time = 0; time < 3; time++) answers.push(await service.get(url, { key: owner.key }));
-    expect(answers.map(({ json }) => json.data.length)).toEqual([2, 2, 2]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-    expect(answers.map(({ headers }) => headers['x-credits-charged'])).toEqual(['2', '2', '2']);
-  });
-
-  test('takes fifty claims', async () => {
-    const claims = Array.from({ length: 50 }, (_, at) => `atlas.other,FRA,${1990 + at},${at}`);
-    const answer = await ask(...claims);
-    expect(answer.headers['x-credits-charged']).toBe('50');
-    expect(answer.json.data).toHaveLength(50);
-  });
-
-  test.each([
-    ['/v1/verify', ['query', 'claim']],
-    [urlOf(Array.from({ length: 51 }, () => 'atlas.use,KEN,2020,1')), ['query', 'claim']],
-  ])('without claims or with too many is 422 and free: %s', async (url, loc) => {
-    const account = await service.account({ credits: 10 });
-    const answer = await service.get(url, { key: account.key });
-    expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
-    expect(await service.balance(account)).toBe(10);
-  });
-
   test('judges each of its claims as if it were alone, and charges those that can be read', async () => {
     const good = fc.constantFrom(
       ...['atlas.use,KEN,2020,182.4', 'none.x,KEN,1,1', 'gazette.use,KEN,2020,-1e3'],
@@ -282,12 +248,5 @@ describe('a call', () => {
     expect(seen).toEqual(new Set([200, 422]));
     const verdicts = [...alone].filter(([, row]) => (row as { verdict: string }).verdict === 'unreadable');
     expect(new Set(verdicts.map(([text]) => text))).toEqual(new Set(unreadable));
-  });
-
-  test('beyond the balance is 402, and nothing is charged', async () => {
-    const account = await service.account({ credits: 1 });
-    const claims = ['atlas.use,KEN,2020,1', 'atlas.use,KEN,2020,2'];
-    expect((await service.get(urlOf(claims), { key: account.key })).status).toBe(402);
-    expect(await service.balance(account)).toBe(1);
   });
 });

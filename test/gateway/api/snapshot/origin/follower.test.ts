@@ -142,18 +142,6 @@ describe('a follower of a sound origin', () => {
     expect(await contentOf(mirror)).toEqual(await contentOf(published.directory));
   });
 
-  it('goes on after a restart with what it has', async () => {
-    await published.publish(edition(1));
-    await follower.check();
-    await client.close();
-    follower = follow();
-    const second = await published.publish(edition(2));
-    origin.requests.length = 0;
-    await follower.check();
-    expect(await served()).toBe(second);
-    expect(origin.requests.map(({ path }) => path)).not.toContain(objectOf('figures that do not change'));
-  });
-
   it('fetches a damaged list of files anew', async () => {
     const id = await published.publish(edition(1));
     await follower.check();

@@ -3,7 +3,7 @@ import { access, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { editionLeaf, MerkleTree } from '../../../../../data/proofs/merkle-tree.ts';
 import {
   generateSigningKey,
@@ -12,9 +12,8 @@ import {
 } from '../../../../../data/proofs/signing-key.ts';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
 import { indicatorFile, observationsFile } from '../../../../../data/schema/snapshot.ts';
-import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
 import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import { stopAfterTests, useDirectory } from '../../../../after-tests.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
 import { INDICATORS } from '../../../fixture-data.ts';
 import { readLog } from '../../../fixture-log.ts';
@@ -52,15 +51,6 @@ const HISTORY = [
   `/v1/indicators/${OTHER}?as_of=${FIXTURE_ID}`,
 ];
 
-let source: string;
-let mirror: string;
-let origin: HttpOrigin;
-let direct: Service;
-let following: Service;
-let follower: OriginFollower;
-let client: OriginClient;
-let key: string;
-let directKey: string;
 const logged: string[] = [];
 
 /** Signs the log of the fixture. */
@@ -94,33 +84,25 @@ async function expectSameAnswers(paths: readonly string[]): Promise<void> {
   }
 }
 
-beforeAll(async () => {
-  [source, mirror] = [
-    await mkdtemp(join(tmpdir(), 'alm-source-')),
-    await mkdtemp(join(tmpdir(), 'alm-mirror-')),
-  ];
-  await publishFixture(source);
-  await sign();
-  origin = await HttpOrigin.start(source);
-  const followed = followOrigin({
-    ...{ url: origin.url, directory: mirror, keys: [parseKey(KEY.publicKey)], most_bytes: 1 },
-    onPublish: () => following.snapshots.check(),
-  });
-  ({ client, follower } = followed);
-  direct = await Service.start({ snapshots: source, settings: QUIET });
-  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
-  following = await Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET, log });
-  ({ key } = await following.account({ credits: 1_000_000 }));
-  ({ key: directKey } = await direct.account({ credits: 1_000_000 }));
+const source = await useDirectory();
+const mirror = await useDirectory();
+await publishFixture(source);
+await sign();
+const origin = await stopAfterTests(HttpOrigin.start(source));
+const followed = followOrigin({
+  ...{ url: origin.url, directory: mirror, keys: [parseKey(KEY.publicKey)], most_bytes: 1 },
+  onPublish: () => following.snapshots.check(),
 });
-afterAll(async () => {
-  await following?.stop();
-  await direct?.stop();
-  await follower?.close();
-  await client?.close();
-  await origin?.stop();
-  for (const directory of [source, mirror]) await rm(directory, { recursive: true, force: true });
-});
+const { client, follower } = followed;
+afterAll(() => client.close());
+afterAll(() => follower.close());
+const direct = await stopAfterTests(Service.start({ snapshots: source, settings: QUIET }));
+const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
+const following = await stopAfterTests(
+  Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET, log }),
+);
+const { key } = await following.account({ credits: 1_000_000 });
+const { key: directKey } = await direct.account({ credits: 1_000_000 });
 
 describe('a gateway that follows an origin', () => {
   test('answers 503 until it has a snapshot, then as one that serves the directory', async () => {

@@ -74,15 +74,4 @@ describe('the cache of history', () => {
     expect(await cache.evict()).toBe(0);
     await access(join(directory, objectPath(hashOf('1'))));
   });
-
-  it('looks every ten minutes', async () => {
-    cache.protect(new Set());
-    await cache.evictWhenDue();
-    await store('12345');
-    await cache.evictWhenDue();
-    expect(await held()).toBe('12345');
-    now += 10 * 60_000;
-    await cache.evictWhenDue();
-    expect(await held()).toBe('45');
-  });
 });

@@ -1,52 +1,33 @@
 /** Editions that the build made, pushed and followed: every question about every one of them has the same answer. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { DirectoryTarget, push } from '../../../../../build/editions/push/push.ts';
 import { parseKeys } from '../../../../../data/proofs/verify-receipt.ts';
-import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import type { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
-import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import { stopAfterTests, useDirectory } from '../../../../after-tests.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
-import { type Story, tellStory } from '../../../edition-story.ts';
+import { tellStory } from '../../../edition-story.ts';
 import { codeOf, Service } from '../../../service.ts';
 import { followOrigin } from './followed.ts';
 
 const INDICATORS = ['atlas.cattle', 'atlas.goats', 'atlas.ewes', 'atlas.lamas'];
 
-let story: Story;
-let target: string;
-let mirror: string;
-let origin: HttpOrigin;
-let client: OriginClient;
-let follower: OriginFollower;
-let fetcher: ObjectFetcher;
-let direct: Service;
+const story = await tellStory();
+afterAll(() => story.world.remove());
+const { SNAPSHOT_DIR, SNAPSHOT_KEEP } = story.world.settings;
+const target = await useDirectory();
+const mirror = await useDirectory();
+await push(story.world.snapshots, new DirectoryTarget(target), { keep: SNAPSHOT_KEEP });
+const origin = await stopAfterTests(HttpOrigin.start(target));
+const keys = parseKeys(await readFile(join(SNAPSHOT_DIR, 'keys.json'), 'utf8'));
+const { client, fetcher, follower } = followOrigin({ url: origin.url, directory: mirror, keys });
+afterAll(() => client.close());
+afterAll(() => follower.close());
+await follower.check();
+expect(follower.fault).toBeNull();
 const started: Service[] = [];
-
-beforeAll(async () => {
-  story = await tellStory();
-  const { SNAPSHOT_DIR, SNAPSHOT_KEEP } = story.world.settings;
-  const keys = parseKeys(await readFile(join(SNAPSHOT_DIR, 'keys.json'), 'utf8'));
-  [target, mirror] = [
-    await mkdtemp(join(tmpdir(), 'alm-target-')),
-    await mkdtemp(join(tmpdir(), 'alm-mirror-')),
-  ];
-  await push(story.world.snapshots, new DirectoryTarget(target), { keep: SNAPSHOT_KEEP });
-  origin = await HttpOrigin.start(target);
-  ({ client, fetcher, follower } = followOrigin({ url: origin.url, directory: mirror, keys }));
-  await follower.check();
-  expect(follower.fault).toBeNull();
-  direct = await start(SNAPSHOT_DIR);
-});
 afterAll(async () => {
   for (const service of started) await service.stop();
-  await follower?.close();
-  await client?.close();
-  await origin?.stop();
-  await story?.world.remove();
-  for (const directory of [target, mirror]) await rm(directory, { recursive: true, force: true });
 });
 
 async function start(snapshots: string): Promise<Service> {
@@ -54,6 +35,8 @@ async function start(snapshots: string): Promise<Service> {
   started.push(service);
   return service;
 }
+const direct = await start(SNAPSHOT_DIR);
+
 const objectsIn = async (directory: string): Promise<number> =>
   (await readdir(join(directory, 'objects'), { recursive: true })).length;
 

@@ -1,8 +1,7 @@
 /** What the builder withholds, its followers withhold, too: with the same answers for every edition, and every proof left. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { DirectoryTarget, push } from '../../../../../build/editions/push/push.ts';
 import { decideToWithhold, deleteWithheld } from '../../../../../build/editions/withhold.ts';
 import { parseSigningKey } from '../../../../../data/proofs/signing-key.ts';
@@ -14,23 +13,12 @@ import {
   verifyReceipt,
 } from '../../../../../data/proofs/verify-receipt.ts';
 import { readWithheld, readWithheldNote } from '../../../../../data/runtime/withheld.ts';
-import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
+import { stopAfterTests, useDirectory } from '../../../../after-tests.ts';
 import { World } from '../../../../build/world.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
 import { Service } from '../../../service.ts';
 import { followOrigin } from './followed.ts';
 
-let world: World;
-let ids: string[];
-let target: string;
-let mirror: string;
-let origin: HttpOrigin;
-let client: OriginClient;
-let follower: OriginFollower;
-let direct: Service;
-let following: Service;
-let accounts: { direct: string; following: string };
 const pinned: LogKey[] = [];
 
 async function night(more: number): Promise<string> {
@@ -52,42 +40,35 @@ async function night(more: number): Promise<string> {
 }
 
 /** As a builder does after each publication. */
-async function pushAndFollow(): Promise<void> {
+async function pushAndFollow(services: readonly Service[]): Promise<void> {
   const options = { keep: world.settings.SNAPSHOT_KEEP, removeOthers: true };
   await push(world.snapshots, new DirectoryTarget(target), options);
   await follower.check();
   expect(follower.fault).toBeNull();
-  for (const service of [direct, following]) await service?.snapshots.check();
+  for (const service of services) await service.snapshots.check();
 }
 
 const keys = async (): Promise<LogKey[]> =>
   parseKeys(await readFile(join(world.settings.SNAPSHOT_DIR, 'keys.json'), 'utf8'));
 
-beforeAll(async () => {
-  world = await World.create();
-  ids = [await night(0), await night(1), await night(2)];
-  pinned.push(...(await keys()));
-  target = await mkdtemp(join(tmpdir(), 'alm-target-'));
-  mirror = await mkdtemp(join(tmpdir(), 'alm-mirror-'));
-  origin = await HttpOrigin.start(target);
-  const followed = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
-  ({ client, follower } = followed);
-  await pushAndFollow();
-  direct = await Service.start({ snapshots: world.settings.SNAPSHOT_DIR });
-  following = await Service.start({ snapshots: mirror, origin: followed.fetcher });
-  accounts = {
-    direct: (await direct.account({ credits: 1_000 })).key,
-    following: (await following.account({ credits: 1_000 })).key,
-  };
-});
-afterAll(async () => {
-  for (const service of [direct, following]) await service?.stop();
-  await follower?.close();
-  await client?.close();
-  await origin?.stop();
-  await world?.remove();
-  for (const directory of [target, mirror]) await rm(directory, { recursive: true, force: true });
-});
+const world = await World.create();
+afterAll(() => world.remove());
+const ids: string[] = [await night(0), await night(1), await night(2)];
+pinned.push(...(await keys()));
+const target = await useDirectory();
+const mirror = await useDirectory();
+const origin = await stopAfterTests(HttpOrigin.start(target));
+const followed = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
+const { client, follower } = followed;
+afterAll(() => client.close());
+afterAll(() => follower.close());
+await pushAndFollow([]);
+const direct = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
+const following = await stopAfterTests(Service.start({ snapshots: mirror, origin: followed.fetcher }));
+const accounts: { direct: string; following: string } = {
+  direct: (await direct.account({ credits: 1_000 })).key,
+  following: (await following.account({ credits: 1_000 })).key,
+};
 
 const questions = (indicator: string): string[] =>
   ids.flatMap((id) => [
@@ -113,12 +94,12 @@ test('a follower answers what the builder answers before and after a series is w
   for (const answer of (await answers('atlas.secret')).values()) expect(answer).toMatch(/^200 /);
   await decideToWithhold(world.withholding, 'atlas.secret', 'an order');
   await world.build();
-  await pushAndFollow();
+  await pushAndFollow([direct, following]);
   // Opened by now with the lists that held the series.
   await answers('atlas.secret');
   await deleteWithheld(world.withholding, world.settings.SNAPSHOT_KEEP);
   await rm(join(mirror, 'objects'), { recursive: true });
-  await pushAndFollow();
+  await pushAndFollow([direct, following]);
   expect(await readWithheld(mirror)).toEqual(await world.snapshots.withheld());
   for (const [path, answer] of await answers('atlas.secret')) {
     expect(answer, path).toMatch(path.includes('indicator=') ? /^404 / : /^200 /);
@@ -137,7 +118,7 @@ test('the signature of what is withheld is renewed with the key, and is no check
   const next = parseSigningKey(await readFile(join(world.settings.SIGNING_DIR, 'key'), 'utf8'));
   pinned.push(parseKey(next.publicKey));
   await night(3);
-  await pushAndFollow();
+  await pushAndFollow([direct, following]);
   const { note = '', ...content } = await readWithheld(mirror);
   const { note: earlier = '', ...same } = before;
   expect(content).toEqual(same);
