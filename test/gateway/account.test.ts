@@ -22,11 +22,6 @@ describe('GET /v1/ping', () => {
     expect(answer.headers['x-credits-charged']).toBe('0');
   });
 
-  test('shows tier anonymous until the e-mail is verified', async () => {
-    const { key } = await service.account({ verified: false });
-    expect((await service.get('/v1/ping', { key })).json.data.tier).toBe('anonymous');
-  });
-
   test('works with an empty balance', async () => {
     const { key } = await service.account({ credits: 0 });
     expect((await service.get('/v1/ping', { key })).status).toBe(200);

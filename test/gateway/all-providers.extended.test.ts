@@ -250,46 +250,6 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     expect(links.map(({ a, b }) => [a, b].sort().join()).sort()).toEqual(reviewed);
   });
 
-  it.each([
-    ['female and all', 'gapminder.life_expectancy_female', 'world-bank.SP.DYN.LE00.IN'],
-    ['female and male', 'gapminder.life_expectancy_female', 'world-bank.SP.DYN.LE00.MA.IN'],
-    ['rural and urban', 'gapminder.rural_population', 'world-bank.SP.URB.TOTL'],
-    ['people and per cent', 'gapminder.urban_population', 'world-bank.SP.URB.TOTL.IN.ZS'],
-    [
-      'youth and adult',
-      'gapminder.literacy_rate_youth_total_percent_of_people_ages_15_24',
-      'world-bank.SE.ADT.LITR.ZS',
-    ],
-    [
-      'youth of one sex and of both',
-      'gapminder.literacy_rate_youth_male_percent_of_males_ages_15_24',
-      'world-bank.SE.ADT.1524.LT.ZS',
-    ],
-    ['land and surface', 'gapminder.surface_area_sq_km', 'world-bank.AG.LND.TOTL.K2'],
-    ['GNI and GDP', 'gapminder.gnipercapita_ppp_current_international', 'world-bank.NY.GDP.PCAP.PP.CD'],
-    [
-      'births and deaths',
-      'gapminder.crude_birth_rate_births_per_1000_population',
-      'world-bank.SP.DYN.CDRT.IN',
-    ],
-    [
-      'workers and participants',
-      'gapminder.aged_15plus_employment_rate_percent',
-      'world-bank.SL.TLF.CACT.ZS',
-    ],
-  ])('never links %s', async (_, a, b) => {
-    const { related } = (await service.get(`/v1/indicators/${a}`)).json.data;
-    const relation = related.find(({ id }: { id: string }) => id === b)?.relation;
-    expect(relation).not.toBe('same_concept');
-  });
-
-  it('has a reviewed concept for every pair that it links', async () => {
-    const links: ConceptLink[] = JSON.parse(await readFile(join(built.snapshot, 'concepts.json'), 'utf8'));
-    const { concepts } = await loadCurated(DATA);
-    const unreviewed = links.filter(({ a, b }) => concepts.of(a)?.concept !== concepts.of(b)?.concept);
-    expect(unreviewed).toEqual([]);
-  });
-
   it('prefers no series that is older than its twins, and explains figures that differ', async () => {
     const { json } = await service.get('/v1/indicators?include=twins&limit=500');
     const rest = await service.get('/v1/indicators?include=twins&limit=500&offset=500');
@@ -334,27 +294,6 @@ describeWithMirror('all providers of the mirror', (mirror) => {
         SELECT count(*)::INTEGER AS flags FROM '${file(one)}' AS a JOIN '${file(other)}' AS b USING (iso3, year)
         WHERE a.projected <> b.projected AND a.value IS NOT NULL AND b.value IS NOT NULL`);
       expect(found?.flags, `${one.series.indicator} ${other.series.indicator}`).toBe(0);
-    }
-  });
-
-  it('links what World Bank, Gapminder, UNDP and OWID share', async () => {
-    const shared: [string, string][] = [
-      ['world-bank.SP.DYN.LE00.FE.IN', 'gapminder.life_expectancy_female'],
-      ['world-bank.SP.POP.TOTL', 'owid.population-total'],
-      ['world-bank.SH.DYN.MORT', 'owid.child-mortality'],
-      ['world-bank.SH.DYN.NMRT', 'gapminder.newborn_mortality_rate_per_1000'],
-      ['undp.hdi', 'gapminder.hdi_human_development_index'],
-      ['world-bank.IT.NET.USER.ZS', 'owid.share-of-individuals-using-the-internet'],
-      ['world-bank.SP.URB.TOTL.IN.ZS', 'owid.share-of-population-urban'],
-      ['world-bank.EG.ELC.ACCS.ZS', 'owid.share-of-the-population-with-access-to-electricity'],
-      ['world-bank.NY.GDP.PCAP.KD.ZG', 'gapminder.gdppercapita_growth_percent_per_year'],
-      ['world-bank.SL.UEM.TOTL.ZS', 'gapminder.aged_15plus_unemployment_rate_percent'],
-      ['world-bank.AG.LND.FRST.K2', 'gapminder.forest_area_sq_km'],
-    ];
-    for (const [a, b] of shared) {
-      const { related } = (await service.get(`/v1/indicators/${a}`)).json.data;
-      const found = related.find(({ id }: { id: string }) => id === b);
-      expect(found?.relation, `${a} ${b}`).toBe('same_concept');
     }
   });
 });

@@ -40,6 +40,8 @@ const PATHS = [
   '/v1/indicators/alpha.life_expectancy',
   '/v1/indicators',
   '/v1/indicators?q=life&limit=2',
+  '/v1/indicators?sort=topic',
+  '/v1/indicators?sort=coverage&dir=asc&projections=true',
 ];
 
 const ask = (path: string) => service.get(path, { key: owner.key });

@@ -126,16 +126,11 @@ describe('the life of a key', () => {
     expect(await ping(key)).toBe('works');
     await service.accounts.keys.revoke(key_id);
     expect(await ping(key)).toBe('invalid_key');
-    for (const { path } of PUBLIC_ROUTES)
-      expect(codeOf(await service.get(path, { key }))).toBe('invalid_key');
-  });
-
-  test('a revoked key gets no X-RateLimit and no X-Credits header', async () => {
-    const { key, key_id } = await service.account();
-    await service.accounts.keys.revoke(key_id);
-    const answer = await service.get('/v1/countries/KEN', { key });
-    expect(answer.headers).not.toHaveProperty('x-ratelimit-limit');
-    expect(answer.headers).not.toHaveProperty('x-credits-remaining');
+    for (const { path } of PUBLIC_ROUTES) {
+      const answer = await service.get(path, { key });
+      expect(codeOf(answer)).toBe('invalid_key');
+      expect(Object.keys(answer.headers).join()).not.toMatch(/x-ratelimit-limit|x-credits-remaining/);
+    }
   });
 
   test('9. an expired key is refused like a revoked one; a key without expiry never expires', async () => {
@@ -147,13 +142,5 @@ describe('the life of a key', () => {
     service.clock.ms = NOON + 50 * 365 * 86_400_000;
     expect(await ping(endless)).toBe('works');
     service.clock.ms = NOON;
-  });
-
-  test('7. keys of one account are independent', async () => {
-    const first = await service.account();
-    const second = await service.accounts.keys.mint(first.account_id);
-    await service.accounts.keys.revoke(first.key_id);
-    expect(await ping(first.key)).toBe('invalid_key');
-    expect(await ping(second.key)).toBe('works');
   });
 });

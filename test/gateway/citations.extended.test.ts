@@ -1,12 +1,12 @@
 /** Every citation of the starter data, read by a BibTeX parser and a CSL processor that know nothing of ours. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bibtex, type Citation, cslItem } from '../../gateway/api/encoders/documents/citations.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { Service } from './service.ts';
 
 const run = promisify(execFile);
@@ -46,18 +46,12 @@ interface ReadCitation {
   reference: string;
 }
 
-let service: Service;
-let python: string;
-beforeAll(async () => {
-  const { snapshots } = await buildStarter();
-  python = await mkdtemp(join(tmpdir(), 'alm-citations-'));
-  await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, ...PACKAGES]);
-  service = await Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
-}, BUILD_WITHIN_MS);
-afterAll(async () => {
-  await service.stop();
-  await rm(python, { recursive: true });
-});
+const { snapshots } = await buildStarter();
+const python = await useDirectory();
+await run('python3', ['-m', 'pip', 'install', '--quiet', '--target', python, ...PACKAGES]);
+const service = await stopAfterTests(
+  Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } }),
+);
 
 async function read(citations: readonly { bib: string; csl: string }[]): Promise<ReadCitation[]> {
   const file = join(python, 'citations.json');

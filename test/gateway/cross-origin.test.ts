@@ -100,9 +100,3 @@ test('an answer without a key exposes no header of an account', async () => {
   const { headers } = await service.get('/v1/topics', { headers: { 'x-request-id': 'mine' } });
   expect(String(headers['access-control-expose-headers'])).not.toMatch(/x-credits/i);
 });
-
-test('the signed log and the descriptions are open to other origins, too', async () => {
-  for (const path of ['/v1/log/checkpoint', '/.well-known/almanac-keys.json', '/openapi.json']) {
-    expect((await service.get(path)).headers['access-control-allow-origin']).toBe('*');
-  }
-});

@@ -1,12 +1,7 @@
-/** GET /data: every row of its table, JSON and CSV, and the export gate. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { stopAfterTests } from '../after-tests.ts';
-import { HARD_DOUBLES, INDICATORS } from './fixture-data.ts';
+import { INDICATORS } from './fixture-data.ts';
 import { rankRows } from './fixture-ranks.ts';
 import { codeOf, Service } from './service.ts';
 
@@ -44,18 +39,6 @@ describe('rows', () => {
       expect(answer.headers['x-credits-charged']).toBe(String(Math.max(1, rows.length)));
     },
   );
-
-  test('preserves doubles, including negative zero and the smallest one', async () => {
-    const { json } = await get('indicator=alpha.GDP.PCAP.CD');
-    const values = json.data.map(({ value }: { value: number }) => value);
-    expect(values.every((value: number, at: number) => Object.is(value, HARD_DOUBLES[at]))).toBe(true);
-  });
-
-  test('price: max(1, rows)', async () => {
-    expect((await get(`${LIFE}&countries=KEN`)).headers['x-credits-charged']).toBe('2');
-    expect((await get(`${LIFE}&countries=BRA`)).headers['x-credits-charged']).toBe('1');
-    expect((await get('indicator=beta.empty_series')).headers['x-credits-charged']).toBe('1');
-  });
 });
 
 describe('filters, on cold and hot indicators', () => {
@@ -88,26 +71,6 @@ describe('filters, on cold and hot indicators', () => {
   });
 });
 
-describe('meta', () => {
-  test('has the fixed members and no filter that was not sent', async () => {
-    expect((await get(LIFE)).json.meta).toEqual({
-      generated_at: '2026-11-20T02:00:00+00:00',
-      count: 9,
-      indicator: 'alpha.life_expectancy',
-      name: 'Life expectancy',
-      unit: 'years',
-      licence: 'CC BY 4.0',
-      licence_url: 'https://creativecommons.org/licenses/by/4.0/',
-      attribution: 'Alpha Institute, CC BY 4.0',
-    });
-  });
-
-  test('echoes normalised countries, from, to and format when sent', async () => {
-    const { meta } = (await get(`${LIFE}&countries=usa,%20deu,USA&from=2020&to=2021&format=json`)).json;
-    expect(meta).toMatchObject({ countries: ['USA', 'DEU'], from: 2020, to: 2021, format: 'json' });
-  });
-});
-
 describe('CSV', () => {
   const csv = (query: string) => get(`${query}&format=csv`);
 
@@ -135,41 +98,6 @@ describe('CSV', () => {
     expect(headers['x-attribution']).toMatch(/^[\x20-\x7e]+$/);
     expect(decodeURIComponent(String(headers['x-attribution']))).toBe('Büro “Beta” — 100 % público, 東京');
     expect(headers).not.toHaveProperty('link');
-  });
-
-  test('without rows is the header line only, for 1 credit', async () => {
-    const answer = await csv('indicator=beta.empty_series');
-    expect(answer.text).toBe('indicator,iso3,year,value,ci_lo,ci_hi,rank,projected\r\n');
-    expect(answer.headers['x-credits-charged']).toBe('1');
-  });
-
-  test('opens in DuckDB with the right types and equal doubles', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'alm-csv-'));
-    const instance = await DuckDBInstance.create(':memory:');
-    const connection = await instance.connect();
-    for (const id of ['alpha.GDP.PCAP.CD', 'alpha.life_expectancy', 'beta.long_series']) {
-      const file = join(directory, 'data.csv');
-      await writeFile(file, (await csv(`indicator=${id}`)).bytes);
-      const types = await connection.runAndReadAll(`DESCRIBE FROM read_csv('${file}')`);
-      const byName = Object.fromEntries(
-        types.getRowObjects().map((row) => [row.column_name, row.column_type]),
-      );
-      expect(byName).toMatchObject({
-        indicator: 'VARCHAR',
-        iso3: 'VARCHAR',
-        year: 'BIGINT',
-        projected: 'BOOLEAN',
-      });
-      expect(byName.value).toMatch(/^(DOUBLE|BIGINT)$/);
-      const read = await connection.runAndReadAll(`SELECT value::DOUBLE FROM read_csv('${file}')`);
-      const values = read.getColumnsJS()[0] ?? [];
-      expect(values.map((value) => (value === null ? null : Number(value)))).toEqual(
-        expectedRows(id).map(({ value }) => value),
-      );
-    }
-    connection.closeSync();
-    instance.closeSync();
-    await rm(directory, { recursive: true });
   });
 
   test('a refusal is JSON', async () => {
@@ -314,20 +242,6 @@ describe('refusals, all free of charge', () => {
     });
   });
 
-  test.each([
-    'none.such',
-    'alpha.Life_expectancy',
-    'alpha',
-    '../alpha.life_expectancy',
-    'alpha.life_expectancy%00',
-  ])('404 indicator_not_found: %s', async (id) => {
-    const answer = await get(`indicator=${id}`);
-    expect(answer.status).toBe(404);
-    expect(codeOf(answer)).toBe('indicator_not_found');
-    expect(answer.json.error.message).toContain(decodeURIComponent(id));
-    expect(answer.headers['x-credits-charged']).toBe('0');
-  });
-
   test('403 export_restricted for a display indicator, also when filtered or as CSV', async () => {
     for (const query of ['', '&countries=BRA', '&format=csv', '&from=1900']) {
       const answer = await get(`indicator=gamma.reserves${query}`);
@@ -382,14 +296,5 @@ describe('refusals, all free of charge', () => {
     const paid = await ask(LIFE);
     expect([paid.status, paid.headers['x-credits-charged']]).toEqual([200, '9']);
     expect(await service.balance(poor)).toBe(0);
-  });
-
-  test('402 by the limit of a key reads no rows again within the minute either', async () => {
-    const made = await service.account({ rules: { monthly_limit: 8, ranges: [], origins: [] } });
-    const refused = await service.get(`/v1/data?${LIFE}`, { key: made.key });
-    const { misses, hits } = service.snapshots.current()?.observations.counts ?? {};
-    const again = await service.get(`/v1/data?${LIFE}`, { key: made.key });
-    expect([again.status, again.json.error]).toEqual([402, refused.json.error]);
-    expect(service.snapshots.current()?.observations.counts).toEqual({ misses, hits });
   });
 });

@@ -1,15 +1,15 @@
 /** Every description of the starter data, read by the validators of the standards. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { tellStory } from './edition-story.ts';
-import { Service, type TestKey } from './service.ts';
+import { Service } from './service.ts';
 
 const run = promisify(execFile);
 const VALIDATORS = ['frictionless==5.21.0', 'mlcroissant[parquet]==1.1.1', 'pyshacl==0.40.1'];
@@ -35,21 +35,14 @@ interface Resource {
 // biome-ignore lint/suspicious/noExplicitAny: documents of other standards, which their own validators check
 type Document = any;
 
-let service: Service;
-let owner: TestKey;
-let folder: string;
-beforeAll(async () => {
-  await installPackages(VALIDATORS);
-  await installPackages(SHAPES, 'no-deps');
-  folder = await mkdtemp(join(tmpdir(), 'alm-descriptions-'));
-  const { snapshots } = await buildStarter();
-  service = await Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } });
-  owner = await service.account({ credits: 10_000_000 });
-}, BUILD_WITHIN_MS);
-afterAll(async () => {
-  await service.stop();
-  await rm(folder, { recursive: true });
-});
+await installPackages(VALIDATORS);
+await installPackages(SHAPES, 'no-deps');
+const folder = await useDirectory();
+const { snapshots } = await buildStarter();
+const service = await stopAfterTests(
+  Service.start({ snapshots, settings: { PUBLIC_URL: 'https://almanac.example' } }),
+);
+const owner = await service.account({ credits: 10_000_000 });
 
 interface Reading {
   refused: Refusal[];
@@ -123,29 +116,6 @@ test(
 );
 
 test(
-  'packages that say something else are refused',
-  async () => {
-    const [path = ''] = subjects();
-    const descriptor = await downloaded(await documentAt(`/v1/${path}/datapackage.json`));
-    const table = descriptor.resources.find(({ format }: { format?: string }) => format === 'csv');
-    const fields = table.schema.fields.map((field: { name: string }) =>
-      field.name === 'iso3' ? { ...field, type: 'integer' } : field,
-    );
-    const wrong = [
-      { ...descriptor, name: 'nowhere', resources: [{ name: 'table' }] },
-      {
-        ...descriptor,
-        name: 'typed',
-        resources: [{ ...table, schema: { ...table.schema, fields } }],
-      },
-    ];
-    const refused = new Set((await refusals({ packages: wrong })).map(({ of }) => of));
-    expect(refused).toEqual(new Set(['nowhere', 'typed']));
-  },
-  READ_WITHIN_MS,
-);
-
-test(
   'Croissant is accepted, and its records are the observations',
   async () => {
     const paths = subjects();
@@ -167,22 +137,6 @@ test(
       expect(rows.length).toBe(Math.min(data.length, RECORDS));
       expect(rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))).toEqual(expected);
     }
-  },
-  READ_WITHIN_MS,
-);
-
-test(
-  'Croissant of another file is refused',
-  async () => {
-    const [path = ''] = subjects();
-    const croissant = await documentAt(`/v1/${path}/croissant.json`);
-    const [file] = croissant.distribution;
-    await writeFile(join(folder, 'other.parquet'), 'other');
-    const wrong = { ...croissant, distribution: [{ ...file, contentUrl: 'other.parquet' }] };
-    const { sha256: _, ...unhashed } = file;
-    const untold = { ...croissant, name: 'untold', distribution: [unhashed] };
-    const refused = await refusals({ croissants: [wrong, untold] });
-    expect(refused.map(({ of }) => of)).toEqual([croissant.name, 'untold']);
   },
   READ_WITHIN_MS,
 );

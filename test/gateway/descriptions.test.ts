@@ -64,29 +64,6 @@ const resourcesOf = async (path: string): Promise<Record<string, Resource>> => {
 };
 
 describe('a data package', () => {
-  test('has its title, terms, authors, sources and version', async () => {
-    const { json, headers } = await service.get('/v1/indicators/alpha.life_expectancy/datapackage.json');
-    expect(headers['x-snapshot']).toBe(FIXTURE_ID);
-    expect(json).toMatchObject({
-      name: `alpha.life_expectancy-${FIXTURE_ID.toLowerCase()}`,
-      title: 'Life expectancy',
-      id: `https://almanac.example/v1/indicators/alpha.life_expectancy?as_of=${FIXTURE_ID}`,
-      version: FIXTURE_ID,
-      created: '2026-11-20T02:00:00+00:00',
-      licenses: [
-        {
-          name: 'CC-BY-4.0',
-          path: 'https://creativecommons.org/licenses/by/4.0/',
-          title: 'CC BY 4.0',
-        },
-      ],
-      sources: [{ title: 'Registers of 東京', path: 'https://example.org/a?b=ü' }, { title: 'Census' }],
-    });
-    expect(json.description).toContain('Unit: years.');
-    expect(json.contributors[0]).toEqual({ title: 'Alpha Institute', roles: ['author'] });
-    expect(json.contributors.at(-1)).toEqual({ title: 'Almanac', roles: ['publisher'] });
-  });
-
   test('describes the columns of the CSV that it names', async () => {
     const resources = await resourcesOf('indicators/alpha.life_expectancy');
     const { path = '', schema } = resources['alpha.life_expectancy.csv'] ?? expect.fail('no CSV');
@@ -152,26 +129,6 @@ async function expectDownload({ contentUrl, contentSize, sha256 }: FileObject): 
 }
 
 describe('Croissant', () => {
-  test('has terms, authors, years, unit and how to cite it', async () => {
-    const { headers } = await service.get('/v1/indicators/alpha.life_expectancy/croissant.json');
-    expect(headers['content-type']).toBe('application/ld+json; profile="http://mlcommons.org/croissant/1.1"');
-    const json = await croissant('indicators/alpha.life_expectancy');
-    const { coverage } = (await service.get('/v1/indicators/alpha.life_expectancy')).json.data;
-    expect(json).toMatchObject({
-      '@type': 'sc:Dataset',
-      conformsTo: 'http://mlcommons.org/croissant/1.1',
-      name: 'Life expectancy',
-      url: `https://almanac.example/v1/indicators/alpha.life_expectancy?as_of=${FIXTURE_ID}`,
-      license: ['https://creativecommons.org/licenses/by/4.0/'],
-      publisher: { name: 'Almanac' },
-      version: FIXTURE_ID,
-      temporalCoverage: `${coverage.yr_min}/${coverage.yr_max}`,
-      variableMeasured: [{ propertyID: 'alpha.life_expectancy', unitText: 'years' }],
-    });
-    expect(json.creator[0]).toMatchObject({ '@type': 'sc:Organization', name: 'Alpha Institute' });
-    expect(json.citeAs).toBe((await service.get('/v1/indicators/alpha.life_expectancy/citation.bib')).text);
-  });
-
   test('has its file with hash and columns', async () => {
     const { distribution, recordSet } = await croissant('indicators/alpha.life_expectancy');
     expect(distribution).toHaveLength(1);
@@ -284,27 +241,5 @@ describe('the catalogue', () => {
 
   test('of an earlier time', async () => {
     expect((await readCatalogue(service, `?as_of=${FIXTURE_ID}`)).catalogue.version).toBe(FIXTURE_ID);
-  });
-
-  describe('is linked from', () => {
-    const link = (query = '') =>
-      `</v1/catalog.jsonld${query}>; rel="describedby"; type="application/ld+json"`;
-
-    test.each([
-      ...['/v1/indicators', '/v1/indicators?limit=1', '/v1/indicators?limit=1&include=sources'],
-      ...[
-        '/v1/indicators?format=csv',
-        '/v1/indicators?format=ndjson',
-        '/v1/indicators/alpha.life_expectancy',
-      ],
-      ...['/v1/topics', '/v1/meta/freshness', '/v1/meta/coverage', '/v1/editions'],
-    ])('%s', async (path) => {
-      expect((await service.get(path)).headers.link).toContain(link());
-    });
-
-    test('lists of an earlier time, as of then', async () => {
-      const { headers } = await service.get(`/v1/indicators?as_of=${FIXTURE_ID}`);
-      expect(headers.link).toBe(link(`?as_of=${FIXTURE_ID}`));
-    });
   });
 });

@@ -62,27 +62,6 @@ const operation = (name: string): Operation => {
   return found;
 };
 
-test('two adapters charge one wallet at once, each call once', async () => {
-  const account = await service.account({ credits: 100 });
-  const calls = Array.from({ length: 100 }, (_, at) =>
-    at % 2 === 0
-      ? run(operation('getCountry'), { key: account.key, path: { iso3: 'KEN' }, requestId: `text-${at}` })
-      : service.get('/v1/countries/KEN', { key: account.key, headers: { 'x-request-id': `http-${at}` } }),
-  );
-  // Two more than the balance pays for.
-  calls.push(run(operation('getCountry'), { key: account.key, path: { iso3: 'KEN' } }));
-  calls.push(service.get('/v1/countries/KEN', { key: account.key }));
-  const results = await Promise.all(calls);
-  const isPaid = (result: (typeof results)[number]): boolean =>
-    'kind' in result ? result.kind === 'success' : result.status === 200;
-  expect(results.filter(isPaid)).toHaveLength(100);
-  expect(await service.balance(account)).toBe(0);
-  const entries = await service.accounts.ledger(account.account_id, { limit: 200 });
-  const debits = entries.filter(({ kind }) => kind === 'debit');
-  expect(debits).toHaveLength(100);
-  expect(new Set(debits.map(({ cause }) => ('request_id' in cause ? cause.request_id : ''))).size).toBe(100);
-});
-
 describe('a fault after the charge', () => {
   const failing = (error: Error): Operation => ({
     ...operation('getCountry'),

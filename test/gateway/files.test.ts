@@ -149,16 +149,6 @@ describe('a lease', () => {
     await service.accounts.suspend(other.account_id);
     expect(codeOf(await ask(other, { range: 'bytes=0-3' }))).toBe('invalid_key');
   });
-
-  it('is begun once by calls that come at the same time', async () => {
-    const who = await caller();
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, at) => ask(who, { range: `bytes=${at}-` })),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(206));
-    expect(answers.map(charged).filter((price) => price > 0)).toEqual([PRICE]);
-    expect(await service.balance(who)).toBe(10_000 - PRICE);
-  });
 });
 
 const leasesOf = ({ account_id }: TestKey) => service.client.keys(`{a:${account_id}}:lease:*`);

@@ -57,15 +57,6 @@ test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, 
     expect(Object.keys(methods)).toEqual(/\.(parquet|duckdb)$/.test(path) ? ['get', 'head'] : ['get']);
 });
 
-test('served at /openapi.json and /data/api/openapi.json', async () => {
-  for (const path of ['/openapi.json', '/data/api/openapi.json']) {
-    const answer = await service.get(path);
-    expect(answer.status).toBe(200);
-    expect(withoutExamples(answer.json)).toEqual(withoutExamples(document));
-    expect(answer.headers['x-request-id']).toBeDefined();
-  }
-});
-
 test('/v1/openapi.json lists the same routes under /v1', async () => {
   const { paths } = (await service.get('/v1/openapi.json')).json as Description;
   expect(Object.keys(paths).toSorted()).toEqual(PUBLIC_ROUTES.map(({ template }) => template).toSorted());
@@ -92,31 +83,9 @@ describe.each(FORMATS)('/v1/openapi.json?format=%s', (format) => {
   });
 });
 
-test('X-Unmatched-Countries is documented where countries are chosen, and nowhere else', () => {
-  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-  const choosing = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'countries'));
-  const saying = operations.filter(({ responses }) =>
-    Object.hasOwn(responses['200']?.headers ?? {}, 'X-Unmatched-Countries'),
-  );
-  const ids = (some: Operation[]) => some.map(({ operationId }) => operationId);
-  expect(ids(saying)).toEqual(ids(choosing));
-  expect(saying.length).toBeGreaterThan(1);
-});
-
-test('there is no description of another format', async () => {
-  const { status, json, headers } = await service.get('/v1/openapi.json?format=pdf');
-  expect([status, json.error.code, headers['cache-control']]).toEqual([404, 'not_found', 'no-store']);
-});
-
 test('no example is refused by its own schema', async () => {
   for (const one of [service, revised])
     expect(examplesRefused((await one.get('/v1/openapi.json')).json)).toEqual([]);
-});
-
-test('says whom to ask', () => {
-  const info = (publicUrl?: string) => buildOpenApi({}, '/v1', publicUrl).info as { contact: object };
-  expect(info().contact).toEqual({ name: expect.any(String) });
-  expect(info('https://a.example').contact).toMatchObject({ url: 'https://a.example' });
 });
 
 /** What the interface's tables list. */
@@ -276,9 +245,4 @@ describe.each(OPERATIONS)('the examples of $name', (operation) => {
     if (Array.isArray(example))
       expect((answer.json as { data: unknown[] }).data.slice(0, example.length)).toEqual(example);
   });
-});
-
-test('/docs/openapi.json, where the pages of the API read it before, is the same as /v1/openapi.json', async () => {
-  const [old, own] = await Promise.all(['/docs', '/v1'].map((at) => service.get(`${at}/openapi.json`)));
-  expect(old?.text).toBe(own?.text);
 });

@@ -1,45 +1,19 @@
 /** `dry_run` and `max_credits`. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
 import { priceProperty } from './prices.ts';
-import { KEYED_ROUTES } from './public-routes.ts';
-import { codeOf, Service } from './service.ts';
+import { Service } from './service.ts';
 
 const service = await stopAfterTests(Service.start());
 const owner = await service.account({ credits: 1_000_000 });
 
 const DATA = '/v1/data?indicator=alpha.life_expectancy';
-const PRICED = KEYED_ROUTES.filter(({ price }) => price > 0);
-
 test('the price told is the price charged, and no limit is exceeded', async () => {
   await fc.assert(
     priceProperty(service, () => owner),
     { numRuns: 150 },
   );
-});
-
-describe.each(PRICED)('$template', ({ path, price }) => {
-  const join = path.includes('?') ? '&' : '?';
-
-  test('tells its price for nothing, also to a caller who cannot pay it', async () => {
-    const { key, ...poor } = await service.account({ credits: 0 });
-    const answer = await service.get(`${path}${join}dry_run=1`, { key });
-    expect([answer.status, answer.headers['x-credits-charged']]).toEqual([200, '0']);
-    expect(answer.json).toMatchObject({ data: { price, balance_after: -price } });
-    expect(answer.headers['x-snapshot']).toBe(service.snapshots.current()?.id);
-    expect(await service.balance({ key, ...poor })).toBe(0);
-  });
-
-  test('refuses to cost more than max_credits, before it looks at the balance', async () => {
-    const { key } = await service.account({ credits: 0 });
-    const answer = await service.get(`${path}${join}max_credits=${price - 1}`, { key });
-    expect([answer.status, codeOf(answer)]).toEqual([402, 'max_credits_exceeded']);
-    expect(answer.json.error.message).toContain(`costs ${price} credits`);
-    expect(codeOf(await service.get(`${path}${join}max_credits=${price}`, { key }))).toBe(
-      'insufficient_credits',
-    );
-  });
 });
 
 test('neither is echoed, and both are checked', async () => {

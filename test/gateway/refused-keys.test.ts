@@ -105,13 +105,6 @@ test('a flood of one dead key leaves the other keys of its account alone', async
   expect((await service.get(DATA, { key: other.key })).status).toBe(200);
 });
 
-test('a key that works is confirmed once, then asks Redis once a call', async () => {
-  const made = await service.account();
-  const ask = () => service.get('/v1/countries/KEN', { key: made.key });
-  expect(await countCommands(service.client, SCRIPTS, ask)).toBe(2);
-  expect(await countCommands(service.client, SCRIPTS, ask)).toBe(1);
-});
-
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** A well-formed key of that id with another secret. */

@@ -1,14 +1,13 @@
 /** What changed between editions, and former ids: over HTTP, on snapshots that the build made. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'csv-parse/sync';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseKeys, verifyReceipt } from '../../data/proofs/verify-receipt.ts';
 import { PUBLICATION_LOG } from '../../data/schema/snapshot.ts';
 import type { ChangeEntry } from '../../gateway/api/operations/history/changes.ts';
 import { stopAfterTests } from '../after-tests.ts';
 import { tellStory } from './edition-story.ts';
-import { type Answer, codeOf, Service } from './service.ts';
+import { codeOf, Service } from './service.ts';
 import { sectionOf, textOf } from './site/page-text.ts';
 
 const story = await tellStory();
@@ -108,25 +107,6 @@ describe('revisions', () => {
       expect(headers['x-unmatched-countries']).toBe('UK');
       expect(headers['access-control-expose-headers']).toContain('X-Unmatched-Countries');
     }
-  });
-
-  test('of a series that came and went whole are all its figures', async () => {
-    const kinds = async (indicator: string) =>
-      (await ask(`/v1/revisions?indicator=${indicator}&countries=fra&to=2001`)).json.data.map((row: Row) => [
-        row.year,
-        row.kind,
-      ]);
-    expect(await kinds('atlas.lamas')).toEqual([
-      [2000, 'added'],
-      [2000, 'withdrawn'],
-    ]);
-    expect(await kinds('atlas.goats')).toEqual([
-      [2000, 'withdrawn'],
-      [2000, 'restored'],
-      [2001, 'added'],
-    ]);
-    // Renamed in the fourth edition, told in the fifth.
-    expect(await kinds('atlas.ewes')).toEqual([[2001, 'added']]);
   });
 
   test('begin after `since`, which a day ends and a rolled-back edition passes on to the one before', async () => {
@@ -270,14 +250,6 @@ describe('include=editions', () => {
       expect([id, editions]).toEqual([id, entries.flatMap((entry) => toldOf(entry, id))]);
     }
   });
-
-  test('ends with the edition that answers', async () => {
-    const [first, second] = story.served;
-    const path = `/v1/indicators/atlas.cattle?include=editions&as_of=${second}`;
-    const { editions } = (await service.get(path)).json.data;
-    expect(editions.length).toBeGreaterThan(0);
-    for (const { edition } of editions) expect([first, second]).toContain(edition);
-  });
 });
 
 describe('the list of changes', () => {
@@ -354,20 +326,6 @@ describe('a former id', () => {
     expect(today.headers).not.toHaveProperty('sunset');
   });
 
-  test('is that of claims, too', async () => {
-    const claim = (id: string) => `/v1/verify?claim=atlas.goats,FRA,2000,54&claim=${id},FRA,2001,52.5`;
-    const [former, today] = [await ask(claim('atlas.cows')), await ask(claim('atlas.cattle'))];
-    expect(former.json.data.map(({ verdict }: Row) => verdict)).toEqual(['exact', 'exact']);
-    const plain = ({ json }: Answer) => json.data.map(({ claim: _, ...row }: Row) => row);
-    expect(plain(former)).toEqual(plain(today));
-    expect(former.headers.link).toBe(`<${claim('atlas.cattle')}>; rel="successor-version"`);
-    const { json } = await ask('/v1/verify?claim=atlas.cattle,FRA,2001,52.0');
-    expect(json.data[0]).toMatchObject({
-      verdict: 'superseded',
-      earlier: { superseded_by: story.served[1] },
-    });
-  });
-
   test('has the receipts of the id of today, which name the id that the edition had', async () => {
     const keys = parseKeys((await service.get('/.well-known/almanac-keys.json')).text);
     for (const [night, id] of story.served.entries()) {
@@ -435,30 +393,4 @@ describe('claims', () => {
       expect(await judged(claim)).toMatchObject({ verdict: 'unknown', unknown: 'indicator', value: null });
     },
   );
-});
-
-describe('in other formats', () => {
-  const path = '/v1/revisions?indicator=atlas.cattle';
-
-  test('NDJSON has the rows of the JSON', async () => {
-    const { data } = (await ask(path)).json;
-    const { text } = await ask(`${path}&format=ndjson`);
-    expect(
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual(data);
-  });
-
-  test('CSV names the indicator in each row', async () => {
-    const { data } = (await ask(path)).json;
-    const answer = await ask(`${path}&format=csv`);
-    const [header, ...rows] = parse(answer.text, { record_delimiter: '\r\n' });
-    expect(header).toEqual(['indicator', ...Object.keys(data[0])]);
-    expect(rows).toEqual(
-      data.map((row: Row) => ['atlas.cattle', ...Object.values(row).map((cell) => String(cell ?? ''))]),
-    );
-    expect(answer.headers['x-credits-charged']).toBe(String(data.length));
-  });
 });

@@ -1,17 +1,15 @@
 /** What `npm start` serves on a fresh machine: the starter data, through the gateway. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
+import { describe, expect, it } from 'vitest';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
-import { silentLog } from '../redis.ts';
-import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { stopAfterTests } from '../after-tests.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';
 import { expectComputedAsPrerendered, openBothWays } from './computed-bodies.ts';
 import { Service } from './service.ts';
@@ -26,18 +24,11 @@ interface Row {
 }
 
 const manifest = readStarterManifest();
-let built: SharedBuild;
-let service: Service;
-let key: string;
-let records: IndicatorRecord[];
 
-beforeAll(async () => {
-  built = await buildStarter();
-  service = await Service.start({ snapshots: built.snapshots });
-  ({ key } = await service.account({ credits: 10_000_000 }));
-  records = (await service.get('/v1/indicators')).json.data;
-}, BUILD_WITHIN_MS);
-afterAll(() => service?.stop());
+const built = await buildStarter();
+const service = await stopAfterTests(Service.start({ snapshots: built.snapshots }));
+const { key } = await service.account({ credits: 10_000_000 });
+const records: IndicatorRecord[] = (await service.get('/v1/indicators')).json.data;
 
 const rowsOf = async (query: string): Promise<Row[]> =>
   (await service.get(`/v1/data?${query}`, { key })).json.data;
@@ -163,54 +154,5 @@ describe('the starter data, served', () => {
       const record = (await new ProviderLake(built.lake, provider).current())?.record;
       expect(record, provider).toMatchObject({ starter: true, rejects: {}, failed_indicators: [] });
     }
-  });
-});
-
-describe('starter data under curated restrictions', () => {
-  let directory: string;
-  let restricted: Service;
-
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'almanac-starter-'));
-    const [data, snapshots] = [join(directory, 'data'), join(directory, 'snapshots')];
-    await cp('data', data, { recursive: true, filter: (file) => !file.includes('starter/') });
-    await cp(built.snapshots, snapshots, { recursive: true });
-    const overlay = join(data, 'overlay/undp.csv');
-    const [header, row] = (await readFile(overlay, 'utf8')).trim().split('\n');
-    await writeFile(overlay, `${header},access_tier\n${row},display\n`);
-    const charts = join(data, 'providers/owid.yaml');
-    const rules = await readFile(charts, 'utf8');
-    const withheld = 'rules:\n  - { slug: ^population-total$, set: { redistributable: false } }\n';
-    await writeFile(charts, rules.replace('rules:\n', withheld));
-    await buildSnapshot({
-      settings: {
-        LAKE_DIR: built.lake,
-        SNAPSHOT_DIR: snapshots,
-        SNAPSHOT_KEEP: 1,
-        SIGNING_DIR: join(directory, 'signing'),
-      },
-      curated: await loadCurated(data),
-      now: Date.now,
-      log: silentLog,
-    });
-    restricted = await Service.start({ snapshots });
-    ({ key } = await restricted.account({ credits: 1000 }));
-  }, BUILD_WITHIN_MS);
-  afterAll(async () => {
-    await restricted?.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
-
-  it('show a display-only series, but do not export it', async () => {
-    const { json } = await restricted.get('/v1/indicators/undp.hdi');
-    expect(json.data.access_tier).toBe('display');
-    expect((await restricted.get('/v1/data?indicator=undp.hdi', { key })).status).toBe(403);
-    expect((await restricted.get('/v1/rankings/undp.hdi', { key })).status).toBe(200);
-  });
-
-  it('do not know a withheld series', async () => {
-    expect((await restricted.get('/v1/indicators/owid.population-total')).status).toBe(404);
-    expect((await restricted.get('/v1/data?indicator=owid.population-total', { key })).status).toBe(404);
-    expect((await restricted.get('/v1/indicators')).json.data).toHaveLength(manifest.length - 1);
   });
 });

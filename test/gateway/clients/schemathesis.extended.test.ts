@@ -4,12 +4,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
 import { FuzzedService } from '../../attack/fuzzed-service.ts';
 import { SEED } from '../../environment.ts';
 import { TURN_MAX_MS } from '../../event-loop-watchdog.ts';
@@ -18,23 +18,12 @@ import { installPackages, pythonPath } from '../../python-packages.ts';
 const PACKAGES = ['schemathesis==4.32.5'];
 /** Generated for each operation and phase, besides those that cover its description. */
 const EXAMPLES = 200;
-/** Limits for what hangs. */
-const INSTALLED_WITHIN_MS = 900_000;
 const RUN_WITHIN_MS = 1_800_000;
 
-let service: FuzzedService;
-let folder: string;
-
-beforeAll(async () => {
-  await installPackages(PACKAGES);
-  folder = await mkdtemp(join(tmpdir(), 'alm-schemathesis-'));
-  await cp(join(import.meta.dirname, 'schemathesis'), folder, { recursive: true });
-  service = await FuzzedService.start();
-}, INSTALLED_WITHIN_MS);
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-});
+await installPackages(PACKAGES);
+const folder = await useDirectory();
+await cp(join(import.meta.dirname, 'schemathesis'), folder, { recursive: true });
+const service = await stopAfterTests(FuzzedService.start());
 
 interface Report {
   exit_code: number;

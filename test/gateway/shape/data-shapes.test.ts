@@ -43,12 +43,6 @@ describe('several indicators', () => {
     });
   });
 
-  test('an id that is named twice counts once', async () => {
-    const answer = await get('indicators=alpha.regime_code,%20alpha.regime_code');
-    expect(charged(answer)).toBe(4);
-    expect(answer.json.meta.indicators).toHaveLength(1);
-  });
-
   test('a display-only or unknown one refuses the whole call and is named', async () => {
     const display = await get(`${TWO},gamma.reserves`);
     expect([display.status, codeOf(display), charged(display)]).toEqual([403, 'export_restricted', 0]);
@@ -119,48 +113,12 @@ describe('wide', () => {
   });
 });
 
-describe('rows left out', () => {
-  test('missing=omit leaves nulls out, free of charge', async () => {
-    const answer = await get('indicator=alpha.life_expectancy&countries=DEU,ZWE&missing=omit');
-    expect(answer.json.data.map(({ value }: { value: number }) => value)).toEqual([81, 80, 82]);
-    expect(charged(answer)).toBe(3);
-    expect(answer.json.meta.missing).toBe('omit');
-  });
-
-  test('latest: the newest observed values of each country, after from and to', async () => {
-    const query = 'indicators=alpha.population_total,alpha.life_expectancy&countries=KEN,DEU';
-    const years = async (more: string) =>
-      (await get(`${query}&${more}`)).json.data.map(({ iso3, year }: { iso3: string; year: number }) => [
-        iso3,
-        year,
-      ]);
-    expect(await years('latest=1')).toEqual([
-      ['KEN', 2020],
-      ['DEU', 2021],
-      ['KEN', 2021],
-    ]);
-    expect(await years('latest=2&to=2020')).toEqual([
-      ['KEN', 2019],
-      ['KEN', 2020],
-      ['DEU', 2019],
-      ['DEU', 2020],
-      ['KEN', 2020],
-    ]);
-  });
-});
-
 test('NDJSON: a row a line, as in JSON', async () => {
   const query = 'indicator=alpha.GDP.PCAP.CD';
   const answer = await get(`${query}&format=ndjson`);
   expect(answer.headers['content-type']).toBe('application/x-ndjson');
   const lines = answer.text.trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line))).toEqual((await get(query)).json.data);
-});
-
-test('the general path writes the same CSV as the cached one', async () => {
-  const query = 'indicator=alpha.life_expectancy&format=csv';
-  const fields = 'indicator,iso3,year,value,ci_lo,ci_hi,rank,projected';
-  expect((await get(`${query}&fields=${fields}`)).text).toBe((await get(query)).text);
 });
 
 describe('refused parameters, free of charge', () => {
@@ -221,10 +179,6 @@ test('groups are their served members, whatever their case', async () => {
   expect(answer.text).toBe((await of('DEU,USA,KEN')).text);
   const none = await of('@asean');
   expect(none.json).toMatchObject({ data: [], meta: { countries: [], count: 0 } });
-});
-
-test('revisions take them, too', async () => {
-  expect((await of('@g7', 'revisions')).json.meta.countries).toEqual(['DEU', 'USA']);
 });
 
 test('the list of groups tells members, source and date', async () => {

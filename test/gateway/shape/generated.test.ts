@@ -1,35 +1,29 @@
 /** GET /data in every shape over the starter data: generated calls, against the answers for single indicators combined. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
+import { expect, test } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
+import { buildStarter } from '../../shared-builds.ts';
 import { Service } from '../service.ts';
 import { expectedData, type FullRow, queryOf, type World } from './expected-data.ts';
 import { generatedCalls } from './generated-calls.ts';
 
 const COLUMNS = 'iso3,year,value,ci_lo,ci_hi,rank,projected,status,reason,rank_lo,rank_hi';
 
-let service: Service;
-let key: string;
-let world: World;
-
-beforeAll(async () => {
-  const { snapshots } = await buildStarter();
-  service = await Service.start({ snapshots });
-  ({ key } = await service.account({ credits: 100_000_000 }));
-  const known = new Map<string, Promise<FullRow[]>>();
-  const read = async (id: string) =>
-    (await service.get(`/v1/data?indicator=${id}&fields=${COLUMNS}`, { key })).json.data;
-  world = {
-    countries: (await service.get('/v1/countries')).json.data,
-    indicators: (await service.get('/v1/indicators')).json.data,
-    rowsOf(id) {
-      const rows = known.get(id) ?? read(id);
-      known.set(id, rows);
-      return rows;
-    },
-  };
-}, BUILD_WITHIN_MS);
-afterAll(() => service?.stop());
+const { snapshots } = await buildStarter();
+const service = await stopAfterTests(Service.start({ snapshots }));
+const { key } = await service.account({ credits: 100_000_000 });
+const known = new Map<string, Promise<FullRow[]>>();
+const read = async (id: string) =>
+  (await service.get(`/v1/data?indicator=${id}&fields=${COLUMNS}`, { key })).json.data;
+const world: World = {
+  countries: (await service.get('/v1/countries')).json.data,
+  indicators: (await service.get('/v1/indicators')).json.data,
+  rowsOf(id) {
+    const rows = known.get(id) ?? read(id);
+    known.set(id, rows);
+    return rows;
+  },
+};
 
 test('rows, order, price and count', async () => {
   await fc.assert(

@@ -2,15 +2,10 @@
 
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
-import { Service, type TestKey } from '../service.ts';
-
-let service: Service;
-let owner: TestKey;
-/** The indicators with most rows that together make a long answer, and their rows. */
-let ids: string[];
-let rows: number;
+import { describe, expect, test, vi } from 'vitest';
+import { stopAfterTests } from '../../after-tests.ts';
+import { buildStarter } from '../../shared-builds.ts';
+import { Service } from '../service.ts';
 
 interface Listed {
   id: string;
@@ -18,24 +13,22 @@ interface Listed {
   coverage: { n_countries: number; yr_min: number; yr_max: number } | null;
 }
 
-beforeAll(async () => {
-  const { snapshots } = await buildStarter();
-  service = await Service.start({ snapshots });
-  owner = await service.account({ credits: 100_000_000 });
-  const { data } = (await service.get('/v1/indicators')).json;
-  const extent = ({ coverage }: Listed): number =>
-    coverage === null ? 0 : coverage.n_countries * (coverage.yr_max - coverage.yr_min);
-  const largest = data
-    .filter(({ access_tier }: Listed) => access_tier === 'open')
-    .toSorted((a: Listed, b: Listed) => extent(b) - extent(a))
-    .slice(0, 3);
-  ids = largest.map(({ id }: Listed) => id);
-  const single = await Promise.all(
-    ids.map((id) => service.get(`/v1/data?indicator=${id}`, { key: owner.key })),
-  );
-  rows = single.reduce((sum, { json }) => sum + json.meta.count, 0);
-}, BUILD_WITHIN_MS);
-afterAll(() => service?.stop());
+const { snapshots } = await buildStarter();
+const service = await stopAfterTests(Service.start({ snapshots }));
+const owner = await service.account({ credits: 100_000_000 });
+const { data } = (await service.get('/v1/indicators')).json;
+const extent = ({ coverage }: Listed): number =>
+  coverage === null ? 0 : coverage.n_countries * (coverage.yr_max - coverage.yr_min);
+const largest = data
+  .filter(({ access_tier }: Listed) => access_tier === 'open')
+  .toSorted((a: Listed, b: Listed) => extent(b) - extent(a))
+  .slice(0, 3);
+/** The indicators with most rows that together make a long answer, and their rows. */
+const ids: string[] = largest.map(({ id }: Listed) => id);
+const single = await Promise.all(
+  ids.map((id) => service.get(`/v1/data?indicator=${id}`, { key: owner.key })),
+);
+const rows: number = single.reduce((sum, { json }) => sum + json.meta.count, 0);
 
 const long = (more = '') => `/v1/data?indicators=${ids.join(',')}${more}`;
 const get = (path: string, coding?: string) =>

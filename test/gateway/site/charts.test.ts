@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { barChart } from '../../../gateway/site/charts/bars.ts';
 import { textWidth } from '../../../gateway/site/charts/drawing.ts';
-import { standAlone } from '../../../gateway/site/charts/frame.ts';
 import { lineChart } from '../../../gateway/site/charts/lines.ts';
 import { WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
@@ -65,18 +64,6 @@ describe('a chart of lines', () => {
       'Peru: 1990 to 2020, 70 years in 2020. Kenya: 2000 to 2019, 69 years in 2019.',
     );
     expect(found(/>(Peru|Kenya)</g, chart.body(BOX))).toEqual(['Peru', 'Kenya']);
-  });
-
-  test('that stands alone has title, unit, years, source and licence in it and for screen readers', () => {
-    const labels = { title: 'Life & death', subtitle: 'years, 1990–2020', source: 'World Bank (CC BY 4.0)' };
-    const drawing = lineChart([history('PER', rising(1990, 2020))], 'years');
-    const svg = standAlone({ drawing, labels }, 'wide');
-    expect(svg).toContain('role="img" aria-labelledby="picture-title" aria-describedby="picture-text"');
-    expect(svg).toContain('<title id="picture-title">Life &amp; death (years, 1990–2020)</title>');
-    expect(svg).toMatch(/<desc id="picture-text">Peru: .* Source: World Bank \(CC BY 4\.0\)<\/desc>/);
-    const texts = ['Life &amp; death', 'years, 1990–2020', 'Source: World Bank (CC BY 4.0)', 'Almanac'];
-    for (const text of texts) expect(svg).toContain(`>${text}<`);
-    expect(svg).not.toMatch(/\sstyle=|NaN|undefined/);
   });
 
   test('has names that never overlap, stay beside the lines and keep their order', () => {
@@ -150,12 +137,6 @@ describe('a map', () => {
     for (const { iso3 } of year.missing) expect([iso3, shapes.get(iso3)?.className]).toEqual([iso3, 'none']);
     expect(map.legend.at(-1)?.text).toBe('No figure');
     expect(map.description).toContain(`${year.missing.length} have none`);
-  });
-
-  test('shows countries of the edition only, and has no style attribute', () => {
-    const others = year.figures.filter(({ country }) => country.iso3 !== 'PER');
-    const drawn = worldMap({ ...year, figures: others, missing: [] }, options).body(box);
-    expect(drawn).not.toMatch(/#PER|Peru|\sstyle=/);
   });
 
   test('has one to six classes, ascending, each with a value', () => {
@@ -246,14 +227,6 @@ describe('a scatter chart', () => {
   const drawn = (chosen: readonly string[] = []): string =>
     scatterChart(pairs, { across: 'A', up: 'B', chosen }).body(BOX);
 
-  test('has a dot for each country that has both figures', () => {
-    const both = across.figures.filter(({ country }) =>
-      up.figures.some((other) => other.country === country),
-    );
-    expect(pairs.map(({ country }) => country)).toEqual(both.map(({ country }) => country));
-    expect(drawn().match(/<circle/g)).toHaveLength(both.length);
-  });
-
   test('has a logarithmic axis for skewed values only', () => {
     const labels = (anchor: string): number[] =>
       found(new RegExp(`text-anchor="${anchor}"[^>]*>([\\d,]+)<`, 'g'), drawn()).map((text) =>
@@ -264,13 +237,6 @@ describe('a scatter chart', () => {
       expect(label / (below[at] ?? 1)).toBeGreaterThanOrEqual(2);
     const values = labels('end');
     expect(new Set(values.slice(1).map((value, at) => value - (values[at] ?? 0))).size).toBe(1);
-  });
-
-  test('names chosen countries, which have a colour of their own', () => {
-    const chosen = [pairs[3], pairs[40]].flatMap((pair) => pair?.country ?? []);
-    const svg = drawn(chosen.map(({ iso3 }) => iso3));
-    for (const [at, { name }] of chosen.entries())
-      expect(svg).toMatch(new RegExp(`class="c${at}"[^>]*><circle[^>]*/><text[^>]*>${name}<`));
   });
 
   test('shortens a name that fits on neither side of its dot', () => {

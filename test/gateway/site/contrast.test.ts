@@ -5,9 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { FAINT, INK, SERIES_COLOURS } from '../../../gateway/site/charts/drawing.ts';
-import { DIVERGING, SEQUENTIAL, worldMap } from '../../../gateway/site/charts/map.ts';
-import { OTHERS_OPACITY, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
-import { yearOf } from './chart-figures.ts';
+import { DIVERGING, SEQUENTIAL } from '../../../gateway/site/charts/map.ts';
+import { OTHERS_OPACITY } from '../../../gateway/site/charts/scatter.ts';
 
 const TEXT_MIN = 4.5;
 const GRAPHICS_MIN = 3;
@@ -120,15 +119,4 @@ describe.each(SCHEMES)('$name', ({ grounds, ink, faint, series, sequential, dive
       }
     }
   });
-});
-
-test('what is drawn has these outlines and dots, in pages and alone', () => {
-  const year = yearOf((_, at) => at);
-  const box = { width: 1_000, height: 500, font: 12, id: 'map' };
-  const map = worldMap(year, { unit: null, outlines: undefined, hasTitles: false }).body(box);
-  expect(map).toContain(`<g class="world" color="${FAINT}" stroke="currentColor"`);
-  expect(styles[1]).toMatch(/\.chart \.world \{\s+stroke: var\(--faint\);/);
-  const dots = scatterChart(pairFigures(year, year), { across: 'A', up: 'B', chosen: [] }).body(box);
-  expect(dots).toContain(`fill-opacity="${OTHERS_OPACITY}"`);
-  expect(dots).toContain(`class="others" color="${FAINT}"`);
 });

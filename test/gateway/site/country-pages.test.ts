@@ -118,10 +118,6 @@ describe('/countries', () => {
       .sort();
   };
 
-  test('lists every country once', async () => {
-    expect(await listed('')).toEqual(codes.toSorted());
-  });
-
   test('filters as the API does', async () => {
     const { data } = (await service.get('/v1/countries')).json;
     const regions = new Set<string>(data.flatMap(({ region }: { region: string | null }) => region ?? []));
@@ -175,14 +171,6 @@ describe('/compare', () => {
         if (expected !== undefined) expect([id, iso3, figures[at]]).toEqual([id, iso3, expected]);
       }
     }
-  });
-
-  test('names what is not there and shows the rest', async () => {
-    const { status, text } = await service.get('/compare?countries=KEN,ZZZ&indicators=none.such%3Cb%3E');
-    expect(status).toBe(200);
-    expect(text).toContain('There is no country “ZZZ”.');
-    expect(text).toContain('There is no indicator “none.such&lt;b&gt;”.');
-    expect(text).toContain('/countries/KEN');
   });
 
   test('adds and removes by links and forms without a script', async () => {

@@ -1,7 +1,6 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
 import { describe, expect, test } from 'vitest';
-import { Service } from '../service.ts';
-import { linksOf, rowsOf, sectionOf, structuredOf, textOf, valuesOf } from './page-text.ts';
+import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import { testService } from './test-service.ts';
 
 const PUBLIC_URL = 'https://almanac.test';
@@ -52,13 +51,6 @@ describe('the ranking', () => {
 });
 
 describe('the map', () => {
-  test('is of the latest year, and names the figure of each country', async () => {
-    const html = sectionOf(await page('alpha.life_expectancy'), 'map');
-    expect(textOf(html)).toContain('Map, 2021');
-    expect(html).toContain('<title>Kenya: 63.5 years</title>');
-    expect(html).toContain('<title>Brazil: no figure</title>');
-  });
-
   test('says the figures of another year that is chosen, in the same classes', async () => {
     const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
     const opened = sectionOf(await page('alpha.life_expectancy'), 'map');
@@ -72,10 +64,6 @@ describe('the map', () => {
       '2020',
       '2019',
     ]);
-  });
-
-  test('stays at the latest year where the series does not reach', async () => {
-    expect(textOf(sectionOf(await page('alpha.life_expectancy?year=1500'), 'map'))).toContain('Map, 2021');
   });
 });
 
@@ -151,21 +139,6 @@ describe('what it costs', () => {
 });
 
 describe('what is told beside the figures', () => {
-  test('are sources, doubts, and the same statistic from others', async () => {
-    const html = await page('alpha.life_expectancy');
-    expect(linksOf(sectionOf(html, 'source'))).toContain('https://example.org/a?b=ü');
-    expect(textOf(sectionOf(html, 'source'))).toContain('Registers of 東京');
-    expect(textOf(sectionOf(html, 'compare'))).toContain('Decided: Counted twice, at the source.');
-    expect(linksOf(sectionOf(html, 'twins'))).toEqual(['/indicators/beta.life_expectancy']);
-    expect(textOf(sectionOf(html, 'twins'))).toContain('Typically 0.1% apart in 2 common countries');
-  });
-
-  test('are projections', async () => {
-    expect(textOf(sectionOf(await page('alpha.population_total'), 'compare'))).toContain(
-      'Years after 2020 are projections',
-    );
-  });
-
   test('are citations, as the API gives them', async () => {
     const html = sectionOf(await page('alpha.life_expectancy'), 'cite');
     for (const file of linksOf(html)) {
@@ -193,19 +166,6 @@ describe('what is told beside the figures', () => {
     }
   });
 
-  test('is a description for search engines', async () => {
-    const described = structuredOf(await page('alpha.life_expectancy'));
-    expect(described).toMatchObject({
-      '@type': 'Dataset',
-      name: 'Life expectancy (Alpha Institute)',
-      url: `${PUBLIC_URL}/indicators/alpha.life_expectancy`,
-      license: 'https://creativecommons.org/licenses/by/4.0/',
-      temporalCoverage: '2019/2021',
-      variableMeasured: { unitText: 'years' },
-    });
-    expect(String(described.description).length).toBeGreaterThan(50);
-  });
-
   test('are links that lead somewhere', async () => {
     const html = await page('alpha.life_expectancy');
     const own = linksOf(html).filter((href) =>
@@ -221,20 +181,5 @@ describe('an indicator that there is not', () => {
     expect(status).toBe(404);
     expect(text).not.toContain('<b>');
     expect(textOf(text)).toContain('alpha.nothing<b>');
-  });
-});
-
-describe('a series in no memory', () => {
-  test('is read once for a page', async () => {
-    await using fresh = await Service.start();
-    expect((await fresh.get('/indicators/beta.long_series?countries=KEN,BRA')).status).toBe(200);
-    expect(fresh.snapshots.current()?.observations.counts.misses).toBe(1);
-  });
-});
-
-describe('every page', () => {
-  test('of an indicator can be shown, whatever figures it has', async () => {
-    const { json } = await service.get('/v1/indicators');
-    for (const { id, name } of json.data) expect(textOf(await page(id))).toContain(name);
   });
 });

@@ -86,19 +86,6 @@ describe('a scatter chart', () => {
 describe('an embedded picture', () => {
   const URL = '/embed/indicators/alpha.child_mortality';
 
-  test('may be shown in frames of other sites, and says what it shows', async () => {
-    for (const picture of ['map', 'lines', 'bars']) {
-      const { status, headers, text } = await service.get(`${URL}?picture=${picture}`);
-      expect([picture, status]).toEqual([picture, 200]);
-      expect(headers['content-security-policy']).toContain('frame-ancestors *');
-      expect(headers['x-frame-options']).toBeUndefined();
-      expect(text).toContain('<h1>Child mortality</h1>');
-      expect(text).toContain('Source: Alpha Institute, CC BY 4.0');
-      expect(text).toMatch(/href="https?:[^"]+\/indicators\/alpha\.child_mortality" target="_blank"/);
-      expect(text).not.toMatch(/\sstyle=|<script|<style/);
-    }
-  });
-
   test('takes the outlines of a map from a file that browsers keep', async () => {
     const { text } = await service.get(URL);
     const [, path = '', code] = text.match(/<use href="([^"#]+)#(\w+)"/) ?? [];

@@ -40,13 +40,6 @@ describe('a picture as PNG', () => {
     expect(text).toContain('/countries/KEN/card.png"');
   });
 
-  test('is the same whenever it is asked for', async () => {
-    const url = '/indicators/alpha.child_mortality/bars.png';
-    const answers = await Promise.all([service.get(url), service.get(url)]);
-    const again = await service.get(url);
-    for (const { bytes } of answers) expect(bytes.equals(again.bytes)).toBe(true);
-  });
-
   test('is drawn once for all who ask for it at the same time', async () => {
     // More than the queue holds.
     const url = '/indicators/alpha.child_mortality/lines.png?countries=KEN&size=square';

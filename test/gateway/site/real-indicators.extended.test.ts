@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { query } from '../../build/parquet-readers.ts';
-import { choicesIn, linksOf, listedBy, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import { linksOf, listedBy, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import {
   chartsIn,
   type DrawnLine,
@@ -15,7 +15,6 @@ import {
   legendIn,
   lineIn,
   mapIn,
-  readFigure,
   type Scale,
   scaleBelow,
   shows,
@@ -257,29 +256,6 @@ describeReal('pages of a hundred real indicators', (real) => {
     });
     expect(compared).toBeGreaterThan(1_000);
   });
-
-  test('prices and rows of calls are those that the API names', async () => {
-    for (const record of chosen.filter(({ access_tier }) => access_tier === 'open')) {
-      const section = sectionOf(await real.page(`/indicators/${record.id}`), 'use');
-      const codes = /countries=([A-Z,]+)/.exec(section)?.[1] ?? '';
-      const asked = new Map([
-        [/: all years$/, `/v1/data?indicator=${record.id}&countries=${codes}&dry_run=true`],
-        [/^All countries and years$/, `/v1/data?indicator=${record.id}&dry_run=true`],
-        [/^The ranking of/, `/v1/rankings/${record.id}?dry_run=true`],
-      ]);
-      for (const [what, rows = '', price = ''] of rowsOf(section)) {
-        const path = [...asked].find(([pattern]) => pattern.test(what ?? ''))?.[1];
-        if (path === undefined) continue;
-        const { data } = await real.json(path);
-        expect([record.id, what, readFigure(rows), readFigure(price)]).toEqual([
-          record.id,
-          what,
-          data.rows,
-          data.price,
-        ]);
-      }
-    }
-  });
 });
 
 describeReal('the search of the real edition', (real) => {
@@ -334,24 +310,6 @@ describeReal('the search of the real edition', (real) => {
       }
     }
     expect(twins).toBeGreaterThan(5);
-  });
-
-  test('the number beside each choice is how many it leaves', async () => {
-    let compared = 0;
-    for (const words of PHRASES)
-      for (const chosen of [{}, { provider: 'gapminder' }, { topic: 'health' }])
-        for (const [name, value, count] of choicesIn(await real.page(pathOf(words, chosen)))) {
-          const filters = { ...chosen, [name]: value };
-          const html = await real.page(pathOf(words, filters));
-          const whole = / of (\d+) indicators/.exec(textOf(html))?.[1];
-          expect([words, filters, whole === undefined ? listedBy(html).length : Number(whole)]).toEqual([
-            words,
-            filters,
-            count,
-          ]);
-          compared += 1;
-        }
-    expect(compared).toBeGreaterThan(100);
   });
 
   test('suggests each country by everything that it is called', async () => {

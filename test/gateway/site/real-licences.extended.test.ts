@@ -44,20 +44,6 @@ describeReal('licences on pages of the real edition', (real) => {
       }
     });
 
-    test('is refused by every call that exports', async () => {
-      for (const { id } of display) {
-        const { key } = real;
-        const calls = [
-          `/v1/data?indicator=${id}`,
-          `/v1/data?indicator=${id}&format=csv&countries=KEN`,
-          `/v1/files/${id}.parquet`,
-          `/v1/revisions?indicator=${id}`,
-        ];
-        for (const path of calls)
-          expect([path, (await real.service.get(path, { key })).status]).toEqual([path, 403]);
-      }
-    });
-
     test('shows figures of one year, and those of other years in pictures only', async () => {
       for (const record of display) {
         const { id, coverage } = record;
