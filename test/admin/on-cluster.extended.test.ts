@@ -1,15 +1,12 @@
 /** The operator area's pages, credits, runs and reconciliation once more, on a Redis Cluster with replicas. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { createArchivedWeek } from '../build/archive/archived-week.ts';
-import { flushRedis, startRedisCluster, type TestCluster, useRedisCluster } from '../redis.ts';
+import { flushRedis, startRedisCluster, useRedisCluster } from '../redis.ts';
 
-let cluster: TestCluster;
-beforeAll(async () => {
-  cluster = await startRedisCluster({ replicas: 1, nodeTimeoutMs: 10_000 });
-  useRedisCluster(cluster);
-});
-afterAll(() => cluster.stop());
+const cluster = await stopAfterTests(startRedisCluster({ replicas: 1, nodeTimeoutMs: 10_000 }));
+useRedisCluster(cluster);
 
 describe('admin/credits', () => import('./credits.test.ts').then(() => {}));
 describe('admin/indicators-and-runs', () => import('./indicators-and-runs.test.ts').then(() => {}));

@@ -146,15 +146,6 @@ describe('account states', () => {
 });
 
 describe('credits', () => {
-  it('an idempotency key reused for another amount or kind is rejected', async () => {
-    const { account_id } = await world.customer({ credits: 10 });
-    await world.store.adjust(account_id, { delta: 5, by, idem: 'x' });
-    expect(await codeOf(world.store.adjust(account_id, { delta: 6, by, idem: 'x' }))).toBe('idem_conflict');
-    expect(await codeOf(world.store.grant(account_id, { credits: 5, by, idem: 'x' }))).toBe('idem_conflict');
-    const other = await world.customer({ credits: 10 });
-    expect(await codeOf(world.store.adjust(other.account_id, { delta: 6, by, idem: 'x' }))).toBe('done');
-  });
-
   it.each([0, 0.5, -1, Number.NaN])('a grant of %d is rejected', async (credits) => {
     const { account_id } = await world.customer();
     expect(await codeOf(world.store.grant(account_id, { credits, by }))).toBe('bad_input');

@@ -52,13 +52,6 @@ it('invoices of other accounts, and numbers that nobody has, are 404 as page and
     expect([path, (await bob.visitor.get(path)).status]).toEqual([path, 404]);
 });
 
-it('prices say whether they contain VAT, to everybody and to the customer', async () => {
-  expect(wordsOf(await bob.visitor.get('/pricing'))).toContain('include 19 % VAT');
-  expect(wordsOf(await bob.visitor.get('/account/orders'))).toContain('VAT of 19 % is included.');
-  await save(bob, { country: 'US', vat_id: '' });
-  expect(wordsOf(await bob.visitor.get('/account/orders'))).toContain('Without VAT');
-});
-
 it('an export holds invoices and billing details; an erasure keeps the invoices alone', async () => {
   const carl = await harness.customer('Carl');
   await save(carl);

@@ -135,15 +135,4 @@ describe('pages of keys', () => {
     expect(entries).toMatchObject([{ action: 'key.rules' }, { action: 'key.create' }, {}]);
     expect(JSON.stringify(entries)).not.toMatch(/203\.0\.113|cid\.example|@/);
   });
-
-  it('the ledger names indicators on the page and in its CSV', async () => {
-    const { key } = await harness.makeKey(ann);
-    expect((await harness.call(key, '/v1/rankings/alpha.life_expectancy')).status).toBe(200);
-    expect(wordsOf(await ann.visitor.get('/account/wallet'))).toContain('of alpha.life_expectancy, key');
-    const csv = (await ann.visitor.get('/account/wallet?format=csv')).html.split('\r\n');
-    expect(csv[0]).toBe(
-      'id,at,kind,delta,balance,order_id,request_id,route,key_id,rows,indicators,more_indicators,reason',
-    );
-    expect(csv[1]).toMatch(/,\/v1\/rankings\/\{indicator\},\w{12},\d+,alpha\.life_expectancy,0,$/);
-  });
 });

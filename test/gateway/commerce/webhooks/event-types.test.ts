@@ -2,10 +2,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventRow, WEBHOOK_EVENTS } from '../../../../gateway/commerce/notifications/catalogue.ts';
-import {
-  WEBHOOK_ATTEMPTS as ATTEMPTS,
-  WEBHOOK_DELAYS_MS as RETRY_DELAYS_MS,
-} from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { files, read } from '../../../style/repository.ts';
 
 const page = read('docs/webhooks.md');
@@ -32,21 +28,4 @@ it('knows every event that a script writes', () => {
   const scripts = files.filter((path) => path.endsWith('.lua'));
   const written = scripts.flatMap((path) => [...read(path).matchAll(/type = '([a-z]+\.[a-z]+)'/g)]);
   expect(written.map(([, type = '']) => type).filter((type) => eventRow({ type }) === null)).toEqual([]);
-});
-
-it('has the delays between attempts', () => {
-  const rows = page.split('\n').filter((line) => line.startsWith('| att') || line.startsWith('| after'));
-  const [attempts = [], delays = []] = rows.map((row) =>
-    row
-      .split('|')
-      .slice(2, -1)
-      .map((cell) => cell.trim()),
-  );
-  expect(attempts.map(Number)).toEqual(Array.from({ length: ATTEMPTS - 1 }, (_, index) => index + 2));
-  const units: Record<string, number> = { s: 1_000, min: 60_000, h: 3_600_000 };
-  const in_ms = delays.map((delay) => {
-    const [count, unit = ''] = delay.split(' ');
-    return Number(count) * (units[unit] ?? Number.NaN);
-  });
-  expect(in_ms).toEqual(RETRY_DELAYS_MS);
 });

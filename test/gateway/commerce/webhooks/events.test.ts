@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BalanceAlerts } from '../../../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/catalogue.ts';
 import type { StoredEvent } from '../../../../gateway/commerce/notifications/outbox.ts';
 import { Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
@@ -32,80 +31,6 @@ describe('with a worker', () => {
     worker = harness.startWorker();
   });
   afterAll(() => worker.stop());
-
-  it('keys that are made, rotated and revoked are told, each once', async () => {
-    const { keys } = harness.accounts;
-    const account_id = await harness.account();
-    const unheard = await keys.mint(account_id, { label: 'before there was a webhook' });
-    harness.clock.ms += 1;
-    await harness.endpoint(account_id, '/keys', SUBSCRIBABLE);
-    const made = await keys.mint(account_id, { label: 'notebook' });
-    const next = await keys.rotate(made.key_id, { grace_ms: 0 });
-    for (let repeat = 0; repeat < 2; repeat++) await keys.revoke(next.key_id);
-    await keys.revoke(unheard.key_id);
-    for (let repeat = 0; repeat < 2; repeat++) await harness.dispatchAll();
-    const label = 'notebook';
-    await expect
-      .poll(() => told('/keys'))
-      .toEqual(
-        sorted([
-          ['key.created', { key_id: made.key_id, label }],
-          ['key.rotated', { key_id: next.key_id, label, replaces: made.key_id }],
-          ['key.revoked', { key_id: next.key_id, label }],
-          ['key.revoked', { key_id: unheard.key_id, label: 'before there was a webhook' }],
-        ]),
-      );
-  });
-
-  it('orders that are paid and refunded are told, by hand and as the payment provider reports', async () => {
-    const { orders } = harness.accounts;
-    const account_id = await harness.account();
-    await harness.endpoint(account_id, '/orders', ['order.paid', 'order.refunded']);
-    const byHand = await orders.create(account_id, 'starter');
-    await orders.move(byHand.order_id, 'paid');
-    await orders.move(byHand.order_id, 'paid');
-    await orders.move(byHand.order_id, 'refunded');
-    const cancelled = await orders.create(account_id, 'starter');
-    await orders.move(cancelled.order_id, 'cancelled');
-    const byCard = await orders.create(account_id, 'starter', 'stripe');
-    const report = { session_id: 's', payment_id: 'p' };
-    for (const kind of ['open', 'paid', 'paid'] as const)
-      await orders.settle(byCard.order_id, { kind, ...report });
-    await orders.settle(byCard.order_id, { kind: 'refunded', session_id: '', payment_id: 'p' });
-    await harness.dispatchAll();
-    const data = ({ order_id, pack_id, credits, price_minor, currency }: typeof byHand) => ({
-      ...{ order_id, pack_id, credits, price_minor, currency },
-    });
-    await expect
-      .poll(() => told('/orders'))
-      .toEqual(
-        sorted(
-          [byHand, byCard].flatMap((order) => [
-            ['order.paid', data(order)] as const,
-            ['order.refunded', data(order)] as const,
-          ]),
-        ),
-      );
-  });
-
-  it('a balance that falls below the threshold is told each time', async () => {
-    const { accounts, redis, clock } = harness;
-    const alerts = new BalanceAlerts({ redis, now: () => clock.ms });
-    const account_id = await harness.account();
-    await harness.endpoint(account_id, '/balance', ['credits.low']);
-    await alerts.set(account_id, 1_000);
-    for (const delta of [-10, -5, 100, -100]) {
-      await accounts.adjust(account_id, { delta, by: 'test' });
-      await alerts.look(account_id);
-    }
-    await harness.dispatchAll();
-    await expect
-      .poll(() => told('/balance'))
-      .toEqual([
-        ['credits.low', { balance: 985, threshold: 1_000 }],
-        ['credits.low', { balance: 990, threshold: 1_000 }],
-      ]);
-  });
 
   it('an event whose delivery could not be queued is told by the next sweep', async () => {
     const { redis, clock, outbox } = harness;
