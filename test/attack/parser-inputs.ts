@@ -7,6 +7,7 @@ const KB = 1_024;
 const HEAD = 15 * KB;
 const FORM = 64_000;
 const STRIPE_EVENT = 1_000_000;
+const SIGNATURE = `v1=${'a'.repeat(64)},`;
 const MCP_BODY = 256_000;
 const LEASED_FILE = '/v1/files/alpha.life_expectancy.parquet?dry_run=true';
 
@@ -64,24 +65,35 @@ const chunked = (target: string, body: string, ...headers: string[]): string =>
 
 const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded';
 const JSON_TYPE = 'Content-Type: application/json';
-const MULTIPART_TYPE = 'Content-Type: multipart/form-data; boundary=a';
+const multipart = (target: string, size: number): string =>
+  post(target, filled('--a\r\n', size), 'Content-Type: multipart/form-data; boundary=a');
 const bearer = ({ key }: Access): string => `Authorization: Bearer ${key}`;
 
 type Row = [input: string, status: number, request: ParserInput['request']];
 const rows = (parser: string, size: number, inputs: Row[]): ParserInput[] =>
   inputs.map(([input, status, request]) => ({ parser, input, size, request, status }));
 
+type Inputs = [input: string, value: (size: number) => string][];
 const header = (
   name: string,
   target: string,
   status: number,
-  inputs: [string, (size: number) => string][],
+  inputs: Inputs,
+  isKeyed = false,
 ): ParserInput[] =>
   rows(
     `header \`${name}\``,
     HEAD,
-    inputs.map(([input, value]) => [input, status, (size) => get(target, `${name}: ${value(size)}`)]),
+    inputs.map(([input, value]) => [
+      input,
+      status,
+      (size, access) => get(target, ...(isKeyed ? [bearer(access)] : []), `${name}: ${value(size)}`),
+    ]),
   );
+
+/** A header of a call that reads a file, and pays nothing. */
+const ofFile = (name: string, status: number, inputs: Inputs): ParserInput[] =>
+  header(name, LEASED_FILE, status, inputs, true);
 
 const keyed = (
   name: string,
@@ -94,17 +106,8 @@ const keyed = (
     [input, status, (size, access) => get(`${target}${name}=${value(size)}`, bearer(access))],
   ]);
 
-/** A header of a call that reads a file, and pays nothing. */
-const ofFile = (name: string, status: number, inputs: [string, (size: number) => string][]): ParserInput[] =>
-  rows(
-    `header \`${name}\``,
-    HEAD,
-    inputs.map(([input, value]) => [
-      input,
-      status,
-      (size, access) => get(LEASED_FILE, bearer(access), `${name}: ${value(size)}`),
-    ]),
-  );
+const ofType = (parameters: string): string =>
+  post('/account/sign-in', 'a', `Content-Type: text/html;${parameters}`);
 
 const form = (input: string, body: (size: number) => string, status = 403): Row => [
   input,
@@ -200,13 +203,9 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
   ...rows('parameter `next`', HEAD, [
     ['a long path', 422, (size) => get(`/account/sign-in?next=/account/${filled('a/', size)}`)],
   ]),
+  ...keyed('q', '/v1/indicators?', words, 'different words, with a key'),
   ...rows('parameter `q`', HEAD, [
     ['different words', 422, (size) => get(`/v1/indicators?q=${words(size)}`)],
-    [
-      'different words, with a key',
-      422,
-      (size, access) => get(`/v1/indicators?q=${words(size)}`, bearer(access)),
-    ],
     ['different words, in the search box', 200, (size) => get(`/suggest?q=${words(size)}`)],
     ['different words, on a page', 422, (size) => get(`/indicators?q=${words(size)}`)],
   ]),
@@ -224,13 +223,13 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ['a long key, and another', (size) => `Bearer ${filled('x', size)} y`],
     ['something like a key', (size) => `Bearer ${filled('alm_live_', size)}`],
   ]),
-  ...rows('header `Idempotency-Key`', HEAD, [
-    [
-      'a long key',
-      422,
-      (size, access) => get('/v1/data?indicator=x', bearer(access), `Idempotency-Key: ${filled('x', size)}`),
-    ],
-  ]),
+  ...header(
+    'Idempotency-Key',
+    '/v1/data?indicator=x',
+    422,
+    [['a long key', (size) => filled('x', size)]],
+    true,
+  ),
   ...header('If-None-Match', '/v1/topics', 200, [
     ['weak tags', (size) => filled('W/"a",', size)],
     ['nothing but commas', (size) => filled(',', size)],
@@ -270,28 +269,15 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
   ...header('X-Request-Id', '/v1/topics', 200, [['a long one', (size) => filled('a', size)]]),
   ...header('Expect', '/v1/topics', 417, [['a list', (size) => filled('100-continue ', size)]]),
   ...rows('header `Content-Type`', HEAD, [
-    [
-      'parameters',
-      403,
-      (size) => post('/account/sign-in', 'a', `Content-Type: text/html;${filled(' a="\\a";', size)}`),
-    ],
-    ['blanks', 403, (size) => post('/account/sign-in', 'a', `Content-Type: text/html;${spaces(size)}x`)],
-    [
-      'an unfinished quote',
-      403,
-      (size) => post('/account/sign-in', 'a', `Content-Type: text/html;a="${filled('\\', size)}`),
-    ],
+    ['parameters', 403, (size) => ofType(filled(' a="\\a";', size))],
+    ['blanks', 403, (size) => ofType(`${spaces(size)}x`)],
+    ['an unfinished quote', 403, (size) => ofType(`a="${filled('\\', size)}`)],
   ]),
   ...rows('header `Stripe-Signature`', HEAD, [
     [
       'signatures',
       400,
-      (size) =>
-        post(
-          '/account/stripe/webhook',
-          '{}',
-          `Stripe-Signature: t=1,${filled(`v1=${'a'.repeat(64)},`, size)}`,
-        ),
+      (size) => post('/account/stripe/webhook', '{}', `Stripe-Signature: t=1,${filled(SIGNATURE, size)}`),
     ],
   ]),
   ...rows('headers', HEAD, [
@@ -327,16 +313,8 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ['to a path that does not exist', 404, (size) => post('/none', filled('a&', size), FORM_TYPE)],
   ]),
   ...rows('multipart, which is refused', FORM, [
-    [
-      'boundaries, to a form',
-      403,
-      (size) => post('/account/sign-in', filled('--a\r\n', size), MULTIPART_TYPE),
-    ],
-    [
-      'boundaries, to an operation',
-      405,
-      (size) => post('/v1/topics', filled('--a\r\n', size), MULTIPART_TYPE),
-    ],
+    ['boundaries, to a form', 403, (size) => multipart('/account/sign-in', size)],
+    ['boundaries, to an operation', 405, (size) => multipart('/v1/topics', size)],
   ]),
   ...rows('JSON on a path that reads none', FORM, [
     ['opening brackets, to a form', 403, (size) => post('/account/sign-in', filled('[', size), JSON_TYPE)],

@@ -1,13 +1,12 @@
 /** The scale bench: properties of its synthetic lakes, and the growth per doubling. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadCurated } from '../../data/curated/curated.ts';
 import { query } from '../build/parquet-readers.ts';
 import type { Size } from './scale/measure.ts';
 import { Replicator } from './scale/replica.ts';
-import { judge, perDoubling } from './scale/table.ts';
+import { judge } from './scale/table.ts';
 
 const SLUGS = ['median_age_years', 'total_population_with_projections'];
 const COUNTRIES = 60;
@@ -74,25 +73,9 @@ describe('copies of a lake', () => {
       expect(moved / COUNTRIES).toBeLessThan(0.85);
     }
   });
-
-  it('are distributed over three providers, each with its curated data', async () => {
-    const curated = await loadCurated(join(dir, 'many/data'));
-    expect([...curated.providers.keys()].toSorted()).toEqual(['gapminder', 'gapminder-b', 'gapminder-c']);
-    const [entry] = JSON.parse(
-      await readFile(join(dir, 'many/lake/gapminder-b/20261121T000000Z/catalogue.json'), 'utf8'),
-    );
-    expect(entry).toMatchObject({ slug: `v01_${SLUGS[0]}`, name: `${SLUGS[0]}, field 1` });
-    expect(curated.overlay('gapminder-b', entry).topic).toBe('population');
-  });
 });
 
 describe('growth', () => {
-  it('is normalised to the cost of twice the data, whatever the step between two sizes', () => {
-    expect(perDoubling(10, 20, 2)).toBeCloseTo(2);
-    expect(perDoubling(10, 100, 10)).toBeCloseTo(2);
-    expect(perDoubling(10, 40, 2)).toBeCloseTo(4);
-  });
-
   it('meets its goal when no step between two sizes grows faster', () => {
     const size = (copies: number, seconds: number): Size => ({
       copies,

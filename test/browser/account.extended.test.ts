@@ -1,7 +1,5 @@
 /** The account pages in a real browser, from sign-up to erasure, each page inspected at every width, light and dark. */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../admin/cli.ts';
 import { stopAfterTests } from '../after-tests.ts';
@@ -10,20 +8,15 @@ import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/comme
 import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { readExport } from '../gateway/commerce/pages/read-export.ts';
 import { openBrowser, screenshotPath } from './browser.ts';
-import { inspect, signInHere, unseenPages, type Walker, walker } from './page-checks.ts';
+import { inspect, signInHere, unseenPages, walker } from './page-checks.ts';
 import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
 
-const runProgram = promisify(execFile);
 const EMAIL = 'ann@example.org';
 /** Files, redirections, the summary that public pages read, and what `invoices.extended.test.ts` walks. */
 const NO_PAGE = /\/(download|summary|invoice|pdf|billing)$/;
 const CONTACT = 'help@almanac.example';
 
-let button: Walker['button'];
-let link: Walker['link'];
-let heading: Walker['heading'];
-let go: Walker['go'];
 const consoleErrors: string[] = [];
 
 const stripe = await stopAfterTests(FakeStripe.start());
@@ -41,7 +34,7 @@ const harness = await stopAfterTests(
 );
 const browser = await stopAfterTests(openBrowser());
 const page = await browser.context.newPage();
-({ button, link, heading, go } = walker(page, harness.url));
+const { button, link, heading, go } = walker(page, harness.url);
 page.on('console', (message) => {
   // The page of the fake Stripe is not ours. Browsers report refusals, which some steps provoke, as errors.
   const isOurs = message.location().url.startsWith(harness.url);
@@ -56,12 +49,21 @@ async function toldLink(email: string, subject: RegExp): Promise<string> {
   return String((await mail).link);
 }
 
-/** The status of a call by the real curl. */
-async function curl(key: string, path: string): Promise<string> {
-  const options = ['-s', '-o', '/dev/null', '-w', '%{http_code}'];
-  const header = `Authorization: Bearer ${key}`;
-  const { stdout } = await runProgram('curl', [...options, '-H', header, harness.url + path]);
-  return stdout;
+/** The status of a call. */
+const callStatus = async (key: string, path: string): Promise<number> =>
+  (await fetch(harness.url + path, { headers: { authorization: `Bearer ${key}` } })).status;
+
+async function signIn(email: string, path = '/account/sign-in'): Promise<void> {
+  await go(path);
+  await signInHere(page, email, PASSWORD);
+}
+
+/** A new customer in a browser without cookies, signed in on the way to a page. */
+async function signedIn(name: string, path?: string): Promise<string> {
+  const { email } = await harness.customer(name);
+  await page.context().clearCookies();
+  await signIn(email, path);
+  return email;
 }
 
 describe('a customer, from sign-up to erasure', () => {
@@ -118,10 +120,10 @@ describe('a customer, from sign-up to erasure', () => {
   });
 
   it('calls the API until the credits are spent', async () => {
-    expect(await curl(key, '/v1/ping')).toBe('200');
-    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
-    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
-    expect(await curl(key, '/v1/countries/KEN')).toBe('402');
+    expect(await callStatus(key, '/v1/ping')).toBe(200);
+    expect(await callStatus(key, '/v1/countries/KEN')).toBe(200);
+    expect(await callStatus(key, '/v1/countries/KEN')).toBe(200);
+    expect(await callStatus(key, '/v1/countries/KEN')).toBe(402);
   });
 
   it('buys credits by invoice and by card', async () => {
@@ -141,7 +143,7 @@ describe('a customer, from sign-up to erasure', () => {
       (await harness.accounts.findByEmail(EMAIL)).account_id,
     );
     await harness.accounts.orders.move(String(placed?.order_id), 'paid');
-    expect(await curl(key, '/v1/countries/KEN')).toBe('200');
+    expect(await callStatus(key, '/v1/countries/KEN')).toBe(200);
     await go('/account/orders');
     await page.getByLabel('Research').check();
     await page.getByLabel('Card, through Stripe').check();
@@ -165,7 +167,7 @@ describe('a customer, from sign-up to erasure', () => {
   });
 
   it('looks at usage, wallet and overview, and sets alerts', async () => {
-    expect(await curl(key, '/v1/rankings/fixture.nothing')).toBe('404');
+    expect(await callStatus(key, '/v1/rankings/fixture.nothing')).toBe(404);
     await go('/account/usage');
     await inspect(page, 'account-usage');
     await go('/account/wallet');
@@ -195,7 +197,7 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-key-revoke');
     await button('Revoke key permanently').click();
     await page.getByText(/is revoked\./).waitFor();
-    expect(await curl(key, '/v1/ping')).toBe('401');
+    expect(await callStatus(key, '/v1/ping')).toBe(401);
     await page.goto(await toldLink(EMAIL, /^A key was revoked$/));
     await heading('Keys');
   });
@@ -242,9 +244,8 @@ describe('a customer, from sign-up to erasure', () => {
     await button('Erase my data permanently').click();
     await page.getByText('Your erasure is requested').waitFor();
     await inspect(page, 'account-data');
-    const erasure = (await harness.context.requests.listOf(account_id)).find(
-      ({ kind }) => kind === 'erasure',
-    );
+    const listed = await requests.listOf(account_id);
+    const erasure = listed.find(({ kind }) => kind === 'erasure');
     let stdout = '';
     const { REDIS_URL, VAR_DIR } = harness.settings;
     const code = await run(['erase', '--request', String(erasure?.request_id), '--json'], {
@@ -262,159 +263,134 @@ describe('a customer, from sign-up to erasure', () => {
   });
 });
 
-describe('a customer whom a stranger locked out', () => {
-  it('gets in by a mailed link, and then with the password in the same browser', async () => {
-    const { email } = await harness.customer('Dora');
-    for (let guess = 0; guess < 10; guess++) await harness.signIn(harness.visitor(), email, `guess ${guess}`);
-    await page.context().clearCookies();
-    const signIn = async (): Promise<void> => {
-      await go('/account/sign-in');
-      await signInHere(page, email, PASSWORD);
-    };
-    await signIn();
-    await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
-    await inspect(page, 'account-sign-in-throttled');
-    await link('Get a link by e-mail').click();
-    await inspect(page, 'account-sign-in-link');
-    await page.getByLabel('E-mail address').fill(email);
-    const mail = harness.mailbox.next(email);
-    await button('Send link').click();
-    await heading('Check your e-mail');
-    await page.goto(String((await mail).link));
-    await inspect(page, 'account-sign-in-link-opened');
-    await button('Sign in').click();
-    await heading('Dora');
-    await button(/^Account: /).click();
-    await button('Sign out').first().click();
-    await signIn();
-    await heading('Dora');
-  });
+it('a customer whom a stranger locked out gets in by a mailed link, and then with the password in the same browser', async () => {
+  const { email } = await harness.customer('Dora');
+  for (let guess = 0; guess < 10; guess++) await harness.signIn(harness.visitor(), email, `guess ${guess}`);
+  await page.context().clearCookies();
+  await signIn(email);
+  await page.getByText('You can also get a sign-in link by e-mail.').waitFor();
+  await inspect(page, 'account-sign-in-throttled');
+  await link('Get a link by e-mail').click();
+  await inspect(page, 'account-sign-in-link');
+  await page.getByLabel('E-mail address').fill(email);
+  const mail = harness.mailbox.next(email);
+  await button('Send link').click();
+  await heading('Check your e-mail');
+  await page.goto(String((await mail).link));
+  await inspect(page, 'account-sign-in-link-opened');
+  await button('Sign in').click();
+  await heading('Dora');
+  await button(/^Account: /).click();
+  await button('Sign out').first().click();
+  await signIn(email);
+  await heading('Dora');
 });
 
-describe('a customer with a second factor', () => {
-  it('sets it up, signs in with a code and with a recovery code, and turns it off', async () => {
-    const { email } = await harness.customer('Fay');
+it('a customer with a second factor sets it up, signs in with a code and with a recovery code, and turns it off', async () => {
+  const email = await signedIn('Fay');
+  const code = () => {
+    harness.clock.ms += STEP_MS;
+    return codeAt(secret, harness.clock.ms);
+  };
+  const signInWith = async (typed: string): Promise<void> => {
     await page.context().clearCookies();
-    const code = () => {
-      harness.clock.ms += STEP_MS;
-      return codeAt(secret, harness.clock.ms);
-    };
-    const signIn = async (typed: string): Promise<void> => {
-      await go('/account/sign-in');
-      await signInHere(page, email, PASSWORD);
-      if (typed === '') return;
-      await heading('Enter your code');
-      await page.getByRole('textbox', { name: 'Code' }).fill(typed);
-      await button('Sign in').click();
-    };
-    await signIn('');
-    await link('Second factor').click();
-    await inspect(page, 'account-second-factor-off');
-    await link('Set it up').click();
-    await inspect(page, 'account-second-factor-set-up');
-    const secret = String(await page.locator('code.take').textContent());
-    await page.getByRole('textbox', { name: 'Code' }).fill(code());
-    await page.getByLabel('Your password').fill(PASSWORD);
-    await button('Turn on').click();
-    await heading('Your second factor is on');
-    await inspect(page, 'account-recovery-codes');
-    const [recovery = ''] = await page.locator('.recovery-codes code').allTextContents();
-    await link('I have kept them').click();
-    await inspect(page, 'account-second-factor-on');
-    await page.context().clearCookies();
-    await signIn(code());
-    await heading('Fay');
-    await page.context().clearCookies();
-    await signIn('000000');
-    await page.getByText('This code is not right').waitFor();
-    await inspect(page, 'account-sign-in-code');
-    await page.getByRole('textbox', { name: 'Code' }).fill(recovery);
+    await signIn(email);
+    await heading('Enter your code');
+    await page.getByRole('textbox', { name: 'Code' }).fill(typed);
     await button('Sign in').click();
-    await heading('Fay');
-    await go('/account/second-factor');
-    await page.getByText('9 recovery codes left').waitFor();
-    await page.getByRole('textbox', { name: 'Code' }).last().fill(code());
-    await button('Turn off').click();
-    await page.getByText('Your second factor is off.').waitFor();
-  });
+  };
+  await link('Second factor').click();
+  await inspect(page, 'account-second-factor-off');
+  await link('Set it up').click();
+  await inspect(page, 'account-second-factor-set-up');
+  const secret = String(await page.locator('code.take').textContent());
+  await page.getByRole('textbox', { name: 'Code' }).fill(code());
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await button('Turn on').click();
+  await heading('Your second factor is on');
+  await inspect(page, 'account-recovery-codes');
+  const [recovery = ''] = await page.locator('.recovery-codes code').allTextContents();
+  await link('I have kept them').click();
+  await inspect(page, 'account-second-factor-on');
+  await signInWith(code());
+  await heading('Fay');
+  await signInWith('000000');
+  await page.getByText('This code is not right').waitFor();
+  await inspect(page, 'account-sign-in-code');
+  await page.getByRole('textbox', { name: 'Code' }).fill(recovery);
+  await button('Sign in').click();
+  await heading('Fay');
+  await go('/account/second-factor');
+  await page.getByText('9 recovery codes left').waitFor();
+  await page.getByRole('textbox', { name: 'Code' }).last().fill(code());
+  await button('Turn off').click();
+  await page.getByText('Your second factor is off.').waitFor();
 });
 
-describe('a customer with a new address', () => {
-  it('confirms it by the mailed link, ends another session, and takes the change back', async () => {
-    const { email } = await harness.customer('Hal');
-    const fresh = 'hal@elsewhere.example.org';
-    await page.context().clearCookies();
-    await go('/account/sign-in');
-    await signInHere(page, email, PASSWORD);
-    await heading('Hal');
-    await go('/account/profile');
-    await inspect(page, 'account-profile');
-    await button(/^End Unknown browser/).click();
-    await page.getByText('The session has ended.').waitFor();
-    await page.getByLabel('New address').fill(fresh);
-    await page.getByLabel('Your password').fill(PASSWORD);
-    const mail = harness.mailbox.next(fresh);
-    await button('Change address').click();
-    await page.getByText('Until then nothing changes.').waitFor();
-    await page.goto(String((await mail).link));
-    await inspect(page, 'account-email-confirm');
-    const told = harness.mailbox.next(email);
-    await button('Use this address').click();
-    await heading('Your address is changed');
-    await inspect(page, 'account-email-changed');
-    await page.goto(String((await told).link));
-    await inspect(page, 'account-email-undo');
-    await button('Use this address').click();
-    await page.getByText('choose a new one').waitFor();
-  });
+it('a customer with a new address confirms it by the mailed link, ends another session, and takes the change back', async () => {
+  const email = await signedIn('Hal');
+  const fresh = 'hal@elsewhere.example.org';
+  await heading('Hal');
+  await go('/account/profile');
+  await inspect(page, 'account-profile');
+  await button(/^End Unknown browser/).click();
+  await page.getByText('The session has ended.').waitFor();
+  await page.getByLabel('New address').fill(fresh);
+  await page.getByLabel('Your password').fill(PASSWORD);
+  const mail = harness.mailbox.next(fresh);
+  await button('Change address').click();
+  await page.getByText('Until then nothing changes.').waitFor();
+  await page.goto(String((await mail).link));
+  await inspect(page, 'account-email-confirm');
+  const told = harness.mailbox.next(email);
+  await button('Use this address').click();
+  await heading('Your address is changed');
+  await inspect(page, 'account-email-changed');
+  await page.goto(String((await told).link));
+  await inspect(page, 'account-email-undo');
+  await button('Use this address').click();
+  await page.getByText('choose a new one').waitFor();
 });
 
 it('a team: a new person is invited by mail, gets roles and the ownership, and lets somebody go', () =>
   walkTeam(harness, page));
 
-describe('a customer who closes the account', () => {
-  it('can sign in again to download or erase the data, and to nothing else', async () => {
-    const { email } = await harness.customer('Cleo');
-    await page.context().clearCookies();
-    await go('/account/data');
-    await signInHere(page, email, PASSWORD);
-    await link('Close account').click();
-    await inspect(page, 'account-close');
-    await page.getByLabel('Your password').fill(PASSWORD);
-    await button('Close account permanently').click();
-    await heading('Your account is closed');
-    await inspect(page, 'account-closed');
-    expect(await toldLink(email, /^Your account is closed$/)).toBe(`${harness.url}/account/data`);
-    await link('sign in').click();
-    await signInHere(page, email, PASSWORD);
-    await page.getByText('This account is closed').waitFor();
-    const navigation = page.getByRole('navigation', { name: 'Account' });
-    expect(await navigation.getByRole('link').allTextContents()).toEqual(['Your data']);
-    await inspect(page, 'account-data-closed');
-  });
+it('a customer who closes the account can sign in again to download or erase the data, and to nothing else', async () => {
+  const email = await signedIn('Cleo', '/account/data');
+  await link('Close account').click();
+  await inspect(page, 'account-close');
+  await page.getByLabel('Your password').fill(PASSWORD);
+  await button('Close account permanently').click();
+  await heading('Your account is closed');
+  await inspect(page, 'account-closed');
+  expect(await toldLink(email, /^Your account is closed$/)).toBe(`${harness.url}/account/data`);
+  await link('sign in').click();
+  await signInHere(page, email, PASSWORD);
+  await page.getByText('This account is closed').waitFor();
+  const navigation = page.getByRole('navigation', { name: 'Account' });
+  expect(await navigation.getByRole('link').allTextContents()).toEqual(['Your data']);
+  await inspect(page, 'account-data-closed');
 });
 
-describe('a customer who forgot the password', () => {
-  it('chooses a new one with a mailed link, which works once', async () => {
-    const { email } = await harness.customer('Eve');
-    await page.context().clearCookies();
-    await go('/account/forgot');
-    await inspect(page, 'account-forgot');
-    await page.getByLabel('E-mail address').fill(email);
-    const mail = harness.mailbox.next(email);
-    await button('Send link').click();
-    const mailed = String((await mail).link);
-    await page.goto(mailed);
-    await inspect(page, 'account-reset');
-    await page.getByLabel('New password').fill('another long and rare password');
-    await button('Change password').click();
-    await heading('Your password is changed');
-    await inspect(page, 'account-reset-done');
-    expect(await toldLink(email, /^Your password was changed$/)).toBe(`${harness.url}/account/forgot`);
-    await page.goto(mailed);
-    await heading('This link is no longer valid');
-    await inspect(page, 'account-link-invalid');
-  });
+it('a customer who forgot the password chooses a new one with a mailed link, which works once', async () => {
+  const { email } = await harness.customer('Eve');
+  await page.context().clearCookies();
+  await go('/account/forgot');
+  await inspect(page, 'account-forgot');
+  await page.getByLabel('E-mail address').fill(email);
+  const mail = harness.mailbox.next(email);
+  await button('Send link').click();
+  const mailed = String((await mail).link);
+  await page.goto(mailed);
+  await inspect(page, 'account-reset');
+  await page.getByLabel('New password').fill('another long and rare password');
+  await button('Change password').click();
+  await heading('Your password is changed');
+  await inspect(page, 'account-reset-done');
+  expect(await toldLink(email, /^Your password was changed$/)).toBe(`${harness.url}/account/forgot`);
+  await page.goto(mailed);
+  await heading('This link is no longer valid');
+  await inspect(page, 'account-link-invalid');
 });
 
 it('every account page was inspected', () => {

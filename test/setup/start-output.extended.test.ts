@@ -1,6 +1,7 @@
 /** What `npm start` prints from an empty directory: at most 25 lines when all is well. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { expect, test } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { startRedis } from '../redis.ts';
 import { lineCount, StartDirectory } from './npm-start.ts';
 
 const MOST_LINES = 25;
@@ -8,11 +9,7 @@ const ON_A_TERMINAL = ['script', '--quiet', '--return', '--flush', '--command', 
 /** Long enough for a publication on a machine that has much else to do. */
 const SERVES_WITHIN_MS = 500_000;
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
+const redis = await stopAfterTests(startRedis());
 
 test.each([
   ['a terminal', 'its private Redis'],
