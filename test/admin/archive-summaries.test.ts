@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ArchiveSummaries, type SummarisedArchive } from '../../admin/reconcile/archive-summaries.ts';
 import { ArchiveEngine } from '../../gateway/commerce/history/engine.ts';
-import { query } from '../build/archive/ledger-assertions.ts';
+import { query } from '../build/archive/archive-contents.ts';
 
 const DAYS = ['2026-11-18', '2026-11-19', '2026-11-20'];
 

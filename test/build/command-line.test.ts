@@ -52,24 +52,6 @@ describe('the command line', () => {
     expect(await call(...args)).toMatchObject({ code, stdout: ended.stdout, stderr: ended.stderr });
   });
 
-  it('prints its usage', async () => {
-    const { code, stdout } = await call('--help');
-    expect(code).toBe(0);
-    for (const step of [
-      'ingest',
-      'materialise',
-      'nightly',
-      'starter',
-      'verify',
-      'rollback',
-      'accept',
-      'inspect',
-      'list',
-    ]) {
-      expect(stdout).toContain(`\n  ${step}`);
-    }
-  });
-
   it('exits 3 when a run lost countries, and names them', async () => {
     const lossy = await World.create();
     try {

@@ -3,9 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parse as parseCsv } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
-import type { IndicatorOverlay } from '../../data/schema/curated.ts';
 
 const curated = await loadCurated('data');
 const concepts = [...curated.concepts.members.values()];
@@ -15,12 +13,6 @@ const partsOf = (indicator: string): [provider: string, slug: string] => {
   const dot = indicator.indexOf('.');
   return [indicator.slice(0, dot), indicator.slice(dot + 1)];
 };
-/** What rules, concept, definition and overlay give together. */
-function settingsOf({ series }: ConceptMember): IndicatorOverlay {
-  const [provider, slug] = partsOf(series.indicator);
-  const texts = { name: slug, description: null, unit: null, source: null, source_url: null };
-  return curated.overlay(provider, { slug, ...texts, tags: [], licence: null });
-}
 const overlayOf = (provider: string): Record<string, string>[] => {
   const file = `data/overlay/${provider}.csv`;
   return existsSync(file) ? parseCsv(readFileSync(file), { columns: true }) : [];
@@ -32,30 +24,6 @@ describe('concepts', () => {
     for (const own of concepts) expect(own.length, own[0]?.concept.id).toBeGreaterThanOrEqual(1);
     for (const { series } of members.filter(({ series: { reason } }) => reason !== null))
       expect(series.reason, series.indicator).toMatch(/^\p{Lu}.{10,}\.$/u);
-  });
-
-  it('have one topic, one direction, one preferred series and one first forecast year but for what deviates', () => {
-    for (const own of concepts) {
-      const { id } = own[0]?.concept ?? {};
-      const ofAll = <Setting extends 'topic' | 'higher_is_better' | 'projected_from'>(setting: Setting) =>
-        new Set(
-          own
-            .filter(({ series }) => !series.deviates.includes(setting))
-            .map((member) => settingsOf(member)[setting]),
-        );
-      expect(ofAll('topic').size, id).toBe(1);
-      expect(ofAll('higher_is_better').size, id).toBe(1);
-      expect(ofAll('projected_from').size, id).toBe(1);
-      expect(own.map((member) => settingsOf(member).preferred)).toEqual(own.map((_, at) => at === 0));
-    }
-  });
-
-  it('have at most one featured series, the preferred one, but for what deviates', () => {
-    for (const own of concepts) {
-      const featured = own.filter((member) => settingsOf(member).featured && !isDeviatingFeature(member));
-      expect(featured.length, own[0]?.concept.id).toBeLessThanOrEqual(1);
-      for (const { series, concept } of featured) expect(series.indicator).toBe(concept.preferred);
-    }
   });
 
   it('are stated in one place: neither overlay nor definition repeats them', () => {
@@ -81,5 +49,3 @@ describe('concepts', () => {
     expect(both).toEqual([]);
   });
 });
-
-const isDeviatingFeature = ({ series }: ConceptMember): boolean => series.deviates.includes('featured');

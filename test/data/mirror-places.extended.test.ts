@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { describeWithMirror } from '../mirror.ts';
 
-const { places } = await loadCurated('data');
+const { places, providers } = await loadCurated('data');
 
 interface Source {
   files: string;
@@ -17,6 +17,13 @@ interface Source {
 }
 
 const SOURCES: Source[] = [
+  {
+    files: 'gapminder/countries-etc-datapoints/**',
+    column: 'geo',
+    schemes: providers.get('gapminder')?.places ?? [],
+    // Bases, and a disputed territory.
+    unknown: ['akr_a_dhe', 'cyp_nor'],
+  },
   { files: 'imf-weo/ddf--entities--country.csv', column: 'country', schemes: ['iso3', 'imf'], unknown: [] },
   { files: 'undp-hdi/ddf--datapoints*.csv', column: 'country', schemes: ['undp', 'names'], unknown: [] },
   { files: 'undp-hdi/etl/source/HDR21*.csv', column: 'iso3', schemes: ['iso3', 'undp'], unknown: [] },

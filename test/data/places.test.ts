@@ -1,6 +1,5 @@
 /** What place codes and names stand for: a present country, a group, a former state, or nothing that we know. */
 import { readFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
@@ -152,43 +151,22 @@ describe('places.csv', () => {
   });
 });
 
-const GAPMINDER_DATA = 'countries-etc-datapoints';
-/** What Gapminder counts beside its ISO codes and is on no list of ours: bases, and a disputed territory. */
-const GAPMINDER_UNKNOWN = ['akr_a_dhe', 'cyp_nor'];
-
 describeWithMirror('places of the provider files', (mirror) => {
-  const schemesOf = (id: string) => providers.get(id)?.places ?? [];
-
-  it('of Gapminder are all known, except two territories', async () => {
-    const dir = join(mirror, 'gapminder', GAPMINDER_DATA);
-    const codes = new Set<string>();
-    for (const file of (await readdir(dir)).filter((name) => name.endsWith('.csv'))) {
-      const lines = readFileSync(join(dir, file), 'utf8').split(/\r?\n/);
-      const at = lines[0]?.split(',').indexOf('geo') ?? -1;
-      for (const line of lines.slice(1)) {
-        const code = line.split(',')[at];
-        if (code) codes.add(code);
-      }
-    }
-    const unknown = [...codes].filter((code) => said(schemesOf('gapminder'), code) === 'unknown');
-    expect(unknown.toSorted()).toEqual(GAPMINDER_UNKNOWN);
-  });
+  const read = (...path: string[]): Array<Record<string, string>> =>
+    parse(readFileSync(join(mirror, ...path)), { columns: true, bom: true, trim: true });
+  const countryCodes = () => read('iso-spine', 'data', 'country-codes.csv');
 
   it("of Gapminder bear the ISO code that Gapminder's own table gives them", () => {
-    const table: Array<Record<string, string>> = parse(
-      readFileSync(join(mirror, 'gapminder', 'ddf--entities--geo--country.csv')),
-      { columns: true, bom: true },
-    );
-    for (const { country = '', iso3166_1_alpha3: iso3 } of table) {
-      if (iso3) expect(said(schemesOf('gapminder'), country), country).toBe(iso3);
-    }
+    const schemes = providers.get('gapminder')?.places ?? [];
+    for (const { country = '', iso3166_1_alpha3: iso3 } of read(
+      'gapminder',
+      'ddf--entities--geo--country.csv',
+    ))
+      if (iso3) expect(said(schemes, country), country).toBe(iso3);
   });
 
   it('of country-codes resolve to the same code by their UN, CLDR and ISO names', () => {
-    const table: Array<Record<string, string>> = parse(
-      readFileSync(join(mirror, 'iso-spine', 'data', 'country-codes.csv')),
-      { columns: true, bom: true, trim: true },
-    );
+    const table = countryCodes();
     expect(table).toHaveLength(249);
     for (const row of table) {
       for (const column of ['official_name_en', 'UNTERM English Short', 'CLDR display name']) {
@@ -199,10 +177,7 @@ describeWithMirror('places of the provider files', (mirror) => {
   });
 
   it('of groups are members of the UN subregions and landlocked countries of the country codes table', () => {
-    const table: Array<Record<string, string>> = parse(
-      readFileSync(join(mirror, 'iso-spine', 'data', 'country-codes.csv')),
-      { columns: true, bom: true, trim: true },
-    );
+    const table = countryCodes();
     const membersBy = (column: string) => Map.groupBy(table, (row) => row[column]);
     const codes = (rows: typeof table = []) => rows.map((row) => row['ISO3166-1-Alpha-3']).toSorted();
     const regions = membersBy('Intermediate Region Name');
@@ -215,10 +190,7 @@ describeWithMirror('places of the provider files', (mirror) => {
   });
 
   it("are the spine's two-letter codes, UN numbers and Wikidata ids as the country codes table has them", () => {
-    const table: Array<Record<string, string>> = parse(
-      readFileSync(join(mirror, 'iso-spine', 'data', 'country-codes.csv')),
-      { columns: true, bom: true, trim: true },
-    );
+    const table = countryCodes();
     const spine = new Map(countries.map((country) => [country.iso3, country]));
     const differs = table.filter((row) => {
       const country = spine.get(row['ISO3166-1-Alpha-3'] ?? '');

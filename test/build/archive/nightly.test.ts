@@ -7,7 +7,7 @@ import { type NightlyDependencies, nightly, nightlyExitCode } from '../../../bui
 import { createWorld, UNLIMITED } from '../../gateway/api/metering/harness.ts';
 import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
 import { World } from '../world.ts';
-import { archivedLedgers } from './ledger-assertions.ts';
+import { archivedLedgers } from './archive-contents.ts';
 
 const figures = { one: { cells: [['FRA', 2020, 1] as [string, number, number]] } };
 

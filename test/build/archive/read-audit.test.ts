@@ -14,7 +14,7 @@ import {
   startAccountPages,
 } from '../../gateway/commerce/pages/harness.ts';
 import { silentLog } from '../../redis.ts';
-import { query } from './ledger-assertions.ts';
+import { query } from './archive-contents.ts';
 
 const DAY_MS = 86_400_000;
 

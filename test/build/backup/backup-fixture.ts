@@ -16,6 +16,7 @@ import { EndpointStore } from '../../../gateway/commerce/notifications/webhooks/
 import { type Customer, createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { publishFixture } from '../../gateway/fixture-snapshot.ts';
 import { silentLog } from '../../redis.ts';
+import { ArchiveOracle } from '../archive/archive-oracle.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -88,6 +89,8 @@ async function addWebhook(redis: RedisClient, now: () => number, account_id: str
 export interface BackupFixture {
   world: World;
   people: Customer[];
+  /** Has seen every entry before some were archived. */
+  oracle: ArchiveOracle;
 }
 
 /** Creates five days of calls, purchases and changes; the oldest are archived. */
@@ -113,6 +116,8 @@ export async function createBackupFixture(
     await audit.record({ ...change, before: {}, after: { day }, reason: '', request_id: 'r' });
     world.clock.ms += DAY_MS;
   }
+  const oracle = new ArchiveOracle(redis, settings.ARCHIVE_DIR);
+  await oracle.record();
   await runArchive({
     redis,
     settings: { ...settings, LEDGER_LIVE_DAYS: 3, AUDIT_LIVE_DAYS: 1 },
@@ -120,7 +125,7 @@ export async function createBackupFixture(
     log: silentLog,
   });
   await world.metering.flush();
-  return { world, people };
+  return { world, people, oracle };
 }
 
 export interface Load {

@@ -20,13 +20,6 @@ import { buildApp } from '../../../gateway/app.ts';
 import { createWorld, UNLIMITED, type World } from '../../gateway/api/metering/harness.ts';
 import { flushRedis, keysMatching, silentLog } from '../../redis.ts';
 import {
-  archivedAudit,
-  archivedLedgers,
-  expectSoundChain,
-  stream,
-  wholeLedger,
-} from '../archive/ledger-assertions.ts';
-import {
   type BackupFixture,
   contents,
   createBackupFixture,
@@ -90,23 +83,12 @@ export function describeBackup(name: string, start: Start): void {
 
     it('restores everything that was acknowledged before the backup began, each account consistent', async () => {
       const settings = settingsIn(join(dir, 'home'));
-      const { world, people } = place;
+      const { world, people, oracle } = place;
       const now = (): number => world.clock.ms;
       const busy = startLoad(place);
       await busy.rounds(20);
-      const archivedBefore = await archivedLedgers(settings.ARCHIVE_DIR);
-      const before = new Map(
-        await Promise.all(
-          people.map(async ({ account_id }) => {
-            return [
-              account_id,
-              await wholeLedger(redis, settings.ARCHIVE_DIR, account_id, archivedBefore),
-            ] as const;
-          }),
-        ),
-      );
+      await oracle.record();
       const files = await contents(settings);
-      const audit = [...(await archivedAudit(settings.ARCHIVE_DIR)), ...(await stream(redis, '{audit}:log'))];
       const backup = join(dir, 'backup');
       const summary = await createBackup({ redis, settings, now }, backup);
       await busy.rounds(5);
@@ -119,21 +101,12 @@ export function describeBackup(name: string, start: Start): void {
 
       expect(await contents(settings)).toEqual(files);
       expect([...files.keys()].filter((name) => /\.copies|code\.ts/.test(name))).toEqual([]);
-      const ids = await redis.zrange('accounts', '0', '-1');
-      expect(ids.length).toBeGreaterThan(people.length);
-      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
-      for (const id of ids) {
-        const ledger = await wholeLedger(redis, settings.ARCHIVE_DIR, id, archived);
-        await expectSoundChain(redis, id, ledger);
-        const known = before.get(id) ?? [];
-        expect(ledger.slice(0, known.length)).toEqual(known);
-      }
+      expect(await redis.zcard('accounts')).toBeGreaterThan(people.length);
+      // What came while the backup ran is in it or not: each account is consistent.
+      await oracle.record();
+      expect(await oracle.problems()).toEqual([]);
       for (const order of await redis.zrange('orders', '0', '-1'))
         expect(await world.store.orders.get(order)).toMatchObject({ order_id: order });
-      expect([
-        ...(await archivedAudit(settings.ARCHIVE_DIR)),
-        ...(await stream(redis, '{audit}:log')),
-      ]).toEqual(audit);
       const [{ account_id } = { account_id: '' }] = people;
       const day = new Date(now()).toISOString().slice(0, 10);
       expect(await redis.pttl(`{a:${account_id}}:usage:${day}`)).toBeGreaterThan(0);
@@ -184,7 +157,7 @@ export function describeBackup(name: string, start: Start): void {
 
     it('excludes an archive run during a backup, and waits for one that is active', async () => {
       const settings = settingsIn(join(dir, 'home'));
-      const { world, people } = place;
+      const { world, people, oracle } = place;
       world.clock.ms += 10 * 86_400_000;
       let archiving: Promise<unknown> | undefined;
       const archive = (): Promise<unknown> =>
@@ -207,11 +180,7 @@ export function describeBackup(name: string, start: Start): void {
       await archive();
       await wipe();
       await restoreBackup({ redis, settings }, backup);
-      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
-      for (const { account_id } of people) {
-        const ledger = await wholeLedger(redis, settings.ARCHIVE_DIR, account_id, archived);
-        await expectSoundChain(redis, account_id, ledger);
-      }
+      expect(await oracle.problems({ usage: false })).toEqual([]);
       expect(await archive()).toMatchObject({ ledger: { left: [], resumed: [] } });
       for (const { account_id } of people) expect(await redis.xlen(`{a:${account_id}}:ledger`)).toBe(0);
 

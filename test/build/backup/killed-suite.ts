@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../../data/runtime/redis.ts';
 import { flushRedis, keysMatching, silentLog, startRedis, type TestRedis } from '../../redis.ts';
-import { archivedLedgers, expectSoundChain, wholeLedger } from '../archive/ledger-assertions.ts';
 import { contents, createBackupFixture, settingsIn, temporaryDirectory } from './backup-fixture.ts';
 
 const UP_WITHIN_MS = 60_000;
@@ -21,7 +20,7 @@ export function describeKilledRestore(kills: number, share = 1): void {
     let dir: string;
     let backup: string;
     let files: Map<string, string>;
-    let keys: string[];
+    let values: Map<string, unknown>;
 
     beforeAll(async () => {
       server = await startRedis();
@@ -32,7 +31,7 @@ export function describeKilledRestore(kills: number, share = 1): void {
       const { world } = await createBackupFixture(gateway, settings);
       await createBackup({ redis: gateway, settings, now: () => world.clock.ms }, backup);
       files = await contents(settings);
-      keys = (await keysMatching(gateway)).sort();
+      values = await valuesIn(gateway);
       // A restore is refused while a gateway is connected, so the test goes on as a tool.
       gateway.disconnect();
       redis = connectRedis(
@@ -47,6 +46,17 @@ export function describeKilledRestore(kills: number, share = 1): void {
       await server.stop();
       await rm(dir, { recursive: true, force: true });
     });
+
+    /** Every key of a Redis, with the entries of ledgers and logs and the fields of records. */
+    async function valuesIn(client: RedisClient): Promise<Map<string, unknown>> {
+      const found = new Map<string, unknown>();
+      for (const key of (await keysMatching(client)).sort()) {
+        const type = await client.type(key);
+        if (type === 'stream') found.set(key, await client.xrange(key, '-', '+'));
+        else found.set(key, type === 'hash' ? await client.hgetall(key) : type);
+      }
+      return found;
+    }
 
     /** Progress of a restore: a file counts once when copied and once more in place, a key once. */
     async function progressIn(home: string): Promise<number> {
@@ -80,7 +90,7 @@ export function describeKilledRestore(kills: number, share = 1): void {
       const home = join(dir, 'target');
       const settings = settingsIn(home);
       const pointer = join(settings.SNAPSHOT_DIR, 'current');
-      const whole = 2 * files.size + keys.length;
+      const whole = 2 * files.size + values.size;
       let midway = 0;
       for (let kill = 0; kill < kills; kill++) {
         await flushRedis(redis);
@@ -88,17 +98,14 @@ export function describeKilledRestore(kills: number, share = 1): void {
         await restoreInto(home, 1 + (whole * share * kill) / kills);
         if (existsSync(pointer)) {
           // The pointer is written last: everything that it needs exists.
-          expect((await keysMatching(redis)).length).toBe(keys.length);
+          expect((await keysMatching(redis)).length).toBe(values.size);
           for (const name of files.keys()) expect(existsSync(join(home, name))).toBe(true);
         } else midway++;
       }
       expect(midway).toBeGreaterThan(kills / 2);
       expect(await restoreInto(home)).toBe(0);
       expect(await contents(settings)).toEqual(files);
-      expect((await keysMatching(redis)).sort()).toEqual(keys);
-      const archived = await archivedLedgers(settings.ARCHIVE_DIR);
-      for (const id of await redis.zrange('accounts', '0', '-1'))
-        await expectSoundChain(redis, id, await wholeLedger(redis, settings.ARCHIVE_DIR, id, archived));
+      expect(await valuesIn(redis)).toEqual(values);
     });
   });
 }

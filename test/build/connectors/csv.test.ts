@@ -1,6 +1,6 @@
 /** CSV as batches of rows: cells arrive unchanged, and a damaged file is an error. */
 import { describe, expect, it } from 'vitest';
-import { type CsvOptions, columnIndex, detectDelimiter, openCsv } from '../../../build/connectors/csv.ts';
+import { type CsvOptions, detectDelimiter, openCsv } from '../../../build/connectors/csv.ts';
 import { memoryUpstream } from './read-connector.ts';
 
 async function rowsOf(text: string | Uint8Array, options: CsvOptions = {}): Promise<string[][]> {
@@ -95,14 +95,5 @@ describe('openCsv', () => {
     const endless = await openCsv(upstream(false));
     for await (const _batch of endless.batches) break;
     expect(closed).toBe(true);
-  });
-});
-
-describe('columnIndex', () => {
-  it('matches the exact name, and lists the columns otherwise', () => {
-    expect(columnIndex(['INDICATOR', 'Indicator'], 'Indicator')).toBe(1);
-    expect(() => columnIndex(['INDICATOR', 'Indicator'], 'indicator')).toThrow(
-      'no column "indicator"; there are: INDICATOR, Indicator',
-    );
   });
 });

@@ -27,26 +27,6 @@ const publish = (series: Record<string, Series>, id?: string) => world.ingestSer
 const observations = (id: string) => world.observations(id);
 
 describe('observations', () => {
-  it('have competition ranks (1, 2, 2, 4), highest value first, and the change since the year before', async () => {
-    await publish({ one });
-    await world.build();
-    const rows = await observations('atlas.one');
-    expect(
-      rows.map(({ iso3, year, value, rank, rank_delta_1y }) => [iso3, year, value, rank, rank_delta_1y]),
-    ).toEqual([
-      ['AFG', 2000, null, null, null],
-      ['BRA', 2001, null, null, null],
-      ['DEU', 2000, 5, 2, null],
-      ['DEU', 2001, 1, 3, -1],
-      ['FRA', 2000, 5, 2, null],
-      ['FRA', 2001, 9, 1, 1],
-      ['USA', 2000, 7.25, 1, null],
-      ['USA', 2001, 2, 2, -1],
-      ['USA', 2003, 2, 1, null],
-      ['XKX', 2000, 1, 4, null],
-    ]);
-  });
-
   it('read equally with parquetjs-lite and hyparquet', async () => {
     await publish({ one });
     await world.build();

@@ -44,10 +44,16 @@ describeWithMirror('faults in the files of providers', (mirror) => {
   it.each([
     ['after a good night', 0, 0.95],
     ['on a first night', 1, 0.9],
-  ])('finds what can be told %s, and accuses nobody else', (_, at, least) => {
+  ])('finds what can be told %s, half of each kind or more, and accuses nobody else', (_, at, least) => {
     const [night] = nights.slice(at);
     if (!night) throw new RangeError('no such night');
     expect(recallOf(night), describeNight(night)).toBeGreaterThanOrEqual(least);
+    const told = night.outcomes.filter((one) => one.told);
+    const unfound = Object.keys(UPSTREAM_FAULTS).filter((kind) => {
+      const own = told.filter(({ fault }) => fault.kind === kind);
+      return own.filter(({ found }) => found !== null).length < own.length / 2;
+    });
+    expect(unfound, describeNight(night)).toEqual([]);
     expect(night.accusations, describeNight(night)).toEqual([]);
   });
 });
