@@ -6,14 +6,13 @@
  * picture and ends when none was wanted for a while.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
+import { JobThread } from '../../data/runtime/job-thread.ts';
 import { QueueFull } from '../api/core/errors.ts';
 import { ByteCache, type Edition } from '../api/snapshot/snapshot.ts';
 import type { Asset, PageInput } from './page.ts';
 
 const QUEUE_MAX = 16;
-const IDLE_MS = 60_000;
 /** A rest is so many times as long as the picture before took, and at most `REST_MAX_MS`. */
 const REST_FACTOR = 3;
 const REST_MAX_MS = 500;
@@ -35,16 +34,12 @@ const CLOCK: Clock = {
 
 export class PngRenderer {
   readonly #queueMax: number;
-  readonly #idleMs: number;
   readonly #oneByOne = pLimit(1);
   readonly #clock: Clock;
-  #waiting: PromiseWithResolvers<Buffer> | null = null;
-  #worker: Worker | null = null;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #thread = new JobThread<string, Uint8Array>(new URL('./charts/png-thread.ts', import.meta.url));
 
-  constructor({ queueMax = QUEUE_MAX, idleMs = IDLE_MS, clock = CLOCK } = {}) {
+  constructor({ queueMax = QUEUE_MAX, clock = CLOCK } = {}) {
     this.#queueMax = queueMax;
-    this.#idleMs = idleMs;
     this.#clock = clock;
   }
 
@@ -64,39 +59,7 @@ export class PngRenderer {
 
   async #drawn(draw: Draw): Promise<Buffer | undefined> {
     const svg = await draw();
-    if (svg === undefined) return undefined;
-    clearTimeout(this.#idle);
-    this.#worker ??= this.#start();
-    const worker = this.#worker;
-    // A process waits for a picture that it draws, and not for a thread that has nothing to do.
-    worker.ref();
-    try {
-      this.#waiting = Promise.withResolvers();
-      worker.postMessage(svg);
-      return await this.#waiting.promise;
-    } finally {
-      worker.unref();
-      this.#idle = setTimeout(() => this.#end(), this.#idleMs).unref();
-    }
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./charts/png-thread.ts', import.meta.url));
-    worker.on('message', (png: Uint8Array) => {
-      this.#waiting?.resolve(Buffer.from(png.buffer, png.byteOffset, png.byteLength));
-    });
-    // The thread ends after an error.
-    worker.on('error', (error) => {
-      this.#worker = null;
-      this.#waiting?.reject(error);
-    });
-    return worker;
-  }
-
-  #end(): void {
-    const worker = this.#worker;
-    this.#worker = null;
-    void worker?.terminate();
+    return svg === undefined ? undefined : Buffer.from(await this.#thread.run(svg));
   }
 }
 

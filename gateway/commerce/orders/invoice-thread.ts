@@ -1,9 +1,6 @@
-/** Worker thread: makes the PDF of one invoice and ends. */
-import { constants, setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+/** Worker thread: makes the PDF files of invoices. */
+import { constants } from 'node:os';
+import { serveJobs } from '../../../data/runtime/job-thread.ts';
 import { invoicePdf } from './invoice-pdf.ts';
 
-// On Linux a priority belongs to a thread: calls of the API come first wherever processors are short.
-if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_LOW);
-
-parentPort?.postMessage(await invoicePdf(workerData));
+serveJobs(constants.priority.PRIORITY_LOW, invoicePdf);

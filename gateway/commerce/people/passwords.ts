@@ -7,9 +7,8 @@
  * have a hasher each, so that they never wait in one queue.
  */
 import { randomBytes, type ScryptOptions, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
 import pLimit from 'p-limit';
+import { JobThread } from '../../../data/runtime/job-thread.ts';
 import { AccountError } from '../store/store.ts';
 import type { HashJob } from './password-thread.ts';
 
@@ -23,7 +22,7 @@ const MAX_WAITING = 100;
 export class PasswordHasher {
   readonly #cost: number;
   readonly #oneByOne = pLimit(1);
-  #thread: Worker | null = null;
+  readonly #thread = new JobThread<HashJob, Uint8Array>(new URL('./password-thread.ts', import.meta.url));
   /** Checked for unknown addresses, so that they take the same time. */
   readonly #dummy: string;
 
@@ -63,24 +62,7 @@ export class PasswordHasher {
     // Twice what the algorithm needs; Node's default of 32 MiB is just too little for these parameters.
     const maxmem = 256 * N * r;
     const job = { password: password.normalize('NFC'), salt, bytes, options: { ...options, maxmem } };
-    return this.#oneByOne(() => this.#inThread(job));
-  }
-
-  /** The thread keeps the process alive only while it works. */
-  async #inThread(job: HashJob): Promise<Buffer> {
-    this.#thread ??= new Worker(new URL('./password-thread.ts', import.meta.url));
-    const thread = this.#thread;
-    thread.ref();
-    try {
-      thread.postMessage(job);
-      const [hash]: Uint8Array[] = await once(thread, 'message');
-      return Buffer.from(hash ?? []);
-    } catch (error) {
-      this.#thread = null;
-      throw error;
-    } finally {
-      thread.unref();
-    }
+    return Buffer.from(await this.#oneByOne(() => this.#thread.run(job)));
   }
 }
 

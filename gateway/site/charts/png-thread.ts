@@ -1,8 +1,8 @@
 /** Worker thread: draws SVG documents as PNG, in the fonts of the installation, whatever the machine has. */
 import { createRequire } from 'node:module';
-import { constants, setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { constants } from 'node:os';
 import { Resvg } from '@resvg/resvg-js';
+import { serveJobs } from '../../../data/runtime/job-thread.ts';
 
 const require = createRequire(import.meta.url);
 const OPTIONS = {
@@ -17,9 +17,4 @@ const OPTIONS = {
   },
 };
 
-// On Linux a priority belongs to a thread: calls of the API come first wherever processors are short.
-if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_LOW);
-
-parentPort?.on('message', (svg: string) => {
-  parentPort?.postMessage(new Resvg(svg, OPTIONS).render().asPng());
-});
+serveJobs(constants.priority.PRIORITY_LOW, (svg: string) => new Resvg(svg, OPTIONS).render().asPng());

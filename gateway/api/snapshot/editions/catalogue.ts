@@ -1,5 +1,5 @@
 /**
- * The catalogue in memory: records with their JSON text, one list per order, and a word index. A list answer picks from an
+ * The catalogue in memory: records with their JSON text, one list per order, and the texts that are searched. A list answer picks from an
  * ordered list and joins texts, so no record is serialised twice and the cost depends on the matches only.
  */
 
@@ -11,7 +11,6 @@ import {
   type SeriesOpening,
 } from '../../../../data/schema/snapshot.ts';
 import type { SeriesMeasure, SeriesTraits } from '../../../../data/schema/traits.ts';
-import { WordIndex } from '../search/word-index.ts';
 
 export const SORTS = ['name', 'coverage', 'latest', 'topic', 'source'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -73,7 +72,7 @@ export class Catalogue {
   readonly indicators: ReadonlyMap<string, CatalogueItem>;
   readonly #orders = new Map<string, readonly CatalogueItem[]>();
   readonly #byName: readonly CatalogueItem[];
-  #words: WordIndex | null = null;
+  #texts: readonly string[] | null = null;
 
   constructor(
     generatedAt: string,
@@ -90,9 +89,9 @@ export class Catalogue {
   }
 
   /** Names, ids and descriptions by `position`; made when first wanted. */
-  get words(): WordIndex {
-    this.#words ??= new WordIndex(this.#byName.map(searchedText));
-    return this.#words;
+  get texts(): readonly string[] {
+    this.#texts ??= this.#byName.map(searchedText);
+    return this.#texts;
   }
 
   /** All indicators in one order; in both directions, ties are by name ascending and missing keys come last. */

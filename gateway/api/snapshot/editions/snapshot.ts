@@ -227,12 +227,6 @@ async function readCatalogue(files: SnapshotFiles): Promise<Catalogue> {
   const countries = await files.json<CountryRecord[]>(COUNTRIES);
   const providers = Object.keys(files.manifest.providers);
   const entries = await Promise.all(providers.map((provider) => catalogueEntries(files, provider)));
-  const catalogue = new Catalogue(
-    files.manifest.generated_at,
-    countries ?? [],
-    entries.flatMap((indicators) => [...indicators.values()]),
-  );
-  // Searches come at once.
-  void catalogue.words;
-  return catalogue;
+  const indicators = entries.flatMap((own) => [...own.values()]);
+  return new Catalogue(files.manifest.generated_at, countries ?? [], indicators);
 }

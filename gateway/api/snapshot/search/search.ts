@@ -38,21 +38,13 @@ export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): r
   const sort = query.sort ?? 'name';
   const direction = (query.sort && query.dir) ?? DEFAULT_DIRECTION[sort];
   const listed = catalogue.listed(sort, direction, query);
-  const matching = tokens.length === 0 ? listed : withTokens(catalogue, listed, tokens);
+  const hasAll = ({ position }: CatalogueItem): boolean =>
+    tokens.every((token) => catalogue.texts[position]?.includes(token));
+  const matching = tokens.length === 0 ? listed : listed.filter(hasAll);
   const isNarrowed = query.featured !== undefined || query.projections !== undefined;
   const found = isNarrowed ? matching.filter((item) => isWanted(item, query)) : matching;
   const isByRelevance = tokens.length > 0 && query.sort === undefined;
   return isByRelevance ? inRelevanceOrder(found, query.q ?? '', tokens) : found;
-}
-
-/** The items that contain every token, in the order of the list. */
-function withTokens(
-  catalogue: Catalogue,
-  listed: readonly CatalogueItem[],
-  tokens: readonly string[],
-): CatalogueItem[] {
-  const positions = new Set(catalogue.words.withAll(tokens));
-  return listed.filter(({ position }) => positions.has(position));
 }
 
 function isWanted(item: CatalogueItem, { featured, projections }: IndicatorQuery): boolean {
