@@ -37,7 +37,6 @@
  *   bundles/<provider>.parquet             the observations of all open indicators of a provider, by indicator
  *   coverage.parquet catalogue.parquet                              tables over all indicators
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
- *   trees.json                             paths in the trees, for the next build (see proofs.ts)
  *   excerpts/<indicator id>.json           the rows that its page shows first (see `StoredExcerpt`)
  *   sparklines.json                        pictures of featured series by country (`Sparklines`)
  *   statistics.json                        the figures of each series in numbers, for the next build (`statisticsFile`)
