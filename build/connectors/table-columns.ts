@@ -193,6 +193,8 @@ interface YearColumns {
  * `hdi_1990` and `le_1990` of one table. Without a pattern, usual year headers count, and null means there are none.
  * @throws {CsvError} when the pattern has no group `year` or fits no column.
  */
+export function findYearColumns(header: readonly string[], pattern: string): YearColumns;
+export function findYearColumns(header: readonly string[], pattern: string | undefined): YearColumns | null;
 export function findYearColumns(header: readonly string[], pattern: string | undefined): YearColumns | null {
   const expression = pattern === undefined ? YEAR_HEADER : new RegExp(pattern, 'u');
   const keys: number[] = [];

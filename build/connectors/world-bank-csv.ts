@@ -18,14 +18,13 @@ import {
   type Connector,
   type ConnectorContext,
   laterEdition,
-  type RawObservation,
   readParts,
   type SourceItem,
 } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
-import { SeriesSpool } from './series-spool.ts';
-import { emptyCells } from './table-reader.ts';
+import { findYearColumns, MELTED_COLUMNS, meltYears } from './table-columns.ts';
+import { emptyCells, type LongSeries, readLongTable, toSourceItems } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 
@@ -55,24 +54,27 @@ type WorldBankCsvSettings = z.infer<typeof worldBankCsvSettings>;
 type Context = ConnectorContext<WorldBankCsvSettings>;
 type Bytes = AsyncGenerator<Uint8Array, void, undefined>;
 
-interface WideTable {
+interface OpenTable {
   /** `Last Updated Date` of the preamble, `YYYY-MM-DD`; null without a preamble. */
-  lastUpdated: string | null;
+  date: string | null;
+  /** A row for each place, indicator and year. */
   table: CsvTable;
-  columns: WideColumns;
-}
-
-interface WideColumns {
-  place: number;
-  code: number;
-  name: number;
-  years: { year: string; at: number }[];
 }
 
 const PREAMBLE_LIMIT_BYTES = 64 * 1024;
 const HEADER_START = 'Country Name';
 /** `1960` in downloads, `1960 [YR1960]` in DataBank's, `YR1960` in metadata files. */
-const YEAR_COLUMN = /^(?:YR)?(\d{4})(?: \[YR\d{4}\])?$/;
+const YEAR_COLUMN = String.raw`^(?:YR)?(?<year>\d{4})(?: \[YR\d{4}\])?$`;
+const KEYS = { place: 'Country Code', code: 'Indicator Code', name: 'Indicator Name' } as const;
+/** Beside the years; downloads have a nameless last column. */
+const OTHER_COLUMNS: ReadonlySet<string> = new Set([HEADER_START, ...Object.values(KEYS), '']);
+/** Where `meltYears` puts the figures. */
+const FIGURES = {
+  ...{ column: MELTED_COLUMNS.value, value: MELTED_COLUMNS.value },
+  projected: null,
+  ci_lo: null,
+  ci_hi: null,
+};
 
 /** Splits a file before its header line, wherever that is. */
 async function splitPreamble(bytes: AsyncIterable<Uint8Array>): Promise<{ preamble: string; body: Bytes }> {
@@ -94,49 +96,28 @@ async function splitPreamble(bytes: AsyncIterable<Uint8Array>): Promise<{ preamb
   }
 }
 
-function findWideColumns(header: readonly string[]): WideColumns {
-  const place = columnIndex(header, 'Country Code');
-  const code = columnIndex(header, 'Indicator Code');
-  const name = columnIndex(header, 'Indicator Name');
-  const known = new Set([place, code, name, columnIndex(header, HEADER_START)]);
-  const years: WideColumns['years'] = [];
-  for (const [at, title] of header.entries()) {
-    const year = YEAR_COLUMN.exec(title.trim())?.[1];
-    if (year !== undefined) years.push({ year, at });
-    else if (title.trim() !== '' && !known.has(at)) throw new CsvError(`unexpected column "${title}"`);
-  }
-  if (years.length === 0) throw new CsvError('no column is a year');
-  return { place, code, name, years };
-}
-
 /**
  * Opens a wide CSV up to its header.
  * @throws {CsvError} when it has another layout; reading the rows throws it for a truncated file.
  */
-async function openWideTable(bytes: AsyncIterable<Uint8Array>): Promise<WideTable> {
+async function openTable(bytes: AsyncIterable<Uint8Array>): Promise<OpenTable> {
   const { preamble, body } = await splitPreamble(bytes);
-  const table = await openCsv(body, { delimiter: ',' });
+  const { header, batches } = await openCsv(body, { delimiter: ',' });
+  const years = findYearColumns(header, YEAR_COLUMN);
+  const other = years.keys.map((at) => header[at] ?? '').find((name) => !OTHER_COLUMNS.has(name.trim()));
+  if (other !== undefined) throw new CsvError(`unexpected column "${other}"`);
   const date = /"?Last Updated Date"?,"?([^"\r\n]*)/.exec(preamble)?.[1];
-  const lastUpdated = date?.replace(/,$/, '').trim() || null;
-  return { lastUpdated, table, columns: findWideColumns(table.header) };
+  const table = meltYears({ header, batches: withCodes(batches, columnIndex(header, KEYS.code)) }, years);
+  return { date: date?.replace(/,$/, '').trim() || null, table };
 }
 
-function parseWideRow(
-  cells: readonly string[],
-  columns: WideColumns,
-  empty: WorldBankCsvSettings['empty'],
-): { code: string; name: string; rows: RawObservation[] } {
-  const place = cells[columns.place]?.trim() ?? '';
-  const code = cells[columns.code]?.trim() ?? '';
-  if (code === '') throw new CsvError(`a row without an indicator code: ${cells.slice(0, 4).join(',')}`);
-  const rows: RawObservation[] = [];
-  for (const { year, at } of columns.years) {
-    const value = cells[at]?.trim() || null;
-    if (value !== null) rows.push({ place, year, value });
-    else if (empty !== 'absent')
-      rows.push({ place, year, value, ...(empty === 'layout' && { blank: true }) });
+/** @throws {CsvError} for a row without a code. */
+async function* withCodes(batches: CsvTable['batches'], code: number): AsyncGenerator<string[][]> {
+  for await (const batch of batches) {
+    const bare = batch.find((cells) => !cells[code]?.trim());
+    if (bare) throw new CsvError(`a row without an indicator code: ${bare.slice(0, 4).join(',')}`);
+    yield batch;
   }
-  return { code, name: cells[columns.name]?.trim() ?? '', rows };
 }
 
 /** Column names in `Metadata_Indicator_*.csv` of single downloads, and in `WDISeries.csv` of the bulk file. */
@@ -293,60 +274,34 @@ function buildSlug(context: Context, file: string, code: string): string {
 /** The series read so far: the date of the file that holds each, by slug. */
 type OwnedSeries = Map<string, string | null>;
 
-/** Reads the whole table into the spool, without the series that an earlier file owns. */
-async function collectRows(
-  context: Context,
-  { file, bytes }: Download,
-  owned: OwnedSeries,
-  spool: SeriesSpool<RawObservation>,
-): Promise<{ names: Map<string, string>; date: string | null }> {
-  const { table, columns, lastUpdated: date } = await openWideTable(bytes);
-  const isWanted = (code: string): boolean => {
-    const slug = buildSlug(context, file, code);
-    const kept = owned.get(slug);
-    if (date !== null && kept && date > kept) {
-      context.log.warn({ slug, file, date, kept }, 'an older edition is listed before a newer one');
-    }
-    return kept === undefined;
-  };
-  const wanted = new Map<string, boolean>();
-  const names = new Map<string, string>();
-  for await (const batch of table.batches) {
-    context.signal.throwIfAborted();
-    for (const cells of batch) {
-      const { code, name, rows } = parseWideRow(cells, columns, context.settings.empty);
-      const isFree = wanted.get(code) ?? isWanted(code);
-      wanted.set(code, isFree);
-      if (!isFree) continue;
-      names.set(code, name);
-      for (const row of rows) spool.add(code, row);
-    }
-    await spool.spill();
-  }
-  if (wanted.size === 0) throw new CsvError('the table has no rows');
-  return { names, date };
-}
-
+/** The series of a table that no earlier file owns. */
 async function* readDownload(
   context: Context,
-  download: Download,
+  { reference, file, bytes, metadata, zip }: Download,
   owned: OwnedSeries,
   onDate: (date: string | null) => void,
 ): AsyncIterable<SourceItem> {
-  await using spool = new SeriesSpool<RawObservation>();
-  const files = [download.reference];
+  const { settings, signal, log } = context;
+  let count = 0;
   try {
-    const { names, date } = await collectRows(context, download, owned, spool);
-    for (const [code, name] of names) {
-      const slug = buildSlug(context, download.file, code);
-      owned.set(slug, date);
-      const entry = buildEntry(slug, code, name, download.metadata.get(code.toUpperCase()));
-      yield { kind: 'indicator', entry };
-      for await (const rows of spool.read(code)) yield { kind: 'observations', slug, rows, files };
-    }
+    const { date, table } = await openTable(bytes);
+    const options = { place: [KEYS.place], year: MELTED_COLUMNS.year, missing: [], isWide: true, signal };
+    const series = readLongTable(table, FIGURES, KEYS, { ...options, empty: settings.empty });
+    const takeSeries = ({ code, name }: LongSeries): CatalogueEntry | undefined => {
+      const slug = buildSlug(context, file, code);
+      const kept = owned.get(slug);
+      if (date !== null && kept && date > kept)
+        log.warn({ slug, file, date, kept }, 'an older edition is listed before a newer one');
+      const isFree = kept === undefined;
+      if (isFree) owned.set(slug, date);
+      count += 1;
+      return isFree ? buildEntry(slug, code, name, metadata.get(code.toUpperCase())) : undefined;
+    };
+    yield* toSourceItems(series, takeSeries, [reference]);
+    if (count === 0) throw new CsvError('the table has no rows');
     onDate(date);
   } finally {
-    await download.zip?.close();
+    await zip?.close();
   }
 }
 
