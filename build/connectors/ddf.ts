@@ -13,12 +13,15 @@ import {
   type Connector,
   type ConnectorContext,
   type RawObservation,
+  readJson,
   readParts,
   type SourceItem,
   textList,
 } from './connector.ts';
 import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
 import { listedSources, plainText, sourceFields } from './plain-text.ts';
+import { plainSeries } from './table-columns.ts';
+import { readWideTable } from './table-reader.ts';
 
 /** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);
@@ -98,7 +101,7 @@ class DdfLayoutError extends Error {
 
 /** @throws {DdfLayoutError} when the package lists no concepts, or no datapoints with the wanted key. */
 async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promise<DdfPackage> {
-  const parsed = dataPackage.safeParse(parseJson(await upstream.text(settings.datapackage)));
+  const parsed = dataPackage.safeParse(await readJson(upstream, settings.datapackage));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new DdfLayoutError(`${settings.datapackage}: ${issue?.path.join('.')}: ${issue?.message}`);
@@ -128,14 +131,6 @@ async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promis
     concepts: concepts.map(({ path }) => path),
     datapoints,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    return undefined;
-  }
 }
 
 type Concept = Record<string, string>;
@@ -219,7 +214,7 @@ async function readLastActualYears(context: Context): Promise<LastActualYears> {
   const years = new Map<string, number>();
   if (!notes) return years;
   const { header, batches } = await openCsv(await context.upstream.stream(encodePath(notes.path)));
-  const place = keyColumnIndex(header, notes.geo === undefined ? geo : [notes.geo]);
+  const place = columnIndex(header, keyColumn(header, notes.geo === undefined ? geo : [notes.geo]));
   const concept = columnIndex(header, notes.concept);
   const last = columnIndex(header, notes.last_actual);
   for await (const batch of batches) {
@@ -231,9 +226,9 @@ async function readLastActualYears(context: Context): Promise<LastActualYears> {
   return years;
 }
 
-/** The index of the first of the names in the header. @throws {CsvError} that lists the columns. */
-const keyColumnIndex = (header: readonly string[], names: readonly string[]): number =>
-  columnIndex(header, names.find((name) => header.includes(name)) ?? names[0] ?? '');
+/** The first of the names that is in the header; the first of all where none is. */
+const keyColumn = (header: readonly string[], names: readonly string[]): string =>
+  names.find((name) => header.includes(name)) ?? names[0] ?? '';
 
 /** A series and the files that hold it. */
 interface Series {
@@ -254,45 +249,24 @@ function listSeries(files: readonly DatapointFile[], isWanted: (concept: string)
   return [...bySlug.values()];
 }
 
-/** Resolves the columns of a datapoint file. @throws {CsvError} for a missing column. */
-function createRowParser(
-  header: readonly string[],
-  settings: DdfSettings,
-  slug: string,
-  isWide: boolean,
-  lastActualYears: LastActualYears,
-): (cells: readonly string[]) => RawObservation {
-  const missing = new Set(settings.missing);
-  const placeAt = keyColumnIndex(header, settings.geo);
-  const yearAt = keyColumnIndex(header, settings.time);
-  const valueAt = columnIndex(header, slug);
-  return (cells) => {
-    const text = cells[valueAt] ?? '';
-    const row: RawObservation = {
-      place: cells[placeAt] ?? '',
-      year: cells[yearAt] ?? '',
-      value: text === '' || missing.has(text.trim()) ? null : text,
-    };
-    if (isWide && row.value === null) row.blank = true;
-    const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(row.place, slug));
-    return last === undefined ? row : { ...row, ...(Number(row.year) > last ? ESTIMATED : ACTUAL) };
-  };
-}
-
 async function* readSeries(
   { settings, upstream, signal }: Context,
   { slug, files: datapoints }: Series,
   lastActualYears: LastActualYears,
 ): AsyncIterable<SourceItem> {
   const notes = settings.notes ? [encodePath(settings.notes.path)] : [];
+  const { missing, geo, time } = settings;
+  const flag = (row: RawObservation): RawObservation => {
+    const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(row.place, slug));
+    return last === undefined ? row : { ...row, ...(Number(row.year) > last ? ESTIMATED : ACTUAL) };
+  };
   for (const { path, values } of datapoints) {
     const reference = encodePath(path);
-    const files = [reference, ...notes];
-    const { header, batches } = await openCsv(await upstream.stream(reference));
-    const parseRow = createRowParser(header, settings, slug, values.length > 1, lastActualYears);
-    for await (const batch of batches) {
-      signal.throwIfAborted();
-      yield { kind: 'observations', slug, rows: batch.map(parseRow), files };
+    const table = await openCsv(await upstream.stream(reference));
+    const keys = { place: [keyColumn(table.header, geo)], year: keyColumn(table.header, time) };
+    const options = { ...keys, missing, empty: 'layout', isWide: values.length > 1, signal } as const;
+    for await (const { rows } of readWideTable(table, [plainSeries(slug)], options)) {
+      yield { kind: 'observations', slug, rows: rows.map(flag), files: [reference, ...notes] };
     }
   }
 }

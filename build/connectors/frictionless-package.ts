@@ -66,11 +66,9 @@ export const dataPackage = z.looseObject({
 });
 export type DataPackage = z.infer<typeof dataPackage>;
 
-/** @throws {CsvError} when the text is not a data package. */
-export function parsePackage(json: string): DataPackage {
-  const value = tryParseJson(json.replace(/^\uFEFF/, ''));
-  if (value === undefined) throw new CsvError('datapackage.json is not JSON');
-  const parsed = dataPackage.safeParse(value);
+/** @throws {CsvError} when the JSON is no data package. */
+export function parsePackage(json: unknown): DataPackage {
+  const parsed = dataPackage.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new CsvError(`datapackage.json: ${issue?.path.join('.')}: ${issue?.message}`);

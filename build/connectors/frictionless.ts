@@ -14,6 +14,7 @@ import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
+  readJson,
   readParts,
   regexSource,
   type SourceItem,
@@ -185,7 +186,7 @@ async function findPackage(context: Context, settings: PackageSettings): Promise
   const path = isCsv ? settings.path : descriptorPath(settings.path);
   const descriptor = isCsv ? null : encodePath(path);
   const description =
-    descriptor === null ? packageForCsv(path) : parsePackage(await context.upstream.text(descriptor));
+    descriptor === null ? packageForCsv(path) : parsePackage(await readJson(context.upstream, descriptor));
   const table = mergeTableSettings(context.settings, settings);
   const resource = findResource(description, table.resource);
   const directory = path.slice(0, path.lastIndexOf('/') + 1);

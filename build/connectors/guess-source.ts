@@ -5,6 +5,7 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
+import { readJson } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
 import {
   csvOptions,
@@ -149,7 +150,7 @@ async function chooseResource(
   path: string,
   isPlace: IsPlace,
 ): Promise<{ resource: string | null; others: string[] }> {
-  const tables = parsePackage(await upstream.text(encodePath(path))).resources.filter(isTable);
+  const tables = parsePackage(await readJson(upstream, encodePath(path))).resources.filter(isTable);
   if (tables.length < 2) return { resource: null, others: [] };
   const directory = path.slice(0, path.lastIndexOf('/') + 1);
   const open = async (resource: PackageResource): Promise<CsvTable> => {

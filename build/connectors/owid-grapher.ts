@@ -13,6 +13,7 @@ import {
   type Connector,
   type ConnectorContext,
   laterEdition,
+  readJson,
   readParts,
   regexSource,
   type SourceItem,
@@ -202,8 +203,9 @@ function buildEntry(
 }
 
 async function openChart({ settings: all, upstream }: Context, settings: ChartSettings): Promise<Chart> {
-  const metadataText = await upstream.text(expandTemplate(all.metadata, settings.chart));
-  const metadata = grapherMetadata.parse(JSON.parse(metadataText));
+  const metadata = grapherMetadata.parse(
+    await readJson(upstream, expandTemplate(all.metadata, settings.chart)),
+  );
   const reference = expandTemplate(all.csv, settings.chart);
   const table = await openCsv(await upstream.stream(reference), { delimiter: ',' });
   const keys = new Set([...all.place, all.year, 'Entity', 'Code', 'Year', 'Day']);

@@ -109,6 +109,12 @@ export interface WideSeries {
   ci_hi: string | null;
 }
 
+/** A series without forecasts and bounds in columns of their own. */
+export const plainSeries = (column: string): WideSeries => ({
+  ...{ column, value: column, projected: null },
+  ...{ ci_lo: null, ci_hi: null },
+});
+
 const normalise = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 
 /** The name without the mark of a role, or null when it has none. */
@@ -156,13 +162,7 @@ export function pairColumns(
   const series = new Map<string, WideSeries>();
   for (const column of columns.filter((name) => !partners.has(name))) {
     const isForecast = stripRole(column, 'projected') !== null;
-    series.set(column, {
-      column,
-      value: isForecast ? null : column,
-      projected: isForecast ? column : null,
-      ci_lo: null,
-      ci_hi: null,
-    });
+    series.set(column, { ...plainSeries(column), ...(isForecast && { value: null, projected: column }) });
   }
   for (const [column, { role, base }] of partners) {
     const owner = series.get(base);

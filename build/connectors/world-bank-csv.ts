@@ -23,7 +23,7 @@ import {
 } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
-import { findYearColumns, MELTED_COLUMNS, meltYears } from './table-columns.ts';
+import { findYearColumns, MELTED_COLUMNS, meltYears, plainSeries } from './table-columns.ts';
 import { emptyCells, type LongSeries, readLongTable, toSourceItems } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
@@ -69,12 +69,7 @@ const KEYS = { place: 'Country Code', code: 'Indicator Code', name: 'Indicator N
 /** Beside the years; downloads have a nameless last column. */
 const OTHER_COLUMNS: ReadonlySet<string> = new Set([HEADER_START, ...Object.values(KEYS), '']);
 /** Where `meltYears` puts the figures. */
-const FIGURES = {
-  ...{ column: MELTED_COLUMNS.value, value: MELTED_COLUMNS.value },
-  projected: null,
-  ci_lo: null,
-  ci_hi: null,
-};
+const FIGURES = plainSeries(MELTED_COLUMNS.value);
 
 /** Splits a file before its header line, wherever that is. */
 async function splitPreamble(bytes: AsyncIterable<Uint8Array>): Promise<{ preamble: string; body: Bytes }> {

@@ -276,7 +276,7 @@ describe('an unreadable package', () => {
 
   it.each([
     ['missing', {}, '404'],
-    ['not JSON', { 'b/datapackage.json': '<html>' }, 'not JSON'],
+    ['not JSON', { 'b/datapackage.json': '<html>' }, 'a page of HTML or XML instead of JSON'],
     ['without resources', { 'b/datapackage.json': '{"resources": []}' }, 'resources'],
     ['without a table', bad({ fields: [], resource: { path: 'x.xlsx' } }), 'no CSV resource'],
     [
