@@ -10,7 +10,7 @@
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
-import type { Connector, ConnectorContext, SourceItem } from './connector.ts';
+import { type Connector, type ConnectorContext, laterEdition, type SourceItem } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
 import { citedSource, sourceFields } from './plain-text.ts';
 import { topicTags, unitFromName } from './world-bank-api.ts';
@@ -124,7 +124,7 @@ function convertItem(
   catalogue: ReadonlyMap<string, Facts>,
 ): SourceItem | null {
   if (item.kind === 'vintage') {
-    if (partIndex === 0) progress.vintage = item.vintage;
+    if (partIndex === 0) progress.vintage = laterEdition(progress.vintage, item.vintage);
     return null;
   }
   if (item.kind === 'plan') {

@@ -40,7 +40,7 @@ export interface RawObservation {
 }
 
 export type SourceItem =
-  /** What upstream calls this edition. */
+  /** What upstream calls this edition. Of several names the latest counts. */
   | { kind: 'vintage'; vintage: string }
   /** How many indicators will follow; for progress. */
   | { kind: 'plan'; indicators: number }
@@ -81,6 +81,10 @@ export interface Connector<Settings = unknown> {
 export const textList = z
   .union([z.string(), z.array(z.string()).min(1)])
   .transform((value) => [value].flat());
+
+/** A setting that is a list of at least one, of settings or of the text under `key` alone. */
+export const listOf = <Shape extends z.ZodObject>(one: Shape, key: string) =>
+  z.array(z.union([z.string().transform((text) => one.parse({ [key]: text })), one])).min(1);
 
 /** A setting that is the source of a regular expression. */
 export const regexSource = z.string().refine(isRegex, 'a regular expression');

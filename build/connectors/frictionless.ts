@@ -14,6 +14,7 @@ import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
+  listOf,
   readJson,
   readParts,
   regexSource,
@@ -114,15 +115,11 @@ const packageSettings = z.strictObject({
 });
 type PackageSettings = z.infer<typeof packageSettings>;
 
-const toPackageSettings = (one: string | PackageSettings): PackageSettings =>
-  typeof one === 'string' ? packageSettings.parse({ path: one }) : one;
+const packageAt = (path: string): PackageSettings => packageSettings.parse({ path });
 
 const frictionlessSettings = z.strictObject({
   ...tableSettings,
-  packages: z
-    .array(z.union([z.string(), packageSettings]))
-    .default(['datapackage.json'])
-    .transform((all) => all.map(toPackageSettings)),
+  packages: listOf(packageSettings, 'path').default(() => [packageAt('datapackage.json')]),
   /** Many similar packages: `path` with `{name}`, once for each name. */
   each: z.strictObject({ path: z.string().includes('{name}'), names: z.array(z.string()).min(1) }).optional(),
   /** Dotted paths of the field properties with the unit and the display name. */
@@ -380,7 +377,7 @@ export const frictionless: Connector<FrictionlessSettings> = {
   settings: frictionlessSettings,
   async *read(context) {
     const { each, packages } = context.settings;
-    const named = each?.names.map((name) => toPackageSettings(each.path.replaceAll('{name}', name)));
+    const named = each?.names.map((name) => packageAt(each.path.replaceAll('{name}', name)));
     const parts = named ?? packages;
     if (named) yield { kind: 'plan', indicators: named.length };
     let vintage: string | null = null;

@@ -12,7 +12,7 @@ import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 import {
   type Connector,
   type ConnectorContext,
-  laterEdition,
+  listOf,
   readJson,
   readParts,
   regexSource,
@@ -43,12 +43,7 @@ const chartSettings = z.strictObject({
 type ChartSettings = z.infer<typeof chartSettings>;
 
 const grapherSettings = z.strictObject({
-  charts: z
-    .array(z.union([z.string(), chartSettings]))
-    .min(1)
-    .transform((charts) =>
-      charts.map((one) => (typeof one === 'string' ? chartSettings.parse({ chart: one }) : one)),
-    ),
+  charts: listOf(chartSettings, 'chart'),
   /** References of a chart's two files, with `{chart}` for its name. */
   csv: z.string().default('{chart}.csv?v=1&csvType=full&useColumnShortNames=false'),
   metadata: z.string().default('{chart}.metadata.json?v=1&csvType=full&useColumnShortNames=false'),
@@ -223,29 +218,24 @@ async function openChart({ settings: all, upstream }: Context, settings: ChartSe
   return { settings, reference, metadata, table, series, isWide, entries };
 }
 
-function readChart({ settings, signal }: Context, chart: Chart): AsyncIterable<SourceItem> {
+async function* readChart({ settings, signal }: Context, chart: Chart): AsyncIterable<SourceItem> {
+  for (const { lastUpdated } of Object.values(chart.metadata.columns))
+    if (lastUpdated) yield { kind: 'vintage', vintage: lastUpdated };
   const { place, year, year_pattern: yearPattern, missing, empty } = settings;
   const options = { place, year, yearPattern, missing, empty, isWide: chart.isWide, signal };
   const batches = readWideTable(chart.table, chart.series, options);
-  return toSourceItems(batches, (index) => chart.entries[index], [chart.reference]);
+  yield* toSourceItems(batches, (index) => chart.entries[index], [chart.reference]);
 }
 
 export const owidGrapher: Connector<GrapherSettings> = {
   protocol: 'owid-grapher',
   settings: grapherSettings,
   async *read(context) {
-    let vintage: string | null = null;
     yield* readParts(context, context.settings.charts, {
       slug: (settings) => settings.slug ?? toSlug(settings.chart),
       open: (settings) => openChart(context, settings),
       slugs: (chart) => chart.entries.map((entry) => entry.slug),
-      read: (chart) => {
-        for (const { lastUpdated } of Object.values(chart.metadata.columns)) {
-          vintage = laterEdition(vintage, lastUpdated);
-        }
-        return readChart(context, chart);
-      },
+      read: (chart) => readChart(context, chart),
     });
-    if (vintage) yield { kind: 'vintage', vintage };
   },
 };

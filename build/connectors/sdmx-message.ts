@@ -15,7 +15,7 @@
  */
 import { z } from 'zod';
 import { splitStatus } from '../../data/schema/records.ts';
-import { type RawObservation, regexSource, textList } from './connector.ts';
+import { listOf, type RawObservation, regexSource, textList } from './connector.ts';
 import { CsvError, detectDelimiter } from './csv.ts';
 import { codeToSlug, toSlug } from './plain-text.ts';
 
@@ -37,12 +37,7 @@ export type SdmxFile = z.infer<typeof fileSettings>;
 
 /** Only `files` is required; the defaults are the usual concept ids of the standard. */
 export const sdmxSettings = z.strictObject({
-  files: z
-    .array(z.union([z.string(), fileSettings]))
-    .min(1)
-    .transform((files) =>
-      files.map((one) => (typeof one === 'string' ? fileSettings.parse({ path: one }) : one)),
-    ),
+  files: listOf(fileSettings, 'path'),
   /**
    * The dimensions whose codes, joined, identify a series. Default: INDICATOR, SERIES or MEASURE; a message without any
    * is one series, its dataflow.

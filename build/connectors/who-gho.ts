@@ -14,6 +14,7 @@ import {
   type ConnectorContext,
   getText,
   laterEdition,
+  listOf,
   type RawObservation,
   ResponseError,
   readParts,
@@ -55,12 +56,7 @@ const whoGhoSettings = z.strictObject({
   format: z.enum(['odata', 'csv']).default('odata'),
   /** The reference of one indicator's rows, query included. Default: `{code}`, or `{code}.csv` for exports. */
   path: z.string().includes('{code}').optional(),
-  indicators: z
-    .array(z.union([z.string(), indicatorSettings]))
-    .min(1)
-    .transform((all) =>
-      all.map((one) => (typeof one === 'string' ? indicatorSettings.parse({ code: one }) : one)),
-    ),
+  indicators: listOf(indicatorSettings, 'code'),
   pin: pins.default({}),
   /** Names of the codes of split dimensions. */
   labels: z
@@ -235,13 +231,14 @@ interface CollectedRows {
   spool: SeriesSpool<RawObservation>;
   /** By spool key. */
   series: Map<string, SplitSeries>;
+  /** When upstream last changed a row. */
+  date: string | null;
 }
 
 /** Reads all rows of one indicator into the spool. */
 async function collectRows(
   { settings, upstream, signal }: Context,
   indicator: IndicatorSettings,
-  onDate: (date: string) => void,
 ): Promise<CollectedRows> {
   const isCsv = settings.format === 'csv';
   const pattern = indicator.path ?? settings.path ?? (isCsv ? '{code}.csv' : '{code}');
@@ -250,6 +247,7 @@ async function collectRows(
   const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
   const spool = new SeriesSpool<RawObservation>();
   const series = new Map<string, SplitSeries>();
+  let date: string | null = null;
   try {
     const batches = (isCsv ? fetchCodedCsv : fetchOdata)(upstream, reference, indicator.code);
     for await (const { rows, reference: file } of batches) {
@@ -263,11 +261,11 @@ async function collectRows(
         const observation = toObservation(row, missing);
         if (excluded !== null) observation.other_dimension = excluded;
         spool.add(key, observation);
-        if (row.date !== null) onDate(row.date);
+        date = laterEdition(date, row.date);
       }
       await spool.spill();
     }
-    return { spool, series };
+    return { spool, series, date };
   } catch (error) {
     await spool[Symbol.asyncDispose]();
     throw error;
@@ -281,16 +279,15 @@ export const whoGho: Connector<WhoGhoSettings> = {
     const { indicators } = context.settings;
     yield { kind: 'plan', indicators: indicators.length };
     const labels = await readLabels(context);
-    let vintage = context.settings.vintage ?? null;
-    const onDate = (date: string): void => {
-      vintage = laterEdition(vintage, date);
-    };
+    const { vintage } = context.settings;
+    if (vintage !== undefined) yield { kind: 'vintage', vintage };
     yield* readParts(context, indicators, {
       slug: (indicator) => codeToSlug(indicator.code),
-      open: async (indicator) => ({ indicator, ...(await collectRows(context, indicator, onDate)) }),
+      open: async (indicator) => ({ indicator, ...(await collectRows(context, indicator)) }),
       slugs: ({ indicator }) => [codeToSlug(indicator.code)],
-      async *read({ indicator, spool: opened, series }) {
+      async *read({ indicator, spool: opened, series, date }) {
         await using spool = opened;
+        if (date !== null) yield { kind: 'vintage', vintage: date };
         for (const [key, { splitCodes, files: named }] of series) {
           const files = [...named];
           const entry = buildEntry(context, indicator, labels.get(indicator.code), splitCodes);
@@ -301,6 +298,5 @@ export const whoGho: Connector<WhoGhoSettings> = {
         }
       },
     });
-    if (vintage !== null) yield { kind: 'vintage', vintage };
   },
 };

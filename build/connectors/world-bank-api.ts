@@ -17,7 +17,6 @@ import {
   type ConnectorContext,
   getText,
   isObject,
-  laterEdition,
   type RawObservation,
   ResponseError,
   readJson,
@@ -321,16 +320,12 @@ async function openSeries(context: Context, { code, description: listed }: Liste
   return { code, entry: { ...entry, licence, unit: unit ?? entry.unit, ...stated } };
 }
 
-async function* readSeries(
-  context: Context,
-  { code, entry }: Series,
-  onDate: (date: string) => void,
-): AsyncIterable<SourceItem> {
+async function* readSeries(context: Context, { code, entry }: Series): AsyncIterable<SourceItem> {
   yield { kind: 'indicator', entry };
   const path = `country/all/indicator/${encodeURIComponent(code)}`;
   const query = { source: context.settings.source_id, date: context.settings.date };
   for await (const { rows, paging, reference } of fetchPages(context, path, query)) {
-    if (paging.lastupdated) onDate(paging.lastupdated);
+    if (paging.lastupdated) yield { kind: 'vintage', vintage: paging.lastupdated };
     const observations = rows.map((row) => parseRow(row, code, reference));
     yield { kind: 'observations', slug: entry.slug, rows: observations, files: [reference] };
   }
@@ -342,16 +337,11 @@ export const worldBankApi: Connector<WorldBankApiSettings> = {
   async *read(context): AsyncIterable<SourceItem> {
     const indicators = await listIndicators(context);
     yield { kind: 'plan', indicators: indicators.length };
-    let vintage: string | null = null;
-    const onDate = (date: string): void => {
-      vintage = laterEdition(vintage, date);
-    };
     yield* readParts(context, indicators, {
       slug: ({ code }) => codeToSlug(code),
       open: (indicator) => openSeries(context, indicator),
       slugs: ({ entry }) => [entry.slug],
-      read: (series) => readSeries(context, series, onDate),
+      read: (series) => readSeries(context, series),
     });
-    if (vintage !== null) yield { kind: 'vintage', vintage };
   },
 };

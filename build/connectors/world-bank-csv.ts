@@ -14,13 +14,7 @@
 import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath } from '../upstream/upstream.ts';
-import {
-  type Connector,
-  type ConnectorContext,
-  laterEdition,
-  readParts,
-  type SourceItem,
-} from './connector.ts';
+import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 import { findYearColumns, MELTED_COLUMNS, meltYears, plainSeries } from './table-columns.ts';
@@ -274,7 +268,6 @@ async function* readDownload(
   context: Context,
   { reference, file, bytes, metadata, zip }: Download,
   owned: OwnedSeries,
-  onDate: (date: string | null) => void,
 ): AsyncIterable<SourceItem> {
   const { settings, signal, log } = context;
   let count = 0;
@@ -294,7 +287,7 @@ async function* readDownload(
     };
     yield* toSourceItems(series, takeSeries, [reference]);
     if (count === 0) throw new CsvError('the table has no rows');
-    onDate(date);
+    if (date !== null) yield { kind: 'vintage', vintage: date };
   } finally {
     await zip?.close();
   }
@@ -307,16 +300,11 @@ export const worldBankCsv: Connector<WorldBankCsvSettings> = {
     const files = await listFiles(context);
     if (files.length === 0) throw new CsvError('the definition lists no files');
     const owned: OwnedSeries = new Map();
-    let vintage: string | null = null;
-    const onDate = (date: string | null): void => {
-      vintage = laterEdition(vintage, date);
-    };
     yield* readParts(context, files, {
       slug: ({ reference }) => codeToSlug(codeFromFileName(fileName(reference))),
       open: (file) => openDownload(context, file),
       slugs: ({ file }) => [buildSlug(context, file, codeFromFileName(fileName(file)))],
-      read: (download) => readDownload(context, download, owned, onDate),
+      read: (download) => readDownload(context, download, owned),
     });
-    if (vintage !== null) yield { kind: 'vintage', vintage };
   },
 };

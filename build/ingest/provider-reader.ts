@@ -7,7 +7,7 @@ import type { Curated } from '../../data/curated/curated.ts';
 import type { ProviderDefinition } from '../../data/schema/curated.ts';
 import type { CatalogueEntry, RunRecord, UpstreamAggregates } from '../../data/schema/lake.ts';
 import { INDICATOR_ID } from '../../data/schema/records.ts';
-import type { SourceItem } from '../connectors/connector.ts';
+import { laterEdition, type SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
 import { PlaceIndex, Rejects } from './cells.ts';
 import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
@@ -88,7 +88,7 @@ export class ProviderReader {
   }
 
   #take(item: SourceItem): void {
-    if (item.kind === 'vintage') this.vintage = item.vintage;
+    if (item.kind === 'vintage') this.vintage = laterEdition(this.vintage, item.vintage);
     else if (item.kind === 'plan') this.#planned = item.indicators;
     else if (item.kind === 'failed') this.#fail(item.slug, item.reason);
     else if (item.kind === 'indicator') this.#startSeries(item.entry);

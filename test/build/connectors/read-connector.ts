@@ -4,11 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { z } from 'zod';
-import type {
-  Connector,
-  ConnectorContext,
-  RawObservation,
-  SourceItem,
+import {
+  type Connector,
+  type ConnectorContext,
+  laterEdition,
+  type RawObservation,
+  type SourceItem,
 } from '../../../build/connectors/connector.ts';
 import type { Upstream } from '../../../build/upstream/upstream.ts';
 import { providerDefinition } from '../../../data/schema/curated.ts';
@@ -120,7 +121,7 @@ function takeFiles(
 }
 
 function takeItem(result: ReadProvider, current: ReadSeries | null, item: SourceItem): ReadSeries | null {
-  if (item.kind === 'vintage') result.vintage = item.vintage;
+  if (item.kind === 'vintage') result.vintage = laterEdition(result.vintage, item.vintage);
   if (item.kind === 'plan') result.plan = item.indicators;
   if (item.kind === 'failed') {
     if (result.series.has(item.slug) && current?.entry.slug !== item.slug) {
