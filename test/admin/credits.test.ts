@@ -58,6 +58,19 @@ it('rule 3: the audit entry holds reason, operator and request id', async () => 
   expect(entry).toMatch(/,test-\d+$/);
 });
 
+it('applies concurrent forms with the same idem once', async () => {
+  const id = await account(0);
+  const _csrf = tokenOf(await operator.get(path(id)));
+  const fields = { _csrf, delta: '7', reason: 'twice', idem: 'same' };
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => operator.post(`${path(id)}/credits`, fields)),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(303));
+  expect(await balance(id)).toBe(7);
+  expect(await adjustments(id)).toHaveLength(1);
+  expect((await auditOf(id)).match(/credits\.adjust/g)).toHaveLength(1);
+});
+
 it('makes an adjustment once, however often its form is sent, with the same answer each time', async () => {
   const id = await account(0);
   const form = { ...hiddenTokens(await operator.get(path(id))), delta: '7', reason: 'repeated' };
@@ -77,6 +90,14 @@ it('refuses an idem reused with another amount, and the form gets a new idem', a
   expect(wordsOf(answer)).toContain('This idempotency key was already used');
   expect(answer.html).not.toContain('name="idem" value="same"');
   expect(await balance(id)).toBe(7);
+});
+
+it('applies one idem once per account, and applies every form without an idem', async () => {
+  const [one, two] = [await account(0), await account(0)];
+  for (const id of [one, two]) await send(id, { delta: '3', idem: 'shared' });
+  expect([await balance(one), await balance(two)]).toEqual([3, 3]);
+  for (let count = 0; count < 2; count += 1) await send(one, { delta: '3' });
+  expect(await balance(one)).toBe(9);
 });
 
 it.each(['0', '-0', '1.5', '1e3', 'ten', '', ' ', '0x10', '9'.repeat(20), '1000000000001', '-1000000000001'])(

@@ -84,6 +84,12 @@ describe('reports corruption in Redis', () => {
     );
   });
 
+  it('a live entry with another balance, although the sum is right', async () => {
+    await remake((fields, index) => (index === 2 ? set(fields, 'balance', '1') : fields));
+    const what = expect.stringMatching(/^balance at entry \S+ against the sum of entries up to it$/);
+    expect(await found()).toEqual([expect.objectContaining({ what })]);
+  });
+
   it('an order that granted twice', async () => {
     const [paid = ''] = week.orders;
     for (const total of ['balance', 'granted']) await redis.hincrby(wallet(), total, 100);

@@ -39,6 +39,16 @@ describe('a reversal', () => {
   });
 });
 
+it('a reversal of an earlier call under the key does not touch the record of a later one', async () => {
+  const customer = await world.customer();
+  const first = debitOf(await call(customer));
+  await world.redis.del(redisKeys.repeatable(customer.account_id, 'k'));
+  await call(customer);
+  await world.metering.refund(first);
+  expect(await call(customer)).toMatchObject({ charged: 0, repeatOf: 'e1' });
+  expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 93 });
+});
+
 it('a peek tells of a repeat and counts none', async () => {
   const customer = await world.customer();
   const peek = () => customer.call({ price: 0, peek: true, idempotency: { ...named, edition: '' } });

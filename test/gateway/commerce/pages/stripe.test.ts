@@ -240,6 +240,17 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       expect(await harness.balance(order.account_id)).toBe(10_000);
     });
 
+    it('orders paid and refunded by hand keep their books when Stripe reports the same', async () => {
+      const { account_id, order_id, session } = await purchase();
+      await harness.accounts.orders.move(order_id, 'paid');
+      await send(paid(session));
+      expect(await harness.balance(account_id)).toBe(10_000);
+      await harness.accounts.orders.move(order_id, 'refunded');
+      await send(eventText('checkout.session.async_payment_succeeded', session));
+      await send(refunded(session));
+      expect([await stateOf(order_id), await harness.balance(account_id)]).toEqual(['refunded', 0]);
+    });
+
     it('credits that were spent before a refund are not granted again by a second payment', async () => {
       const order = await purchase();
       const newer = await payAgain(order);
