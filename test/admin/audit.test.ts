@@ -169,32 +169,26 @@ describe('a process that dies between a change and its audit entry', () => {
   });
 });
 
-describe('the audit log', () => {
-  it('holds changes of the command line, and none that were refused or changed nothing', async () => {
-    const run = (command: string, values: Record<string, string | boolean>) =>
-      COMMANDS[command]?.run(
-        { store: service.accounts, redis: service.client, settings: {} as never, archive: {} as never },
-        { email: 'ann@example.org', ...values },
-      );
-    await run('suspend', {});
-    await run('suspend', {});
-    await run('grant', { credits: '5', idem: 'g' });
-    await run('grant', { credits: '5', idem: 'g' });
-    await expect(run('grant', { credits: '6', idem: 'g' })).rejects.toThrow('already used');
-    await run('close', {});
-    await expect(run('restore', {})).rejects.toThrow('A closed account cannot change its state');
-    const audit = service.audit;
-    const entries = (await audit.list({ subject: `account ${account_id}` })).filter(
-      ({ by }) => by === 'command line',
+it('the audit log holds changes of the command line, and none that were refused or changed nothing', async () => {
+  const run = (command: string, values: Record<string, string | boolean>) =>
+    COMMANDS[command]?.run(
+      { store: service.accounts, redis: service.client, settings: {} as never, archive: {} as never },
+      { email: 'ann@example.org', ...values },
     );
-    expect(entries.map(({ action }) => action)).toEqual([
-      'account.close',
-      'credits.grant',
-      'account.suspend',
-    ]);
-    expect(entries.at(-1)).toMatchObject({ before: { state: 'active' }, after: { state: 'suspended' } });
-    expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
-  });
+  await run('suspend', {});
+  await run('suspend', {});
+  await run('grant', { credits: '5', idem: 'g' });
+  await run('grant', { credits: '5', idem: 'g' });
+  await expect(run('grant', { credits: '6', idem: 'g' })).rejects.toThrow('already used');
+  await run('close', {});
+  await expect(run('restore', {})).rejects.toThrow('A closed account cannot change its state');
+  const audit = service.audit;
+  const entries = (await audit.list({ subject: `account ${account_id}` })).filter(
+    ({ by }) => by === 'command line',
+  );
+  expect(entries.map(({ action }) => action)).toEqual(['account.close', 'credits.grant', 'account.suspend']);
+  expect(entries.at(-1)).toMatchObject({ before: { state: 'active' }, after: { state: 'suspended' } });
+  expect(await service.client.hlen(redisKeys.auditBegun)).toBe(0);
 });
 
 it("names a change by our request id, never by the client's own", async () => {

@@ -182,29 +182,27 @@ describe.each(ACTIONS)('$name', ({ name, path, query, from, shows, fact, isReaso
   });
 });
 
-describe('an adjustment of credits', () => {
-  it('says what it will take before it takes it', async () => {
-    const { account_id: id } = await service.accounts.create({
-      email: 'bea@example.org',
-      credits: 30,
-      by: 'test',
-    });
-    const path = `/admin/users/${id}`;
-    const send = async (from: string, fields: Record<string, string>) =>
-      operator.submit(from, `${path}/credits`, { step: 'ask', ...fields });
-    expect(wordsOf(await send(path, { delta: '-100', reason: '' }))).toContain('Give a reason.');
-    const asked = await send(path, { delta: '-100', reason: 'a mistake' });
-    expect(asked.status).toBe(200);
-    for (const words of ['Take 100 credits from bea@example.org', '30 → 0', '70 credits were already spent'])
-      expect(wordsOf(asked)).toContain(words);
-    expect((await service.accounts.get(id)).credits.balance).toBe(30);
-    const inputs = Object.fromEntries(
-      [...asked.html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)].map(
-        ([, n = '', v = '']) => [n, v],
-      ),
-    );
-    expect(inputs).toMatchObject({ delta: '-100', reason: 'a mistake' });
-    expect((await operator.post(`${path}/credits`, inputs)).status).toBe(303);
-    expect((await service.accounts.get(id)).credits.balance).toBe(0);
+it('an adjustment of credits says what it will take before it takes it', async () => {
+  const { account_id: id } = await service.accounts.create({
+    email: 'bea@example.org',
+    credits: 30,
+    by: 'test',
   });
+  const path = `/admin/users/${id}`;
+  const send = async (from: string, fields: Record<string, string>) =>
+    operator.submit(from, `${path}/credits`, { step: 'ask', ...fields });
+  expect(wordsOf(await send(path, { delta: '-100', reason: '' }))).toContain('Give a reason.');
+  const asked = await send(path, { delta: '-100', reason: 'a mistake' });
+  expect(asked.status).toBe(200);
+  for (const words of ['Take 100 credits from bea@example.org', '30 → 0', '70 credits were already spent'])
+    expect(wordsOf(asked)).toContain(words);
+  expect((await service.accounts.get(id)).credits.balance).toBe(30);
+  const inputs = Object.fromEntries(
+    [...asked.html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)].map(
+      ([, n = '', v = '']) => [n, v],
+    ),
+  );
+  expect(inputs).toMatchObject({ delta: '-100', reason: 'a mistake' });
+  expect((await operator.post(`${path}/credits`, inputs)).status).toBe(303);
+  expect((await service.accounts.get(id)).credits.balance).toBe(0);
 });

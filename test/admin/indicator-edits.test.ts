@@ -58,30 +58,28 @@ const action = fc.oneof(
   }),
 );
 
-describe('an unpublished indicator', () => {
-  it('keeps its original through any changes by two operators at once', async () => {
-    const tokens = await Promise.all([ann, ben].map((visitor) => visitor.get('/admin/audit')));
-    const _csrf = tokens.map(({ html }) => /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '');
-    await fc.assert(
-      fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 8 }), async (actions) => {
-        await seedUnpublished();
-        const sent = actions.map((fields, index) =>
-          [ann, ben][index % 2]?.post('to' in fields ? `${PATH}/toggle` : PATH, {
-            _csrf: _csrf[index % 2] ?? '',
-            ...fields,
-          }),
-        );
-        for (const page of await Promise.all(sent)) expect(page?.status).toBe(303);
-        expect((await ann.get(PATH)).status).toBe(200);
-        await ann.submit('/admin/audit', PATH, { name: 'Edited', description: 'Edited', unit: 'km' });
-        await ann.submit('/admin/audit', `${PATH}/toggle`, { to: 'disabled', reason: 'test' });
-        await ben.submit('/admin/audit', `${PATH}/reset`, {});
-        const { name, description, unit } = ORIGINAL;
-        expect(formOf(await ben.get(PATH))).toMatchObject({ name, description, unit });
-      }),
-      { numRuns: 30 },
-    );
-  });
+it('an unpublished indicator keeps its original through any changes by two operators at once', async () => {
+  const tokens = await Promise.all([ann, ben].map((visitor) => visitor.get('/admin/audit')));
+  const _csrf = tokens.map(({ html }) => /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '');
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 8 }), async (actions) => {
+      await seedUnpublished();
+      const sent = actions.map((fields, index) =>
+        [ann, ben][index % 2]?.post('to' in fields ? `${PATH}/toggle` : PATH, {
+          _csrf: _csrf[index % 2] ?? '',
+          ...fields,
+        }),
+      );
+      for (const page of await Promise.all(sent)) expect(page?.status).toBe(303);
+      expect((await ann.get(PATH)).status).toBe(200);
+      await ann.submit('/admin/audit', PATH, { name: 'Edited', description: 'Edited', unit: 'km' });
+      await ann.submit('/admin/audit', `${PATH}/toggle`, { to: 'disabled', reason: 'test' });
+      await ben.submit('/admin/audit', `${PATH}/reset`, {});
+      const { name, description, unit } = ORIGINAL;
+      expect(formOf(await ben.get(PATH))).toMatchObject({ name, description, unit });
+    }),
+    { numRuns: 30 },
+  );
 });
 
 describe('the edit form', () => {

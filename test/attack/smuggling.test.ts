@@ -1,5 +1,5 @@
 /** Requests hidden behind others, garbage around requests, and guessed keys. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseKey } from '../../gateway/api/metering/keys.ts';
 import { stopAfterTests } from '../after-tests.ts';
 import { codeOf, Service } from '../gateway/service.ts';
@@ -10,12 +10,10 @@ const CREDITS = 100;
 const service = await stopAfterTests(Service.start());
 const owner = await service.account({ credits: CREDITS });
 
-describe('a request hidden behind', () => {
-  test.each(SMUGGLING_SHAPES)('%s is not answered', async (_name, bytes) => {
-    const text = await exchange(service.port, bytes);
-    expect(text).not.toContain(SMUGGLED_ID);
-    expect(answersIn(text)).toBe(1);
-  });
+test.each(SMUGGLING_SHAPES)('a request hidden behind %s is not answered', async (_name, bytes) => {
+  const text = await exchange(service.port, bytes);
+  expect(text).not.toContain(SMUGGLED_ID);
+  expect(answersIn(text)).toBe(1);
 });
 
 test('garbage after a request does not change its answer or its charge', async () => {

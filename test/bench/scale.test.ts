@@ -75,25 +75,21 @@ describe('copies of a lake', () => {
   });
 });
 
-describe('growth', () => {
-  it('meets its goal when no step between two sizes grows faster', () => {
-    const size = (copies: number, seconds: number): Size => ({
-      copies,
-      indicators: copies,
-      observations: copies,
-      build: { seconds, peak_mb: 1000 },
-      snapshot: { files: 1, megabytes: 1 },
-      gateway: { ready_s: [1], ready_mb: 1 },
-    });
-    const verdict = (sizes: Size[], name: string) => judge(sizes).find((row) => row.name === name)?.isMet;
-    expect(verdict([size(1, 10), size(2, 20)], 'build: peak memory')).toBe(true);
-    const growth = judge([size(1, 10), size(2, 21), size(4, 44)]).filter(({ name }) =>
-      name.startsWith('… for'),
-    );
-    expect(growth.map(({ isMet }) => isMet)).toEqual([true, true]);
-    const steep = judge([size(1, 10), size(2, 21), size(4, 45)]).filter(({ name }) =>
-      name.startsWith('… for'),
-    );
-    expect(steep.map(({ isMet }) => isMet)).toEqual([false, true]);
+it('growth meets its goal when no step between two sizes grows faster', () => {
+  const size = (copies: number, seconds: number): Size => ({
+    copies,
+    indicators: copies,
+    observations: copies,
+    build: { seconds, peak_mb: 1000 },
+    snapshot: { files: 1, megabytes: 1 },
+    gateway: { ready_s: [1], ready_mb: 1 },
   });
+  const verdict = (sizes: Size[], name: string) => judge(sizes).find((row) => row.name === name)?.isMet;
+  expect(verdict([size(1, 10), size(2, 20)], 'build: peak memory')).toBe(true);
+  const growth = judge([size(1, 10), size(2, 21), size(4, 44)]).filter(({ name }) =>
+    name.startsWith('… for'),
+  );
+  expect(growth.map(({ isMet }) => isMet)).toEqual([true, true]);
+  const steep = judge([size(1, 10), size(2, 21), size(4, 45)]).filter(({ name }) => name.startsWith('… for'));
+  expect(steep.map(({ isMet }) => isMet)).toEqual([false, true]);
 });

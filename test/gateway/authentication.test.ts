@@ -102,20 +102,18 @@ test('1. the scheme is Bearer in any case, with any number of blanks behind it',
     expect((await withHeader('/v1/ping', header)).status).toBe(200);
 });
 
-describe('6. scopes', () => {
-  test('a key minted before the scope existed is refused: 403 key_scope, free, on every route', async () => {
-    const old = await service.account();
-    const name = redisKeys.key(old.key_id);
-    const facts = JSON.parse((await service.client.get(name)) ?? '{}');
-    await service.client.set(name, JSON.stringify({ ...facts, scopes: [] }));
-    for (const { path } of PUBLIC_ROUTES) {
-      const answer = await service.get(path, { key: old.key });
-      expect(answer.status).toBe(403);
-      expect(codeOf(answer)).toBe('key_scope');
-      expect(answer.headers['x-credits-charged']).toBe('0');
-    }
-    expect(await service.balance(old)).toBe(1000);
-  });
+test('6. scopes a key minted before the scope existed is refused: 403 key_scope, free, on every route', async () => {
+  const old = await service.account();
+  const name = redisKeys.key(old.key_id);
+  const facts = JSON.parse((await service.client.get(name)) ?? '{}');
+  await service.client.set(name, JSON.stringify({ ...facts, scopes: [] }));
+  for (const { path } of PUBLIC_ROUTES) {
+    const answer = await service.get(path, { key: old.key });
+    expect(answer.status).toBe(403);
+    expect(codeOf(answer)).toBe('key_scope');
+    expect(answer.headers['x-credits-charged']).toBe('0');
+  }
+  expect(await service.balance(old)).toBe(1000);
 });
 
 describe('the life of a key', () => {

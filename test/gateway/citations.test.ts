@@ -72,27 +72,23 @@ describe('an indicator', () => {
   });
 });
 
-describe('a provider', () => {
-  test('is its author, under its own licence', async () => {
-    const { json } = await service.get('/v1/providers/beta/citation.json');
-    expect(json[0]).toMatchObject({
-      title: 'Indicators of Büro Beta',
-      author: [{ literal: 'Büro Beta' }],
-      note: 'Büro “Beta” — 100 % público, 東京; licence: Beta terms',
-    });
-    const { pathname, search } = new URL(json[0].URL);
-    const listed = (await service.get(pathname + search)).json.data;
-    expect(new Set(listed.map(({ provider }: { provider: { id: string } }) => provider.id))).toEqual(
-      new Set(['beta']),
-    );
+test('a provider is its author, under its own licence', async () => {
+  const { json } = await service.get('/v1/providers/beta/citation.json');
+  expect(json[0]).toMatchObject({
+    title: 'Indicators of Büro Beta',
+    author: [{ literal: 'Büro Beta' }],
+    note: 'Büro “Beta” — 100 % público, 東京; licence: Beta terms',
   });
+  const { pathname, search } = new URL(json[0].URL);
+  const listed = (await service.get(pathname + search)).json.data;
+  expect(new Set(listed.map(({ provider }: { provider: { id: string } }) => provider.id))).toEqual(
+    new Set(['beta']),
+  );
 });
 
-describe('a snapshot', () => {
-  test('has Almanac as its author', async () => {
-    const { json } = await service.get(`/v1/editions/${FIXTURE_ID}/citation.json`);
-    expect(json[0]).toMatchObject({ author: [{ literal: 'Almanac' }], version: FIXTURE_ID });
-  });
+test('a snapshot has Almanac as its author', async () => {
+  const { json } = await service.get(`/v1/editions/${FIXTURE_ID}/citation.json`);
+  expect(json[0]).toMatchObject({ author: [{ literal: 'Almanac' }], version: FIXTURE_ID });
 });
 
 test.each([

@@ -28,18 +28,16 @@ function expectedRows(id: string) {
     }));
 }
 
-describe('rows', () => {
-  test.each(INDICATORS.filter(({ access_tier }) => access_tier !== 'display').map(({ id }) => id))(
-    '%s: every row, ordered by iso3 then year, every double exact',
-    async (id) => {
-      const answer = await get(`indicator=${id}`);
-      const rows = expectedRows(id);
-      expect(answer.json.data).toEqual(rows);
-      expect(answer.json.meta.count).toBe(rows.length);
-      expect(answer.headers['x-credits-charged']).toBe(String(Math.max(1, rows.length)));
-    },
-  );
-});
+test.each(INDICATORS.filter(({ access_tier }) => access_tier !== 'display').map(({ id }) => id))(
+  'rows %s: every row, ordered by iso3 then year, every double exact',
+  async (id) => {
+    const answer = await get(`indicator=${id}`);
+    const rows = expectedRows(id);
+    expect(answer.json.data).toEqual(rows);
+    expect(answer.json.meta.count).toBe(rows.length);
+    expect(answer.headers['x-credits-charged']).toBe(String(Math.max(1, rows.length)));
+  },
+);
 
 describe('filters, on cold and hot indicators', () => {
   const id = 'alpha.population_total';

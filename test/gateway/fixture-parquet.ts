@@ -19,20 +19,26 @@ interface Tables {
   countries: CountryRecord[];
 }
 
-const LATEST_COLUMNS =
-  'indicator VARCHAR, iso3 VARCHAR, year INTEGER, value DOUBLE, rank INTEGER, rank_delta_1y INTEGER';
+/** Types of the columns that are written. */
+type Columns = Readonly<Record<string, 'VARCHAR' | 'INTEGER' | 'DOUBLE' | 'BOOLEAN'>>;
+const LATEST_COLUMNS: Columns = {
+  ...{ indicator: 'VARCHAR', iso3: 'VARCHAR', year: 'INTEGER', value: 'DOUBLE' },
+  ...{ rank: 'INTEGER', rank_delta_1y: 'INTEGER' },
+};
 
 /** Writes the observations of each indicator and the latest values of each provider. */
 export async function writeParquet({ directory, all, countries }: Tables): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
-  const columns = Object.entries(OBSERVATION_COLUMNS).map(([name, type]) => `${name} ${type}`);
-  await connection.run(`CREATE TABLE rows (${columns.join(', ')})`);
-  await connection.run(`CREATE TABLE latest (${LATEST_COLUMNS})`);
+  for (const [table, columns] of Object.entries({ rows: OBSERVATION_COLUMNS, latest: LATEST_COLUMNS })) {
+    const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
+    await connection.run(`CREATE TABLE ${table} (${types.join(', ')})`);
+  }
   await mkdir(join(directory, 'observations'), { recursive: true });
   await mkdir(join(directory, 'latest'), { recursive: true });
   for (const { record, rows } of all) {
-    await appendRows(connection, record.id, rows);
+    const observations = rows.map((row) => ({ projected: false, ...row, indicator: record.id }));
+    await append(connection, 'rows', OBSERVATION_COLUMNS, observations);
     const path = join(directory, observationsFile(record.id));
     await connection.run(`COPY (FROM rows ORDER BY iso3, year) TO '${path}' (FORMAT parquet, CODEC snappy)`);
     await connection.run('DELETE FROM rows');
@@ -40,7 +46,13 @@ export async function writeParquet({ directory, all, countries }: Tables): Promi
   await mkdir(join(directory, 'bundles'));
   for (const [provider, own] of byProvider(all)) {
     await writeBundle(connection, directory, provider, own);
-    await appendLatest(connection, own, countries);
+    const latest = own.flatMap(({ record, rows }) =>
+      countries.flatMap(({ iso3 }) => {
+        const item = latestItem(record, rows, iso3);
+        return item === null ? [] : [{ ...item, iso3 }];
+      }),
+    );
+    await append(connection, 'latest', LATEST_COLUMNS, latest);
     const path = join(directory, latestFile(provider, 0));
     await connection.run(`COPY (FROM latest) TO '${path}' (FORMAT parquet, CODEC snappy)`);
     await connection.run('DELETE FROM latest');
@@ -62,83 +74,25 @@ async function writeBundle(
   await connection.run(`COPY (FROM read_parquet([${files}])) TO '${path}' (FORMAT parquet, CODEC snappy)`);
 }
 
-async function appendLatest(
-  connection: DuckDBConnection,
-  own: Series[],
-  countries: CountryRecord[],
-): Promise<void> {
-  const appender = await connection.createAppender('latest');
-  for (const { record, rows } of own) {
-    for (const { iso3 } of countries) {
-      const item = latestItem(record, rows, iso3);
-      if (item === null) continue;
-      appender.appendVarchar(record.id);
-      appender.appendVarchar(iso3);
-      appender.appendInteger(item.year);
-      appendNumber(
-        item.value,
-        (value) => appender.appendDouble(value),
-        () => appender.appendNull(),
-      );
-      appendNumber(
-        item.rank,
-        (value) => appender.appendInteger(value),
-        () => appender.appendNull(),
-      );
-      appendNumber(
-        item.rank_delta_1y,
-        (value) => appender.appendInteger(value),
-        () => appender.appendNull(),
-      );
-      appender.endRow();
-    }
-  }
-  appender.closeSync();
-}
-
 export const byProvider = (all: Series[]) => Map.groupBy(all, ({ record }) => record.provider.id);
 
-const FILLED_COLUMNS = [
-  'indicator',
-  'iso3',
-  'year',
-  'value',
-  'ci_lo',
-  'ci_hi',
-  'rank',
-  'rank_delta_1y',
-  'projected',
-  'status',
-];
-/** Null in all rows. */
-const EMPTY_COLUMNS = Object.keys(OBSERVATION_COLUMNS).filter((name) => !FILLED_COLUMNS.includes(name));
-
-function appendNumber(
-  value: number | null | undefined,
-  append: (value: number) => void,
-  appendNull: () => void,
-): void {
-  if (value === null || value === undefined) appendNull();
-  else append(value);
-}
-
-async function appendRows(connection: DuckDBConnection, indicator: string, rows: RankedRow[]): Promise<void> {
-  const appender = await connection.createAppender('rows');
-  const number = (value: number | null | undefined, append: (value: number) => void): void =>
-    appendNumber(value, append, () => appender.appendNull());
-  for (const row of rows) {
-    appender.appendVarchar(indicator);
-    appender.appendVarchar(row.iso3);
-    appender.appendInteger(row.year);
-    number(row.value, (value) => appender.appendDouble(value));
-    number(row.ci_lo, (value) => appender.appendDouble(value));
-    number(row.ci_hi, (value) => appender.appendDouble(value));
-    number(row.rank, (value) => appender.appendInteger(value));
-    number(row.rank_delta_1y, (value) => appender.appendInteger(value));
-    appender.appendBoolean(row.projected ?? false);
-    if (row.status === undefined) appender.appendNull();
-    else appender.appendVarchar(row.status);
-    for (const _ of EMPTY_COLUMNS) appender.appendNull();
+/** What a row lacks is null. */
+async function append(
+  connection: DuckDBConnection,
+  table: string,
+  columns: Columns,
+  rows: readonly object[],
+): Promise<void> {
+  const appender = await connection.createAppender(table);
+  for (const row of rows as readonly Record<string, unknown>[]) {
+    for (const [name, type] of Object.entries(columns)) {
+      const value = row[name] ?? null;
+      if (value === null) appender.appendNull();
+      else if (type === 'VARCHAR') appender.appendVarchar(String(value));
+      else if (type === 'INTEGER') appender.appendInteger(Number(value));
+      else if (type === 'DOUBLE') appender.appendDouble(Number(value));
+      else appender.appendBoolean(value === true);
+    }
     appender.endRow();
   }
   appender.closeSync();

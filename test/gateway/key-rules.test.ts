@@ -60,35 +60,33 @@ describe('address ranges', () => {
   });
 });
 
-describe('origins', () => {
-  test('admit the pages of these origins alone; a preflight knows no key', async () => {
-    const made = await bound({ origins: [SITE], monthly_limit: 100 });
-    const call = (origin: string | undefined) =>
-      service.get(COUNTRY, { key: made.key, headers: origin === undefined ? {} : { origin } });
-    const served = await call(SITE);
-    expect(served.status).toBe(200);
-    expect(served.headers['access-control-allow-origin']).toBe('*');
-    for (const origin of [
-      'https://evil.example',
-      'http://maps.example',
-      `${SITE}:8443`,
-      'null',
-      `${SITE} `.repeat(9),
-    ]) {
-      const answer = await call(origin);
-      expect([answer.status, codeOf(answer)]).toEqual([403, 'key_restricted']);
-      expect(answer.headers['access-control-allow-origin']).toBe('*');
-    }
-    expect(messageOf(await call('https://evil.example'))).toContain('https://evil.example is none of them');
-    expect(messageOf(await call(undefined))).toContain('no Origin was sent');
-    const headers = {
-      origin: 'https://evil.example',
-      'access-control-request-method': 'GET',
-      'access-control-request-headers': 'authorization',
-    };
-    expect((await service.get(COUNTRY, { method: 'OPTIONS', headers })).status).toBe(204);
-    expect(await service.balance(made)).toBe(1000 - 1);
-  });
+test('origins admit the pages of these origins alone; a preflight knows no key', async () => {
+  const made = await bound({ origins: [SITE], monthly_limit: 100 });
+  const call = (origin: string | undefined) =>
+    service.get(COUNTRY, { key: made.key, headers: origin === undefined ? {} : { origin } });
+  const served = await call(SITE);
+  expect(served.status).toBe(200);
+  expect(served.headers['access-control-allow-origin']).toBe('*');
+  for (const origin of [
+    'https://evil.example',
+    'http://maps.example',
+    `${SITE}:8443`,
+    'null',
+    `${SITE} `.repeat(9),
+  ]) {
+    const answer = await call(origin);
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'key_restricted']);
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+  }
+  expect(messageOf(await call('https://evil.example'))).toContain('https://evil.example is none of them');
+  expect(messageOf(await call(undefined))).toContain('no Origin was sent');
+  const headers = {
+    origin: 'https://evil.example',
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'authorization',
+  };
+  expect((await service.get(COUNTRY, { method: 'OPTIONS', headers })).status).toBe(204);
+  expect(await service.balance(made)).toBe(1000 - 1);
 });
 
 describe('a monthly limit', () => {

@@ -115,19 +115,17 @@ describe('a receipt', () => {
   });
 });
 
-describe('the log', () => {
-  test('has a signed head under both prefixes, and proofs that it only grew', async () => {
-    const known = await keys();
-    const note = await text('/v1/log/checkpoint');
-    expect(await text('/data/api/v1/log/checkpoint')).toBe(note);
-    const head = readCheckpoint(note, known);
-    expect(head).toMatchObject({ size: 2, origin: 'almanac.example/log' });
-    verifyOneLog(head, head, undefined);
-    const { json } = await service.get('/v1/log/consistency?from=1');
-    expect(json.data).toMatchObject({ from: 1, to: 2 });
-    const first = await service.get('/v1/log/consistency?from=1&to=1');
-    expect(first.json.data).toEqual({ from: 1, to: 1, path: [] });
-    for (const sizes of ['from=0', 'from=3', 'from=2&to=1', 'from=1&to=3'])
-      expect((await service.get(`/v1/log/consistency?${sizes}`)).json.error.code).toBe('log_size_not_found');
-  });
+test('the log has a signed head under both prefixes, and proofs that it only grew', async () => {
+  const known = await keys();
+  const note = await text('/v1/log/checkpoint');
+  expect(await text('/data/api/v1/log/checkpoint')).toBe(note);
+  const head = readCheckpoint(note, known);
+  expect(head).toMatchObject({ size: 2, origin: 'almanac.example/log' });
+  verifyOneLog(head, head, undefined);
+  const { json } = await service.get('/v1/log/consistency?from=1');
+  expect(json.data).toMatchObject({ from: 1, to: 2 });
+  const first = await service.get('/v1/log/consistency?from=1&to=1');
+  expect(first.json.data).toEqual({ from: 1, to: 1, path: [] });
+  for (const sizes of ['from=0', 'from=3', 'from=2&to=1', 'from=1&to=3'])
+    expect((await service.get(`/v1/log/consistency?${sizes}`)).json.error.code).toBe('log_size_not_found');
 });

@@ -140,23 +140,21 @@ describe('revisions', () => {
   });
 });
 
-describe('the list of editions', () => {
-  test('has all, newest first, with what they changed and whether they were rolled back', async () => {
-    const { json } = await ask('/v1/editions');
-    const ids = json.data.map(({ id }: Row) => id);
-    expect(ids).toEqual([...story.served, story.rolledBack].sort().reverse());
-    const byId = new Map(json.data.map((row: { id: string }) => [row.id, row]));
-    expect(byId.get(story.rolledBack)).toMatchObject({
-      ...{ rolled_back: true, never_served: false, base: story.served[1] },
-      ...{ rolled_back_at: '2026-11-23T12:00:00+00:00', rollback_reason: 'A column was read twice.' },
-    });
-    expect(byId.get(story.served[1] ?? '')).toMatchObject({
-      ...{ rolled_back: false, never_served: false, backfilled: false, base: story.served[0] },
-      ...{ rolled_back_at: null, rollback_reason: null, withheld: [] },
-      changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2, redefined: 0 } },
-    });
-    expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
+test('the list of editions has all, newest first, with what they changed and whether they were rolled back', async () => {
+  const { json } = await ask('/v1/editions');
+  const ids = json.data.map(({ id }: Row) => id);
+  expect(ids).toEqual([...story.served, story.rolledBack].sort().reverse());
+  const byId = new Map(json.data.map((row: { id: string }) => [row.id, row]));
+  expect(byId.get(story.rolledBack)).toMatchObject({
+    ...{ rolled_back: true, never_served: false, base: story.served[1] },
+    ...{ rolled_back_at: '2026-11-23T12:00:00+00:00', rollback_reason: 'A column was read twice.' },
   });
+  expect(byId.get(story.served[1] ?? '')).toMatchObject({
+    ...{ rolled_back: false, never_served: false, backfilled: false, base: story.served[0] },
+    ...{ rolled_back_at: null, rollback_reason: null, withheld: [] },
+    changed: { atlas: { added: 1, withdrawn: 1, renamed: 0, revised: 2, redefined: 0 } },
+  });
+  expect(byId.get(story.served[0] ?? '')).toMatchObject({ base: null, changed: {} });
 });
 
 describe('the log', () => {
@@ -240,16 +238,14 @@ function toldOf({ edition, published_at, added, withdrawn, renamed, revised }: C
     : [{ edition, published_at, event, revised: figures, redefined: null }];
 }
 
-describe('include=editions', () => {
-  test('lists of every indicator the editions that changed it, as the list of changes tells', async () => {
-    const { data: entries }: { data: ChangeEntry[] } = (await service.get('/v1/changes')).json;
-    const { data: records } = (await service.get('/v1/indicators?include=editions')).json;
-    expect(records.length).toBeGreaterThan(2);
-    expect(records.some(({ editions }: { editions: unknown[] }) => editions.length > 2)).toBe(true);
-    for (const { id, editions } of records) {
-      expect([id, editions]).toEqual([id, entries.flatMap((entry) => toldOf(entry, id))]);
-    }
-  });
+test('include=editions lists of every indicator the editions that changed it, as the list of changes tells', async () => {
+  const { data: entries }: { data: ChangeEntry[] } = (await service.get('/v1/changes')).json;
+  const { data: records } = (await service.get('/v1/indicators?include=editions')).json;
+  expect(records.length).toBeGreaterThan(2);
+  expect(records.some(({ editions }: { editions: unknown[] }) => editions.length > 2)).toBe(true);
+  for (const { id, editions } of records) {
+    expect([id, editions]).toEqual([id, entries.flatMap((entry) => toldOf(entry, id))]);
+  }
 });
 
 describe('the list of changes', () => {

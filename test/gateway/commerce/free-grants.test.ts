@@ -120,11 +120,9 @@ describe('free grants', () => {
   });
 });
 
-describe('what counts as one', () => {
-  test.each([
-    ['203.0.113.200', '203.0.113.0/24'],
-    ['::ffff:203.0.113.200', '203.0.113.0/24'],
-    ['2001:db8:1:7::1', '2001:db8:1::/48'],
-    ['2001:db8:1:ffff::2%eth0', '2001:db8:1::/48'],
-  ])('range of %s', (address, range) => expect(rangeOf(address)).toBe(range));
-});
+test.each([
+  ['203.0.113.200', '203.0.113.0/24'],
+  ['::ffff:203.0.113.200', '203.0.113.0/24'],
+  ['2001:db8:1:7::1', '2001:db8:1::/48'],
+  ['2001:db8:1:ffff::2%eth0', '2001:db8:1::/48'],
+])('what counts as one range of %s', (address, range) => expect(rangeOf(address)).toBe(range));

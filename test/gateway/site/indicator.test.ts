@@ -50,21 +50,15 @@ describe('the ranking', () => {
   });
 });
 
-describe('the map', () => {
-  test('says the figures of another year that is chosen, in the same classes', async () => {
-    const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
-    const opened = sectionOf(await page('alpha.life_expectancy'), 'map');
-    expect(textOf(html)).toContain('Map, 2020');
-    expect(html).toMatch(/<title>Kenya: /);
-    const legend = (one: string) => textOf(/<ul class="legend">.*?<\/ul>/s.exec(one)?.[0] ?? '');
-    expect(legend(html)).toEqual(legend(opened));
-    expect(html).toContain('<option selected>2020</option>');
-    expect([...html.matchAll(/<option[^>]*>(\d+)/g)].map(([, year]) => year)).toEqual([
-      '2021',
-      '2020',
-      '2019',
-    ]);
-  });
+test('the map says the figures of another year that is chosen, in the same classes', async () => {
+  const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
+  const opened = sectionOf(await page('alpha.life_expectancy'), 'map');
+  expect(textOf(html)).toContain('Map, 2020');
+  expect(html).toMatch(/<title>Kenya: /);
+  const legend = (one: string) => textOf(/<ul class="legend">.*?<\/ul>/s.exec(one)?.[0] ?? '');
+  expect(legend(html)).toEqual(legend(opened));
+  expect(html).toContain('<option selected>2020</option>');
+  expect([...html.matchAll(/<option[^>]*>(\d+)/g)].map(([, year]) => year)).toEqual(['2021', '2020', '2019']);
 });
 
 describe('the lines', () => {
@@ -175,11 +169,9 @@ describe('what is told beside the figures', () => {
   });
 });
 
-describe('an indicator that there is not', () => {
-  test('is a page that says so', async () => {
-    const { status, text } = await service.get('/indicators/alpha.nothing%3Cb%3E');
-    expect(status).toBe(404);
-    expect(text).not.toContain('<b>');
-    expect(textOf(text)).toContain('alpha.nothing<b>');
-  });
+test('an indicator that there is not is a page that says so', async () => {
+  const { status, text } = await service.get('/indicators/alpha.nothing%3Cb%3E');
+  expect(status).toBe(404);
+  expect(text).not.toContain('<b>');
+  expect(textOf(text)).toContain('alpha.nothing<b>');
 });

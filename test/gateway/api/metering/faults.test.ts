@@ -225,22 +225,20 @@ describe.concurrent('a Redis that does not answer', () => {
   });
 });
 
-describe('without Redis', () => {
-  it('keyed calls fail at once and anonymous ones go on; all recover without a restart', async () => {
-    await using setup = await setUp();
-    const { redis, metering, customer, admit } = setup;
-    await admit();
-    await server.kill();
-    await expect.poll(() => metering.fault(), { interval: 1 }).not.toBeNull();
-    await expect(admit()).rejects.toThrow(MeteringUnavailable);
-    await expect(metering.resolveKey(`Bearer ${customer.key}`)).rejects.toThrow(MeteringUnavailable);
-    expect(await metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
-    await server.restart();
-    expect(await whenReady(redis, 10_000)).toBe(true);
-    expect(await metering.fault()).toBeNull();
-    expect(await admit()).toMatchObject({ kind: 'admitted', balance: 998 });
-    expect(await metering.resolveKey(`Bearer ${customer.key}`)).toEqual(customer.apiKey);
-    const world = createWorld(await server.connect(), UNLIMITED);
-    expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 998, ledger: 998, debits: 2 });
-  });
+it('without Redis keyed calls fail at once and anonymous ones go on; all recover without a restart', async () => {
+  await using setup = await setUp();
+  const { redis, metering, customer, admit } = setup;
+  await admit();
+  await server.kill();
+  await expect.poll(() => metering.fault(), { interval: 1 }).not.toBeNull();
+  await expect(admit()).rejects.toThrow(MeteringUnavailable);
+  await expect(metering.resolveKey(`Bearer ${customer.key}`)).rejects.toThrow(MeteringUnavailable);
+  expect(await metering.admitAddress('192.0.2.1')).toEqual({ kind: 'admitted' });
+  await server.restart();
+  expect(await whenReady(redis, 10_000)).toBe(true);
+  expect(await metering.fault()).toBeNull();
+  expect(await admit()).toMatchObject({ kind: 'admitted', balance: 998 });
+  expect(await metering.resolveKey(`Bearer ${customer.key}`)).toEqual(customer.apiKey);
+  const world = createWorld(await server.connect(), UNLIMITED);
+  expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 998, ledger: 998, debits: 2 });
 });

@@ -1,6 +1,6 @@
 /** The record of an Idempotency-Key in the scripts that debit and reverse, on a real Redis that loses replies and dies. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
 import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
@@ -16,27 +16,25 @@ const PRICE = 7;
 const call = ({ call: send }: Customer, edition = 'e1') =>
   send({ price: PRICE, idempotency: { ...named, edition } });
 
-describe('a reversal', () => {
-  it('that arrives before its debit leaves no record behind', async () => {
-    const customer = await world.customer();
-    const metering = new RedisMetering({
-      redis: world.redis,
-      settings: UNLIMITED,
-      now: () => world.clock.ms,
-      log: silentLog,
-      debitId: () => 'late',
-    });
-    const debit: Debit = {
-      ...{ debit_id: 'late', price: PRICE, at_ms: world.clock.ms, account_id: customer.account_id },
-      ...{ key_id: customer.apiKey.key_id, route: '/v1/data', request_id: 'r', idempotency_key: 'k' },
-      indicators: '',
-    };
-    await metering.refund(debit);
-    const sent = metering.admit(admissionOf(customer.apiKey, { price: PRICE, idempotency: named }));
-    await expect(sent).rejects.toThrow('reversed');
-    expect(await world.redis.exists(redisKeys.repeatable(customer.account_id, 'k'))).toBe(0);
-    expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 100, debits: 0 });
+it('a reversal that arrives before its debit leaves no record behind', async () => {
+  const customer = await world.customer();
+  const metering = new RedisMetering({
+    redis: world.redis,
+    settings: UNLIMITED,
+    now: () => world.clock.ms,
+    log: silentLog,
+    debitId: () => 'late',
   });
+  const debit: Debit = {
+    ...{ debit_id: 'late', price: PRICE, at_ms: world.clock.ms, account_id: customer.account_id },
+    ...{ key_id: customer.apiKey.key_id, route: '/v1/data', request_id: 'r', idempotency_key: 'k' },
+    indicators: '',
+  };
+  await metering.refund(debit);
+  const sent = metering.admit(admissionOf(customer.apiKey, { price: PRICE, idempotency: named }));
+  await expect(sent).rejects.toThrow('reversed');
+  expect(await world.redis.exists(redisKeys.repeatable(customer.account_id, 'k'))).toBe(0);
+  expect(await booksOf(world, customer.account_id)).toMatchObject({ balance: 100, debits: 0 });
 });
 
 it('a reversal of an earlier call under the key does not touch the record of a later one', async () => {

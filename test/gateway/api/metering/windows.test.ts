@@ -47,26 +47,24 @@ describe('windows start and end on the UTC clock:', () => {
   });
 });
 
-describe('a refused call leaves the windows as they were:', () => {
-  it.each([
-    ['a full minute', 2, 1000],
-    ['a full day', 1000, 2],
-    ['a tier without any call', 0, 0],
-  ])('%s', async (_what, per_minute, per_day) => {
-    const world = createWorld(await server.connect(), limited(per_minute, per_day));
-    const { account_id, call } = await world.customer();
-    const names = [
-      redisKeys.minute(account_id, minuteOf(world.clock.ms)),
-      redisKeys.day(account_id, dayOf(world.clock.ms)),
-    ];
-    for (let i = 0; i < Math.min(per_minute, per_day); i++) await call();
-    const before = await world.redis.mget(...names);
-    for (const peek of [false, true])
-      expect(await call({ peek })).toMatchObject({ kind: 'rate_limited', window: { remaining: 0 } });
-    expect(await world.redis.mget(...names)).toEqual(before);
-    for (const [at, name] of names.entries())
-      if (before[at] !== null) expect(await world.redis.pttl(name)).toBeGreaterThan(0);
-  });
+it.each([
+  ['a full minute', 2, 1000],
+  ['a full day', 1000, 2],
+  ['a tier without any call', 0, 0],
+])('a refused call leaves the windows as they were: %s', async (_what, per_minute, per_day) => {
+  const world = createWorld(await server.connect(), limited(per_minute, per_day));
+  const { account_id, call } = await world.customer();
+  const names = [
+    redisKeys.minute(account_id, minuteOf(world.clock.ms)),
+    redisKeys.day(account_id, dayOf(world.clock.ms)),
+  ];
+  for (let i = 0; i < Math.min(per_minute, per_day); i++) await call();
+  const before = await world.redis.mget(...names);
+  for (const peek of [false, true])
+    expect(await call({ peek })).toMatchObject({ kind: 'rate_limited', window: { remaining: 0 } });
+  expect(await world.redis.mget(...names)).toEqual(before);
+  for (const [at, name] of names.entries())
+    if (before[at] !== null) expect(await world.redis.pttl(name)).toBeGreaterThan(0);
 });
 
 describe('the reported window is the one with fewer requests left:', () => {

@@ -17,18 +17,16 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     bob = await harness.customer('Bob');
   });
 
-  describe('the summary for prices on public pages', () => {
-    it('holds balance and newest active key of whoever is signed in, and nothing for others', async () => {
-      const visitor = harness.visitor();
-      expect(JSON.parse((await visitor.get('/account/summary')).html)).toEqual({});
-      const customer = await harness.customer('Cid');
-      const { key } = await harness.makeKey(customer, { label: 'first' });
-      const answer = await customer.visitor.get('/account/summary');
-      const { credits } = await harness.accounts.get(customer.account_id);
-      expect(JSON.parse(answer.html)).toEqual({ balance: credits.balance, key: 'first' });
-      expect(answer.headers['cache-control']).toBe('no-store');
-      expect(answer.html).not.toContain(key);
-    });
+  it('the summary for prices on public pages holds balance and newest active key of whoever is signed in, and nothing for others', async () => {
+    const visitor = harness.visitor();
+    expect(JSON.parse((await visitor.get('/account/summary')).html)).toEqual({});
+    const customer = await harness.customer('Cid');
+    const { key } = await harness.makeKey(customer, { label: 'first' });
+    const answer = await customer.visitor.get('/account/summary');
+    const { credits } = await harness.accounts.get(customer.account_id);
+    expect(JSON.parse(answer.html)).toEqual({ balance: credits.balance, key: 'first' });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.html).not.toContain(key);
   });
 
   describe('keys', () => {
@@ -262,18 +260,16 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     });
   });
 
-  describe('the password', () => {
-    it('needs the current password to change; other sessions end, this one continues', async () => {
-      const iris = await harness.customer('Iris');
-      const other = harness.visitor();
-      await harness.signIn(other, iris.email);
-      const change = (current: string) =>
-        iris.visitor.submit('/account/', '/account/password', { current, password: 'quite another one' });
-      expect((await change('wrong')).status).toBe(422);
-      expect((await change(PASSWORD)).status).toBe(303);
-      expect((await other.get('/account/')).status).toBe(401);
-      expect(wordsOf(await iris.visitor.get('/account/'))).toContain('Your password is changed.');
-    });
+  it('the password needs the current password to change; other sessions end, this one continues', async () => {
+    const iris = await harness.customer('Iris');
+    const other = harness.visitor();
+    await harness.signIn(other, iris.email);
+    const change = (current: string) =>
+      iris.visitor.submit('/account/', '/account/password', { current, password: 'quite another one' });
+    expect((await change('wrong')).status).toBe(422);
+    expect((await change(PASSWORD)).status).toBe(303);
+    expect((await other.get('/account/')).status).toBe(401);
+    expect(wordsOf(await iris.visitor.get('/account/'))).toContain('Your password is changed.');
   });
 });
 

@@ -82,26 +82,24 @@ describe('a new address', () => {
   });
 });
 
-describe('sessions', () => {
-  it('are listed with browser and times, and ended one by one or all but this', async () => {
-    const ann = await harness.customer();
-    const others = [harness.visitor(), harness.visitor()] as const;
-    for (const other of others) {
-      other.headers['user-agent'] = FIREFOX;
-      await harness.signIn(other, ann.email);
-    }
-    const page = await ann.visitor.get(PROFILE);
-    expect(wordsOf(page).match(/Firefox on Linux/g)?.length).toBeGreaterThanOrEqual(2);
-    expect(wordsOf(page)).toContain('this one');
-    const [digest = ''] = [...page.html.matchAll(/sessions\/([0-9a-f]{64})\/end/g)].map(([, found]) => found);
-    const bob = await harness.customer();
-    await bob.visitor.submit(PROFILE, `${PROFILE}/sessions/${digest}/end`, {});
-    const open = async () => Promise.all(others.map(async (other) => (await other.get('/account/')).status));
-    expect(await open()).toEqual([200, 200]);
-    await ann.visitor.submit(PROFILE, `${PROFILE}/sessions/${digest}/end`, {});
-    expect((await open()).sort()).toEqual([200, 401]);
-    await ann.visitor.submit(PROFILE, `${PROFILE}/sessions/end-others`, {});
-    expect(await open()).toEqual([401, 401]);
-    expect(wordsOf(await ann.visitor.get(PROFILE))).toContain('All other sessions have ended.');
-  });
+it('sessions are listed with browser and times, and ended one by one or all but this', async () => {
+  const ann = await harness.customer();
+  const others = [harness.visitor(), harness.visitor()] as const;
+  for (const other of others) {
+    other.headers['user-agent'] = FIREFOX;
+    await harness.signIn(other, ann.email);
+  }
+  const page = await ann.visitor.get(PROFILE);
+  expect(wordsOf(page).match(/Firefox on Linux/g)?.length).toBeGreaterThanOrEqual(2);
+  expect(wordsOf(page)).toContain('this one');
+  const [digest = ''] = [...page.html.matchAll(/sessions\/([0-9a-f]{64})\/end/g)].map(([, found]) => found);
+  const bob = await harness.customer();
+  await bob.visitor.submit(PROFILE, `${PROFILE}/sessions/${digest}/end`, {});
+  const open = async () => Promise.all(others.map(async (other) => (await other.get('/account/')).status));
+  expect(await open()).toEqual([200, 200]);
+  await ann.visitor.submit(PROFILE, `${PROFILE}/sessions/${digest}/end`, {});
+  expect((await open()).sort()).toEqual([200, 401]);
+  await ann.visitor.submit(PROFILE, `${PROFILE}/sessions/end-others`, {});
+  expect(await open()).toEqual([401, 401]);
+  expect(wordsOf(await ann.visitor.get(PROFILE))).toContain('All other sessions have ended.');
 });

@@ -141,22 +141,20 @@ describe('signing in', () => {
   });
 });
 
-describe('a second factor that is on', () => {
-  it('is turned off, and its codes renewed, with a code only', async () => {
-    const ann = await harness.customer();
-    const { secret, codes } = await turnOn(ann);
-    const { visitor } = ann;
-    for (const path of [`${FACTOR}/off`, `${FACTOR}/recovery-codes`])
-      expect((await visitor.submit(FACTOR, path, { code: '12345' })).status).toBe(422);
-    const renewed = harness.mailbox.next(ann.email);
-    const page = await visitor.submit(FACTOR, `${FACTOR}/recovery-codes`, { code: nextCode(secret) });
-    expect(page.status).toBe(200);
-    expect((await renewed).subject).toBe('You have new recovery codes');
-    const [fresh = ''] = page.html.match(/[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}/g) ?? [];
-    expect((await visitor.submit(FACTOR, `${FACTOR}/off`, { code: codes[0] ?? '' })).status).toBe(422);
-    const off = harness.mailbox.next(ann.email);
-    expect((await visitor.submit(FACTOR, `${FACTOR}/off`, { code: fresh })).status).toBe(303);
-    expect((await off).subject).toBe('Your second factor is off');
-    expect((await harness.signIn(harness.visitor(), ann.email)).location).toBe('/account/');
-  });
+it('a second factor that is on is turned off, and its codes renewed, with a code only', async () => {
+  const ann = await harness.customer();
+  const { secret, codes } = await turnOn(ann);
+  const { visitor } = ann;
+  for (const path of [`${FACTOR}/off`, `${FACTOR}/recovery-codes`])
+    expect((await visitor.submit(FACTOR, path, { code: '12345' })).status).toBe(422);
+  const renewed = harness.mailbox.next(ann.email);
+  const page = await visitor.submit(FACTOR, `${FACTOR}/recovery-codes`, { code: nextCode(secret) });
+  expect(page.status).toBe(200);
+  expect((await renewed).subject).toBe('You have new recovery codes');
+  const [fresh = ''] = page.html.match(/[0-9a-z]{4}-[0-9a-z]{4}-[0-9a-z]{4}/g) ?? [];
+  expect((await visitor.submit(FACTOR, `${FACTOR}/off`, { code: codes[0] ?? '' })).status).toBe(422);
+  const off = harness.mailbox.next(ann.email);
+  expect((await visitor.submit(FACTOR, `${FACTOR}/off`, { code: fresh })).status).toBe(303);
+  expect((await off).subject).toBe('Your second factor is off');
+  expect((await harness.signIn(harness.visitor(), ann.email)).location).toBe('/account/');
 });

@@ -10,30 +10,30 @@ const agreement = (text: string, figure: number): string | null => {
   return fitOf(claimed, figure);
 };
 
-describe('agreement of a text with a figure', () => {
-  // `claimed-number.test.ts` holds every figure of few decimals to its definition; these it does not draw.
-  test.each<[string, number, string | null]>([
-    ['1e6', 1_000_000, 'exact'],
-    ['0.1', 0.1, 'exact'],
-    ['-0', 0, 'exact'],
-    ['0', -0, 'exact'],
-    ['1e-7', 1e-7, 'exact'],
-    ['9007199254740992', 2 ** 53, 'exact'],
-    // A half is rounded either way, in decimal digits: 2.675 is less in binary.
-    ['2.68', 2.675, 'rounded'],
-    ['2.67', 2.675, 'rounded'],
-    // Zeros at the end of an integer may stand for rounding to two to seven digits.
-    ['1300000', 1_349_999, 'rounded'],
-    ['1300000', 1_350_001, null],
-    ['1.30e6', 1_349_999, null],
-    // More digits than a double can hold.
-    ['9007199254740993', 2 ** 53, 'rounded'],
-    ['9007199254740994', 2 ** 53, 'close'],
-    ['0.1000000000000000055511151231257827', 0.1, 'rounded'],
-    ['0.100000000000001', 0.1, 'close'],
-    ['1e999', 1.7e308, null],
-  ])('%s, of %d: %s', (text, figure, expected) => expect(agreement(text, figure)).toBe(expected));
-});
+// `claimed-number.test.ts` holds every figure of few decimals to its definition; these it does not draw.
+test.each<[string, number, string | null]>([
+  ['1e6', 1_000_000, 'exact'],
+  ['0.1', 0.1, 'exact'],
+  ['-0', 0, 'exact'],
+  ['0', -0, 'exact'],
+  ['1e-7', 1e-7, 'exact'],
+  ['9007199254740992', 2 ** 53, 'exact'],
+  // A half is rounded either way, in decimal digits: 2.675 is less in binary.
+  ['2.68', 2.675, 'rounded'],
+  ['2.67', 2.675, 'rounded'],
+  // Zeros at the end of an integer may stand for rounding to two to seven digits.
+  ['1300000', 1_349_999, 'rounded'],
+  ['1300000', 1_350_001, null],
+  ['1.30e6', 1_349_999, null],
+  // More digits than a double can hold.
+  ['9007199254740993', 2 ** 53, 'rounded'],
+  ['9007199254740994', 2 ** 53, 'close'],
+  ['0.1000000000000000055511151231257827', 0.1, 'rounded'],
+  ['0.100000000000001', 0.1, 'close'],
+  ['1e999', 1.7e308, null],
+])('agreement of a text with a figure %s, of %d: %s', (text, figure, expected) =>
+  expect(agreement(text, figure)).toBe(expected),
+);
 
 const figures = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),

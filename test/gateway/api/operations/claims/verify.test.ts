@@ -60,62 +60,58 @@ const urlOf = (claims: readonly string[]): string =>
 const ask = (...claims: string[]) => service.get(urlOf(claims), { key: owner.key });
 const judged = async (claim: string) => (await ask(claim)).json.data[0];
 
-describe('verdicts', () => {
-  test.each([
-    ['atlas.none,KEN,2020,1', { verdict: 'unknown', unknown: 'indicator', value: null, unit: null }],
-    ['atlas.use,ZZZ,2020,1', { verdict: 'unknown', unknown: 'iso3', value: null, projected: null }],
-    // Known to Almanac, and not served: it is not told apart from one that does not exist.
-    ['hidden.use,KEN,2020,166.5', { verdict: 'unknown', unknown: 'indicator' }],
-    ['atlas.use,KEN,1900,1', { verdict: 'no_data', value: null, unit: 'kWh', projected: null }],
-    ['atlas.use,BRA,2020,77', { verdict: 'no_data', value: null }],
-    [
-      'atlas.use,ken,2020,182.40',
-      { verdict: 'exact', value: 182.4, unit: 'kWh', projected: false, iso3: 'KEN' },
-    ],
-    ['atlas.use,KEN,2021,190', { verdict: 'exact', value: 190, projected: true }],
-    ['atlas.use,KEN,2019,170.3', { verdict: 'rounded', value: 170.25 }],
-    ['atlas.use,KEN,2019,170.2', { verdict: 'rounded', value: 170.25 }],
-    ['atlas.use,DEU,2020,-0', { verdict: 'exact', value: 0, number: 0, deviation_percent: 0 }],
-    ['atlas.use,DEU,2020,3', { verdict: 'mismatch', value: 0, deviation_percent: null }],
-    ['atlas.use,FRA,2018,7,000', { verdict: 'exact', number: 7000, digits: 1, deviation_percent: 0 }],
-    ['atlas.use,USA,2020,12.0 thousand', { verdict: 'exact', number: 12_000, digits: 3 }],
-    ['atlas.use,KEN,2020,200', { verdict: 'rounded', number: 200, digits: 1, deviation_percent: 9.649 }],
-    ['atlas.use,DEU,2019,0,36', { verdict: 'mismatch', number: 0.36, digits: 2, deviation_percent: -10 }],
-    ['atlas.use,DEU,2019,40 %', { verdict: 'exact', number: 0.4, digits: 1 }],
-    [
-      'atlas.use,KEN,2020,12 kWh',
-      {
-        ...{ verdict: 'unreadable', number: null, digits: null, value: null, deviation_percent: null },
-        unread: [{ part: 'value', expected: expect.stringContaining('without currency and unit') }],
-      },
-    ],
-    ['atlas.use,KENYA', { verdict: 'unreadable', iso3: null, year: null, reasons: [] }],
-    ['atlas.use,KEN,2020,183', { verdict: 'close', value: 182.4, reasons: [] }],
-    ['atlas.use,KEN,2020,431', { verdict: 'mismatch', value: 182.4, reasons: [] }],
-  ])('%s', async (claim, expected) => {
-    const row = await judged(claim);
-    expect(row).toMatchObject({ claim, unknown: null, ...expected });
-    expect(row.edition).toBe(service.snapshots.current()?.id);
-  });
+test.each([
+  ['atlas.none,KEN,2020,1', { verdict: 'unknown', unknown: 'indicator', value: null, unit: null }],
+  ['atlas.use,ZZZ,2020,1', { verdict: 'unknown', unknown: 'iso3', value: null, projected: null }],
+  // Known to Almanac, and not served: it is not told apart from one that does not exist.
+  ['hidden.use,KEN,2020,166.5', { verdict: 'unknown', unknown: 'indicator' }],
+  ['atlas.use,KEN,1900,1', { verdict: 'no_data', value: null, unit: 'kWh', projected: null }],
+  ['atlas.use,BRA,2020,77', { verdict: 'no_data', value: null }],
+  [
+    'atlas.use,ken,2020,182.40',
+    { verdict: 'exact', value: 182.4, unit: 'kWh', projected: false, iso3: 'KEN' },
+  ],
+  ['atlas.use,KEN,2021,190', { verdict: 'exact', value: 190, projected: true }],
+  ['atlas.use,KEN,2019,170.3', { verdict: 'rounded', value: 170.25 }],
+  ['atlas.use,KEN,2019,170.2', { verdict: 'rounded', value: 170.25 }],
+  ['atlas.use,DEU,2020,-0', { verdict: 'exact', value: 0, number: 0, deviation_percent: 0 }],
+  ['atlas.use,DEU,2020,3', { verdict: 'mismatch', value: 0, deviation_percent: null }],
+  ['atlas.use,FRA,2018,7,000', { verdict: 'exact', number: 7000, digits: 1, deviation_percent: 0 }],
+  ['atlas.use,USA,2020,12.0 thousand', { verdict: 'exact', number: 12_000, digits: 3 }],
+  ['atlas.use,KEN,2020,200', { verdict: 'rounded', number: 200, digits: 1, deviation_percent: 9.649 }],
+  ['atlas.use,DEU,2019,0,36', { verdict: 'mismatch', number: 0.36, digits: 2, deviation_percent: -10 }],
+  ['atlas.use,DEU,2019,40 %', { verdict: 'exact', number: 0.4, digits: 1 }],
+  [
+    'atlas.use,KEN,2020,12 kWh',
+    {
+      ...{ verdict: 'unreadable', number: null, digits: null, value: null, deviation_percent: null },
+      unread: [{ part: 'value', expected: expect.stringContaining('without currency and unit') }],
+    },
+  ],
+  ['atlas.use,KENYA', { verdict: 'unreadable', iso3: null, year: null, reasons: [] }],
+  ['atlas.use,KEN,2020,183', { verdict: 'close', value: 182.4, reasons: [] }],
+  ['atlas.use,KEN,2020,431', { verdict: 'mismatch', value: 182.4, reasons: [] }],
+])('verdicts %s', async (claim, expected) => {
+  const row = await judged(claim);
+  expect(row).toMatchObject({ claim, unknown: null, ...expected });
+  expect(row.edition).toBe(service.snapshots.current()?.id);
 });
 
-describe('an earlier figure', () => {
-  test.each([
-    ['atlas.use,KEN,2020,186.25', 'superseded', 182.4, 186.25],
-    ['atlas.use,KEN,2020,186.3', 'superseded', 182.4, 186.25],
-    // Right today comes first.
-    ['atlas.use,KEN,2020,182.4', 'exact', 182.4, null],
-    // Withdrawn.
-    ['atlas.use,FRA,1999,55', 'no_data', null, 55],
-    ['gazette.use,KEN,2020,205.5', 'superseded', null, null],
-  ])('%s', async (claim, verdict, value, was) => {
-    const row = await judged(claim);
-    expect(row).toMatchObject({ verdict, value, reasons: [] });
-    const isTold = verdict !== 'exact';
-    expect(row.earlier).toEqual(
-      isTold ? { value: was, unit: row.unit, edition: first, superseded_by: row.edition } : null,
-    );
-  });
+test.each([
+  ['atlas.use,KEN,2020,186.25', 'superseded', 182.4, 186.25],
+  ['atlas.use,KEN,2020,186.3', 'superseded', 182.4, 186.25],
+  // Right today comes first.
+  ['atlas.use,KEN,2020,182.4', 'exact', 182.4, null],
+  // Withdrawn.
+  ['atlas.use,FRA,1999,55', 'no_data', null, 55],
+  ['gazette.use,KEN,2020,205.5', 'superseded', null, null],
+])('an earlier figure %s', async (claim, verdict, value, was) => {
+  const row = await judged(claim);
+  expect(row).toMatchObject({ verdict, value, reasons: [] });
+  const isTold = verdict !== 'exact';
+  expect(row.earlier).toEqual(
+    isTold ? { value: was, unit: row.unit, edition: first, superseded_by: row.edition } : null,
+  );
 });
 
 describe('reasons', () => {
