@@ -80,26 +80,16 @@ test('422 before 404', async () => {
   expect((await service.get(BAD_PARAMETER, { key })).status).toBe(422);
 });
 
-test('404 before 402', async () => {
+test.each([
+  ['404 before 402', UNKNOWN, 'indicator_not_found'],
+  ['404 before 402, for a country', '/v1/countries/ZZZ', 'country_not_found'],
+  ['403 export_restricted before 402', GATED, 'export_restricted'],
+  ['400 not_rankable before 402', '/v1/rankings/alpha.regime_code', 'not_rankable'],
+  ['404 before 400', '/v1/rankings/none.such', 'indicator_not_found'],
+  ['402 last', PRICED, 'insufficient_credits'],
+])('%s', async (_order, path, code) => {
   const { key } = await service.account({ credits: 0 });
-  expect(codeOf(await service.get(UNKNOWN, { key }))).toBe('indicator_not_found');
-  expect(codeOf(await service.get('/v1/countries/ZZZ', { key }))).toBe('country_not_found');
-});
-
-test('403 export_restricted before 402', async () => {
-  const { key } = await service.account({ credits: 0 });
-  expect(codeOf(await service.get(GATED, { key }))).toBe('export_restricted');
-});
-
-test('400 not_rankable before 402, 404 before 400', async () => {
-  const { key } = await service.account({ credits: 0 });
-  expect(codeOf(await service.get('/v1/rankings/alpha.regime_code', { key }))).toBe('not_rankable');
-  expect(codeOf(await service.get('/v1/rankings/none.such', { key }))).toBe('indicator_not_found');
-});
-
-test('402 last', async () => {
-  const { key } = await service.account({ credits: 0 });
-  expect(codeOf(await service.get(PRICED, { key }))).toBe('insufficient_credits');
+  expect(codeOf(await service.get(path, { key }))).toBe(code);
 });
 
 test('a refused request counts against the rate and as an error, and costs nothing', async () => {

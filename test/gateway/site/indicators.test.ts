@@ -129,11 +129,6 @@ describe('/indicators', () => {
     expect(status).toBe(404);
     expect(linksOf(text)).toContain('/indicators');
   });
-
-  test('refuses an order that there is not', async () => {
-    const { status, headers } = await service.get('/indicators?sort=colour');
-    expect([status, headers['content-type']]).toEqual([422, 'text/html; charset=utf-8']);
-  });
 });
 
 describe('topics', () => {

@@ -37,10 +37,6 @@ describe('a map', () => {
     expect(shown.status).toBe(200);
     expect(shown.text).not.toContain('<title>');
   });
-
-  test('of a year without figures is not there', async () => {
-    expect((await service.get(`${OPEN}/map.svg?year=1492`)).status).toBe(404);
-  });
 });
 
 describe('lines', () => {

@@ -127,9 +127,4 @@ describe('lists for search engines', () => {
       expect([path, status, of['content-type']]).toEqual([path, 200, 'text/html; charset=utf-8']);
     }
   });
-
-  test('a list that is not there is 404', async () => {
-    for (const path of ['/sitemaps/pages-2.xml', '/sitemaps/secrets-1.xml', '/sitemaps/pages.xml'])
-      expect((await service.get(path)).status).toBe(404);
-  });
 });

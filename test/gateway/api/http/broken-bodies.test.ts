@@ -1,9 +1,10 @@
 /** Bodies whose framing breaks: 400 at once where the body is needed, and an answer as ever where it is not. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { FakeStripe, stripeSettings } from '../../commerce/pages/fake-stripe.ts';
-import { type AccountPagesHarness, type Customer, startAccountPages } from '../../commerce/pages/harness.ts';
+import { startAccountPages } from '../../commerce/pages/harness.ts';
 
 /** Named by what is wrong with them. */
 const BROKEN: readonly (readonly [name: string, chunks: string])[] = [
@@ -45,24 +46,13 @@ async function exchange(port: number, bytes: string, then?: string | null): Prom
 const statusesOf = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, status]) => Number(status));
 
-describe('a body whose framing breaks', () => {
-  let stripe: FakeStripe;
-  let harness: AccountPagesHarness;
-  let customer: Customer;
-  let key: string;
-  let port: number;
-  beforeAll(async () => {
-    stripe = await FakeStripe.start();
-    harness = await startAccountPages({ settings: stripeSettings(stripe) });
-    port = Number(new URL(harness.url).port);
-    customer = await harness.customer();
-    key = (await harness.makeKey(customer)).key;
-  });
-  afterAll(async () => {
-    await harness.stop();
-    await stripe.stop();
-  });
+const stripe = await stopAfterTests(FakeStripe.start());
+const harness = await stopAfterTests(startAccountPages({ settings: stripeSettings(stripe) }));
+const port = Number(new URL(harness.url).port);
+const customer = await harness.customer();
+const { key } = await harness.makeKey(customer);
 
+describe('a body whose framing breaks', () => {
   /** Heads without their last line break, by route. */
   const reading = (): [string, string][] => {
     const cookies = [...customer.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');

@@ -5,7 +5,7 @@ import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { GivenUpJobs } from '../../../../gateway/commerce/notifications/jobs/given-up.ts';
 import { JobQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
-import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
+import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import type { AccountPagesHarness } from './harness.ts';
 import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';
 
@@ -23,17 +23,12 @@ function openQueue(): Queue {
 }
 
 describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
-  let opened: OpenDeployment;
   let queue: Queue;
-  beforeAll(async () => {
-    opened = await open({});
-    harness = opened.harness;
+  useDeployment(open, {}, (opened) => {
+    harness = opened;
     queue = openQueue();
   });
-  afterAll(async () => {
-    await queue.close();
-    await opened.stop();
-  });
+  afterAll(() => queue.close());
 
   it('schedules the nightly run daily at its time in UTC, and not at all when off', async () => {
     const jobs = new JobQueue(harness.redis);

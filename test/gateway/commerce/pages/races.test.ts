@@ -1,17 +1,19 @@
 /** Races in random order, on every kind of Redis: the ledger stays consistent whatever comes first. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Discrepancy } from '../../../../admin/reconcile/compare.ts';
 import { Reconciler } from '../../../../admin/reconcile/reconciler.ts';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { tokenOf } from '../../../admin/harness.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
 import { booksOf } from '../../api/metering/harness.ts';
-import { DEPLOYMENTS, type OpenDeployment } from './deployments.ts';
+import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from './fake-stripe.ts';
 import type { AccountPagesHarness } from './harness.ts';
 
+const stripe = await stopAfterTests(FakeStripe.start());
 let harness: AccountPagesHarness;
 
 let people = 0;
@@ -38,16 +40,8 @@ const expectConsistentLedger = async (account_id: string): Promise<void> => {
 };
 
 describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
-  let opened: OpenDeployment;
-  let stripe: FakeStripe;
-  beforeAll(async () => {
-    stripe = await FakeStripe.start();
-    opened = await open({ ...stripeSettings(stripe), FREE_GRANT: '700' });
-    harness = opened.harness;
-  });
-  afterAll(async () => {
-    await opened.stop();
-    stripe.stop();
+  useDeployment(open, { ...stripeSettings(stripe), FREE_GRANT: '700' }, (opened) => {
+    harness = opened;
   });
 
   it('confirming twice, from one link or two, creates one account and grants once', async () => {

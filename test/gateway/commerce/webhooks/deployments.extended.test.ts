@@ -1,14 +1,15 @@
 /** Webhooks as a gateway sends them, on each kind of Redis, verified by the official library in Python. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { stopAfterTests } from '../../../after-tests.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
-import { DEPLOYMENTS, type OpenDeployment } from '../pages/deployments.ts';
-import { answers, type ReceivedWebhook, type Receiver, startReceiver } from './receiver.ts';
+import { DEPLOYMENTS, useDeployment } from '../pages/deployments.ts';
+import type { AccountPagesHarness } from '../pages/harness.ts';
+import { answers, type ReceivedWebhook, startReceiver } from './receiver.ts';
 
 const PACKAGES = ['standardwebhooks==1.1.0'];
-const INSTALLED_WITHIN_MS = 600_000;
 const VERIFIER = join(import.meta.dirname, 'verify_webhooks.py');
 
 /** What the library says of each: its type, or `refused`. */
@@ -25,22 +26,17 @@ function verifyInPython(
   return stdout.trimEnd().split('\n');
 }
 
-beforeAll(() => installPackages(PACKAGES), INSTALLED_WITHIN_MS);
+await installPackages(PACKAGES);
+const receiver = await stopAfterTests(startReceiver());
 
 describe.each(DEPLOYMENTS)('webhooks on $name', ({ open }) => {
-  let opened: OpenDeployment;
-  let receiver: Receiver;
-  beforeAll(async () => {
-    opened = await open({ WEBHOOK_PRIVATE_TARGETS: 'true' });
-    receiver = await startReceiver();
-  });
-  afterAll(async () => {
-    await opened.stop();
-    await receiver.stop();
+  let harness: AccountPagesHarness;
+  useDeployment(open, { WEBHOOK_PRIVATE_TARGETS: 'true' }, (opened) => {
+    harness = opened;
   });
 
   it('keys and orders are told, with signatures that hold; another secret and another body do not', async () => {
-    const { harness } = opened;
+    receiver.received.length = 0;
     // Verifiers compare the time of a signature with their own clock.
     harness.clock.ms = Date.now();
     const { accounts, context } = harness;
