@@ -3,6 +3,7 @@
  * even when the gateway is killed (the IPC channel closes), and is restarted with exponential backoff when it exits.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Logger } from 'pino';
 
 const BACKOFF = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
@@ -72,15 +73,11 @@ function firstSign(child: ChildProcess): Promise<unknown> {
 }
 
 /** Sends SIGTERM, then SIGKILL after the timeout. */
-function stop(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null)
-    return Promise.resolve();
-  return new Promise((resolve) => {
-    const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    child.once('exit', () => {
-      clearTimeout(timeout);
-      resolve();
-    });
-    child.kill('SIGTERM');
-  });
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  child.kill('SIGTERM');
+  await exited;
+  clearTimeout(timeout);
 }

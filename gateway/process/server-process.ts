@@ -2,7 +2,6 @@
  * A process that serves requests: Redis connections, snapshots, metering, accounts and their pages, the operator area and
  * the port. A gateway without workers is one such process; otherwise each worker is one.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { AdminDependencies } from '../../admin/context.ts';
@@ -23,9 +22,8 @@ import { RedisMetering } from '../api/metering/metering.ts';
 import { openOrigin, Scrub, SnapshotStore } from '../api/snapshot/snapshot.ts';
 import { AvailabilityLog, monitorReadiness } from '../api/status/status.ts';
 import { buildApp } from '../app.ts';
-import { AccountStore, ensureDemoKey } from '../commerce/accounts/accounts.ts';
+import { ensureDemoKey } from '../commerce/accounts/accounts.ts';
 import { Archive, AuditLog } from '../commerce/history/history.ts';
-import { salesTermsOf } from '../commerce/orders/orders.ts';
 import { openAccountService } from '../commerce/service.ts';
 import { StartTasks } from './start-tasks.ts';
 import { startupBanner } from './startup-banner.ts';
@@ -97,14 +95,6 @@ export async function startServerProcess(
   shutdownHooks.push(() => metering.flush());
   const archive = new Archive(settings.ARCHIVE_DIR);
   shutdownHooks.push(() => archive.close());
-  const accounts = new AccountStore({
-    redis: adminRedis,
-    now,
-    random: randomBytes,
-    packs: [],
-    archive,
-    terms: salesTermsOf(settings),
-  });
   const publicUrl = serviceAddress(settings);
   const account = await openAccountService({
     settings: { ...settings, REDIS_URL: redisUrl },
@@ -118,7 +108,7 @@ export async function startServerProcess(
   shutdownHooks.push(() => account.stop());
   const admin: AdminDependencies = {
     redis: adminRedis,
-    accounts,
+    accounts: account.accounts,
     now,
     log,
     snapshots,
@@ -159,7 +149,7 @@ export async function startServerProcess(
       const tasks = new StartTasks(log);
       shutdownHooks.push(() => tasks.stop());
       const demoKey = isDemo(settings)
-        ? await tasks.run('demo key', () => ensureDemoKey(accounts, settings.VAR_DIR))
+        ? await tasks.run('demo key', () => ensureDemoKey(account.accounts, settings.VAR_DIR))
         : null;
       const operator =
         settings.ADMIN_PORT === undefined

@@ -50,17 +50,8 @@ const ADMIT_FILE = { ...ADMIT, keys: 10 };
 const CACHED_ACCOUNTS = 50_000;
 const CACHED_KEYS = 50_000;
 
-export type TierLimits = Pick<
-  Settings,
-  | 'ANONYMOUS_PER_MINUTE'
-  | 'ANONYMOUS_PER_DAY'
-  | 'PAGES_PER_MINUTE'
-  | 'PAGES_PER_DAY'
-  | 'FREE_PER_MINUTE'
-  | 'FREE_PER_DAY'
-  | 'PAID_PER_MINUTE'
-  | 'PAID_PER_DAY'
->;
+type Callers = 'ANONYMOUS' | 'PAGES' | 'FREE' | 'PAID';
+export type TierLimits = Pick<Settings, `${Callers}_PER_${'MINUTE' | 'DAY'}`>;
 
 export interface MeteringDependencies {
   redis: RedisClient;
@@ -116,26 +107,16 @@ export class RedisMetering {
     this.#runner = new ScriptRunner(redis);
     this.#resolver = new KeyResolver(redis);
     const counted = { redis, runner: this.#runner, now, timeout_ms };
-    const { ANONYMOUS_PER_MINUTE, ANONYMOUS_PER_DAY, PAGES_PER_MINUTE, PAGES_PER_DAY } = settings;
-    this.#addresses = new AddressMeter({
-      ...counted,
-      per_minute: ANONYMOUS_PER_MINUTE,
-      per_day: ANONYMOUS_PER_DAY,
+    const limitsOf = (callers: Callers) => ({
+      per_minute: settings[`${callers}_PER_MINUTE`],
+      per_day: settings[`${callers}_PER_DAY`],
     });
-    this.#visitors = new AddressMeter({
-      ...counted,
-      prefix: 'pages ',
-      per_minute: PAGES_PER_MINUTE,
-      per_day: PAGES_PER_DAY,
-    });
+    this.#limits = { anonymous: limitsOf('ANONYMOUS'), free: limitsOf('FREE'), paid: limitsOf('PAID') };
+    this.#addresses = new AddressMeter({ ...counted, ...this.#limits.anonymous });
+    this.#visitors = new AddressMeter({ ...counted, prefix: 'pages ', ...limitsOf('PAGES') });
     this.#reversals = new DebitReversals({ redis, runner: this.#runner, now, log });
     this.#totals = new UsageTotals(redis);
     this.#used = new UsedIndicators(this.#runner);
-    this.#limits = {
-      anonymous: { per_minute: ANONYMOUS_PER_MINUTE, per_day: ANONYMOUS_PER_DAY },
-      free: { per_minute: settings.FREE_PER_MINUTE, per_day: settings.FREE_PER_DAY },
-      paid: { per_minute: settings.PAID_PER_MINUTE, per_day: settings.PAID_PER_DAY },
-    };
     this.#arguments = new AdmitArguments(this.#limits);
   }
 

@@ -173,15 +173,8 @@ export async function readUsage(
     redis.hmget(redisKeys.account(accountId), 'balance', 'granted', 'spent'),
     readUsageDays(redis, accountId, days, now_ms),
   ]);
-  const [balance, lifetime_granted, lifetime_spent] = wallet.map(Number);
-  return {
-    credits: {
-      balance: balance ?? 0,
-      lifetime_granted: lifetime_granted ?? 0,
-      lifetime_spent: lifetime_spent ?? 0,
-    },
-    ...foldUsage(usage),
-  };
+  const [balance = 0, lifetime_granted = 0, lifetime_spent = 0] = wallet.map(Number);
+  return { credits: { balance, lifetime_granted, lifetime_spent }, ...foldUsage(usage) };
 }
 
 const NOTE = readScript(import.meta.url, 'lua/note-used.lua', 2);

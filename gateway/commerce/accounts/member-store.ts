@@ -111,7 +111,7 @@ export class MemberStore extends Store {
   async invite(
     account_id: string,
     { email, role, by }: { email: string; role: GivenRole; by: string },
-  ): Promise<Invitation> {
+  ): Promise<Pick<Invitation, 'invitation_id'>> {
     const address = validateEmail(email);
     const invitation_id = this.newId('inv');
     const now_ms = this.now();
@@ -119,14 +119,7 @@ export class MemberStore extends Store {
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
       ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
     ]);
-    return {
-      invitation_id,
-      email: address,
-      role,
-      by,
-      created_at_ms: now_ms,
-      until_ms: now_ms + INVITATION_TTL_MS,
-    };
+    return { invitation_id };
   }
 
   /** @throws {AccountError} `member_refused` */

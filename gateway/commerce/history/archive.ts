@@ -67,11 +67,7 @@ export class Archive {
     const parts = (await listParts(this.directory, 'audit')).reverse();
     const wanted = earlierStreamId(before, nextStreamId(parseStreamId(archivedThrough.through)));
     const entries: ArchivedEntry[] = [];
-    if (parts.length === 0)
-      return {
-        entries,
-        gap: NO_ARCHIVE,
-      };
+    if (parts.length === 0) return { entries, gap: NO_ARCHIVE };
     for (const [index, part] of parts.entries()) {
       if (entries.length === limit) break;
       try {

@@ -21,6 +21,8 @@ import {
   type Gap,
   LAST_STREAM_ID,
   NO_ARCHIVE,
+  type PageOf,
+  type PageQuery,
   parseStreamId,
 } from './entries.ts';
 import { readAllPages, readLive } from './live-entries.ts';
@@ -58,21 +60,12 @@ export interface AuditEntry extends AuditedChange {
   at_ms: number;
 }
 
-export interface AuditQuery {
+export interface AuditQuery extends PageQuery {
   /** Default: all subjects. */
   subject?: string;
-  /** Default 50, at most 1,000. */
-  limit?: number;
-  /** Id of the last entry already seen. */
-  before?: string;
 }
 
-export interface AuditPage {
-  /** Newest first. */
-  entries: AuditEntry[];
-  /** Unreadable entries that follow; null if nothing is missing. */
-  gap: Gap | null;
-}
+export type AuditPage = PageOf<AuditEntry>;
 
 /** Fields of the final entry that are known only after the change. */
 export type AuditOutcome = Partial<Pick<AuditedChange, 'action' | 'before' | 'after' | 'subject'>>;

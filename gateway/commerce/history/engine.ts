@@ -1,12 +1,5 @@
 /** DuckDB over the files of the archive: opened by the first query, with bounded memory, threads, time and concurrency. */
-import {
-  DuckDBInstance,
-  type DuckDBType,
-  type DuckDBValue,
-  LIST,
-  listValue,
-  VARCHAR,
-} from '@duckdb/node-api';
+import { DuckDBInstance, type DuckDBValue, LIST, listValue, VARCHAR } from '@duckdb/node-api';
 import pLimit from 'p-limit';
 
 interface EngineLimits {
@@ -73,19 +66,16 @@ const optionsOf = ({ memoryMb, threads, scratch }: EngineLimits): Record<string,
   temp_directory: scratch ?? '',
 });
 
-function bind(values: Readonly<Record<string, SqlValue>>): {
-  bound: Record<string, DuckDBValue>;
-  types: Record<string, DuckDBType>;
-} {
-  const bound: Record<string, DuckDBValue> = {};
-  const types: Record<string, DuckDBType> = {};
-  for (const [name, value] of Object.entries(values)) {
-    if (isTexts(value)) {
-      bound[name] = listValue(value);
-      types[name] = LIST(VARCHAR);
-    } else bound[name] = value;
-  }
-  return { bound, types };
+function bind(values: Readonly<Record<string, SqlValue>>) {
+  const entries = Object.entries(values);
+  const lists = entries.filter(([, value]) => isTexts(value));
+  return {
+    bound: Object.fromEntries(
+      entries.map(([name, value]) => [name, isTexts(value) ? listValue(value) : value]),
+    ),
+    // DuckDB cannot tell the type of an empty list.
+    types: Object.fromEntries(lists.map(([name]) => [name, LIST(VARCHAR)])),
+  };
 }
 
 const isTexts = (value: SqlValue): value is readonly string[] => Array.isArray(value);

@@ -60,10 +60,19 @@ export const NO_ARCHIVE: Gap = {
   before: null,
 };
 
-export interface ArchivedPage {
+export interface PageOf<Entry> {
   /** Newest first; ends at the gap, if there is one. */
-  entries: ArchivedEntry[];
+  entries: Entry[];
+  /** Unreadable entries that follow; null if nothing is missing. */
   gap: Gap | null;
+}
+export type ArchivedPage = PageOf<ArchivedEntry>;
+
+export interface PageQuery {
+  /** Default 50, at most 1,000. */
+  limit?: number;
+  /** Id of the last entry already seen. */
+  before?: string;
 }
 
 export const damagedPart = (name: string): string =>

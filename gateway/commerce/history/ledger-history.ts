@@ -9,24 +9,21 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { parseIndicators } from '../../api/metering/metering.ts';
 import { type Hash, type LedgerEntry, type LedgerKind, numberOr, throwUnavailable } from '../store/store.ts';
 import type { Archive } from './archive.ts';
-import { compareStreamIds, type Gap, LAST_STREAM_ID, parseStreamId } from './entries.ts';
+import {
+  compareStreamIds,
+  type Gap,
+  LAST_STREAM_ID,
+  type PageOf,
+  type PageQuery,
+  parseStreamId,
+} from './entries.ts';
 import { readAllPages, readLive } from './live-entries.ts';
 
 const MAX_PAGE = 1_000;
 
-export interface LedgerQuery {
-  /** Default 50, at most 1,000. */
-  limit?: number;
-  /** Id of the last entry already seen. */
-  before?: string;
-}
+export type LedgerQuery = PageQuery;
 
-export interface LedgerPage {
-  /** Newest first. */
-  entries: LedgerEntry[];
-  /** Unreadable entries that follow; null if nothing is missing. */
-  gap: Gap | null;
-}
+export type LedgerPage = PageOf<LedgerEntry>;
 
 interface Sources {
   redis: RedisClient;

@@ -1,19 +1,6 @@
 /** What ledger and audit log share: both are Redis streams whose older entries are moved to the archive. */
 import { fieldsToRecord, type RedisClient } from '../../../data/runtime/redis.ts';
-import type { ArchivedEntry, Fields, Gap } from './entries.ts';
-
-interface PageQuery {
-  limit: number;
-  /** Id of the last entry already seen. */
-  before?: string | undefined;
-}
-
-interface PageOf<Entry> {
-  /** Newest first. */
-  entries: Entry[];
-  /** Unreadable entries that follow; null if nothing is missing. */
-  gap: Gap | null;
-}
+import type { ArchivedEntry, Fields, Gap, PageOf } from './entries.ts';
 
 /**
  * Reads live entries, newest first, and the hash that says how far the archive goes (null if nothing is archived). One
@@ -23,7 +10,7 @@ interface PageOf<Entry> {
 export async function readLive(
   redis: RedisClient,
   keys: { stream: string; archivedThrough: string },
-  { limit, before }: PageQuery,
+  { limit, before }: { limit: number; before?: string | undefined },
 ): Promise<{ archivedThrough: Fields | null; live: ArchivedEntry[] }> {
   const start = before === undefined ? '+' : `(${before}`;
   const replies = await redis

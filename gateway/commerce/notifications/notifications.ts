@@ -10,42 +10,22 @@
  * - Telling may repeat after a crash: each mail and delivery then has the id that it had.
  * - No job and no event holds a secret. Recipients are determined when the mail is sent.
  */
-export {
-  CHANGE_KINDS,
-  ChangeAlerts,
-  readToldKinds,
-  type ServedEditions,
-  setToldKinds,
-} from './alerts/change-alerts.ts';
-export { findExpiringKeys } from './alerts/expiring-keys.ts';
-export {
-  BalanceAlerts,
-  PERIODS,
-  type Period,
-  SpendingAlerts,
-  type SpendingLimit,
-} from './alerts/ledger-alerts.ts';
-export type { Condition } from './alerts/operator-alert.ts';
-export { OperatorAlerts } from './alerts/operator-alerts.ts';
-export { eventRow, SUBSCRIBABLE, WEBHOOK_EVENTS } from './catalogue.ts';
-export { type GivenUpJob, GivenUpJobs } from './jobs/given-up.ts';
-export { type JobData, type JobName, withoutAddresses } from './jobs/job-data.ts';
-export {
-  type JobHandlers,
-  type JobProducer,
-  JobQueue,
-  prepareJobId,
-  startJobWorker,
-  WEBHOOK_ATTEMPTS,
-  WEBHOOK_DELAYS_MS,
-} from './jobs/queue.ts';
-export { createMailer, type Mailer } from './mail/mailer.ts';
-export { type LinkPayload, SignedLinks } from './mail/signed-links.ts';
+export * from './alerts/change-alerts.ts';
+export * from './alerts/expiring-keys.ts';
+export * from './alerts/ledger-alerts.ts';
+export * from './alerts/operator-alert.ts';
+export * from './alerts/operator-alerts.ts';
+export * from './catalogue.ts';
+export * from './jobs/given-up.ts';
+export * from './jobs/job-data.ts';
+export * from './jobs/queue.ts';
+export * from './mail/mailer.ts';
+export * from './mail/signed-links.ts';
 export * as templates from './mail/templates.ts';
-export { Outbox, type StoredEvent } from './outbox.ts';
-export { Teller } from './tell.ts';
-export { type Delivery, DeliveryLog, DISABLE_AFTER_DAYS, KEPT } from './webhooks/delivery-log.ts';
-export { endpointsFrom, MAX_ENDPOINTS, type WebhookEndpoint } from './webhooks/endpoint-records.ts';
-export { OLD_SECRET_MS, type SigningEndpoint } from './webhooks/endpoint-store.ts';
-export { SEND_TIMEOUT_MS } from './webhooks/sender.ts';
-export { Webhooks } from './webhooks/webhooks.ts';
+export * from './outbox.ts';
+export * from './tell.ts';
+export * from './webhooks/delivery-log.ts';
+export * from './webhooks/endpoint-records.ts';
+export * from './webhooks/endpoint-store.ts';
+export * from './webhooks/sender.ts';
+export * from './webhooks/webhooks.ts';

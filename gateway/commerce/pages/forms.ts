@@ -88,6 +88,7 @@ interface MailForm<Fields> {
   wait(throttle: AccountContext['throttle'], asker: Asker): Promise<number>;
   /** What helps those who have to wait. */
   hint?: string;
+  /** Queues the mail. */
   send(fields: Fields): Promise<void>;
 }
 
@@ -112,7 +113,7 @@ export function mailForm<Fields extends { email: string }>(
     const wait_s = await wait(context.throttle, { address: request.ip, email });
     if (wait_s > 0)
       return show(reply, form, [tooManyAttempts(reply, wait_s), hint].filter(Boolean).join(' '));
-    await send(form);
+    await send({ ...form, email: validateEmail(email) });
     return mailSent(reply, 'Check your e-mail', { email });
   });
 }

@@ -71,9 +71,4 @@ export class Invitations {
       'There is an account with this address by now. Sign in to accept.',
     );
   }
-
-  /** @throws {AccountError} `member_refused` */
-  async accept({ account_id, invitation_id }: OpenInvitation, person_id: string): Promise<void> {
-    await this.#deps.members.accept(account_id, invitation_id, person_id);
-  }
 }

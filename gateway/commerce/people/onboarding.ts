@@ -27,7 +27,7 @@ import {
   type SignedLinks,
   templates,
 } from '../notifications/notifications.ts';
-import { AccountError, type AccountRecord, nullIfUnknown, validateEmail } from '../store/store.ts';
+import { AccountError, type AccountRecord, nullIfUnknown } from '../store/store.ts';
 
 const SIGN_UP_TTL_MS = 24 * 3_600_000;
 const RESET_TTL_MS = 3_600_000;
@@ -65,21 +65,6 @@ export class Onboarding {
 
   constructor(dependencies: Dependencies) {
     this.#deps = dependencies;
-  }
-
-  /** Queues the sign-up mail. @throws {AccountError} `bad_input` */
-  async signUp({ email, name }: SignUp): Promise<void> {
-    await this.#deps.jobs.add('sign-up', { email: validateEmail(email), name });
-  }
-
-  /** Queues the password mail. @throws {AccountError} `bad_input` */
-  async requestPasswordReset(email: string): Promise<void> {
-    await this.#deps.jobs.add('reset', { email: validateEmail(email) });
-  }
-
-  /** Queues the mail with a sign-in link. @throws {AccountError} `bad_input` */
-  async requestSignInLink(email: string): Promise<void> {
-    await this.#deps.jobs.add('sign-in-link', { email: validateEmail(email) });
   }
 
   /** Job: mails a confirmation link, or that the account exists already. */

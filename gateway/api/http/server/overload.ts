@@ -6,17 +6,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 
-export interface LoadLimits {
-  sustained: number;
-  admitted: number;
-  burst: number;
-  patience_ms: number;
-  late_ms: number;
-  lag_ms: number;
-}
-
 /** While Redis rewrites its append-only file, a queue of two thousand builds up and drains within a second. */
-export const LOAD_LIMITS: LoadLimits = {
+export const LOAD_LIMITS = {
   sustained: 2_048,
   admitted: 256,
   burst: 10_000,
@@ -24,6 +15,7 @@ export const LOAD_LIMITS: LoadLimits = {
   late_ms: 50,
   lag_ms: 1_000,
 };
+export type LoadLimits = typeof LOAD_LIMITS;
 
 const LAG_SAMPLE_MS = 100;
 /** Factors by which the admitted number changes from one lag sample to the next, and its minimum. */
@@ -207,18 +199,10 @@ export function takeFairTurns(
   };
 }
 
-export interface SlowClientLimits {
-  budget_bytes: number;
-  grace_ms: number;
-  min_bytes_per_s: number;
-  idle_ms: number;
-  young_ms: number;
-}
-
 /** How long a client may read nothing. */
 export const IDLE_MS = 60_000;
 
-const LIMITS: SlowClientLimits = {
+const LIMITS = {
   budget_bytes: 256 * 1024 * 1024,
   grace_ms: 60_000,
   min_bytes_per_s: 4 * 1024,
@@ -242,7 +226,7 @@ interface Unfinished {
  * - When all unfinished answers exceed `budget_bytes`, the oldest are cut off, but none younger than `young_ms`.
  */
 export class SlowClients {
-  readonly #limits: SlowClientLimits;
+  readonly #limits: typeof LIMITS;
   readonly #now: () => number;
   /** Oldest first. */
   readonly #unfinished = new Map<ServerResponse, Unfinished>();
@@ -250,7 +234,7 @@ export class SlowClients {
   #bytes = 0;
 
   /** @param now monotonic milliseconds. */
-  constructor(limits: SlowClientLimits = LIMITS, now: () => number = () => performance.now()) {
+  constructor(limits = LIMITS, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
   }

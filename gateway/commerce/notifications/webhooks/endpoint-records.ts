@@ -1,5 +1,5 @@
 /** The hash `{a:ID}:webhooks` of an account: its endpoints. */
-import type { Hash } from '../../store/store.ts';
+import { type Hash, numberOr } from '../../store/store.ts';
 
 export const MAX_ENDPOINTS = 10;
 
@@ -25,9 +25,6 @@ export interface WebhookEndpoint {
   old_secret_until_ms: number | null;
 }
 
-const parseTime = (text: string | undefined): number | null =>
-  text === undefined || text === '' ? null : Number(text);
-
 /** Oldest first. */
 export function endpointsFrom(hash: Hash): WebhookEndpoint[] {
   const ids = Object.keys(hash).flatMap((field) => /^([^:]+):url$/.exec(field)?.[1] ?? []);
@@ -46,11 +43,11 @@ function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
     types: (field('types') ?? '').split(' '),
     state: reason === null ? 'enabled' : 'disabled',
     disabled_because: reason as DisabledReason | null,
-    disabled_at_ms: parseTime(field('disabled_at_ms')),
-    failing_since_ms: parseTime(field('failing_since_ms')),
+    disabled_at_ms: numberOr(field('disabled_at_ms'), null),
+    failing_since_ms: numberOr(field('failing_since_ms'), null),
     created_at_ms: Number(field('created_at_ms') ?? 0),
     by: field('by') ?? '',
-    old_secret_until_ms: parseTime(field('old_secret_until_ms')),
+    old_secret_until_ms: numberOr(field('old_secret_until_ms'), null),
   };
 }
 
@@ -58,7 +55,7 @@ function endpointFrom(endpoint_id: string, hash: Hash): WebhookEndpoint {
 export function secretsFrom(endpoint_id: string, hash: Hash, now_ms: number): string[] {
   const current = hash[`${endpoint_id}:secret`];
   const old = hash[`${endpoint_id}:old_secret`];
-  const until_ms = parseTime(hash[`${endpoint_id}:old_secret_until_ms`]);
+  const until_ms = numberOr(hash[`${endpoint_id}:old_secret_until_ms`], null);
   const secrets = [current, until_ms !== null && now_ms < until_ms ? old : undefined];
   return secrets.filter((secret) => secret !== undefined);
 }

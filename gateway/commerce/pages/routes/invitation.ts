@@ -43,7 +43,7 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
     const token = tokenOf(request);
     const invitation = await context.invitations.peek(token);
     if (invitation === null) return refuse(reply);
-    const { account_id, email, account } = invitation;
+    const { account_id, invitation_id, email, account } = invitation;
     const step = nextStep(request, invitation);
     if (step === 'other' || step === 'sign_in') return show(request, reply.code(403), invitation);
     if (step === 'choose') {
@@ -53,7 +53,7 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
     const person_id =
       request.user?.subject ??
       (await context.invitations.welcome(email, name, await context.passwords.hash(password)));
-    await context.invitations.accept(invitation, person_id);
+    await context.members.accept(account_id, invitation_id, person_id);
     await recordAccountAction(context, request, { account_id, person_id, action: 'member.accept' });
     if (!request.webSession || !request.user) return accepted(reply, 'You are a member now', { account });
     await context.sessions.setAccount(request.webSession, account_id);

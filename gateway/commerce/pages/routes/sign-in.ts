@@ -22,7 +22,7 @@ const signUpForm = emailForm.extend({ name: textField(200) });
 const passwordForm = z.object({ password: untrimmedField(1_000) });
 
 export function signInRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const { site, persons, throttle, passwords, onboarding } = context;
+  const { site, persons, throttle, passwords, onboarding, jobs } = context;
 
   scope.get('/sign-in', ANONYMOUS, async (request, reply) => {
     const { next: requested } = parseFields(signInQuery, request.query);
@@ -51,7 +51,7 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
     },
     wait: throttleSignInLink,
     hint: 'A link that you were sent in the last half hour still works.',
-    send: ({ email }) => onboarding.requestSignInLink(email),
+    send: ({ email }) => jobs.add('sign-in-link', { email }),
   });
 
   const opened = context.view('sign-in-link-opened.njk');
@@ -70,7 +70,7 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
 }
 
 export function signUpRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const { onboarding, settings } = context;
+  const { onboarding, settings, jobs } = context;
   const { FREE_GRANT, FREE_PER_MINUTE, FREE_PER_DAY, CONTACT_EMAIL } = settings;
 
   mailForm(scope, context, {
@@ -79,7 +79,7 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
     page: { free: { credits: FREE_GRANT, perMinute: FREE_PER_MINUTE, perDay: FREE_PER_DAY } },
     problem: (email) => addressProblem(email) ?? disposableProblem(domainOf(email)),
     wait: throttleMail,
-    send: (form) => onboarding.signUp(form),
+    send: (form) => jobs.add('sign-up', form),
   });
 
   const view = context.view('confirm.njk');
@@ -115,12 +115,12 @@ const disposableProblem = (domain: string): string | null =>
     : null;
 
 export function passwordResetRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const { onboarding } = context;
+  const { onboarding, jobs } = context;
 
   mailForm(scope, context, {
     ...{ path: '/forgot', title: 'Reset your password', template: 'forgot.njk', fields: emailForm },
     wait: throttleMail,
-    send: ({ email }) => onboarding.requestPasswordReset(email),
+    send: ({ email }) => jobs.add('reset', { email }),
   });
 
   const view = context.view('reset.njk');

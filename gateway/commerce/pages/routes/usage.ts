@@ -102,16 +102,11 @@ async function readRateWindows(
     redis.get(redisKeys.day(account_id, day)),
   ]);
   const prefix = tier.toUpperCase() as Uppercase<Tier>;
+  const window = (used: string | null, limit: number, resets_at_ms: number): RateWindow => ({
+    ...{ used: Number(used ?? 0), limit, resets_at_ms },
+  });
   return {
-    minute: {
-      used: Number(inMinute ?? 0),
-      limit: limits[`${prefix}_PER_MINUTE`],
-      resets_at_ms: (minute + 1) * MINUTE_MS,
-    },
-    day: {
-      used: Number(inDay ?? 0),
-      limit: limits[`${prefix}_PER_DAY`],
-      resets_at_ms: (day + 1) * DAY_MS,
-    },
+    minute: window(inMinute, limits[`${prefix}_PER_MINUTE`], (minute + 1) * MINUTE_MS),
+    day: window(inDay, limits[`${prefix}_PER_DAY`], (day + 1) * DAY_MS),
   };
 }
