@@ -24,4 +24,4 @@ function chosen(only: string | undefined): Part[] {
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
-await runFaults(chosen(values.only), { reports: REPORTS });
+await runFaults(chosen(values.only), REPORTS);

@@ -94,30 +94,4 @@ export const PARTS: readonly Part[] = [
     limit_s: 1_200,
     load: async () => (await import('./export.ts')).exportFaults,
   },
-  {
-    name: 'hostile-series',
-    fault:
-      'a provider publishes figures from 5e-324 to 1.8e308, of both signs and alone, under names of any characters',
-    limit_s: 600,
-    load: async () => (await import('./hostile-series.ts')).hostileSeriesFaults,
-  },
-  {
-    name: 'tools',
-    fault: 'random calls of MCP tools, many of them for more than an answer holds',
-    limit_s: 300,
-    load: async () => (await import('./tools.ts')).toolsFaults,
-  },
-  {
-    name: 'receipts',
-    fault:
-      'receipts, keys, rows and proofs forged one by one, trees with two descriptors or two figures for one cell among them',
-    limit_s: 120,
-    load: async () => (await import('./receipts.ts')).receiptsFaults,
-  },
-  {
-    name: 'redefinitions',
-    fault: 'upstream changes the units of series, in place and while they are away',
-    limit_s: 300,
-    load: async () => (await import('./redefinitions.ts')).redefinitionFaults,
-  },
 ];

@@ -4,15 +4,12 @@ import { documentationText } from '../style/documentation.ts';
 import { clusterFaults } from './cluster.ts';
 import { damageFaults } from './damage.ts';
 import { gatewayFaults } from './gateway.ts';
-import { hostileSeriesFaults } from './hostile-series.ts';
 import { readinessFaults } from './readiness.ts';
-import { receiptsFaults } from './receipts.ts';
 import { redisFaults } from './redis.ts';
 import { refusedKeysFaults } from './refused-keys.ts';
 import { repliesFaults } from './replies.ts';
 import { signInFaults } from './sign-in.ts';
 import type { Reporter } from './table.ts';
-import { toolsFaults } from './tools.ts';
 
 const DOCUMENTATION = documentationText();
 
@@ -53,13 +50,5 @@ test('a flood of calls with keys that no longer work costs less than paid calls 
 test('cluster master killed: writes that waited for the replica survive', () =>
   holds(3, (report) => clusterFaults(report, { failovers: 1, withoutWaiting: 0 })));
 
-test('series of extreme figures: each night publishes them and all others, and names them', () =>
-  holds(2, (report) => hostileSeriesFaults(report, { seeds: [1], nights: 2 })));
-
 test('floods of resets and guesses: account holders and operators sign in meanwhile', () =>
   holds(2, (report) => signInFaults(report, { rounds: 2 })));
-
-test('tools asked for more than an answer holds: nothing that is left out is paid', () =>
-  holds(1, (report) => toolsFaults(report, { calls: 60 })));
-
-test('forged trees: what a dishonest log signs is refused', () => holds(1, receiptsFaults));

@@ -5,22 +5,17 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { machineFacts } from '../bench/report.ts';
-import { type PartRun, runPart } from './part-process.ts';
+import { runPart } from './part-process.ts';
 import type { Part } from './parts.ts';
 import { type FaultsReport, type Finding, markdown } from './table.ts';
 
-interface RunOptions extends Pick<PartRun, 'entry'> {
-  /** Directory of reports. */
-  reports: string;
-}
-
 const say = (line: string): void => console.error(`faults: ${line}`);
 
-/** Prints the table, and sets the exit code 1 when a promise was broken or the run was interrupted. */
-export async function runFaults(
-  parts: readonly Omit<Part, 'load'>[],
-  { reports, entry }: RunOptions,
-): Promise<void> {
+/**
+ * Prints the table, and sets the exit code 1 when a promise was broken or the run was interrupted.
+ * @param reports a directory
+ */
+export async function runFaults(parts: readonly Omit<Part, 'load'>[], reports: string): Promise<void> {
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
   process.once('SIGTERM', () => interrupt.abort());
@@ -42,7 +37,7 @@ export async function runFaults(
     if (signal.aborted) break;
     const { name, fault } = part;
     say(`${name}: ${fault}`);
-    await runPart(part, { found, signal, ...(entry && { entry }) }).catch((error: unknown) =>
+    await runPart(part, { found, signal }).catch((error: unknown) =>
       found({ part: name, fault, promise: 'can be run', figure: String(error), kept: false }),
     );
   }

@@ -6,7 +6,6 @@ import { labelChanges, levelFactor } from '../../../build/quality/checks/changes
 import { sameFigures } from '../../../build/quality/checks/duplicates.ts';
 import { labelFigures, priceBasis, ratesOfTotals } from '../../../build/quality/checks/label-figures.ts';
 import { labelWords } from '../../../build/quality/checks/label-words.ts';
-import { contradictions, magnitudeOf, rangeOf, readClaims } from '../../../build/quality/label-vocabulary.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import { DATA } from '../world.ts';
 import { type ConstructedSeries, type Figure, findIn } from './checked-figures.ts';
@@ -192,44 +191,9 @@ describe('the words of a label', () => {
       'label_repeated p.a p.b',
     ]);
   });
-
-  it('contradict in both orders or in none, and never themselves', () => {
-    const words = [
-      '% of GDP',
-      '% of GNI',
-      'per 1,000',
-      'per 100,000',
-      'constant 2015 US$',
-      'PPP',
-      'men',
-      'girls',
-      'rural',
-      'reported',
-    ];
-    const text = fc.subarray(words).map((chosen) => chosen.join(', '));
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        const [ours, theirs] = [readClaims(a), readClaims(b)];
-        const aspects = (list: { aspect: string }[]) => list.map(({ aspect }) => aspect).sort();
-        expect(contradictions(ours, ours)).toEqual([]);
-        expect(aspects(contradictions(ours, theirs))).toEqual(aspects(contradictions(theirs, ours)));
-      }),
-    );
-  });
 });
 
 describe('the unit and the figures', () => {
-  it('state ranges and powers of ten', () => {
-    expect(rangeOf('CPIA rating (1=low to 6=high)', 'rating')).toMatchObject({ min: 1, max: 6 });
-    expect(rangeOf('Democracy score', 'points from -10 to 10')).toMatchObject({ min: -10, max: 10 });
-    expect(rangeOf('Cancer deaths', 'deaths per 100,000 men')).toMatchObject({ min: 0, max: 100_000 });
-    expect(rangeOf('Crop production index (2014-2016 = 100)', '2014-2016 = 100')).toBeNull();
-    expect(rangeOf('Years since independence', 'years')).toBeNull();
-    expect(
-      ['%', 'km²', 'hectares', 'per 1,000 people', 'billions of US dollars', 'kt', 'years'].map(magnitudeOf),
-    ).toEqual([-2, 6, 4, -3, 9, 3, 0]);
-  });
-
   /** Populations from small to large, in no order of the alphabet. */
   const people = (iso3: string): number => 1000 * 1.1 ** ((COUNTRIES.indexOf(iso3) * 37) % 100);
   const yearly = (value: (iso3: string, at: number) => number): Figure[] =>
