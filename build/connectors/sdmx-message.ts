@@ -343,5 +343,5 @@ export class SdmxReader {
 }
 
 /** Whether a status, or one of a combined status (`ef`), marks a forecast. */
-export const isForecast = (code: string, forecasts: ReadonlySet<string>): boolean =>
+const isForecast = (code: string, forecasts: ReadonlySet<string>): boolean =>
   splitStatus(code).some((one) => forecasts.has(one));

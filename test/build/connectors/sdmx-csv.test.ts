@@ -1,7 +1,6 @@
 /** SDMX-CSV 1.0 and 2.0, after the field guides and the responses of UNICEF, Eurostat and the OECD. */
 import { describe, expect, it } from 'vitest';
 import { sdmxCsv } from '../../../build/connectors/sdmx-csv.ts';
-import { isForecast } from '../../../build/connectors/sdmx-message.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
 const read = (csv: string | Record<string, string>, settings: object = {}) =>
@@ -269,20 +268,5 @@ describe('files', () => {
     ['nothing', '', 'the file is empty'],
   ])('with %s fail the provider', async (_name, csv, reason) => {
     await expect(read(csv)).rejects.toThrow(reason);
-  });
-});
-
-describe('statuses', () => {
-  const forecasts = new Set(['F', 'PR', 'PRED']);
-  it.each([
-    ['', false],
-    ['A', false],
-    ['f', true],
-    ['PR', true],
-    ['BEP', false],
-    ['ef', true],
-    ['F7', false],
-  ])('%j is a forecast: %j', (code, forecast) => {
-    expect(isForecast(code, forecasts)).toBe(forecast);
   });
 });

@@ -158,14 +158,6 @@ describe('a withheld series', () => {
       expect(verifyReceipt(receipt, keys).edition.edition).toBe(served);
   });
 
-  it('has no receipt any more', async () => {
-    for (const id of ids)
-      for (const indicator of [SECRET, 'atlas.twin'])
-        await expect(storedReceipts(world.snapshots, id, indicator)).rejects.toThrow(
-          `there is no observations/${indicator}.parquet`,
-        );
-  });
-
   it('is not found by /v1/receipts in any edition, where the others verify', async () => {
     const keys = parseKeys((await service.get('/.well-known/almanac-keys.json')).text);
     for (const id of ids) {

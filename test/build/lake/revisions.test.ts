@@ -2,9 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { backupTrees, Copier, copyConsistently } from '../../../build/backup/trees.ts';
-import { ProviderLake, REVISIONS } from '../../../build/lake/provider-lake.ts';
-import { settingsIn } from '../backup/backup-fixture.ts';
+import { type ProviderLake, REVISIONS } from '../../../build/lake/provider-lake.ts';
 import { expectHistories } from './history-property.ts';
 import { figure, type LakeRow, type Rows, replay, ScriptedProvider, sorted } from './scripted-provider.ts';
 
@@ -56,18 +54,6 @@ describe('the history of a provider', () => {
         'run.json',
         'sources.parquet',
       ]);
-  });
-
-  it('is part of a backup', async () => {
-    const published = await nights(5);
-    const copy = join(provider.world.directory, 'backup');
-    const tree = backupTrees({
-      ...settingsIn(provider.world.directory),
-      LAKE_DIR: provider.world.settings.LAKE_DIR,
-    }).find(({ name }) => name === 'lake');
-    if (!tree) throw new Error('a backup has no lake');
-    await copyConsistently(tree, copy, new Copier());
-    await expectWhole(new ProviderLake(copy, 'atlas'), published);
   });
 
   it('survives a crash while LAKE_KEEP removes a run', async () => {

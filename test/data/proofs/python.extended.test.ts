@@ -1,6 +1,6 @@
 /**
- * The verifiers on the starter data: ours accepts every value of ten indicators, that of the Python client a part of them;
- * it refuses what is made from their receipts.
+ * The verifiers on the starter data: ours accepts every value of ten indicators, that of the Python client a part of them.
+ * `test/clients` holds what it refuses.
  */
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,8 +17,8 @@ import {
   type ObservationLeaf,
   observationLeaf,
 } from '../../../data/proofs/merkle-tree.ts';
-import { hexPath, type Receipt, receiptOf } from '../../../data/proofs/receipt.ts';
-import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
+import { type Receipt, receiptOf } from '../../../data/proofs/receipt.ts';
+import { generateSigningKey } from '../../../data/proofs/signing-key.ts';
 import { parseKeys, verifyReceipt } from '../../../data/proofs/verify-receipt.ts';
 import { proofsFile, providerProofs } from '../../../data/schema/proofs.ts';
 import { observationsFile } from '../../../data/schema/snapshot.ts';
@@ -28,18 +28,14 @@ import { verifyWithPackage } from '../../clients/python-receipts.ts';
 import { Service } from '../../gateway/service.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
 import { readKept, showSnapshot } from '../../shown-snapshot.ts';
-import { forgeries, sound } from './forgeries.ts';
-import type { Evidence, Genuine } from './tampering.ts';
-import { evidenceOfGrowth, GROWN } from './vectors.ts';
+import type { Evidence } from './tampering.ts';
 
 const INDICATORS = 10;
 /** The client verifies signatures without a library, which takes it ten milliseconds: it reads one receipt in so many. */
 const STRIDE = 12;
 /** A limit for what hangs: tens of thousands of receipts take a busy machine minutes. */
 const VERIFIED_WITHIN_MS = 600_000;
-const [KEY, STRANGER] = ['almanac.example/log', 'almanac.example/log'].map((name) =>
-  generateSigningKey(name),
-);
+const KEY = generateSigningKey('almanac.example/log');
 
 let root: string;
 let installed: Installed;
@@ -47,7 +43,7 @@ let service: Service;
 let key: string;
 /** Receipts of every row, by indicator. */
 const receipts = new Map<string, Receipt[]>();
-let log: Pick<Genuine, 'keys' | 'earlier' | 'consistency'>;
+let keys: string;
 
 beforeAll(async () => {
   const [built, client] = await Promise.all([buildStarter(), installWheel()]);
@@ -65,13 +61,10 @@ beforeAll(async () => {
     ...entry,
     edition,
   }));
-  await signer.commit(others);
-  const earlier = (await storage.log()).checkpoint;
   await signer.commit([...others, entry]);
   const { editions, checkpoint } = await storage.log();
   const tree = MerkleTree.of(editions.map(editionLeaf));
-  const keys = JSON.parse(await readFile(join(snapshots, 'keys.json'), 'utf8'));
-  log = { keys, earlier, consistency: { from: 2, to: 3, path: hexPath(tree.consistency(2)) } };
+  keys = await readFile(join(snapshots, 'keys.json'), 'utf8');
   service = await Service.start({ snapshots });
   ({ key } = await service.account({ credits: 1_000 }));
   await readReceipts(snapshots, entry, checkpoint, tree);
@@ -118,12 +111,6 @@ async function readReceipts(
   }
 }
 
-const genuine = (receipt: Receipt): Genuine => ({
-  ...{ receipt, ...log },
-  ...{ key: parseSigningKey(KEY ?? ''), earlierKey: parseSigningKey(KEY ?? '') },
-  stranger: parseSigningKey(STRANGER ?? ''),
-});
-
 describe('the verifier in Python', () => {
   it('accepts what the gateway answers, which is what the published files give', async () => {
     for (const [id, list] of receipts) {
@@ -131,48 +118,18 @@ describe('the verifier in Python', () => {
       const { iso3, year } = expected?.row ?? expect.fail(`${id} has no rows`);
       const answer = await service.get(`/v1/receipts?indicator=${id}&country=${iso3}&year=${year}`, { key });
       expect(answer.json.data).toEqual(expected);
-      const keys = (await service.get('/.well-known/almanac-keys.json')).text;
-      expect(await verifyInPython([{ receipt: answer.text, keys }])).toEqual(['accepted']);
+      const served = (await service.get('/.well-known/almanac-keys.json')).text;
+      expect(await verifyInPython([{ receipt: answer.text, keys: served }])).toEqual(['accepted']);
     }
   });
 
   it('accepts every value of ten indicators', { timeout: VERIFIED_WITHIN_MS }, async () => {
     expect(receipts.size).toBe(INDICATORS);
-    const keys = JSON.stringify(log.keys);
     const all = [...receipts.values()].flat();
     expect(all.length).toBeGreaterThan(10_000);
     const files = all.map((one) => ({ receipt: JSON.stringify(one), keys }));
     for (const { receipt } of files) verifyReceipt(receipt, parseKeys(keys));
     const some = files.filter((_, at) => at % STRIDE === 0);
     expect(new Set(await verifyInPython(some))).toEqual(new Set(['accepted']));
-  });
-
-  it('accepts their unusual forms, and that the log extends an earlier one', async () => {
-    for (const list of receipts.values()) {
-      const cases = Object.values(sound(genuine(list[0] ?? expect.fail('no rows'))));
-      expect(new Set(await verifyInPython(cases))).toEqual(new Set(['accepted']));
-    }
-  });
-
-  it('refuses everything that is made from them', { timeout: VERIFIED_WITHIN_MS }, async () => {
-    for (const list of receipts.values()) {
-      for (const receipt of [list[0], list[Math.floor(list.length / 3)], list.at(-1)]) {
-        const cases = Object.entries(forgeries(genuine(receipt ?? expect.fail('no rows'))));
-        const outcomes = await verifyInPython(cases.map(([, evidence]) => evidence));
-        expect(
-          cases.filter((_, at) => outcomes[at]?.startsWith('refused: ') !== true).map(([name]) => name),
-        ).toEqual([]);
-      }
-    }
-  });
-
-  it('refuses proofs of consistency that lack a hash', async () => {
-    const all = GROWN.flatMap((receipt) => GROWN.map((kept) => evidenceOfGrowth(receipt, kept)));
-    const cut = all.filter(({ consistency }) => consistency?.includes('"path":["'));
-    const broken = cut.map((one) => ({
-      ...one,
-      consistency: one.consistency?.replace(/"[0-9a-f]{64}",?/, ''),
-    }));
-    expect((await verifyInPython(broken)).filter((outcome) => outcome === 'accepted')).toEqual([]);
   });
 });
