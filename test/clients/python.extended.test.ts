@@ -1,11 +1,14 @@
 /** The Python client: its wheel, its types, and its own tests, against a service in a process of its own. */
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgeries, sound } from '../data/proofs/forgeries.ts';
 import type { Evidence } from '../data/proofs/tampering.ts';
 import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';
 import { Program, type Started } from '../gateway/program.ts';
+import { forgedFrom, provedReceipts, publishProvable } from '../gateway/provable-world.ts';
+import { Service } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
 import {
@@ -101,6 +104,27 @@ describe('receipts', () => {
         : [],
     );
     expect((await verifyWithPackage(installed, shortened)).filter((one) => one === 'accepted')).toEqual([]);
+  });
+
+  it('of derived figures are recomputed, and refused where they are forged', {
+    timeout: WITHIN_MS,
+  }, async () => {
+    const root = await mkdtemp(join(tmpdir(), 'alm-derived-'));
+    await publishProvable(root);
+    const service = await Service.start({ snapshots: root });
+    const { key } = await service.account({ credits: 1_000_000 });
+    const receipts = await provedReceipts((path) => service.get(`/v1/${path}`, { key }));
+    const keys = (await service.get('/.well-known/almanac-keys.json')).text;
+    await service.stop();
+    await rm(root, { recursive: true });
+    const outcomesOf = (all: readonly object[]) =>
+      verifyWithPackage(
+        installed,
+        all.map((receipt) => ({ receipt: JSON.stringify(receipt), keys })),
+      );
+    expect(await outcomesOf(receipts)).toEqual(receipts.map(() => 'accepted'));
+    const refused = (await outcomesOf(receipts.flatMap(forgedFrom))).map((outcome) => outcome.split(':')[0]);
+    expect([new Set(refused), refused.length > 100]).toEqual([new Set(['refused']), true]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -51,9 +51,13 @@ export async function run(
 /** Packs the client with its own script, and installs the package in a new project, without the network. */
 export async function installPackage(): Promise<Project> {
   const home = await mkdtemp(join(tmpdir(), 'alm-npm-'));
-  const source = join(home, 'source');
+  const source = join(home, relative(ROOT, PACKAGE));
   await cp(PACKAGE, source, { recursive: true, filter: (path) => !path.startsWith(join(PACKAGE, 'dist')) });
-  await run(source, 'sh', ['-c', 'PATH="$1:$PATH" exec npm pack --silent --pack-destination ..', 'sh', BIN]);
+  // The package carries the arithmetic of derived figures.
+  for (const shared of ['package.json', 'data/derived'])
+    await cp(join(ROOT, shared), join(home, shared), { recursive: true });
+  const pack = 'PATH="$1:$PATH" exec npm pack --silent --pack-destination "$2"';
+  await run(source, 'sh', ['-c', pack, 'sh', BIN, home]);
   const directory = join(home, 'project');
   await mkdir(directory);
   await writeFile(join(directory, 'package.json'), '{ "type": "module", "private": true }');

@@ -8,12 +8,15 @@ import json
 import sys
 from pathlib import Path
 
-from almanac import Refused, parse_keys, verify_receipt, verify_rows
-from almanac.receipts import read_checkpoint, verify_one_log
+from almanac import Refused, parse_keys, verify_derivation, verify_receipt, verify_rows
+from almanac.receipts import is_derivation, read_checkpoint, verify_one_log
 
 
 def verify(files: dict[str, bytes]) -> None:
     keys = parse_keys(files["keys"])
+    if is_derivation(files["receipt"]):
+        verify_derivation(files["receipt"], keys)
+        return
     verified = verify_receipt(files["receipt"], keys)
     if "rows" in files:
         verify_rows(verified, files["rows"])

@@ -9,10 +9,17 @@ export interface Document<Data, Meta> {
 }
 
 /** What `meta` says of one indicator or of several. */
-interface DescribedMeta {
+interface DescribedMeta extends Derived {
   generated_at: string;
   indicator?: string;
-  indicators?: readonly SeriesRecord[];
+  indicators?: readonly (SeriesRecord & Derived)[];
+  /** Whose figures weigh the members of groups. */
+  weights?: readonly SeriesRecord[];
+}
+
+interface Derived {
+  /** Of derived figures: whose they are made of. */
+  derivation?: { inputs: readonly SeriesRecord[] };
 }
 
 /** An indicator as `meta` and the catalogue describe it. */
@@ -51,10 +58,13 @@ export function toSeries(record: SeriesRecord): Series {
   return { id, name, unit, licence, licence_url, attribution };
 }
 
-/** The indicators of an answer: listed where there are several, else spread over `meta`. */
+/** The indicators of an answer, listed where there are several, else spread over `meta`; then what they are derived from. */
 function seriesOf(meta: DescribedMeta): Series[] {
-  if (meta.indicators !== undefined) return meta.indicators.map(toSeries);
-  return meta.indicator === undefined ? [] : [toSeries({ ...meta, id: meta.indicator })];
+  const one = meta.indicator === undefined ? [] : [{ ...meta, id: meta.indicator }];
+  const own = meta.indicators ?? one;
+  const inputs = own.flatMap(({ derivation }) => derivation?.inputs ?? []);
+  const all = [...own, ...inputs, ...(meta.weights ?? [])];
+  return all.filter(({ id }, at) => all.findIndex((other) => other.id === id) === at).map(toSeries);
 }
 
 /** Reads rows as a table. */

@@ -3,6 +3,7 @@ import { type Document, readFigures, readTable } from './answers.ts';
 import { type DataFile, openFile } from './data-file.ts';
 import { keysOf, type Lock } from './lock.ts';
 import {
+  type Aggregate,
   type AsOf,
   type Column,
   type DataQuestion,
@@ -11,6 +12,7 @@ import {
   type Query,
   type Since,
   sinceText,
+  transformQuery,
   type Words,
   wholeNumber,
   wordsOf,
@@ -63,6 +65,12 @@ export type Included = 'sources' | 'quality' | 'twins' | 'breaks' | 'editions';
 /** A figure that somebody wrote down: `indicator,iso3,year,value`. The digits of a text tell how it is rounded. */
 export type Claim = string | readonly [indicator: string, iso3: string, year: number, value: number | string];
 
+/** Rows with the usual columns. */
+interface Usual {
+  layout?: 'long';
+  fields?: never;
+}
+type OfGroups = { aggregate: Aggregate } | { group: Words };
 type Figures<Row> = Promise<Table<Row, records.DataMeta>>;
 
 /**
@@ -135,15 +143,16 @@ export class Almanac {
 
   // --- figures --------------------------------------------------------------------------------------------------------
 
-  /** Observations of one indicator or of several. Costs a credit per row, at least 1. */
+  /** Observations of one indicator or of several, or what is derived from them. Costs a credit per row, at least 1. */
   data<Name extends Column>(
     indicator: Words,
     options: DataOptions & { fields: readonly Name[] },
   ): Figures<Pick<records.ChosenRow, Name>>;
   data(indicator: Words, options: DataOptions & { layout: 'wide' }): Figures<records.WideRow>;
+  data(indicator: Words, options: DataOptions & OfGroups & Usual): Figures<records.GroupRow>;
   data(
     indicator: Words,
-    options?: DataOptions & { layout?: 'long'; fields?: never },
+    options?: DataOptions & Usual & { aggregate?: never; group?: never },
   ): Figures<records.Observation>;
   data(indicator: Words, options: DataOptions): Figures<records.AnyRow>;
   async data(indicator: Words, options: DataOptions = {}): Figures<object> {
@@ -162,9 +171,10 @@ export class Almanac {
   /** All countries by one indicator; default in its latest year, which `meta.year` names. Costs 1 credit. */
   async rank(
     indicator: string,
-    { year, asOf, maxCredits }: { year?: number } & Dated & Bounded = {},
+    { year, transform, asOf, maxCredits }: { year?: number; transform?: Words } & Dated & Bounded = {},
   ): Promise<Table<records.RankingRow, records.RankingMeta>> {
-    const asked = given({ year: year === undefined ? undefined : wholeNumber(year, 'year') });
+    const years = given({ year: year === undefined ? undefined : wholeNumber(year, 'year') });
+    const asked = [...years, ...transformQuery(transform)];
     const path = `/v1/rankings/${encodeURIComponent(indicator)}`;
     const query = await this.#session.dated(asked, asOf);
     const read = readTable<records.RankingRow, records.RankingMeta>;
@@ -231,15 +241,24 @@ export class Almanac {
     return await judge(this.#session, texts, maxCredits);
   }
 
-  /** The proof that a figure was published, as it came: keep it, and verify it offline. Costs 1 credit. */
+  /**
+   * The proof that a figure was published, as it came: keep it, and verify it offline. Costs 1 credit; that of a derived
+   * figure, one for each row in it.
+   * @param country with `aggregate` a group such as `@eu`
+   */
   async receipt(
     indicator: string,
     country: string,
     year: number,
-    { asOf, maxCredits }: Dated & Bounded = {},
+    {
+      transform,
+      aggregate,
+      asOf,
+      maxCredits,
+    }: { transform?: Words; aggregate?: 'declared' } & Dated & Bounded = {},
   ): Promise<Bytes> {
-    const asked = given({ indicator, country, year: wholeNumber(year, 'year') });
-    const query = await this.#session.dated(asked, asOf);
+    const asked = given({ indicator, country, year: wholeNumber(year, 'year'), aggregate });
+    const query = await this.#session.dated([...asked, ...transformQuery(transform)], asOf);
     return await this.#session.priced('/v1/receipts', query, (answer) => answer.bytes(), maxCredits);
   }
 

@@ -10,6 +10,7 @@ export {
   type Included,
 } from './client.ts';
 export type { DataFile } from './data-file.ts';
+export { type DerivedFrom, type DerivedRow, derive, type GivenRow } from './derive.ts';
 export {
   AlmanacError,
   ApiError,
@@ -21,8 +22,9 @@ export {
   Unsupported,
 } from './errors.ts';
 export { formatLock, type Lock, type PinnedKey, parseLock } from './lock.ts';
-export type { AsOf, Column, DataQuestion, Since, Words, Years } from './questions.ts';
+export type { Aggregate, AsOf, Column, DataQuestion, Since, Words, Years } from './questions.ts';
 export { type Checkpoint, type LogKey, parseKey, parseKeys, readCheckpoint } from './receipts/checkpoints.ts';
+export { type VerifiedDerivation, verifyDerivation } from './receipts/derivation.ts';
 export type { Json } from './receipts/exact-json.ts';
 export { type Verified, verifyOneLog, verifyReceipt, verifyRows } from './receipts/receipt.ts';
 export type * from './records.ts';

@@ -10,6 +10,9 @@ export type AsOf = string | Date;
 /** A column that `fields` can name. */
 export type Column = keyof ChosenRow;
 
+/** How the figures of a group's members become one: as the edition declares it, or of `group` another way. */
+export type Aggregate = 'declared' | 'median' | 'min' | 'max';
+
 /** A lock pins an edition; a time or an edition stands for itself. */
 export type Since = AsOf | { edition: string };
 
@@ -33,6 +36,12 @@ export interface DataQuestion {
   layout?: 'long' | 'wide';
   /** `omit` leaves out rows without a value, which then cost nothing. */
   missing?: 'keep' | 'omit';
+  /** Derived figures instead: one transform such as `growth:5`, or two, of which the second works on the first. */
+  transform?: Words;
+  /** `declared`: groups among `countries` are places of their own. The others are of `group`. */
+  aggregate?: Aggregate;
+  /** A group of one's own, as one place: three countries or more. */
+  group?: Words;
 }
 
 /** @throws {TypeError} */
@@ -86,10 +95,18 @@ export function sinceText(since: Since | undefined): string | undefined {
   return typeof since === 'string' || since instanceof Date ? asOfText(since) : since.edition;
 }
 
-/** Countries and years alone. @throws {TypeError} */
-export function extentQuery({ countries, years }: Pick<DataQuestion, 'countries' | 'years'>): Query {
-  return [...listed('countries', countries), ...yearsQuery(years)];
+/** Countries and years alone, members of a group of one's own among them. @throws {TypeError} */
+export function extentQuery({
+  countries = [],
+  group = [],
+  years,
+}: Pick<DataQuestion, 'countries' | 'group' | 'years'>): Query {
+  const places = [...listed('countries', countries), ...listed('group', group)].map(([, words]) => words);
+  return [...listed('countries', places.join(',')), ...yearsQuery(years)];
 }
+
+/** @throws {TypeError} */
+export const transformQuery = (transform: Words | undefined): Query => listed('transform', transform);
 
 /** For callers without types. */
 function oneOf(name: string, value: string, known: readonly string[]): void {
@@ -98,15 +115,20 @@ function oneOf(name: string, value: string, known: readonly string[]): void {
 
 /** @throws {TypeError} */
 export function dataQuery(indicators: readonly string[], question: DataQuestion): Query {
-  const { latest, fields, layout = 'long', missing = 'keep' } = question;
+  const { countries, years, latest, fields, layout = 'long', missing = 'keep' } = question;
+  const { transform, aggregate, group } = question;
   oneOf('layout', layout, ['long', 'wide']);
   oneOf('missing', missing, ['keep', 'omit']);
   return [
     [indicators.length === 1 ? 'indicator' : 'indicators', indicators.join(',')],
-    ...extentQuery(question),
+    ...listed('countries', countries),
+    ...yearsQuery(years),
     ...(latest === undefined ? [] : [['latest', wholeNumber(latest, 'latest')] as const]),
     ...listed('fields', fields),
     ...(layout === 'wide' ? [['layout', 'wide'] as const] : []),
     ...(missing === 'omit' ? [['missing', 'omit'] as const] : []),
+    ...transformQuery(transform),
+    ...given({ aggregate }),
+    ...listed('group', group),
   ];
 }

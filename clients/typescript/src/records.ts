@@ -30,12 +30,16 @@ export type ValidationDetail = Schemas['ValidationDetail'];
 
 /** A figure of one country and year, with its indicator. */
 export type Observation = Schemas['SeveralIndicatorsAnswer']['data'][number];
+/** A figure of a country, or with `aggregate` or `group` of a group: `iso3` is null then, and `group` is `@` and its id, or codes. */
+export type GroupRow = Required<
+  Extract<Schemas['GroupsAnswer']['data'][number], { group: string | null; year: number }>
+>;
 /** A country and year with a figure for each indicator, under its id. */
 export type WideRow = Schemas['WideAnswer']['data'][number];
 /** Every column that `fields` can name. */
 export type ChosenRow = Required<Schemas['ChosenColumnsAnswer']['data'][number]>;
 /** A row of `data` whose options are not known beforehand. */
-export type AnyRow = Observation | WideRow | Partial<ChosenRow>;
+export type AnyRow = Observation | GroupRow | WideRow | Partial<ChosenRow>;
 export type RankingRow = Schemas['GetRankingAnswer']['data'][number];
 /** One change of a figure, with its indicator. */
 export type Revision = { indicator: string } & Schemas['GetRevisionsAnswer']['data'][number];

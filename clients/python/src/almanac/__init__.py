@@ -6,6 +6,7 @@
 
 from almanac._version import __version__
 from almanac.client import Almanac, Receipt
+from almanac.derived import derive
 from almanac.errors import (
     AlmanacError,
     ApiError,
@@ -22,7 +23,17 @@ from almanac.errors import (
     UnexpectedAnswer,
 )
 from almanac.lock import Lock
-from almanac.receipts import LogKey, Refused, Verified, parse_key, parse_keys, verify_receipt, verify_rows
+from almanac.receipts import (
+    LogKey,
+    Refused,
+    Verified,
+    VerifiedDerivation,
+    parse_key,
+    parse_keys,
+    verify_derivation,
+    verify_receipt,
+    verify_rows,
+)
 from almanac.records import Hits
 from almanac.table import Provenance, Series, Table
 
@@ -50,9 +61,12 @@ __all__ = [
     "Unauthorized",
     "UnexpectedAnswer",
     "Verified",
+    "VerifiedDerivation",
     "__version__",
+    "derive",
     "parse_key",
     "parse_keys",
+    "verify_derivation",
     "verify_receipt",
     "verify_rows",
 ]

@@ -37,10 +37,13 @@ def provenance_of(headers: Message, generated_at: str | None, series: tuple[Seri
 
 
 def series_of(meta: dict[str, Any]) -> tuple[Series, ...]:
-    """The indicators of an answer: listed where there are several, else spread over `meta`."""
-    if "indicators" in meta:
-        return tuple(record_series(record) for record in meta["indicators"])
-    return (record_series({**meta, "id": meta["indicator"]}),) if "indicator" in meta else ()
+    """The indicators of an answer, listed where there are several, else spread over `meta`; then what they are from."""
+    own = meta.get("indicators") or ([{**meta, "id": meta["indicator"]}] if "indicator" in meta else [])
+    inputs = [record for one in own for record in one.get("derivation", {}).get("inputs", ())]
+    series: dict[str, Series] = {}
+    for record in [*own, *inputs, *meta.get("weights", ())]:
+        series.setdefault(record["id"], record_series(record))
+    return tuple(series.values())
 
 
 def record_series(record: dict[str, Any]) -> Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Union, cast
+from typing import Literal, Union, cast
 from urllib.parse import quote
 
 from almanac.answers import (
@@ -18,7 +18,18 @@ from almanac.answers import (
     whole_file,
 )
 from almanac.lock import Lock
-from almanac.questions import AsOf, DataQuestion, Layout, Missing, Words, Years, as_of_text, words
+from almanac.questions import (
+    Aggregate,
+    AsOf,
+    DataQuestion,
+    Layout,
+    Missing,
+    Words,
+    Years,
+    as_of_text,
+    derived_query,
+    words,
+)
 from almanac.receipts import LogKey, Verified, parse_keys, verify_receipt
 from almanac.records import Change, Country, Edition, Hits, Indicator, IndicatorDetail, Price, Verdict
 from almanac.session import Session
@@ -103,7 +114,7 @@ class Almanac:
         return cast("list[Indicator]", self._session.data("/v1/indicators", query + self._session.as_of(None)))
 
     def indicator(self, indicator: str, *, include: Words = (), as_of: AsOf = None) -> IndicatorDetail:
-        """An indicator of the catalogue. include: of `sources`, `quality`, `twins`, `editions`."""
+        """An indicator of the catalogue. include: of `sources`, `quality`, `twins`, `breaks`, `editions`."""
         query = [("include", ",".join(words(include, "include")))] if include else []
         path = f"/v1/indicators/{_segment(indicator)}"
         return cast("IndicatorDetail", self._session.data(path, query + self._session.as_of(as_of)))
@@ -136,10 +147,13 @@ class Almanac:
         fields: Words = (),
         layout: Layout = "long",
         missing: Missing = "keep",
+        transform: Words = (),
+        aggregate: Aggregate | None = None,
+        group: Words = (),
         as_of: AsOf = None,
         max_credits: int | None = None,
     ) -> Table:
-        """Observations of one indicator or of several. Costs a credit per row, at least 1.
+        """Observations of indicators, or what is derived from them. Costs a credit per row, at least 1.
 
         countries: ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. `unmatched` of the
             table names codes that no country has.
@@ -147,10 +161,22 @@ class Almanac:
         latest: of what passes, the newest n observed values of each country and indicator.
         fields: columns, in the order wanted. layout: `wide` has a column for each indicator.
         missing: `omit` leaves out rows without a value, which then cost nothing.
+        transform: derived figures instead: `growth:5`, or two transforms, of which the second works on the first.
+        aggregate: `declared` makes groups among the countries places of their own; the others are of `group`.
+        group: a group of one's own, as one place: three countries or more.
         as_of: figures as they were then: a date, a moment, or the id of an edition.
         """
         question = DataQuestion.of(
-            indicator, countries=countries, years=years, latest=latest, fields=fields, layout=layout, missing=missing
+            indicator,
+            countries=countries,
+            years=years,
+            latest=latest,
+            fields=fields,
+            layout=layout,
+            missing=missing,
+            transform=transform,
+            aggregate=aggregate,
+            group=group,
         )
         query = question.query() + self._session.as_of(as_of)
         if self._is_columnar:
@@ -169,11 +195,23 @@ class Almanac:
         fields: Words = (),
         layout: Layout = "long",
         missing: Missing = "keep",
+        transform: Words = (),
+        aggregate: Aggregate | None = None,
+        group: Words = (),
         as_of: AsOf = None,
     ) -> Price:
         """What `data` would cost for the same parameters. Free."""
         question = DataQuestion.of(
-            indicator, countries=countries, years=years, latest=latest, fields=fields, layout=layout, missing=missing
+            indicator,
+            countries=countries,
+            years=years,
+            latest=latest,
+            fields=fields,
+            layout=layout,
+            missing=missing,
+            transform=transform,
+            aggregate=aggregate,
+            group=group,
         )
         query = question.query() + self._session.as_of(as_of)
         return cast("Price", self._session.data("/v1/data", [*query, ("dry_run", "true")]))
@@ -183,11 +221,12 @@ class Almanac:
         indicator: str,
         year: int | None = None,
         *,
+        transform: Words = (),
         as_of: AsOf = None,
         max_credits: int | None = None,
     ) -> Table:
         """All countries by one indicator; default in its latest year, which `meta["year"]` names. Costs 1 credit."""
-        query = [] if year is None else [("year", str(year))]
+        query = ([] if year is None else [("year", str(year))]) + derived_query(transform, None)
         path = f"/v1/rankings/{_segment(indicator)}"
         return self._session.priced(path, query + self._session.as_of(as_of), read_json_table, max_credits)
 
@@ -258,8 +297,7 @@ class Almanac:
             raise ValueError("revisions takes a table that `data` answered")
         question = asked or DataQuestion.of(cast("Words", indicator), countries=countries, years=years)
         after = _since(since)
-        bounds = [part for part in question.query() if part[0] in ("countries", "from", "to")]
-        bounds += [] if after is None else [("since", after)]
+        bounds = question.extent() + ([] if after is None else [("since", after)])
         left = self._session.limit(max_credits)
         tables: list[Table] = []
         for one in question.indicators:
@@ -294,11 +332,18 @@ class Almanac:
         country: str,
         year: int,
         *,
+        transform: Words = (),
+        aggregate: Literal["declared"] | None = None,
         as_of: AsOf = None,
         max_credits: int | None = None,
     ) -> Receipt:
-        """The proof that a figure was published, to be verified offline. Costs 1 credit."""
-        query = [("indicator", indicator), ("country", country), ("year", str(year)), *self._session.as_of(as_of)]
+        """The proof that a figure was published, to be verified offline. Costs 1 credit.
+
+        With `transform` or `aggregate` (country: a group such as `@eu`) that of a derived figure, which
+        `verify_derivation` reads. It costs a credit for each row in it.
+        """
+        figure = [("indicator", indicator), ("country", country), ("year", str(year))]
+        query = figure + derived_query(transform, aggregate) + self._session.as_of(as_of)
         return Receipt(self._session.priced("/v1/receipts", query, Answer.whole, max_credits))
 
     def keys(self) -> list[LogKey]:

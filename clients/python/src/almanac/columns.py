@@ -16,9 +16,11 @@ ColumnType = Literal["text", "integer", "double", "boolean"]
 
 _TYPES: dict[str, ColumnType] = {
     **dict.fromkeys(("indicator", "indicator_name", "unit", "iso3", "iso2", "name", "region"), "text"),
-    **dict.fromkeys(("income_group", "status", "kind", "old_status", "new_status"), "text"),
+    **dict.fromkeys(
+        ("income_group", "group", "status", "reason", "method", "kind", "old_status", "new_status"), "text"
+    ),
     **dict.fromkeys(("old_edition", "new_edition", "old_unit", "new_unit"), "text"),
-    **dict.fromkeys(("m49", "year", "rank", "rank_delta_1y", "rank_lo", "rank_hi"), "integer"),
+    **dict.fromkeys(("m49", "year", "rank", "rank_delta_1y", "rank_lo", "rank_hi", "members", "counted"), "integer"),
     **dict.fromkeys(("projected", "old_projected", "new_projected"), "boolean"),
 }
 

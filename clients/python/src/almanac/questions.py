@@ -12,8 +12,10 @@ Years = Union[int, range, "tuple[int | None, int | None]", None]
 AsOf = str | date | None
 Layout = Literal["long", "wide"]
 Missing = Literal["keep", "omit"]
+Aggregate = Literal["declared", "median", "min", "max"]
 
 LONG_COLUMNS = ("indicator", "iso3", "year", "value", "ci_lo", "ci_hi", "rank", "projected")
+GROUP_COLUMNS = ("indicator", "iso3", "group", *LONG_COLUMNS[2:])
 
 Query = list[tuple[str, str]]
 
@@ -24,6 +26,17 @@ def words(value: Words, name: str) -> list[str]:
     if not found or not all(isinstance(one, str) and one for one in found):
         raise ValueError(f"{name} must be a text or a list of texts, not {value!r}")
     return found
+
+
+def _places(value: Words, name: str) -> tuple[str, ...]:
+    chosen = tuple(words(value, name)) if value else ()
+    # A comma separates places. One within a name (`Hong Kong SAR, China`) says nothing that a space does not.
+    return chosen if isinstance(value, str) else tuple(place.replace(",", " ") for place in chosen)
+
+
+def derived_query(transform: Words, aggregate: Aggregate | None) -> Query:
+    query = [("transform", ",".join(words(transform, "transform")))] if transform else []
+    return query + ([("aggregate", aggregate)] if aggregate is not None else [])
 
 
 def years_query(years: Years) -> Query:
@@ -57,6 +70,9 @@ class DataQuestion:
     fields: tuple[str, ...] = ()
     layout: Layout = "long"
     missing: Missing = "keep"
+    transform: tuple[str, ...] = ()
+    aggregate: Aggregate | None = None
+    group: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -69,14 +85,23 @@ class DataQuestion:
         fields: Words = (),
         layout: Layout = "long",
         missing: Missing = "keep",
+        transform: Words = (),
+        aggregate: Aggregate | None = None,
+        group: Words = (),
     ) -> DataQuestion:
         """From the parameters of `data`. Raises ValueError."""
-        chosen = tuple(words(countries, "countries")) if countries else ()
-        if not isinstance(countries, str):
-            # A comma separates places. One within a name (`Hong Kong SAR, China`) says nothing that a space does not.
-            chosen = tuple(place.replace(",", " ") for place in chosen)
-        columns = tuple(words(fields, "fields")) if fields else ()
-        return cls(tuple(words(indicator, "indicator")), chosen, years, latest, columns, layout, missing)
+        return cls(
+            tuple(words(indicator, "indicator")),
+            _places(countries, "countries"),
+            years,
+            latest,
+            tuple(words(fields, "fields")) if fields else (),
+            layout,
+            missing,
+            tuple(words(transform, "transform")) if transform else (),
+            aggregate,
+            _places(group, "group"),
+        )
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -94,10 +119,18 @@ class DataQuestion:
         query += [("latest", str(self.latest))] if self.latest is not None else []
         query += [("fields", ",".join(self.fields))] if self.fields else []
         query += [("layout", "wide")] if self.layout == "wide" else []
-        return query + ([("missing", "omit")] if self.missing == "omit" else [])
+        query += [("missing", "omit")] if self.missing == "omit" else []
+        query += derived_query(self.transform, self.aggregate)
+        return query + ([("group", ",".join(self.group))] if self.group else [])
+
+    def extent(self) -> Query:
+        """Countries and years alone, members of a group of one's own among them."""
+        places = ",".join(self.countries + self.group)
+        return ([("countries", places)] if places else []) + years_query(self.years)
 
     def columns(self) -> tuple[str, ...]:
         """Of the answer."""
         if self.layout == "wide":
             return ("iso3", "year", *dict.fromkeys(self.indicators))
-        return self.fields or LONG_COLUMNS
+        is_grouped = self.aggregate is not None or bool(self.group)
+        return self.fields or (GROUP_COLUMNS if is_grouped else LONG_COLUMNS)

@@ -103,6 +103,25 @@ def test_receipts(tmp_path: Path) -> None:
     assert "do not belong to one tree" in refused.stderr
 
 
+def test_derived_figures(tmp_path: Path) -> None:
+    growth = ("--transform", "growth:5", "--aggregate", "declared")
+    shown = run("data", POPULATION, "-c", "@eu", "-y", "2023", *growth).stdout
+    assert "@eu" in shown
+    own = run("data", POPULATION, "--group", "PER,CHL,BOL", "--aggregate", "median", "-y", "2023", "--csv").stdout
+    assert "BOL,CHL,PER" in own
+    assert "2023" in run("rank", POPULATION, "--year", "2023", "--transform", "growth").stdout
+    run("receipt", "get", POPULATION, "@eu", "2023", *growth, "-o", "derived.json", cwd=tmp_path)
+    run("lock", cwd=tmp_path)
+    verify = ("receipt", "verify", "derived.json", "--keys", "almanac.lock")
+    assert f"{POPULATION} growth:5, @eu, 2023: " in run(*verify, cwd=tmp_path).stdout
+    figure = json.loads(run(*verify, "--json", cwd=tmp_path).stdout)["figure"]
+    assert figure["counted"] == 27
+    assert "--rows is of" in run(*verify, "--rows", "derived.json", code=2, cwd=tmp_path).stderr
+    text = (tmp_path / "derived.json").read_text()
+    (tmp_path / "derived.json").write_text(text.replace('"counted":27', '"counted":26'))
+    assert "another counted: 27" in run(*verify, code=1, cwd=tmp_path).stderr
+
+
 def test_lock(tmp_path: Path, client: Almanac) -> None:
     assert client.editions()[0]["id"] in run("lock", cwd=tmp_path).stdout
     assert "holds" in run("lock", "--check", cwd=tmp_path).stdout

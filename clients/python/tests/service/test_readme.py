@@ -27,6 +27,7 @@ def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "max_credits_exceeded This answer costs 14226 credits" in printed
     assert "do not belong to one tree" in printed
     assert "270 rows" in printed
+    assert printed.endswith("True\n")
     assert (tmp_path / "almanac.lock").exists()
 
 

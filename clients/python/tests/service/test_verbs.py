@@ -15,12 +15,14 @@ from almanac import (
     Refused,
     Unauthorized,
     parse_keys,
+    verify_derivation,
     verify_receipt,
 )
 
 from .conftest import KEY, URL, ask, balance
 
 FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
+REMITTANCES = "world-bank.BX.TRF.PWKR.CD.DT"
 
 
 def test_catalogue(client: Almanac) -> None:
@@ -73,6 +75,26 @@ def test_figures(client: Almanac) -> None:
     assert table.edition == client.editions()[0]["id"]
     assert table["iso3"][0] == "CHL"
     assert f"{FERTILITY}. Almanac, snapshot {table.edition} of {answer['meta']['generated_at'][:10]}." in table.citation
+
+
+def test_derived_figures(client: Almanac) -> None:
+    asked = {"countries": "PER", "years": (2015, 2020), "transform": ["per_head", "growth:2"]}
+    price = client.price(REMITTANCES, **asked)["price"]
+    for columnar in (False, None):
+        chosen = Almanac(KEY, base_url=URL, is_columnar=columnar)
+        table = chosen.data(REMITTANCES, **asked, fields=["year", "value", "reason"])
+        assert table.price == price > len(table)
+        assert [one.id for one in table.provenance.series] == [REMITTANCES, POPULATION]
+    world = client.data(POPULATION, countries="@world", aggregate="declared", latest=1)
+    [figure] = world.rows
+    assert (figure["iso3"], figure["group"]) == (None, "@world")
+    receipt = client.receipt(POPULATION, "@world", figure["year"], aggregate="declared")
+    assert verify_derivation(receipt, client.keys()).figure.value == figure["value"]
+    own = client.data(POPULATION, group=["PER", "CHL", "BOL"], years=2020, fields=["group", "members", "value"])
+    assert (own.rows[0]["group"], own.rows[0]["members"], own.price) == ("BOL,CHL,PER", 3, 3)
+    assert set(client.revisions(own).rows) == set()
+    ranking = client.rank(REMITTANCES, 2020, transform="per_head")
+    assert ranking.rows == ask("/v1/rankings/world-bank.BX.TRF.PWKR.CD.DT?year=2020&transform=per_head")["data"]
 
 
 def test_rank_and_country(client: Almanac) -> None:

@@ -50,6 +50,49 @@ export async function rootOf(
   return hash;
 }
 
+/** A leaf, and where it stands in its tree. */
+export interface Leaf {
+  index: number;
+  hash: Bytes;
+}
+
+/** The root over some leaves and the roots of the parts of the tree without any, from left to right. @param leaves ascending */
+export async function rootOfSeveral(
+  leaves: readonly Leaf[],
+  size: number,
+  path: readonly Bytes[],
+  what: string,
+): Promise<Bytes> {
+  for (const [at, { index }] of leaves.entries())
+    demand(index > (leaves[at - 1]?.index ?? -1), `${what}: the leaves are not in order.`);
+  demand((leaves.at(-1)?.index ?? 0) < size, `${what}: a leaf lies outside its tree.`);
+  const rest = [...path];
+  const climb = async (own: readonly Leaf[], from: number, to: number): Promise<Bytes> => {
+    const [leaf] = own;
+    const hash = leaf === undefined ? rest.shift() : leaf.hash;
+    demand(hash !== undefined, `${what}: the path is too short.`);
+    if (leaf === undefined || to - from === 1) return hash;
+    let width = 1;
+    while (width * 2 < to - from) width *= 2;
+    const middle = from + width;
+    // The left part takes its hashes off the path first.
+    const left = await climb(
+      own.filter(({ index }) => index < middle),
+      from,
+      middle,
+    );
+    const right = await climb(
+      own.filter(({ index }) => index >= middle),
+      middle,
+      to,
+    );
+    return await nodeHash(left, right);
+  };
+  const root = await climb(leaves, 0, size);
+  demand(rest.length === 0, `${what}: the path is too long.`);
+  return root;
+}
+
 /** The root over the leaves of a whole tree. @param leaves their hashes, at least one */
 export async function rootOver(leaves: readonly Bytes[]): Promise<Bytes> {
   let level = leaves;

@@ -16,12 +16,12 @@ import { leafHash, pathOf, rootOf, rootOver, verifyConsistency } from './merkle.
 
 const FORMAT = 'almanac-receipt/1';
 const RECEIPT = ['format', 'row', 'descriptor', 'rows', 'edition', 'checkpoint', 'proofs', 'notice'] as const;
-const ROW = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'status', 'projected'] as const;
-const DESCRIPTOR = ['indicator', 'unit', 'provider', 'sources'] as const;
-const EDITION = ['edition', 'published_at', 'indicators', 'manifest'] as const;
+export const ROW = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'status', 'projected'] as const;
+export const DESCRIPTOR = ['indicator', 'unit', 'provider', 'sources'] as const;
+export const EDITION = ['edition', 'published_at', 'indicators', 'manifest'] as const;
 const PROOFS = ['row', 'descriptor', 'indicator', 'edition'] as const;
 
-type Members<Names extends readonly string[]> = Record<Names[number], Json>;
+export type Members<Names extends readonly string[]> = Record<Names[number], Json>;
 
 /** What a receipt proves. */
 export interface Verified {

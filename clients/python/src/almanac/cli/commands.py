@@ -6,6 +6,7 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,13 @@ from almanac.errors import LockError
 from almanac.lock import Lock
 from almanac.receipts import (
     LogKey,
+    Verified,
+    VerifiedDerivation,
+    is_derivation,
     parse_key,
     parse_keys,
     read_checkpoint,
+    verify_derivation,
     verify_one_log,
     verify_receipt,
     verify_rows,
@@ -90,6 +95,9 @@ def data(client: Almanac, given: Namespace) -> int:
         "fields": given.fields,
         "layout": "wide" if given.wide else "long",
         "missing": "omit" if given.omit_missing else "keep",
+        "transform": given.transform,
+        "aggregate": given.aggregate,
+        "group": given.group,
         "as_of": given.as_of,
     }
     if given.price:
@@ -102,7 +110,7 @@ def data(client: Almanac, given: Namespace) -> int:
 
 
 def rank(client: Almanac, given: Namespace) -> int:
-    table = client.rank(given.indicator, given.year, as_of=given.as_of)
+    table = client.rank(given.indicator, given.year, transform=given.transform, as_of=given.as_of)
     heading = f"{table.meta['name']}, {table.meta['year']}; {table.meta['ranked']} countries ranked"
     write_table(given, table, heading, given.top)
     return DONE
@@ -141,34 +149,57 @@ def receipt(client: Almanac, given: Namespace) -> int:
     if given.action == "keys":
         write_file(given.output, client.keys_document())
     else:
-        write_file(given.output, client.receipt(given.indicator, given.country, given.year, as_of=given.as_of))
+        derived = {"transform": given.transform, "aggregate": given.aggregate}
+        receipt = client.receipt(given.indicator, given.country, given.year, **derived, as_of=given.as_of)
+        write_file(given.output, receipt)
     return DONE
 
 
 def _verify_receipt(given: Namespace) -> int:
     keys = None if given.keys is None else _keys(given.keys)
-    verified = verify_receipt(Path(given.file).read_bytes(), keys)
-    if given.rows is not None:
-        verify_rows(verified, Path(given.rows).read_bytes())
+    document = Path(given.file).read_bytes()
+    verified: Verified | VerifiedDerivation
+    if is_derivation(document):
+        if given.rows is not None:
+            raise ValueError("--rows is of receipts of one row")
+        verified = verify_derivation(document, keys)
+    else:
+        verified = verify_receipt(document, keys)
+        if given.rows is not None:
+            verify_rows(verified, Path(given.rows).read_bytes())
     if given.since is not None:
         # Without universal newlines: a newline of a checkpoint is the byte 0a alone.
         kept = read_checkpoint(Path(given.since).read_bytes().decode("utf-8", "replace"), keys)
         proof = None if given.consistency is None else Path(given.consistency).read_bytes()
         verify_one_log(kept, verified.checkpoint, proof)
-    row, descriptor, edition = verified.row, verified.descriptor, verified.edition
+    facts, heading, descriptors = _proved(verified)
+    edition, signers = verified.edition, verified.checkpoint.signed_by
     if given.json:
-        facts = {"row": row, "descriptor": descriptor, "edition": edition, "root": verified.root}
-        print(json.dumps({**facts, "signed_by": verified.checkpoint.signed_by}, indent=2, ensure_ascii=False))
+        facts = {**facts, "edition": edition, "root": verified.root, "signed_by": signers}
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
     else:
-        unit = "" if descriptor["unit"] is None else f" {descriptor['unit']}"
-        figure = "no figure" if row["value"] is None else f"{print_number(row['value'])}{unit}"
-        print(f"{descriptor['indicator']}, {row['iso3']}, {row['year']}: {figure}")
+        print(heading)
         print(f"published {edition['published_at']} in snapshot {edition['edition']}")
-        for source in descriptor["sources"]:
+        for source in [source for one in descriptors for source in one["sources"]]:
             print(f"from {source['url']}, SHA-256 {source['sha256']}, fetched {source['fetched_at']}")
-        signers = ", ".join(verified.checkpoint.signed_by)
-        print(f"verified: signed by {signers}" if keys else "sound, but not verified: no key was given")
+        print(f"verified: signed by {', '.join(signers)}" if keys else "sound, but not verified: no key was given")
     return DONE if keys else NO_KEY
+
+
+def _proved(verified: Verified | VerifiedDerivation) -> tuple[dict[str, Any], str, Sequence[Mapping[str, Any]]]:
+    """What a receipt proves as JSON and in words, and whose rows it takes."""
+    if isinstance(verified, VerifiedDerivation):
+        recipe, figure = verified.recipe, verified.figure
+        words = " ".join((recipe.indicator, *recipe.transform))
+        facts = {"recipe": asdict(recipe), "figure": asdict(figure), "descriptors": verified.descriptors}
+        value = print_number(figure.value or 0.0)
+        part = "" if figure.counted is None else f", of {figure.counted} members, coverage {figure.coverage}"
+        return facts, f"{words}, {recipe.place}, {recipe.year}: {value}{part}; recomputed", verified.descriptors
+    row, descriptor = verified.row, verified.descriptor
+    unit = "" if descriptor["unit"] is None else f" {descriptor['unit']}"
+    value = "no figure" if row["value"] is None else f"{print_number(row['value'])}{unit}"
+    heading = f"{descriptor['indicator']}, {row['iso3']}, {row['year']}: {value}"
+    return {"row": row, "descriptor": descriptor}, heading, (descriptor,)
 
 
 def _keys(given: str) -> list[LogKey]:

@@ -18,6 +18,7 @@ examples:
   almanac search how long do people live in Kenya
   almanac data world-bank.SP.POP.TOTL --countries @eu --latest 1
   almanac data owid.life-expectancy world-bank.SP.POP.TOTL --countries PER,CHL --years 2000-2020 --wide --csv
+  almanac data world-bank.SP.POP.TOTL --countries @world --aggregate declared --transform growth --latest 5
   almanac rank world-bank.SP.DYN.TFRT.IN --year 2022
   almanac verify world-bank.SP.POP.TOTL,PER,2023,33.8e6
   almanac receipt get world-bank.SP.POP.TOTL PER 2023 --output receipt.json
@@ -105,6 +106,11 @@ def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fields", type=codes, default=[], help="columns, in the order wanted")
     parser.add_argument("--wide", action="store_true", help="a column for each indicator")
     parser.add_argument("--omit-missing", action="store_true", help="no rows without a value")
+    parser.add_argument(
+        "--transform", "-t", type=codes, default=[], help="derived figures: growth:5 or per_head,growth"
+    )
+    parser.add_argument("--aggregate", choices=("declared", "median", "min", "max"), help="groups as places: declared")
+    parser.add_argument("--group", type=codes, default=[], help="a group of one's own, as one place: KEN,UGA,TZA")
     parser.add_argument("--as-of", metavar="WHEN", help="figures of a date, a moment, or an edition")
     parser.add_argument("--price", action="store_true", help="say what it would cost, and charge nothing")
     _output(parser)
@@ -113,6 +119,7 @@ def _data(parser: argparse.ArgumentParser) -> None:
 def _rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("indicator")
     parser.add_argument("--year", type=int, help="default the latest")
+    parser.add_argument("--transform", "-t", type=codes, default=[], help="rank what is derived: per_head")
     parser.add_argument("--as-of", metavar="WHEN", help="ranks of a date, a moment, or an edition")
     parser.add_argument("--top", type=int, metavar="N", help="only the first N rows")
     _output(parser)
@@ -125,10 +132,12 @@ def _verify(parser: argparse.ArgumentParser) -> None:
 
 def _receipt(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    get = actions.add_parser("get", help="the receipt of a figure; 1 credit")
+    get = actions.add_parser("get", help="the receipt of a figure; 1 credit, of a derived one a credit per row in it")
     get.add_argument("indicator")
-    get.add_argument("country", metavar="ISO3")
+    get.add_argument("country", metavar="ISO3|@GROUP")
     get.add_argument("year", type=int)
+    get.add_argument("--transform", "-t", type=codes, default=[], help="of a derived figure: growth:5")
+    get.add_argument("--aggregate", choices=("declared",), help="of the figure of a group")
     get.add_argument("--as-of", metavar="WHEN", help="of a date, a moment, or an edition")
     get.add_argument("--output", "-o", metavar="FILE", help="default: printed")
     keys = actions.add_parser("keys", help="the keys of the log, to be kept; free")

@@ -4,6 +4,7 @@
 """
 
 from almanac.receipts.checkpoints import Checkpoint, LogKey, parse_key, parse_keys, read_checkpoint
+from almanac.receipts.derivation import VerifiedDerivation, is_derivation, verify_derivation
 from almanac.receipts.exact_json import Refused
 from almanac.receipts.receipt import Verified, verify_one_log, verify_receipt, verify_rows
 
@@ -12,9 +13,12 @@ __all__ = [
     "LogKey",
     "Refused",
     "Verified",
+    "VerifiedDerivation",
+    "is_derivation",
     "parse_key",
     "parse_keys",
     "read_checkpoint",
+    "verify_derivation",
     "verify_one_log",
     "verify_receipt",
     "verify_rows",

@@ -36,6 +36,30 @@ def root_of(leaf: Json, index: int, size: int, path: Sequence[bytes], what: str)
     return root
 
 
+def root_of_several(leaves: Sequence[tuple[int, bytes]], size: int, path: Sequence[bytes], what: str) -> bytes:
+    """The root over some leaves (index, hash) and the roots of the parts without any, from left to right."""
+    indexes = [index for index, _ in leaves]
+    demand(indexes == sorted(set(indexes)), f"{what}: the leaves are not in order.")
+    demand(all(index < size for index in indexes), f"{what}: a leaf lies outside its tree.")
+    rest = iter(path)
+
+    def climb(own: Sequence[tuple[int, bytes]], first: int, end: int) -> bytes:
+        if not own:
+            found = next(rest, None)
+            if found is None:
+                raise Refused(f"{what}: the path is too short.")
+            return found
+        if end - first == 1:
+            return own[0][1]
+        middle = first + (1 << (end - first - 1).bit_length() - 1)
+        left = climb([one for one in own if one[0] < middle], first, middle)
+        return node_hash(left, climb([one for one in own if one[0] >= middle], middle, end))
+
+    root = climb(leaves, 0, size)
+    demand(next(rest, None) is None, f"{what}: the path is too long.")
+    return root
+
+
 def root_over(leaves: Iterable[Json]) -> bytes:
     """The root over the leaves of a whole tree, of which there is at least one."""
     level = [leaf_hash(leaf) for leaf in leaves]

@@ -22,7 +22,9 @@ from almanac.receipts.exact_json import (
 from almanac.receipts.merkle import root_of, root_over, verify_consistency
 
 FORMAT = "almanac-receipt/1"
-_ROW = "iso3 year value ci_lo ci_hi status projected"
+ROW = "iso3 year value ci_lo ci_hi status projected"
+DESCRIPTOR = "indicator unit provider sources"
+EDITION = "edition published_at indicators manifest"
 _FIGURES = frozenset({"value", "ci_lo", "ci_hi"})
 
 
@@ -48,10 +50,10 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
     names = "format row descriptor rows edition checkpoint proofs notice"
     members = members_of(data_of(parse(receipt)), "The receipt", names)
     demand(members["format"] == FORMAT, f"The format of the receipt is not {FORMAT}.")
-    row = members_of(members["row"], "The row", _ROW)
-    descriptor = members_of(members["descriptor"], "The descriptor", "indicator unit provider sources")
+    row = members_of(members["row"], "The row", ROW)
+    descriptor = members_of(members["descriptor"], "The descriptor", DESCRIPTOR)
     rows = count_of(members["rows"], "The number of rows", 1)
-    edition = members_of(members["edition"], "The edition", "edition published_at indicators manifest")
+    edition = members_of(members["edition"], "The edition", EDITION)
     indicators = count_of(edition["indicators"], "The number of indicators", 1)
     proofs = members_of(members["proofs"], "The proofs", "row descriptor indicator edition")
 
@@ -77,7 +79,7 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
     checkpoint = read_checkpoint(text_of(members["checkpoint"], "The checkpoint"), keys)
     log_root = climb("edition", {**edition, "root": root}, checkpoint.size)
     demand(log_root == checkpoint.root, "The receipt does not lead to the root of its checkpoint.")
-    return Verified(_plain(row), _plain(descriptor), _plain(edition), root, checkpoint, rows, indicator_root.hex())
+    return Verified(plain(row), plain(descriptor), plain(edition), root, checkpoint, rows, indicator_root.hex())
 
 
 def verify_rows(verified: Verified, rows: bytes) -> None:
@@ -90,10 +92,10 @@ def verify_rows(verified: Verified, rows: bytes) -> None:
         raise Refused("The rows are not a list.")
     cells: dict[tuple[str, float], Members] = {}
     for entry in found:
-        members = members_of(entry, "A row", _ROW, and_others=True)
+        members = members_of(entry, "A row", ROW, and_others=True)
         cell = (text_of(members["iso3"], "A country"), _year_of(members["year"]))
         demand(cell not in cells, f"Two rows are of {cell[0]}, {cell[1]:.0f}.")
-        cells[cell] = {name: members[name] for name in _ROW.split()}
+        cells[cell] = {name: members[name] for name in ROW.split()}
     demand(len(cells) == verified.rows, f"The tree has {verified.rows} rows, not {len(cells)}.")
     root = root_over([verified.descriptor, *(cells[cell] for cell in sorted(cells))])
     demand(root.hex() == verified.rows_root, "The rows are not those of the tree.")
@@ -105,14 +107,14 @@ def _year_of(value: Json) -> float:
     return value
 
 
-def _plain(members: Members) -> dict[str, Any]:
+def plain(members: Members) -> dict[str, Any]:
     """Years and counts as integers; figures stay doubles."""
     return {name: value if name in _FIGURES else _whole(value) for name, value in members.items()}
 
 
 def _whole(value: Json) -> Any:
     if isinstance(value, dict):
-        return _plain(value)
+        return plain(value)
     if isinstance(value, list):
         return [_whole(member) for member in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
