@@ -117,9 +117,9 @@ export interface Encoder {
   rowsMax?: number;
   /** Columns without which the format cannot write a table; absent where it takes any. */
   columnsNeeded?: readonly string[];
-  /** Writes from `keptText` where a table has it. */
-  keepsText?: true;
-  /** The body, piece by piece, so that a long one is never held whole. A piece belongs to the reader, unless it is kept. */
+  /** The whole body from text that is kept, in few pieces. Absent where none is kept: of most formats. */
+  fromKept?(table: Table, kept: NonNullable<Table['keptText']>): Promise<Buffer[]>;
+  /** The body, piece by piece, so that a long one is never held whole. A piece belongs to the reader. */
   stream(table: Table): AsyncIterable<Buffer>;
 }
 

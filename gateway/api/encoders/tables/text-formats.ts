@@ -255,14 +255,18 @@ interface TextFormat {
   syntax(columns: readonly Column[]): RowSyntax;
 }
 
-/** Head and rows, from the text that is kept where there is one. */
-async function* headAndRows(table: Table, { name, head, syntax }: TextFormat): AsyncGenerator<Buffer> {
+async function* headAndRows(table: Table, { head, syntax }: TextFormat): AsyncGenerator<Buffer> {
   const { columns } = table;
-  if (table.keptText === undefined) {
-    yield Buffer.from(head(columns));
-    yield* rowText(table, syntax(columns));
-  } else yield* await table.keptText(name, (all) => toRowText(all, head(columns), syntax(columns)));
+  yield Buffer.from(head(columns));
+  yield* rowText(table, syntax(columns));
 }
+
+/** The same from text that is kept. */
+const keptHeadAndRows = (
+  { columns }: Table,
+  kept: NonNullable<Table['keptText']>,
+  { name, head, syntax }: TextFormat,
+): Promise<Buffer[]> => kept(name, (all) => toRowText(all, head(columns), syntax(columns)));
 
 async function toRowText(
   all: Pick<Table, 'rows' | 'batches'>,
@@ -301,12 +305,14 @@ export const json: Encoder = {
   isCompressible: true,
   documentation: null,
   namesIndicator: false,
-  keepsText: true,
+  fromKept: async (table, kept) => [...(await keptHeadAndRows(table, kept, JSON_FORMAT)), jsonEnd(table)],
   async *stream(table) {
     yield* headAndRows(table, JSON_FORMAT);
-    yield Buffer.from(`],"meta":${JSON.stringify(table.meta)}}`);
+    yield jsonEnd(table);
   },
 };
+
+const jsonEnd = ({ meta }: Table): Buffer => Buffer.from(`],"meta":${JSON.stringify(meta)}}`);
 
 /** Each row as a JSON object on a line of its own; whole records, where fields are nested. */
 export const ndjson: Encoder = {
@@ -359,6 +365,6 @@ export const csv: Encoder = {
   documentation:
     'RFC 4180, UTF-8, CRLF; null is an empty field. `Link` and `X-Attribution` carry the licence.',
   namesIndicator: true,
-  keepsText: true,
+  fromKept: (table, kept) => keptHeadAndRows(table, kept, CSV_FORMAT),
   stream: (table) => headAndRows(table, CSV_FORMAT),
 };

@@ -229,7 +229,7 @@ function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): strin
   // Only where there is something to ignore does an answer depend on `Prefer`.
   return headers.length === 0
     ? []
-    : [...headers, 'Vary', 'Prefer', 'Access-Control-Expose-Headers', `${APPLIED}, ${IGNORED}`];
+    : [...headers, 'vary', 'Prefer', 'access-control-expose-headers', `${APPLIED}, ${IGNORED}`];
 }
 
 /** The form of an `Idempotency-Key`, under which a priced call may be sent again without paying twice. */

@@ -89,6 +89,8 @@ const isLong = ({ keptText, rows, columns }: Table): boolean =>
 
 /** The whole body of rows. */
 export async function piecesOf({ table, encoder }: RowContent): Promise<Buffer[]> {
+  const { keptText } = table;
+  if (encoder.fromKept && keptText) return encoder.fromKept(table, keptText);
   const pieces: Buffer[] = [];
   for await (const piece of encoder.stream(table)) pieces.push(piece);
   return pieces;
@@ -131,7 +133,7 @@ async function representWhole(
   const own = [...headers, ...fileHeaders(content)];
   const form: Form = { type, headers: own, encoding: 'identity', tag: fileTag(stored), edition };
   if (isNotModified(form.tag, ifNoneMatch)) return notModified(form);
-  if (asked.isHead) return ok({ ...form, headers: [...own, 'Content-Length', String(size)] }, []);
+  if (asked.isHead) return ok({ ...form, headers: [...own, 'content-length', String(size)] }, []);
   const part = askedPart(stored, asked);
   if (part === 'unsatisfiable') throw new Error('an unsatisfiable range is refused before');
   const { from, to } = part ?? { from: 0, to: size };
@@ -139,7 +141,7 @@ async function representWhole(
   const isWhole = Buffer.isBuffer(read);
   const body: Representation['body'] = isWhole ? [read] : { source: read, bytes: to - from, isExact: true };
   if (part === null) return { ...ok(form, []), body };
-  const ranged = ['Content-Range', `bytes ${from}-${to - 1}/${size}`];
+  const ranged = ['content-range', `bytes ${from}-${to - 1}/${size}`];
   const held = isWhole && { held_bytes: read.buffer.byteLength };
   return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body, ...held };
 }
@@ -214,9 +216,9 @@ export function requestHeaders(
   request: { readonly url: string },
 ): string[] {
   const headers = alias === undefined ? [] : renameHeaders(alias, request.url);
-  if (describedBy !== undefined) headers.push('Link', descriptionLinks(describedBy));
+  if (describedBy !== undefined) headers.push('link', descriptionLinks(describedBy));
   if (unmatched !== undefined)
-    headers.push(UNMATCHED, unmatched.join(', '), 'Access-Control-Expose-Headers', UNMATCHED);
+    headers.push('x-unmatched-countries', unmatched.join(', '), 'access-control-expose-headers', UNMATCHED);
   return headers;
 }
 
@@ -237,17 +239,17 @@ const descriptionLinks = (descriptions: readonly Description[]): string =>
  */
 function renameHeaders(alias: IndicatorAlias, url: string): string[] {
   const { old, new: now, since } = alias;
-  const headers = ['Deprecation', `@${Date.parse(since) / 1000}`];
+  const headers = ['deprecation', `@${Date.parse(since) / 1000}`];
   const sunset = sunsetOf(alias);
-  if (sunset !== null) headers.push('Sunset', new Date(sunset).toUTCString());
+  if (sunset !== null) headers.push('sunset', new Date(sunset).toUTCString());
   // A caller may have escaped characters of the id that need no escape.
   const successor = url.includes(old) ? url.replace(old, now) : `/v1/indicators/${now}`;
-  headers.push('Link', `<${headerAddress(successor)}>; rel="successor-version"`);
-  return [...headers, 'Access-Control-Expose-Headers', 'Deprecation, Link, Sunset'];
+  headers.push('link', `<${headerAddress(successor)}>; rel="successor-version"`);
+  return [...headers, 'access-control-expose-headers', 'Deprecation, Link, Sunset'];
 }
 
 const disposition = (fileName: string): string[] => [
-  'Content-Disposition',
+  'content-disposition',
   `attachment; filename="${fileName}"`,
 ];
 
@@ -263,17 +265,17 @@ const CREDITS_MAX = 4096;
 
 /** The credit lines of a file may be more than a header takes: then the first, that of the provider. */
 export const fileHeaders = ({ name, credits }: FileContent): string[] => [
-  ...['Accept-Ranges', 'bytes', ...disposition(name), ...creditHeaders(credits, CREDITS_MAX)],
-  ...['Access-Control-Expose-Headers', 'Accept-Ranges, Content-Range'],
+  ...['accept-ranges', 'bytes', ...disposition(name), ...creditHeaders(credits, CREDITS_MAX)],
+  ...['access-control-expose-headers', 'Accept-Ranges, Content-Range'],
 ];
 
 function creditHeaders(credits: readonly Credit[], maxLength = Number.POSITIVE_INFINITY): string[] {
   const lines = [...new Set(credits.map(({ attribution }) => attribution))];
   const all = headerText(lines.join('; '));
   const text = all.length <= maxLength ? all : headerText(lines[0] ?? '');
-  const headers = text === '' ? [] : ['X-Attribution', text];
+  const headers = text === '' ? [] : ['x-attribution', text];
   for (const url of new Set(credits.map(({ licence_url }) => licence_url)))
-    if (url !== null) headers.push('Link', `<${headerAddress(url)}>; rel="license"`);
+    if (url !== null) headers.push('link', `<${headerAddress(url)}>; rel="license"`);
   return headers;
 }
 
@@ -290,9 +292,9 @@ const policy = (ancestors: string): string =>
     `frame-ancestors ${ancestors}`,
   ].join('; ');
 
-const REFERRER = ['Referrer-Policy', 'strict-origin-when-cross-origin'] as const;
-const EMBEDDABLE = ['Content-Security-Policy', policy('*'), ...REFERRER];
-const FRAMELESS = ['Content-Security-Policy', policy("'none'"), 'X-Frame-Options', 'DENY', ...REFERRER];
+const REFERRER = ['referrer-policy', 'strict-origin-when-cross-origin'] as const;
+const EMBEDDABLE = ['content-security-policy', policy('*'), ...REFERRER];
+const FRAMELESS = ['content-security-policy', policy("'none'"), 'x-frame-options', 'DENY', ...REFERRER];
 
 export const pageHeaders = (isEmbeddable: boolean): readonly string[] =>
   isEmbeddable ? EMBEDDABLE : FRAMELESS;

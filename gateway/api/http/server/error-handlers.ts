@@ -122,9 +122,9 @@ export function sendErrorPage(
 ): void {
   const { id: requestId } = reply.request;
   const html = errorPage({ status, message: message ?? ERRORS[code].message, requestId });
-  const headers = ['X-Request-Id', requestId, 'Cache-Control', 'no-store', 'Vary', 'Accept'];
-  headers.push('X-Content-Type-Options', 'nosniff', ...pageHeaders(false));
-  if (retryAfter_s !== undefined) headers.push('Retry-After', String(retryAfter_s));
-  setHead(reply, status, [...headers, 'Content-Type', 'text/html; charset=utf-8']);
+  const headers = ['x-request-id', requestId, 'cache-control', 'no-store', 'vary', 'Accept'];
+  headers.push('x-content-type-options', 'nosniff', ...pageHeaders(false));
+  if (retryAfter_s !== undefined) headers.push('retry-after', String(retryAfter_s));
+  setHead(reply, status, [...headers, 'content-type', 'text/html; charset=utf-8']);
   reply.send(html);
 }

@@ -180,7 +180,7 @@ export function takeFairTurns(
     }
     const own = caller;
     own.open += 1;
-    response.once('close', () => {
+    response.on('close', () => {
       own.open -= 1;
       own.isRefused = REFUSALS.has(response.statusCode);
     });

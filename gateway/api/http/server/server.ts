@@ -97,15 +97,11 @@ export function createHttpServer(dependencies: ServerOptions): FastifyInstance {
   app.decorateReply('facts', null);
   if (onRoute) app.addHook('onRoute', ({ method, url }) => onRoute({ method: String(method), url }));
   if (drainMs > 0) app.addHook('preClose', () => drain(app.server, drainMs));
-  // Idle timeout of page requests; answers of the public API are watched by `SlowClients`. Node's own timeout for each
-  // connection would move a timer on every read and write: 3 % of a cached answer.
-  app.addHook('onRequest', (_request, { raw }, done) => {
-    raw.setTimeout(IDLE_MS);
-    done();
-  });
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // Answers of the public API have their own.
+    // Answers of the public API have headers of their own and are watched by `SlowClients`. An idle timeout of each connection
+    // would move a timer on every read and write: 3 % of a cached answer.
     if (!reply.hasHeader('x-request-id')) {
+      reply.raw.setTimeout(IDLE_MS);
       const sent = clientRequestId(request.raw);
       reply.headers({ 'X-Request-Id': sent ?? request.id, ...PAGE_HEADERS });
       if (sent !== null) reply.header(SERVER_REQUEST_ID, request.id);

@@ -298,7 +298,7 @@ async function planRows(
     meta: buildMeta(snapshot, count, about, query),
     edition: snapshot.id,
     name: only?.id ?? 'almanac-data',
-    ...(encoder.keepsText && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
+    ...(encoder.fromKept && isUsual(query) && { keptText: keptText(snapshot, fields, series) }),
   };
   const ids = table.indicators.map(({ id }) => id);
   const price = priceOfRows(grouped ? figures : rows) * (derived?.figuresPerRow ?? 1);

@@ -1,14 +1,16 @@
 /** Long bodies: how many may be written at a time, and that they arrive as they are however slowly they are read. */
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
 import type { Table } from '../../../../gateway/api/encoders/tables/table.ts';
 import { openStream, STREAMS_MAX, sendStream } from '../../../../gateway/api/http/api/body-stream.ts';
+import { sendRepresentation } from '../../../../gateway/api/http/api/response.ts';
 
 const TABLE: Table = {
   columns: [],
@@ -105,4 +107,27 @@ test('reading a file ends when the client goes away, also of an answer that wait
   await begun.promise;
   socket.destroy();
   await ended.promise;
+});
+
+test('a large body in pieces is sent in their order, and the connection serves on', async () => {
+  const [large, small] = [Buffer.alloc(300_000, 'l'), Buffer.from('s')];
+  const body = [large, small, Buffer.alloc(300_000, 'm'), Buffer.from('t')];
+  const form = { type: 'a/b', headers: [], encoding: 'identity', tag: null, edition: null } as const;
+  const app = Fastify();
+  app.get('/', (_request, reply) =>
+    sendRepresentation(reply, { status: 200, ...form, body }, { quota: null, snapshotId: 'A' }),
+  );
+  let connections = 0;
+  app.server.on('connection', () => {
+    connections += 1;
+  });
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let call = 0; call < 3; call += 1) {
+    const [answer] = await once(get(url, { agent }), 'response');
+    expect((await buffer(answer)).equals(Buffer.concat(body))).toBe(true);
+  }
+  expect(connections).toBe(1);
+  agent.destroy();
+  await app.close();
 });

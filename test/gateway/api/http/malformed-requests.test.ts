@@ -262,7 +262,7 @@ describe('requests whose framing or authority is in doubt', () => {
     const text = await untilClosed(bytes + paid());
     expect(statusOf(text)).toBe(400);
     expect(text).toMatch(/^Connection: close\r$/m);
-    expect(text).toMatch(/^X-Request-Id: \S/m);
+    expect(text).toMatch(/^x-request-id: \S/im);
     expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'bad_request' } });
   });

@@ -158,7 +158,7 @@ test('gives the reader of a page a minute for each piece', async () => {
   const app = createHttpServer({ settings: readSettings({}), log: silentLog, randomId: () => 'a' });
   app.get('/page', async () => 'page');
   const patience_ms: unknown[] = [];
-  app.server.on('request', (_request, { socket }) => patience_ms.push(socket?.timeout));
+  app.addHook('onSend', async (_request, { raw }) => void patience_ms.push(raw.socket?.timeout));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   expect(await (await fetch(`${url}/page`)).text()).toBe('page');
   expect(patience_ms).toEqual([60_000]);
