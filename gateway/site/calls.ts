@@ -1,5 +1,5 @@
 /** Calls of the API on pages: what they cost, by the rules and plans that it charges for, and their code to be copied. */
-import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import {
   data,
   indicatorFile,
@@ -11,6 +11,7 @@ import {
   rankings,
 } from '../api/operations/operations.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
+import { withQuery } from './lists.ts';
 import { countRowsFor } from './series.ts';
 
 export interface PlannedCall {
@@ -65,26 +66,47 @@ interface Offers {
 }
 
 /**
- * What the API gives of an indicator that may be exported. Prices follow the rules of the operations; their plans would read
- * the whole series. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ * What the API gives of an indicator that may be exported. Prices of published figures follow the rules of the operations, whose
+ * plans would read the whole series; those of derived ones are planned. @param codes of the places that are drawn. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
  */
 export async function indicatorOffers(
   edition: Edition,
   record: IndicatorRecord,
-  countries: readonly CountryRecord[],
+  codes: string,
+  derived: { transform?: string; aggregate?: string } = {},
 ): Promise<Offers> {
   const { id, no_rank } = record;
+  const { transform, aggregate } = derived;
   const query = `indicator=${encodeURIComponent(id)}`;
-  const codes = countries.map(({ iso3 }) => iso3).join(',');
+  const planned = async (call: PlannedCall): Promise<Offer | null> => {
+    const cost = await callCost(edition, call);
+    return cost && { path: callPath(call), ...cost };
+  };
+  const sent = withQuery('', { countries: codes, aggregate, transform }).replace('?', '&');
+  const drawn = { operation: data, query: query + sent };
+  if (transform !== undefined) {
+    const onAll = withQuery('', { transform }).slice(1);
+    const ranking = { operation: rankings, path: { indicator: id }, query: onAll };
+    return {
+      whole: await planned({ operation: data, query: `${query}&${onAll}` }),
+      drawn: codes === '' ? null : await planned(drawn),
+      ranking: no_rank ? null : await planned(ranking),
+      file: null,
+    };
+  }
   const whole = await edition.wholeFile(id);
-  const drawnRows = await countRowsFor(edition, record, countries);
   const offer = (call: PlannedCall, rows: number, price = priceOfRows(rows)): Offer => ({
     ...{ path: callPath(call), price, rows },
   });
   const rankedRows = record.coverage === null ? 0 : edition.countries.length;
   return {
     whole: whole && offer({ operation: data, query }, whole.rows),
-    drawn: codes === '' ? null : offer({ operation: data, query: `${query}&countries=${codes}` }, drawnRows),
+    drawn:
+      codes === ''
+        ? null
+        : aggregate !== undefined
+          ? await planned(drawn)
+          : offer(drawn, await countRowsFor(edition, record, codes.split(','))),
     ranking: no_rank
       ? null
       : offer({ operation: rankings, path: { indicator: id } }, rankedRows, RANKING_PRICE),

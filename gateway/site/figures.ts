@@ -56,8 +56,9 @@ export function columnDecimals(values: readonly (number | null)[]): number {
 export const figureHtml = (value: number | null, decimals = 0): string =>
   value === null ? '–' : `<data value="${value}">${figureText(value, decimals)}</data>`;
 
-/** The same for templates. */
-export const figureElement = (value: number | null, decimals = 0): Html => html(figureHtml(value, decimals));
+/** The same for templates; the text alone of a figure from which those of other years could be computed exactly. */
+export const figureElement = (value: number | null, decimals = 0, isExact = true): Html =>
+  html(isExact ? figureHtml(value, decimals) : figureText(value, decimals));
 
 /** Whether a name says its unit, as many do, so that a page need not repeat it. */
 export const isSaidBy = (unit: string, name: string): boolean =>

@@ -68,8 +68,8 @@ export function withQuery(path: string, filters: Filters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filters))
     if (value !== undefined && value !== '') query.set(name, String(value));
-  // Commas need no escape, and people read addresses.
-  return query.size === 0 ? path : `${path}?${String(query).replaceAll('%2C', ',')}`;
+  // These need no escape, and people read addresses.
+  return query.size === 0 ? path : `${path}?${String(query).replaceAll(/%(2C|3A|40)/g, decodeURIComponent)}`;
 }
 
 const PAGE_MAX = 1_000_000;

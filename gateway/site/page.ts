@@ -13,6 +13,7 @@ import { TEMPLATE_FILTERS } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/lines.ts';
 import { dateText, figureElement, isSaidBy, momentText, shareText, yearsText } from './figures.ts';
+import { withQuery } from './lists.ts';
 import { inlineMarkdown } from './markdown.ts';
 
 /** The main navigation marks the section of a page. */
@@ -146,6 +147,7 @@ const FILTERS = {
   isSaidBy,
   momentText,
   shareText,
+  withQuery,
   yearsText,
 };
 

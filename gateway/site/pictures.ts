@@ -1,5 +1,5 @@
 /** Pictures of what an edition holds. Each is undefined where there is nothing to show. */
-import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import type { IndicatorRecord } from '../../data/schema/records.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
 import { barChart } from './charts/bars.ts';
 import { type Picture, pictureLabels } from './charts/frame.ts';
@@ -7,7 +7,14 @@ import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
 import { pairFigures, scatterChart } from './charts/scatter.ts';
 import { isSaidBy } from './figures.ts';
-import { histories, openingFigures, openingYear, type YearFigures, yearFigures } from './series.ts';
+import {
+  type DrawnPlace,
+  histories,
+  openingFigures,
+  type ShownSeries,
+  type YearFigures,
+  yearFigures,
+} from './series.ts';
 
 type MapPicture = Picture & { drawing: WorldMap };
 
@@ -17,27 +24,27 @@ type MapPicture = Picture & { drawing: WorldMap };
  */
 export async function mapPicture(
   edition: Edition,
-  indicator: IndicatorRecord,
+  series: ShownSeries,
   asked: number | undefined,
   outlines?: string,
 ): Promise<MapPicture | undefined> {
-  const opening = await openingFigures(edition, indicator);
+  const opening = await openingFigures(edition, series);
   if (opening === null) return undefined;
   const isOpening = asked === undefined || asked === opening.year;
-  const held = isOpening ? opening : await yearFigures(edition, indicator, asked);
-  return mapOfYear(indicator, held, opening, outlines);
+  const held = isOpening ? opening : await yearFigures(edition, series, asked);
+  return mapOfYear(series, held, opening, outlines);
 }
 
 /** In the classes of the year that pages open on. The map of a series that may only be shown says figures of that year alone. */
 export function mapOfYear(
-  indicator: IndicatorRecord,
+  series: ShownSeries,
   held: YearFigures,
   opening: YearFigures,
   outlines?: string,
 ): MapPicture | undefined {
   const { year, figures } = held;
   if (figures.length === 0) return undefined;
-  const { unit, access_tier } = indicator;
+  const { unit, access_tier } = series.record;
   const hasTitles = access_tier === 'open' || year === opening.year;
   return {
     drawing: worldMap(held, {
@@ -46,35 +53,34 @@ export function mapOfYear(
       hasTitles,
       classed: opening.figures.map(({ value }) => value),
     }),
-    labels: pictureLabels(indicator, [year, year]),
+    labels: pictureLabels(series, [year, year]),
   };
 }
 
 export async function linesPicture(
-  edition: Edition,
-  indicator: IndicatorRecord,
-  countries: readonly CountryRecord[],
+  series: ShownSeries,
+  places: readonly DrawnPlace[],
 ): Promise<Picture | undefined> {
-  const held = await histories(edition, indicator, countries);
+  const held = await histories(series, places);
   const years = held.flatMap(({ points }) => points.map(({ year }) => year));
   if (years.length === 0) return undefined;
   return {
-    drawing: lineChart(held, indicator.unit),
-    labels: pictureLabels(indicator, [Math.min(...years), Math.max(...years)]),
+    drawing: lineChart(held, series.record.unit),
+    labels: pictureLabels(series, [Math.min(...years), Math.max(...years)]),
   };
 }
 
-/** @param around the country in the middle; default the first ones of the ranking */
+/** @param around ISO3 of the country in the middle; default the first ones of the ranking */
 export async function barsPicture(
   edition: Edition,
-  indicator: IndicatorRecord,
-  around: CountryRecord | undefined,
+  series: ShownSeries,
+  around: string | undefined,
 ): Promise<Picture | undefined> {
-  const held = await openingFigures(edition, indicator);
+  const held = await openingFigures(edition, series);
   if (held === null) return undefined;
   return {
-    drawing: barChart(held, { unit: indicator.unit, around: around?.iso3 }),
-    labels: pictureLabels(indicator, [held.year, held.year]),
+    drawing: barChart(held, { unit: series.record.unit, around }),
+    labels: pictureLabels(series, [held.year, held.year]),
   };
 }
 
@@ -84,10 +90,10 @@ export async function barsPicture(
  */
 export async function scatterPicture(
   edition: Edition,
-  [across, up]: readonly [IndicatorRecord, IndicatorRecord],
-  chosen: readonly CountryRecord[],
+  [across, up]: readonly [ShownSeries, ShownSeries],
+  chosen: readonly DrawnPlace[],
 ): Promise<(Picture & { year: number; count: number }) | undefined> {
-  const [first, second] = await Promise.all([openingYear(edition, across), openingYear(edition, up)]);
+  const [first, second] = [across.opening, up.opening];
   if (first === null || second === null) return undefined;
   const year = Math.min(first, second);
   const [figuresAcross, figuresUp] = await Promise.all([
@@ -96,17 +102,22 @@ export async function scatterPicture(
   ]);
   const pairs = pairFigures(figuresAcross, figuresUp);
   if (pairs.length === 0) return undefined;
-  const codes = chosen.map(({ iso3 }) => iso3);
-  const sources = new Set([across, up].map((each) => pictureLabels(each, [year, year]).source));
+  const codes = chosen.map(({ code }) => code);
   return {
     year,
     count: pairs.length,
-    drawing: scatterChart(pairs, { across: axisTitle(across), up: axisTitle(up), chosen: codes }),
-    labels: {
-      title: `${up.name} and ${across.name}`,
-      subtitle: String(year),
-      source: [...sources].join('; '),
-    },
+    drawing: scatterChart(pairs, {
+      across: axisTitle(across.record),
+      up: axisTitle(up.record),
+      chosen: codes,
+    }),
+    labels: pictureLabels(
+      {
+        record: { ...up.record, name: `${up.record.name} and ${across.record.name}`, unit: null },
+        credited: [...across.credited, ...up.credited],
+      },
+      [year, year],
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
-/** Figures of one indicator for pages: all countries in one year, or the history of some. They are those of the API. */
+/** Figures of one indicator for pages: all countries in one year, or the history of some places. They are those of the API. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
+import { GROUP_MARK, type RowDetail } from '../api/operations/operations.ts';
 import {
   type ColumnArrays,
   countRows,
@@ -44,18 +45,43 @@ export async function openingYear(
 }
 
 /** Every country that has a figure of that year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function openingFigures(edition: Edition, record: IndicatorRecord): Promise<YearFigures | null> {
-  const year = await openingYear(edition, record);
-  return year === null ? null : yearFigures(edition, record, year);
+export async function openingFigures(edition: Edition, series: ShownSeries): Promise<YearFigures | null> {
+  return series.opening === null ? null : yearFigures(edition, series, series.opening);
+}
+
+/** What is said of a figure, or of why there is none. */
+export type Remark = Pick<RowDetail, 'status' | 'reason' | 'group'>;
+
+/** A series as pages show it: as published, or what is derived from it. */
+export interface ShownSeries {
+  /** With the name, the unit and the direction of what is shown. */
+  record: IndicatorRecord;
+  /** Whose figures it takes: the series first. */
+  credited: readonly IndicatorRecord[];
+  /** The year that pages open on; null for a series without figures. */
+  opening: number | null;
+  /** Columns that hold at least the rows of countries that pass. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  columns(filter: RowFilter): IndicatorColumns | Promise<IndicatorColumns>;
+  /** Rows of groups that are places; null without any. */
+  groups: IndicatorColumns | null;
+  /** Of that year, by the code of the place. */
+  remarks: ReadonlyMap<string, Remark>;
+}
+
+/** @throws {SnapshotUnreadable} */
+export async function publishedSeries(edition: Edition, record: IndicatorRecord): Promise<ShownSeries> {
+  const excerpt = await edition.excerpt(record.id);
+  const said = [...(excerpt?.statuses ?? [])].map(([iso3, status]) => [iso3, { status }] as const);
+  return {
+    ...{ record, credited: [record], groups: null, remarks: new Map(said) },
+    opening: await openingYear(edition, record),
+    columns: (filter) => readColumns(edition, record.id, filter),
+  };
 }
 
 /** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function yearFigures(
-  edition: Edition,
-  { id }: IndicatorRecord,
-  year: number,
-): Promise<YearFigures> {
-  const held = await readColumns(edition, id, { from: year, to: year });
+export async function yearFigures(edition: Edition, series: ShownSeries, year: number): Promise<YearFigures> {
+  const held = await series.columns({ from: year, to: year });
   const figures: CountryFigure[] = [];
   const missing: CountryRecord[] = [];
   for (const { record: country } of edition.countries) {
@@ -74,29 +100,43 @@ export interface Point extends Figure {
   year: number;
 }
 
-/** The figures of one country, oldest first; years without one are left out. */
+/** A country, or a group that is one place. */
+export interface DrawnPlace {
+  /** ISO3, or `@` and the id of a group. */
+  code: string;
+  name: string;
+  /** Its page. */
+  path: string;
+}
+
+export const asPlace = ({ iso3, name }: CountryRecord): DrawnPlace => ({
+  ...{ code: iso3, name, path: `/countries/${iso3}` },
+});
+
+/** The figures of one place, oldest first; years without one are left out. */
 export interface History {
-  country: CountryRecord;
+  place: DrawnPlace;
   points: readonly Point[];
 }
 
-/** Histories of countries that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+/** Histories of places that the edition has, in the order asked for. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function histories(
-  edition: Edition,
-  { id }: IndicatorRecord,
-  countries: readonly CountryRecord[],
+  { columns, groups }: ShownSeries,
+  places: readonly DrawnPlace[],
 ): Promise<History[]> {
-  const codes = countries.map(({ iso3 }) => iso3).sort();
-  const held = await readColumns(edition, id, { countries: codes });
-  return countries.map((country) => {
+  const countries = places.map(({ code }) => code).filter((code) => !code.startsWith(GROUP_MARK));
+  const ofCountries = await columns({ countries: countries.sort() });
+  return places.map((place) => {
     const points: Point[] = [];
-    for (const { start, end } of held.select({ countries: [country.iso3] })) {
+    const held = place.code.startsWith(GROUP_MARK) ? groups : ofCountries;
+    if (held === null) return { place, points };
+    for (const { start, end } of held.select({ countries: [place.code] })) {
       for (let row = start; row < end; row++) {
         const figure = figureAt(held.columns, row);
         if (figure !== null) points.push({ year: held.columns.year[row] as number, ...figure });
       }
     }
-    return { country, points };
+    return { place, points };
   });
 }
 
@@ -104,9 +144,9 @@ export async function histories(
 export async function countRowsFor(
   edition: Edition,
   { id }: IndicatorRecord,
-  countries: readonly CountryRecord[],
+  codes: readonly string[],
 ): Promise<number> {
-  const filter = { countries: countries.map(({ iso3 }) => iso3).sort() };
+  const filter = { countries: codes.toSorted() };
   const held = await readColumns(edition, id, filter);
   return countRows(held.select(filter));
 }

@@ -1,23 +1,31 @@
 /** What the address of a page or a picture asks for. */
-import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { COUNTRY_CODE, fail, integer, placeNamed, text } from '../api/operations/operations.ts';
+import type { CountryRecord } from '../../data/schema/records.ts';
+import { COUNTRY_CODE, fail, GROUP_MARK, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
-import { openingFigures } from './series.ts';
+import type { ShownFigures } from './derived.ts';
+import { asPlace, type DrawnPlace, openingFigures, type ShownSeries } from './series.ts';
 
-/** The most countries whose histories one picture shows. */
+/** The most places whose histories one picture shows. */
 export const PICTURED_MAX = 6;
 
-/** Distinct codes separated by commas, upper-cased, in the order sent. Blanks are passed over: forms send them. */
-export const picturedCountries = (max = PICTURED_MAX) =>
+/** Distinct codes of countries, upper-cased, and groups, separated by commas, in the order sent. Blanks are passed over: forms send them. */
+export const picturedPlaces = (max = PICTURED_MAX) =>
   text().transform((sent, ctx): string[] => {
     const codes = [...new Set(sent.split(',').flatMap((part) => part.trim() || []))];
-    const wrong = codes.find((code) => !COUNTRY_CODE.test(code));
+    const wrong = codes.find((code) => !COUNTRY_CODE.test(code) && !code.startsWith(GROUP_MARK));
     if (wrong !== undefined)
-      return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected: 'ISO3 codes' }, input: wrong });
+      return fail(ctx, {
+        type: 'string_pattern_mismatch',
+        ctx: { expected: 'ISO3 codes or groups' },
+        input: wrong,
+      });
     if (codes.length > max)
       return fail(ctx, { type: 'too_long', ctx: { max_length: max, actual_length: codes.length } });
-    return codes.map((code) => code.toUpperCase());
+    return codes.map(upperCased);
   });
+
+/** Codes of countries; ids of groups are lower-case. */
+export const upperCased = (code: string): string => (code.startsWith(GROUP_MARK) ? code : code.toUpperCase());
 
 export const year = () => integer({ min: -10_000, max: 10_000 });
 
@@ -27,26 +35,31 @@ export function findCountry(edition: Edition, sent: string): CountryRecord | und
   return named.kind === 'country' ? edition.countriesByCode.get(named.iso3) : undefined;
 }
 
-/** By its id of today or a former one; undefined for one that may not be shown. */
-export async function shownIndicator(edition: Edition, asked = ''): Promise<IndicatorRecord | undefined> {
-  const { id } = edition.resolve(asked);
-  return (await edition.indicator(id))?.record;
-}
-
 /**
- * The countries asked for, those that there are, in the order asked. Without any: some that readers know, with a figure in
- * the year that pages open on.
+ * The places asked for, those that there are, in the order asked. Without any: some countries that readers know, with a
+ * figure in the year that pages open on.
+ * @param shown its first series decides
  */
-export async function chosenCountries(
+export async function chosenPlaces(
   edition: Edition,
-  indicator: IndicatorRecord,
+  { series: [first], groups }: Pick<ShownFigures, 'series' | 'groups'>,
   codes: readonly string[] | undefined,
-): Promise<CountryRecord[]> {
-  const chosen = codes && codes.length > 0 ? codes : await wellKnown(edition, indicator);
-  return chosen.flatMap((code) => edition.countriesByCode.get(code) ?? []);
+): Promise<DrawnPlace[]> {
+  const chosen = codes && codes.length > 0 ? codes : first ? await wellKnown(edition, first) : [];
+  return chosen.flatMap((code) => findPlace(edition, code, groups) ?? []);
 }
 
-async function wellKnown(edition: Edition, indicator: IndicatorRecord): Promise<string[]> {
-  const opening = await openingFigures(edition, indicator);
+/** @param code ISO3, or `@` and the id of a group; @param groups those that are places */
+export function findPlace(
+  { countriesByCode }: Edition,
+  code: string,
+  groups: ReadonlyMap<string, DrawnPlace>,
+): DrawnPlace | undefined {
+  const country = countriesByCode.get(code);
+  return country === undefined ? groups.get(code) : asPlace(country);
+}
+
+async function wellKnown(edition: Edition, series: ShownSeries): Promise<string[]> {
+  const opening = await openingFigures(edition, series);
   return wellKnownFirst(opening?.figures.map(({ country }) => country.iso3) ?? []);
 }

@@ -23,15 +23,27 @@ export interface Labels {
   source: string;
 }
 
+type Named = Pick<IndicatorRecord, 'name' | 'unit' | 'attribution' | 'licence'>;
+
+/** What is shown, and whose figures it takes. */
+interface Credited {
+  record: Named;
+  credited: readonly Named[];
+}
+
+const creditText = ({ attribution, licence }: Named): string =>
+  attribution.includes(licence) ? attribution : `${attribution} (${licence})`;
+
 export function pictureLabels(
-  { name, unit, attribution, licence }: Pick<IndicatorRecord, 'name' | 'unit' | 'attribution' | 'licence'>,
+  { record, credited }: Credited,
   [from, to]: readonly [number | null, number | null],
 ): Labels {
+  const { name, unit } = record;
   const years = from === null && to === null ? '' : yearsText(from, to);
   return {
     title: name,
     subtitle: [unit, years].filter((part) => part !== null && part !== '').join(', '),
-    source: attribution.includes(licence) ? attribution : `${attribution} (${licence})`,
+    source: [...new Set(credited.map(creditText))].join('; '),
   };
 }
 

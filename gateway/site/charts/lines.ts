@@ -1,6 +1,6 @@
 /**
- * The histories of one to six countries as lines: bounds as bands, missing years as gaps, projections dashed, and the name
- * of each country at the end of its line. Paths are rounded to whole units, so that no figure can be read back exactly.
+ * The histories of one to six places as lines: bounds as bands, missing years as gaps, projections dashed, and the name
+ * of each place at the end of its line. Paths are rounded to whole units, so that no figure can be read back exactly.
  */
 import { extent } from 'd3-array';
 import { scaleLinear } from 'd3-scale';
@@ -30,7 +30,7 @@ const NAMES_MAX = 0.3;
 /** Values that begin above this share of the largest one are shown without zero. */
 const ZERO_BELOW = 0.4;
 
-/** @param histories of at most six countries; those without a figure are left out */
+/** @param histories of at most six places; those without a figure are left out */
 export function lineChart(histories: readonly History[], unit: string | null): Drawing {
   const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
   const plan = planLines(shown);
@@ -40,10 +40,10 @@ export function lineChart(histories: readonly History[], unit: string | null): D
 function describe(histories: readonly History[], unit: string | null): string {
   if (histories.length === 0) return 'No figures.';
   return histories
-    .map(({ country, points }) => {
+    .map(({ place, points }) => {
       const measured = points.filter(({ projected }) => !projected);
       const last = (measured.at(-1) ?? points.at(-1)) as Point;
-      return `${country.name}: ${points[0]?.year} to ${points.at(-1)?.year}, ${measureText(last.value, unit)} in ${last.year}.`;
+      return `${place.name}: ${points[0]?.year} to ${points.at(-1)?.year}, ${measureText(last.value, unit)} in ${last.year}.`;
     })
     .join(' ');
 }
@@ -68,7 +68,7 @@ function draw({ lines, years, domain }: ReturnType<typeof planLines>, box: Box):
   const histories = lines.map(({ history }) => history);
   const names = Math.min(
     NAMES_MAX * width,
-    Math.max(...histories.map(({ country }) => textWidth(country.name, font))) + font,
+    Math.max(...histories.map(({ place }) => textWidth(place.name, font))) + font,
   );
   const x = scaleLinear(years, [axis.width, width - names]);
   const labels = nameLabels(histories, [x, y], font, names - font);
@@ -175,8 +175,8 @@ function nameLabels(
     { distance: font * 1.2, from: top, to: bottom },
   );
   const right = x.range()[1] ?? 0;
-  return histories.map(({ country }, at) =>
-    textAt(right + font / 2, (heights[at] ?? 0) + font / 3, shortened(country.name, font, room), {
+  return histories.map(({ place }, at) =>
+    textAt(right + font / 2, (heights[at] ?? 0) + font / 3, shortened(place.name, font, room), {
       size: font,
     }),
   );

@@ -69,13 +69,23 @@ export async function recentChanges({ editions }: Edition, { id }: IndicatorReco
   return { changes: changes.slice(0, CHANGES_MAX), since };
 }
 
-/** In the styles that a page offers; `file` is the same as a file, null where there is none. */
-export async function citations(edition: Edition, { id }: IndicatorRecord, publicUrl: string) {
+/**
+ * In the styles that a page offers; `file` is the same as a file, null where there is none.
+ * @param formula of what was derived; null for figures as published
+ */
+export async function citations(
+  edition: Edition,
+  { id, name: title }: IndicatorRecord,
+  publicUrl: string,
+  formula: string | null,
+) {
   const cited = await citeIndicator(edition, id);
   if ('kind' in cited) throw new Error(`the edition has no ${id}`);
-  const citation = citationOf(cited, publicUrl);
+  const published = citationOf(cited, publicUrl);
+  const note = `${published.note}; computed by Almanac: ${formula}`;
+  const citation = formula === null ? published : { ...published, title, note };
   const csl = JSON.stringify([cslItem(citation)], null, 2);
-  const file = (name: string): string => `/v1/indicators/${id}/${name}`;
+  const file = (name: string) => (formula === null ? `/v1/indicators/${id}/${name}` : null);
   return [
     { style: 'APA', text: apa(citation), file: null },
     { style: 'BibTeX', text: bibtex(citation).trimEnd(), file: file('citation.bib') },

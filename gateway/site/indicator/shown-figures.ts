@@ -1,79 +1,92 @@
 /**
  * The figures that the page of an indicator shows: the ranking of its latest year, the map of a year, and the histories of
- * some countries with links to choose others, which need no script.
+ * some places with links to choose others, which need no script.
  */
-import { type CountryRecord, type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
-import { countryCodes, text } from '../../api/operations/operations.ts';
+import type { Reason } from '../../../data/derived/derivation.ts';
+import { type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
+import { countryCodes, GROUP_MARK, text } from '../../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { pageChart, pageMap } from '../charts/frame.ts';
+import type { ShownFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
 import { linesPicture, mapOfYear } from '../pictures.ts';
-import { type CountryFigure, type YearFigures, yearFigures } from '../series.ts';
-import { PICTURED_MAX } from '../subjects.ts';
+import {
+  type CountryFigure,
+  type DrawnPlace,
+  histories,
+  type Remark,
+  type ShownSeries,
+  type YearFigures,
+  yearFigures,
+} from '../series.ts';
+import { findPlace, PICTURED_MAX, upperCased } from '../subjects.ts';
 
 /** Codes that one address may hold. */
 const CODES_MAX = 50;
 /** Characters of a code, when it is shown again. */
-const CODE_LENGTH_MAX = 20;
+const CODE_LENGTH_MAX = 60;
 
-/** Codes separated by commas, in upper case; none is an error, since a page says which it does not know. */
+/** Codes of countries, in upper case, and of groups, separated by commas; none is an error, since a page says which it does not know. */
 export const countryCodeList = () =>
   text().transform((sent) =>
     sent
       .split(',', CODES_MAX)
-      .map((code) => code.trim().toUpperCase().slice(0, CODE_LENGTH_MAX))
+      .map((code) => upperCased(code.trim()).slice(0, CODE_LENGTH_MAX))
       .filter((code) => code !== ''),
   );
 
-/** @param sent codes of countries; undefined for well-known ones that have figures. @param page where links lead */
-export function chooseCountries(
+/** @param sent codes of places; undefined for well-known ones that have figures. @param page where links lead */
+export function choosePlaces(
   edition: Edition,
   sent: readonly string[] | undefined,
   latest: YearFigures | null,
+  { groups, arePlaces }: ShownFigures,
   page: { path: string; filters: Filters },
 ) {
   const held = latest?.figures.map(({ country }) => country.iso3) ?? [];
-  const codes = sent === undefined || sent.length === 0 ? wellKnownFirst(held) : countryCodes(sent, edition);
-  const found = codes.flatMap((code) => edition.countriesByCode.get(code) ?? []);
-  const countries = found.slice(0, PICTURED_MAX);
+  const codes =
+    sent === undefined || sent.length === 0 ? wellKnownFirst(held) : countryCodes(sent, edition, arePlaces);
+  const placeOf = (code: string) => findPlace(edition, code, groups);
+  const found = codes.flatMap((code) => placeOf(code) ?? []);
+  const places = found.slice(0, PICTURED_MAX);
   const problems = codes
-    .filter((code) => !edition.countriesByCode.has(code))
+    .filter((code) => placeOf(code) === undefined && !code.startsWith(GROUP_MARK))
     .map((code) => `There is no country “${code}”.`);
   if (found.length > PICTURED_MAX)
-    problems.push(`Only ${PICTURED_MAX} countries are drawn: remove one to add another.`);
-  const codesWithout = (left?: CountryRecord): string =>
-    countries.flatMap((country) => (country === left ? [] : country.iso3)).join(',');
+    problems.push(`Only ${PICTURED_MAX} places are drawn: remove one to add another.`);
+  const codesWithout = (left?: DrawnPlace): string =>
+    places.flatMap((place) => (place === left ? [] : place.code)).join(',');
   return {
-    countries,
+    places,
     /** With the page without each; null for the only one. */
-    chosen: countries.map((country) => ({
-      country,
+    chosen: places.map((place) => ({
+      place,
       removal:
-        countries.length === 1
+        places.length === 1
           ? null
-          : withQuery(page.path, { ...page.filters, countries: codesWithout(country) }),
+          : withQuery(page.path, { ...page.filters, countries: codesWithout(place) }),
     })),
     /** `KEN,BRA` */
     codes: codesWithout(),
     /** What was asked for and is not shown, as sentences. */
     problems,
-    isFull: countries.length === PICTURED_MAX,
+    isFull: places.length === PICTURED_MAX,
   };
 }
 
 /** @param asked a year; any that the series does not reach stands for the latest one */
 export async function shownMap(
   edition: Edition,
-  record: IndicatorRecord,
+  series: ShownSeries,
   latest: YearFigures,
   asked: number | undefined,
 ) {
-  const years = yearsToChoose(record);
+  const years = yearsToChoose(series.record);
   const year = asked !== undefined && years.includes(asked) ? asked : latest.year;
-  const held = year === latest.year ? latest : await yearFigures(edition, record, year);
-  const drawn = mapOfYear(record, held, latest, ASSET_PATHS.outlines);
+  const held = year === latest.year ? latest : await yearFigures(edition, series, year);
+  const drawn = mapOfYear(series, held, latest, ASSET_PATHS.outlines);
   return {
     /** Null where no country has a figure of the year. */
     picture: drawn ? pageMap(drawn.drawing, drawn.labels, 'map-picture') : null,
@@ -90,29 +103,45 @@ function yearsToChoose({ coverage }: IndicatorRecord): number[] {
   return Array.from({ length: yr_max - yr_min + 1 }, (_, before) => yr_max - before);
 }
 
-/** The lines of the countries, and what they have in the latest year. */
-export async function shownLines(
-  edition: Edition,
-  record: IndicatorRecord,
-  { figures }: YearFigures,
-  countries: readonly CountryRecord[],
-) {
-  const drawn = await linesPicture(edition, record, countries);
+/** The lines of the places, and what they have in the year that the page opens on. */
+export async function shownLines(series: ShownSeries, places: readonly DrawnPlace[]) {
+  const drawn = await linesPicture(series, places);
+  const held = await histories(series, places);
   return {
-    /** Null where none of the countries has a figure. */
+    /** Null where none of the places has a figure. */
     picture: drawn ? pageChart(drawn.drawing, drawn.labels, 'lines-picture') : null,
-    rows: countries.map((country) => ({
-      country,
-      figure: figures.find((figure) => figure.country.iso3 === country.iso3) ?? null,
+    rows: held.map(({ place, points }) => ({
+      place,
+      figure: points.find(({ year }) => year === series.opening) ?? null,
+      note: noteOn(series.remarks.get(place.code)),
     })),
   };
 }
 
-/** @param statuses what the source says of figures, by ISO3 */
+/** Of whom the figure of a group is, and why a figure is missing; empty for others. */
+export function noteOn({ reason, group }: Remark = { status: null }): string {
+  const members = group ? [`${group.method} of ${group.counted} of ${group.members} members`] : [];
+  return [...members, ...(reason ? [REASONS[reason]] : [])].join('; ');
+}
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  no_base: 'nothing to compare with',
+  gap: 'no figure',
+  break: 'the series breaks',
+  zero: 'divided by 0',
+  not_positive: 'a figure is not above 0',
+  coverage: 'too few members, or others',
+  territory: 'members may overlap',
+  withheld: 'a member is withheld',
+  overflow: 'too large',
+};
+
 export function shownRanking(
-  { figures }: Pick<YearFigures, 'figures'>,
-  { no_rank }: Pick<IndicatorRecord, 'no_rank'>,
-  statuses: ReadonlyMap<string, string>,
+  { figures, missing }: Pick<YearFigures, 'figures' | 'missing'>,
+  {
+    record: { no_rank },
+    remarks,
+  }: Pick<ShownSeries, 'remarks'> & { record: Pick<IndicatorRecord, 'no_rank'> },
 ) {
   const ranked = figures.filter(({ rank }) => rank !== null);
   const [first, last] = [ranked[0], ranked.at(-1)];
@@ -121,14 +150,15 @@ export function shownRanking(
     hasBounds: figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null),
     /** Digits after the point that figures have at least. */
     decimals: columnDecimals(figures.map(({ value }) => value)),
-    rows: figures.map((figure) => ({ ...figure, marks: marksBeside(figure, statuses) })),
+    rows: figures.map((figure) => ({ ...figure, marks: marksBeside(figure, remarks) })),
+    missing: missing.map((country) => ({ country, note: noteOn(remarks.get(country.iso3)) })),
     /** The countries at both ends; null where there is none. */
     ends: first && last && first !== last ? { first, last, ranked: ranked.length } : null,
   };
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */
-function marksBeside({ country, projected }: CountryFigure, statuses: ReadonlyMap<string, string>): string[] {
-  const said = statuses.get(country.iso3)?.split(', ') ?? [];
+function marksBeside({ country, projected }: CountryFigure, remarks: ShownSeries['remarks']): string[] {
+  const said = remarks.get(country.iso3)?.status?.split(', ') ?? [];
   return [...(projected ? ['projected'] : []), ...said.filter((word) => !isForecastStatus(word))];
 }

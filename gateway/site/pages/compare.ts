@@ -1,17 +1,25 @@
-/** `/compare`: up to five countries and two indicators, chosen by the address, with forms that need no script. */
+/** `/compare`: up to five places and two indicators, chosen by the address, with forms that need no script. */
 import { z } from 'zod';
-import type { CountryRecord, IndicatorRecord } from '../../../data/schema/records.ts';
-import { text } from '../../api/operations/operations.ts';
-import type { Catalogue, Edition } from '../../api/snapshot/snapshot.ts';
+import { GROUP_MARK, text } from '../../api/operations/operations.ts';
+import type { Catalogue, CatalogueItem, Edition } from '../../api/snapshot/snapshot.ts';
 import { pageChart, pictureLabels } from '../charts/frame.ts';
 import { lineChart } from '../charts/lines.ts';
+import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
+import { withQuery } from '../lists.ts';
 import { definePage } from '../page.ts';
 import { scatterPicture } from '../pictures.ts';
-import { type History, histories, type Point } from '../series.ts';
+import {
+  asPlace,
+  type DrawnPlace,
+  type History,
+  histories,
+  type Point,
+  type ShownSeries,
+} from '../series.ts';
 import { findCountry } from '../subjects.ts';
 
-const COUNTRIES_MAX = 5;
+const PLACES_MAX = 5;
 const INDICATORS_MAX = 2;
 const DEFAULT_COUNTRIES = ['KEN', 'BRA', 'IND'];
 const CHOICES_MAX = 60;
@@ -21,15 +29,17 @@ const query = z.object({
   indicators: text().optional(),
   add_country: text().optional(),
   add_indicator: text().optional(),
+  ...DERIVED,
 });
 type Query = z.output<typeof query>;
 
 /** What the address asks for, and what of it is not there. */
-interface Asked {
-  countries: CountryRecord[];
-  indicators: IndicatorRecord[];
+interface Choice {
+  places: readonly DrawnPlace[];
+  entries: readonly CatalogueItem[];
+  shown: ShownFigures;
   /** As sentences. */
-  problems: string[];
+  problems: readonly string[];
 }
 
 export const compare = definePage<Query>({
@@ -37,30 +47,29 @@ export const compare = definePage<Query>({
   query,
   async show({ edition, query: sent }) {
     const catalogue = await edition.wholeCatalogue();
-    const asked = readChoice(edition, catalogue, sent);
-    const compared = await Promise.all(
-      asked.indicators.map((record, at) => compareOn(edition, record, asked.countries, at)),
-    );
-    const names = asked.countries.map(({ name }) => name).join(', ');
+    const { entries, places, shown, problems } = await readChoice(edition, catalogue, sent);
+    const { series } = shown;
+    const names = places.map(({ name }) => name).join(', ');
     return {
       template: 'compare.njk',
-      title: asked.countries.length > 1 ? `Compare ${names}` : 'Compare countries',
-      description: `${names || 'Countries'} side by side${asked.indicators.map(({ name }) => `; ${name}`).join('')}.`,
+      title: places.length > 1 ? `Compare ${names}` : 'Compare countries',
+      description: `${names || 'Countries'} side by side${series.map(({ record }) => `; ${record.name}`).join('')}.`,
       section: 'compare',
       ...(sent.countries === undefined && sent.indicators === undefined && { canonical: '/compare' }),
       data: {
-        ...asked,
-        compared,
-        scatter: await shownScatter(edition, asked),
-        links: compareLinks(asked),
+        ...{ places, problems, shown },
+        compared: await Promise.all(series.map((one, at) => compareOn(one, places, at))),
+        scatter: await shownScatter(edition, series, places),
+        links: compareLinks(entries, places, shown),
+        offered: await offeredFigures(edition, entries, shown),
         choices: formChoices(edition, catalogue),
-        limits: { countries: COUNTRIES_MAX, indicators: INDICATORS_MAX },
+        limits: { places: PLACES_MAX, indicators: INDICATORS_MAX },
       },
     };
   },
 });
 
-function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked {
+async function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Promise<Choice> {
   const problems: string[] = [];
   const take = <Found>(
     list: string[],
@@ -69,7 +78,8 @@ function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked 
   ): Found[] => {
     const found = [...new Set(list)].flatMap((item) => {
       const match = find(item);
-      if (match === undefined) problems.push(`There is no ${one} “${item.slice(0, 60)}”.`);
+      if (match === undefined && !item.startsWith(GROUP_MARK))
+        problems.push(`There is no ${one} “${item.slice(0, 60)}”.`);
       return match ?? [];
     });
     if (found.length > max) problems.push(`Only the first ${max} ${many} are shown.`);
@@ -80,12 +90,13 @@ function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): Asked 
     ...splitList(sent.indicators ?? defaultIndicator(catalogue)),
     ...splitList(sent.add_indicator),
   ];
-  const indicatorOf = (id: string) => catalogue.indicators.get(edition.resolve(id).id)?.record;
-  return {
-    countries: take(codes, (code) => findCountry(edition, code), [COUNTRIES_MAX, 'country', 'countries']),
-    indicators: take(ids, indicatorOf, [INDICATORS_MAX, 'indicator', 'indicators']),
-    problems,
-  };
+  const entryOf = (id: string) => catalogue.indicators.get(edition.resolve(id).id);
+  const entries = take(ids, entryOf, [INDICATORS_MAX, 'indicator', 'indicators']);
+  const shown = await showFigures(edition, entries, sent, codes);
+  const placeOf = (code: string) => findCountry(edition, code) ?? shown.groups.get(code);
+  const found = take(codes, placeOf, [PLACES_MAX, 'country', 'places']);
+  const places = found.map((one) => ('iso3' in one ? asPlace(one) : one));
+  return { entries, places, shown, problems };
 }
 
 const splitList = (sent: string | undefined): string[] =>
@@ -98,18 +109,14 @@ const defaultIndicator = (catalogue: Catalogue): string =>
   catalogue.ordered('coverage', 'desc').find(({ record }) => record.featured && !record.no_rank)?.record.id ??
   '';
 
-/** One indicator for the chosen countries: their histories as a picture, their latest figures as a table. */
-async function compareOn(
-  edition: Edition,
-  record: IndicatorRecord,
-  countries: readonly CountryRecord[],
-  at: number,
-) {
-  const found = await histories(edition, record, countries);
-  const rows = found.map((history) => ({ country: history.country, latest: latestPoint(history) }));
-  const labels = pictureLabels(record, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
+/** One indicator for the chosen places: their histories as a picture, their latest figures as a table. */
+async function compareOn(series: ShownSeries, places: readonly DrawnPlace[], at: number) {
+  const { record, credited } = series;
+  const found = await histories(series, places);
+  const rows = found.map((history) => ({ place: history.place, latest: latestPoint(history) }));
+  const labels = pictureLabels(series, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
   return {
-    record,
+    ...{ record, credited },
     chart: pageChart(lineChart(found, record.unit), labels, `lines-${at}`),
     rows,
     decimals: columnDecimals(rows.map(({ latest }) => latest?.value ?? null)),
@@ -121,31 +128,31 @@ const latestPoint = ({ points }: History): Point | null =>
   points.findLast(({ projected }) => !projected) ?? points.at(-1) ?? null;
 
 /** Both indicators over all countries, in the newest year that both have observed; null where they share no country. */
-async function shownScatter(edition: Edition, { countries, indicators }: Asked) {
-  const [x, y] = indicators;
+async function shownScatter(edition: Edition, [x, y]: readonly ShownSeries[], places: readonly DrawnPlace[]) {
   if (x === undefined || y === undefined) return null;
-  const found = await scatterPicture(edition, [x, y], countries);
+  const found = await scatterPicture(edition, [x, y], places);
   if (found === undefined) return null;
   const { year, count, drawing, labels } = found;
   return { year, count, chart: pageChart(drawing, labels, 'scatter') };
 }
 
-/** Addresses of this page and of those without one of the choices. */
-function compareLinks({ countries, indicators }: Asked) {
-  const codes = countries.map(({ iso3 }) => iso3);
-  const ids = indicators.map(({ id }) => id);
-  const addressWithout = (left?: string): string =>
-    `/compare?countries=${codes.filter((code) => code !== left).join(',')}&indicators=${ids
-      .filter((id) => id !== left)
-      .map(encodeURIComponent)
-      .join(',')}`;
-  const without = (choices: readonly string[]) =>
-    Object.fromEntries(choices.map((choice) => [choice, addressWithout(choice)]));
+/** What the address holds, addresses without one of the choices, and the call of the same figures. */
+function compareLinks(
+  entries: readonly CatalogueItem[],
+  places: readonly DrawnPlace[],
+  { filters }: ShownFigures,
+) {
+  const codes = places.map(({ code }) => code);
+  const ids = entries.map(({ record }) => record.id);
+  const listed = (all: readonly string[], left?: string) => all.filter((one) => one !== left).join();
+  // Without any, a list is sent as a blank one: without it, the default is shown.
+  const without = (left: string) =>
+    `/compare?countries=${listed(codes, left)}&indicators=${listed(ids, left)}${withQuery('', filters).replace('?', '&')}`;
+  const fields = { indicators: ids.join(), countries: codes.join(), ...filters };
   return {
-    codes: codes.join(','),
-    ids: ids.join(','),
-    withoutCountry: without(codes),
-    withoutIndicator: without(ids),
+    fields,
+    without: Object.fromEntries([...codes, ...ids].map((choice) => [choice, without(choice)])),
+    call: withQuery('/v1/data', { ...fields, format: 'csv' }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { SeriesOpening } from '../../../data/schema/snapshot.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
-import { openingFigures } from '../series.ts';
+import { openingFigures, publishedSeries } from '../series.ts';
 import { findCountry } from '../subjects.ts';
 
 const ITEMS_PER_TOPIC = 5;
@@ -119,7 +119,7 @@ async function findPeers(edition: Edition, { iso3, subregion }: CountryRecord): 
   const { indicators } = await edition.wholeCatalogue();
   const series = [...indicators.values()].filter(({ traits }) => traits.concept === POPULATION);
   const population = (series.find(({ record }) => record.preferred) ?? series[0])?.record;
-  const opening = population === undefined ? null : await openingFigures(edition, population);
+  const opening = population && (await openingFigures(edition, await publishedSeries(edition, population)));
   const people = new Map(opening?.figures.map(({ country, value }) => [country.iso3, value]));
   const own = people.get(iso3);
   const distance = (peer: CountryRecord): number => {

@@ -9,7 +9,7 @@ import {
   type Operation,
   ROWS_MAX,
 } from '../../api/operations/operations.ts';
-import { type Edition, exampleFigures } from '../../api/snapshot/snapshot.ts';
+import { type CatalogueItem, type Edition, exampleFigures } from '../../api/snapshot/snapshot.ts';
 import { renderArticle } from '../markdown.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -26,6 +26,10 @@ const GUIDES = {
     'What costs what, the price before the call, limits, and retries that are not charged twice.',
   ],
   formats: ['Formats', 'CSV, Excel, Parquet, Arrow, NDJSON and SDMX, and how to shape a table.'],
+  comparing: [
+    'What may be compared with what',
+    'Totals, rates, prices and groups: which figures compare, and which transform makes them comparable.',
+  ],
   vintages: ['Vintages', 'Figures as they were on a day, what changed since, receipts and citations.'],
   webhooks: [
     'Webhooks',
@@ -168,6 +172,21 @@ const NOTHING = {
   value: 0,
 } as const;
 
+/** A group beside a country, where the edition has figures of groups; else the country. @param otherwise indicator without them */
+async function aggregatedQuery(
+  edition: Edition,
+  open: readonly CatalogueItem[],
+  otherwise: string,
+  iso3: string,
+): Promise<string> {
+  const groups = (await edition.groups())?.groups ?? [];
+  const group = groups.find(({ id }) => id === 'world') ?? groups[0];
+  const summed = open.find(({ measured }) => measured?.aggregate === 'sum');
+  return group && summed
+    ? `indicator=${summed.record.id}&countries=@${group.id},${iso3}&aggregate=declared`
+    : `indicator=${otherwise}&countries=${iso3}`;
+}
+
 async function exampleValues(edition: Edition, base: string) {
   const catalogue = await edition.wholeCatalogue();
   const { observations } = edition;
@@ -179,6 +198,7 @@ async function exampleValues(edition: Edition, base: string) {
   const other = open.find(({ record }) => record.id !== indicator.id)?.record.id ?? indicator.id;
   return {
     ...{ indicator, codes, from, to, value, other, derived },
+    aggregated: await aggregatedQuery(edition, open, indicator.id, countries[0]?.iso3 ?? ''),
     first: countries[0]?.iso3 ?? '',
     words: indicator.name
       .split(/[\s,(]+/)

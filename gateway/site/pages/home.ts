@@ -8,7 +8,7 @@ import { worldMap } from '../charts/map.ts';
 import { columnDecimals } from '../figures.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage } from '../page.ts';
-import { openingFigures } from '../series.ts';
+import { openingFigures, publishedSeries } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
 const TOP = 6;
@@ -41,20 +41,21 @@ export const home = (facts: ServiceFacts): Operation =>
 /** Null in an edition without a ranked, open indicator. */
 async function featuredFigures(edition: Edition, catalogue: Catalogue) {
   const record = featuredIndicator(catalogue);
-  const latest = record === undefined ? null : await openingFigures(edition, record);
-  if (record === undefined || latest === null) return null;
+  const series = record && (await publishedSeries(edition, record));
+  const latest = series === undefined ? null : await openingFigures(edition, series);
+  if (series === undefined || latest === null) return null;
   const { year } = latest;
-  const map = worldMap(latest, { unit: record.unit, outlines: ASSET_PATHS.outlines, hasTitles: true });
+  const map = worldMap(latest, { unit: series.record.unit, outlines: ASSET_PATHS.outlines, hasTitles: true });
   const top = latest.figures.slice(0, TOP);
   const examples = wellKnownFirst(latest.figures.map(({ country }) => country.iso3));
   return {
-    record,
+    record: series.record,
     year,
-    map: pageMap(map, pictureLabels(record, [year, year]), 'home-map'),
+    map: pageMap(map, pictureLabels(series, [year, year]), 'home-map'),
     legend: map.legend,
     top,
     decimals: columnDecimals(top.map(({ value }) => value)),
-    query: `indicator=${record.id}&countries=${examples.join(',')}&from=${year - 4}`,
+    query: `indicator=${series.record.id}&countries=${examples.join(',')}&from=${year - 4}`,
   };
 }
 

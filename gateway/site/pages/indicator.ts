@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { describedBy } from '../../api/operations/operations.ts';
 import type { CatalogueEntry } from '../../api/snapshot/snapshot.ts';
 import { callExamples, indicatorOffers } from '../calls.ts';
+import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
 import {
   citations,
   comparability,
@@ -11,23 +12,24 @@ import {
   structuredDataSet,
 } from '../indicator/about.ts';
 import {
-  chooseCountries,
+  choosePlaces,
   countryCodeList,
   shownLines,
   shownMap,
   shownRanking,
 } from '../indicator/shown-figures.ts';
-import { firstWords, servedTopics, topicName } from '../lists.ts';
+import { firstWords, servedTopics, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
-import { openingFigures } from '../series.ts';
+import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
 import { year } from '../subjects.ts';
 
 const query = z.object({
   countries: countryCodeList().optional(),
-  /** More countries, as the form sends them. */
+  /** More places, as the forms send them. */
   add: countryCodeList().optional(),
   /** For the map. */
   year: year().optional(),
+  ...DERIVED,
 });
 type Sent = z.infer<typeof query>;
 
@@ -42,50 +44,67 @@ export const indicator = definePage({
     if (entry === undefined)
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });
     const { record } = entry;
-    const { name, provider, coverage, licence, description } = record;
+    const { provider, coverage, licence, description } = record;
+    const shown = await showFigures(edition, [entry], input.query, chosenCodes(input.query));
+    const [series = await publishedSeries(edition, record)] = shown.series;
+    const { name, unit } = series.record;
+    const about = shown.formula === null ? (description ?? name) : `${name} (${unit ?? 'no unit'}).`;
     const topic = topicName(await servedTopics(edition), record.topic);
     return {
       template: 'indicator.njk',
       title: `${name} by country, ${provider.name}`,
       description: firstWords(
-        `${description ?? name} ${coverage?.n_countries ?? 0} countries, from ${provider.name} (${licence}).`,
+        `${about} ${coverage?.n_countries ?? 0} countries, from ${provider.name} (${licence}).`,
       ),
       section: 'indicators',
-      picture: `/indicators/${id}/card.png`,
+      picture: withQuery(`/indicators/${id}/card.png`, { transform: shown.filters.transform }),
       canonical: `/indicators/${id}`,
       structured: await structuredDataSet(edition, record, topic, publicUrl),
-      data: { record, topic, formerId: alias === null ? null : asked, ...(await contents(input, entry)) },
+      data: {
+        ...{ record: series.record, topic, formerId: alias === null ? null : asked },
+        ...(await contents(input, entry, shown, series)),
+      },
     };
   },
 });
 
-async function contents({ edition, query: sent, publicUrl }: PageInput<Sent>, entry: CatalogueEntry) {
+async function contents(
+  { edition, query: sent, publicUrl }: PageInput<Sent>,
+  entry: CatalogueEntry,
+  shown: ShownFigures,
+  series: ShownSeries,
+) {
   const { record } = entry;
-  const page = { path: `/indicators/${record.id}`, filters: { year: sent.year } };
+  const filters = { year: sent.year, ...shown.filters };
+  const page = { path: `/indicators/${record.id}`, filters };
   const codes = chosenCodes(sent);
   // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
-  const excerpt = await edition.excerpt(record.id);
-  if (codes !== undefined || excerpt === null) await edition.observations.prepare(record.id);
-  const latest = await openingFigures(edition, record);
-  const choice = chooseCountries(edition, codes, latest, page);
+  const isWhole = codes !== undefined || (await edition.excerpt(record.id)) === null;
+  if (isWhole && shown.formula === null) await edition.observations.prepare(record.id);
+  const latest = await openingFigures(edition, series);
+  const choice = choosePlaces(edition, codes, latest, shown, page);
   const isOpen = record.access_tier === 'open';
-  const offers = isOpen ? await indicatorOffers(edition, record, choice.countries) : null;
+  const offers = isOpen ? await indicatorOffers(edition, record, choice.codes, shown.filters) : null;
   // The call that gives what the page shows: the lines, or else the whole series.
   const shownCall = offers?.drawn ?? offers?.whole;
   return {
     latest,
-    map: latest && (await shownMap(edition, record, latest, sent.year)),
-    lines: latest && (await shownLines(edition, record, latest, choice.countries)),
+    map: latest && (await shownMap(edition, series, latest, sent.year)),
+    lines: latest && (await shownLines(series, choice.places)),
     choice,
     allCountries: edition.countries.map(({ record: country }) => country),
-    sentYear: sent.year ?? null,
+    ...{ shown, published: record, credited: series.credited },
+    /** Of the address, for forms and for the picture of the lines. */
+    fields: { ...filters, countries: choice.codes },
+    drawn: { countries: choice.codes, ...shown.filters },
+    offered: await offeredFigures(edition, [entry], shown),
     offers,
     examples: shownCall ? callExamples(publicUrl + shownCall.path) : [],
-    ...(await comparability(edition, entry)),
+    ...(await comparability(edition, { ...entry, record: series.record })),
     related: await relatedIndicators(edition, record),
     history: await recentChanges(edition, record),
-    citations: await citations(edition, record, publicUrl),
-    ranking: latest && shownRanking(latest, record, excerpt?.statuses ?? new Map()),
+    citations: await citations(edition, series.record, publicUrl, shown.formula),
+    ranking: latest && shownRanking(latest, series),
     files: describedBy(page.path, undefined).map(({ path }) => ({
       href: path,
       name: path.slice(path.lastIndexOf('/') + 1),

@@ -3,16 +3,18 @@
  * and the pictures of link previews.
  */
 import { z } from 'zod';
-import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { type Operation, oneOf, type QuerySchema, text } from '../../api/operations/operations.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { countryCard, titleCard } from '../charts/card.ts';
 import { measureText } from '../charts/drawing.ts';
 import { type Picture, pageChart, pageMap, standAlone } from '../charts/frame.ts';
+import { DERIVED, type ShownFigures, showFigures } from '../derived.ts';
+import { withQuery } from '../lists.ts';
 import { type Asset, defineAsset, definePage, missingPage, type PageInput } from '../page.ts';
 import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
 import { pngAsset } from '../png.ts';
-import { chosenCountries, findCountry, picturedCountries, shownIndicator, year } from '../subjects.ts';
+import type { ShownSeries } from '../series.ts';
+import { chosenPlaces, findCountry, picturedPlaces, year } from '../subjects.ts';
 import { countryTopics } from './country.ts';
 
 const SVG = 'image/svg+xml';
@@ -20,9 +22,9 @@ const size = oneOf(['wide', 'square']).optional();
 
 /** What the address of a picture of one indicator says about it. */
 const ASKED = {
-  map: { year: year().optional() },
-  lines: { countries: picturedCountries().optional() },
-  bars: { around: picturedCountries(1).optional() },
+  map: { year: year().optional(), ...DERIVED },
+  lines: { countries: picturedPlaces().optional(), ...DERIVED },
+  bars: { around: picturedPlaces(1).optional(), ...DERIVED },
 };
 
 type Draw<Query> = (input: PageInput<Query>) => Promise<Picture | undefined>;
@@ -48,27 +50,50 @@ function definePicture<Query extends { size?: 'wide' | 'square' | undefined }>(
   ];
 }
 
+interface Sent {
+  transform?: string | undefined;
+  aggregate?: string | undefined;
+  countries?: string[] | undefined;
+}
+
+/**
+ * The figures of some indicators, by their ids of today or former ones; undefined where one may not be shown, or what is asked
+ * of it makes no sense.
+ */
+async function picturedFigures(
+  { edition, query }: PageInput<Sent>,
+  ids: readonly (string | undefined)[],
+): Promise<ShownFigures | undefined> {
+  const found = await Promise.all(ids.map((id = '') => edition.indicator(edition.resolve(id).id)));
+  const entries = found.filter((entry) => entry !== undefined);
+  if (entries.length < ids.length) return undefined;
+  const shown = await showFigures(edition, entries, query, query.countries);
+  return shown.problems.length === 0 ? shown : undefined;
+}
+
 /** Draws the indicator of the path; undefined where there is nothing to show. */
 const ofIndicator =
-  <Query, Drawn>(draw: (input: PageInput<Query>, indicator: IndicatorRecord) => Promise<Drawn | undefined>) =>
+  <Query extends Sent, Drawn>(
+    draw: (input: PageInput<Query>, series: ShownSeries, shown: ShownFigures) => Promise<Drawn | undefined>,
+  ) =>
   async (input: PageInput<Query>): Promise<Drawn | undefined> => {
-    const indicator = await shownIndicator(input.edition, input.path.indicator_id);
-    return indicator && draw(input, indicator);
+    const shown = await picturedFigures(input, [input.path.indicator_id]);
+    const [series] = shown?.series ?? [];
+    return shown && series && draw(input, series, shown);
   };
 
-const drawLines = ofIndicator(
-  async ({ edition, query }: PageInput<{ countries?: string[] | undefined }>, indicator) =>
-    linesPicture(edition, indicator, await chosenCountries(edition, indicator, query.countries)),
+const drawLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series, shown) =>
+  linesPicture(series, await chosenPlaces(edition, shown, query.countries)),
 );
 
 const drawBars = ofIndicator(
-  async ({ edition, query }: PageInput<{ around?: string[] | undefined }>, indicator) =>
-    barsPicture(edition, indicator, edition.countriesByCode.get(query.around?.[0] ?? '')),
+  async ({ edition, query }: PageInput<Sent & { around?: string[] | undefined }>, series) =>
+    barsPicture(edition, series, query.around?.[0]),
 );
 
 const drawMap = (outlines?: string) =>
-  ofIndicator(async ({ edition, query }: PageInput<{ year?: number | undefined }>, indicator) =>
-    mapPicture(edition, indicator, query.year, outlines),
+  ofIndicator(async ({ edition, query }: PageInput<Sent & { year?: number | undefined }>, series) =>
+    mapPicture(edition, series, query.year, outlines),
   );
 
 export const pictures: readonly Operation[] = [
@@ -78,12 +103,12 @@ export const pictures: readonly Operation[] = [
   ...definePicture(
     '/compare/scatter',
     z.object({ indicators: text(), ...ASKED.lines, size }),
-    async ({ edition, query }) => {
-      const [across = '', up = ''] = query.indicators.split(',');
-      const both = await Promise.all([shownIndicator(edition, across), shownIndicator(edition, up)]);
-      if (both[0] === undefined || both[1] === undefined) return undefined;
-      const chosen = await chosenCountries(edition, both[0], query.countries);
-      return scatterPicture(edition, [both[0], both[1]], chosen);
+    async (input) => {
+      const { edition, query } = input;
+      const shown = await picturedFigures(input, query.indicators.split(',', 2));
+      const [across, up] = shown?.series ?? [];
+      if (shown === undefined || across === undefined || up === undefined) return undefined;
+      return scatterPicture(edition, [across, up], await chosenPlaces(edition, shown, query.countries));
     },
   ),
 ];
@@ -102,13 +127,13 @@ export const embed = definePage({
     const map = query.picture === undefined || query.picture === 'map';
     const drawnMap = map ? await drawMap(ASSET_PATHS.outlines)(input) : undefined;
     const drawn = map ? drawnMap : await (query.picture === 'lines' ? drawLines : drawBars)(input);
-    const indicator = await shownIndicator(edition, asked);
-    if (indicator === undefined || drawn === undefined)
+    const { id } = edition.resolve(asked);
+    if (drawn === undefined)
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });
     const { labels, drawing } = drawn;
     return {
       template: 'embed.njk',
-      title: indicator.name,
+      title: labels.title,
       description: labels.title,
       section: 'none',
       isEmbeddable: true,
@@ -116,7 +141,12 @@ export const embed = definePage({
         labels,
         chart: (map ? pageMap : pageChart)(drawing, labels, FRAME_ID),
         legend: drawnMap?.drawing.legend ?? [],
-        link: `/indicators/${indicator.id}`,
+        link: withQuery(`/indicators/${id}`, {
+          ...query,
+          picture: '',
+          around: '',
+          countries: query.countries?.join(),
+        }),
       },
     };
   },
@@ -146,10 +176,12 @@ export const cards: readonly Operation[] = [
   }),
   defineAsset({
     path: '/indicators/{indicator_id}/card.png',
-    make: ofIndicator((input, indicator) =>
+    query: z.object(DERIVED),
+    make: ofIndicator((input, series) =>
       pngAsset('indicator card', input, async () => {
-        const map = await mapPicture(input.edition, indicator, undefined);
-        return map ? standAlone(map, 'card') : titleCard(indicator.name, indicator.attribution);
+        const map = await mapPicture(input.edition, series, undefined);
+        const { name, attribution } = series.record;
+        return map ? standAlone(map, 'card') : titleCard(name, attribution);
       }),
     ),
   }),

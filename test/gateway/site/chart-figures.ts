@@ -2,7 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import type { CountryRecord } from '../../../data/schema/records.ts';
-import type { CountryFigure, History, Point, YearFigures } from '../../../gateway/site/series.ts';
+import {
+  asPlace,
+  type CountryFigure,
+  type History,
+  type Point,
+  type YearFigures,
+} from '../../../gateway/site/series.ts';
 
 interface TableRow extends CountryRecord {
   enabled: string;
@@ -27,7 +33,7 @@ export const point = (year: number, value: number, rest: Partial<Point> = {}): P
 });
 
 export const history = (code: string, points: readonly Point[]): History => ({
-  country: countryOf(code),
+  place: asPlace(countryOf(code)),
   points,
 });
 

@@ -186,6 +186,6 @@ describe('/compare', () => {
   test('shows at most five countries and two indicators, and says so', async () => {
     const { text } = await service.get(`/compare?countries=${codes.slice(0, 7).join(',')}`);
     expect(text.match(/aria-label="Remove /g)?.length).toBe(5);
-    expect(text).toContain('Only the first 5 countries are shown.');
+    expect(text).toContain('Only the first 5 places are shown.');
   });
 });

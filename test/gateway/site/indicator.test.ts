@@ -86,7 +86,7 @@ describe('the lines', () => {
     const html = await lines('?countries=AFG,ALB,BRA,DEU,KEN,USA,ZWE,QQ');
     expect(drawn(html)).toHaveLength(6);
     expect(textOf(html)).toContain('There is no country “QQ”.');
-    expect(textOf(html)).toContain('Only 6 countries are drawn');
+    expect(textOf(html)).toContain('Only 6 places are drawn');
     expect(html).not.toContain('name="add"');
   });
 

@@ -56,7 +56,8 @@ function exampleRecord(access_tier: 'open' | 'display'): IndicatorRecord {
 }
 
 const year = yearOf((_, at) => (at % 9 === 4 ? null : 50 + ((at * 37) % 360) / 10));
-const labels = pictureLabels(exampleRecord('open'), [2023, 2023]);
+const series = { record: exampleRecord('open'), credited: [exampleRecord('open')] };
+const labels = pictureLabels(series, [2023, 2023]);
 
 /** As many lines as there are colours, with gaps, bounds and projections. */
 function exampleLines() {
@@ -79,8 +80,8 @@ function siteData(): object {
   const list = listPage(DAYS.concat(DAYS, DAYS, DAYS), 2, '/patterns/site');
   if (list === undefined) throw new Error('the example has no second page');
   const figures = year.figures.slice(0, 20).map((figure, at) => ({ ...figure, projected: at === 2 }));
-  const statuses = new Map(
-    figures.slice(0, 2).map(({ country }) => [country.iso3, 'estimated, provisional']),
+  const remarks = new Map(
+    figures.slice(0, 2).map(({ country }) => [country.iso3, { status: 'estimated, provisional' }]),
   );
   const item = { indicator: 'alpha.life_expectancy', unit: UNIT, year: 2023, value: 63.5, featured: true };
   const sparkline = { from: 1990, heights: [0, 20, null, 40, 99, 70] };
@@ -98,8 +99,20 @@ function siteData(): object {
       { ...item, name: 'Life expectancy at birth, women', rank: 120, rank_delta_1y: -14, sparkline },
       { ...item, name: 'Healthy life expectancy', rank: null, rank_delta_1y: null, sparkline: null },
     ],
-    ranking: { ...shownRanking({ figures }, { no_rank: false }, statuses), hasBounds: true },
+    ranking: { ...shownRanking({ figures, missing: [] }, { ...series, remarks }), hasBounds: true },
     latest: { year: 2021 },
+    fields: { countries: 'KEN,@world', aggregate: 'declared' },
+    shown: { problems: ['“per_head” makes no sense for “Life expectancy”.'], formula: 'v(t) − v(t−10)' },
+    offered: {
+      transforms: [
+        { label: '', choices: [{ value: '', label: 'As published', isChosen: false }] },
+        {
+          label: 'Change',
+          choices: [{ value: 'change:10', label: 'over 10 years, since 2013', isChosen: true }],
+        },
+      ],
+      groups: [{ code: '@world', name: 'World' }],
+    },
     record: exampleRecord('open'),
     map: pageMap(map, labels, 'map'),
     legend: map.legend,
