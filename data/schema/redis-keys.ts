@@ -23,7 +23,7 @@
  *                                     as the payment provider reported them, settled (their state is the order's)
  *   {a:ID}:orders             zset    order ids by creation
  *   {a:ID}:members            hash    <person id>:role | added_at_ms | by
- *   {a:ID}:invitations        hash    <invitation id>:email | role | by | created_at_ms | until_ms
+ *   {a:ID}:invitations        hash    <invitation id>  JSON: email, role, by, created_at_ms, until_ms
  *   {a:ID}:billing            hash    name, address (lines), country, country_name, vat_id: of the next invoices
  *   {a:ID}:alert              hash    low_at (credits), seen (id of the last ledger entry read): the low-balance alert
  *   {a:ID}:webhooks           hash    <endpoint id>:url | types | secret | old_secret | old_secret_until_ms | created_at_ms | by |

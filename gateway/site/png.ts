@@ -20,39 +20,20 @@ const REST_MAX_MS = 500;
 /** Gives an SVG document, when its turn has come; undefined where there is nothing to show. */
 type Draw = () => Promise<string | undefined>;
 
-/** What tests replace. */
-interface Clock {
-  /** Monotonic milliseconds. */
-  now(): number;
-  rest(ms: number): Promise<void>;
-}
-
-const CLOCK: Clock = {
-  now: () => performance.now(),
-  rest: (ms) => delay(ms, undefined, { ref: false }),
-};
-
 export class PngRenderer {
-  readonly #queueMax: number;
   readonly #oneByOne = pLimit(1);
-  readonly #clock: Clock;
   readonly #thread = new JobThread<string, Uint8Array>(new URL('./charts/png-thread.ts', import.meta.url));
-
-  constructor({ queueMax = QUEUE_MAX, clock = CLOCK } = {}) {
-    this.#queueMax = queueMax;
-    this.#clock = clock;
-  }
 
   /** Undefined where there is nothing to show. @throws {QueueFull} */
   async render(draw: Draw): Promise<Buffer | undefined> {
     const { activeCount, pendingCount } = this.#oneByOne;
-    if (activeCount + pendingCount > this.#queueMax)
-      throw new QueueFull(`${this.#queueMax} pictures wait to be drawn`);
+    if (activeCount + pendingCount > QUEUE_MAX) throw new QueueFull(`${QUEUE_MAX} pictures wait to be drawn`);
     return new Promise((resolve, reject) => {
       void this.#oneByOne(async () => {
-        const begun = this.#clock.now();
+        const begun = performance.now();
         await this.#drawn(draw).then(resolve, reject);
-        await this.#clock.rest(Math.min(REST_MAX_MS, REST_FACTOR * (this.#clock.now() - begun)));
+        const rest_ms = Math.min(REST_MAX_MS, REST_FACTOR * (performance.now() - begun));
+        await delay(rest_ms, undefined, { ref: false });
       });
     });
   }

@@ -112,12 +112,13 @@ export class MemberStore extends Store {
     account_id: string,
     { email, role, by }: { email: string; role: GivenRole; by: string },
   ): Promise<Pick<Invitation, 'invitation_id'>> {
-    const address = validateEmail(email);
+    const created_at_ms = this.now();
+    const until_ms = created_at_ms + INVITATION_TTL_MS;
     const invitation_id = this.newId('inv');
-    const now_ms = this.now();
+    const invitation = { email: validateEmail(email), role, by, created_at_ms, until_ms };
     await this.#change(INVITE, [
       ...[redisKeys.account(account_id), redisKeys.members(account_id), redisKeys.invitations(account_id)],
-      ...[now_ms, invitation_id, address, role, by, now_ms + INVITATION_TTL_MS, MAX_MEMBERS],
+      ...[created_at_ms, invitation_id, JSON.stringify(invitation), MAX_MEMBERS],
     ]);
     return { invitation_id };
   }
@@ -176,16 +177,11 @@ export class MemberStore extends Store {
   }
 }
 
-const idsOf = (facts: Hash, field: string): string[] =>
-  Object.keys(facts)
-    .filter((name) => name.endsWith(`:${field}`))
-    .map((name) => name.slice(0, -field.length - 1));
-
 /** The owner first, then by the time at which they were added. */
 function membersFrom(facts: Hash): Member[] {
-  const members = idsOf(facts, 'role').flatMap((person_id): Member[] => {
-    const role = facts[`${person_id}:role`];
-    if (!isRole(role)) return [];
+  const members = Object.entries(facts).flatMap(([field, role]): Member[] => {
+    const [person_id = '', name] = field.split(':');
+    if (name !== 'role' || !isRole(role)) return [];
     const added_at_ms = Number(facts[`${person_id}:added_at_ms`]);
     return [{ person_id, role, added_at_ms, by: facts[`${person_id}:by`] || null }];
   });
@@ -194,18 +190,7 @@ function membersFrom(facts: Hash): Member[] {
 }
 
 /** Oldest first. */
-function invitationsFrom(facts: Hash): Invitation[] {
-  return idsOf(facts, 'email')
-    .map((id): Invitation => {
-      const field = (name: string): string => facts[`${id}:${name}`] ?? '';
-      return {
-        invitation_id: id,
-        email: field('email'),
-        role: field('role') as GivenRole,
-        by: field('by'),
-        created_at_ms: Number(field('created_at_ms')),
-        until_ms: Number(field('until_ms')),
-      };
-    })
+const invitationsFrom = (stored: Hash): Invitation[] =>
+  Object.entries(stored)
+    .map(([invitation_id, json]): Invitation => ({ invitation_id, ...JSON.parse(json) }))
     .sort((a, b) => a.created_at_ms - b.created_at_ms || (a.invitation_id < b.invitation_id ? -1 : 1));
-}

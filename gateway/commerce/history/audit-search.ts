@@ -1,7 +1,7 @@
 /** Searches the audit log, archive included, by person, action and time. */
 
 import type { AuditEntry, AuditLog } from './audit-log.ts';
-import type { Gap } from './entries.ts';
+import type { PageOf } from './entries.ts';
 
 export interface AuditFilter {
   /** Parts of who did it or what it was done to, in any case; an entry matches one of them. Empty for all. */
@@ -14,6 +14,7 @@ export interface AuditFilter {
 }
 
 const BATCH = 500;
+/** Entries that one search reads; then it ends, with fewer than `limit`, and `next` goes on. */
 const MAX_READ = 20_000;
 
 export function matchesFilter(entry: AuditEntry, { people, action, from_ms, to_ms }: AuditFilter): boolean {
@@ -22,33 +23,21 @@ export function matchesFilter(entry: AuditEntry, { people, action, from_ms, to_m
   return people.length === 0 || people.some((part) => searched.includes(part.toLowerCase()));
 }
 
-interface AuditSearchPage {
-  /** Newest first. */
-  entries: AuditEntry[];
-  /** Entries that follow and cannot be read; null if nothing is missing. */
-  gap: Gap | null;
+interface AuditSearchPage extends PageOf<AuditEntry> {
   /** `before` of the next page; null at the end of the log. */
   next: string | null;
 }
 
-/**
- * One page of matching entries.
- * @param maxRead entries that one search reads; then it ends, with fewer than `limit`, and `next` goes on
- */
+/** One page of matching entries. */
 export async function searchAudit(
   audit: AuditLog,
   filter: AuditFilter,
-  {
-    before: start,
-    limit,
-    maxRead = MAX_READ,
-  }: { before: string | undefined; limit: number; maxRead?: number },
+  { before: start, limit }: { before: string | undefined; limit: number },
 ): Promise<AuditSearchPage> {
-  const batch = Math.min(BATCH, maxRead);
   const entries: AuditEntry[] = [];
   let before = start;
-  for (let read = 0; read < maxRead; read += batch) {
-    const page = await audit.page({ limit: batch, ...(before !== undefined && { before }) });
+  for (let read = 0; read < MAX_READ; read += BATCH) {
+    const page = await audit.page({ limit: BATCH, ...(before !== undefined && { before }) });
     for (const entry of page.entries) {
       before = entry.id;
       if (!matchesFilter(entry, filter)) continue;
@@ -56,7 +45,7 @@ export async function searchAudit(
       entries.push(entry);
     }
     if (page.gap) return { entries, gap: page.gap, next: page.gap.before };
-    if (page.entries.length < batch) return { entries, gap: null, next: null };
+    if (page.entries.length < BATCH) return { entries, gap: null, next: null };
   }
   return { entries, gap: null, next: before ?? null };
 }

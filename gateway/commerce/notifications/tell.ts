@@ -6,7 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
-import { AccountError, type AccountRecord, nullIfUnknown, type OrderRecord } from '../store/store.ts';
+import { type AccountRecord, nullIf, nullIfUnknown } from '../store/store.ts';
 import type { OperatorAlerts } from './alerts/operator-alerts.ts';
 import { type EventRow, eventRow, type Told } from './catalogue.ts';
 import type { JobData } from './jobs/job-data.ts';
@@ -128,7 +128,7 @@ export class Teller {
     const { accounts, persons, webhooks, isExportReady } = this.#deps;
     return {
       isExportReady,
-      order: (order_id) => accounts.orders.get(order_id).catch(nullIfUnknownOrder),
+      order: (order_id) => accounts.orders.get(order_id).catch(nullIf('order_unknown')),
       keys: () => accounts.keys.list(owner),
       person: (person_id) => persons.get(person_id),
       async endpoint(endpoint_id) {
@@ -150,9 +150,4 @@ export class Teller {
     const role = account && (await members.roleOf(account.account_id, by));
     return `${name}, ${role ?? 'a former member'}`;
   }
-}
-
-function nullIfUnknownOrder(error: unknown): OrderRecord | null {
-  if (error instanceof AccountError && error.code === 'order_unknown') return null;
-  throw error;
 }

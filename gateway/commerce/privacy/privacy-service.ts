@@ -13,7 +13,7 @@ import { type AccountStore, MemberStore, PersonStore } from '../accounts/account
 import { type Archive, AuditLog } from '../history/history.ts';
 import { BalanceAlerts, createMailer, type Mailer } from '../notifications/notifications.ts';
 import { createStripePayment } from '../orders/orders.ts';
-import { AccountError } from '../store/store.ts';
+import { AccountError, nullIf } from '../store/store.ts';
 import { countLedger, type DataExportDependencies, listAccountData } from './data-export.ts';
 import { type Erasure, type ErasureDependencies, Erasures } from './erasures.ts';
 import { ExportFiles } from './export-files.ts';
@@ -100,7 +100,7 @@ export class PrivacyService {
   async deleteExpired(): Promise<void> {
     const { requests, exports } = this.#deps;
     for (const request_id of await exports.list()) {
-      const request = await requests.get(request_id).catch(nullIfUnknown);
+      const request = await requests.get(request_id).catch(nullIf('request_unknown'));
       const isInUse = request && (request.status === 'pending' || this.#isKept(request));
       const isErased = request && (await this.#isErased(request.account_id));
       if (!isInUse || isErased) await exports.delete(request_id);
@@ -159,9 +159,4 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
     exports: new ExportFiles(settings.EXPORT_DIR),
   });
   return { requests, privacy };
-}
-
-function nullIfUnknown(error: unknown): null {
-  if (error instanceof AccountError && error.code === 'request_unknown') return null;
-  throw error;
 }

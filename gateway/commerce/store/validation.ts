@@ -1,6 +1,6 @@
 /** Input checks of the stores, and errors that several of them throw. */
 import { z } from 'zod';
-import { AccountError } from './records.ts';
+import { AccountError, type AccountErrorCode } from './records.ts';
 
 const emailAddress = z.email().max(254);
 export const MAX_CREDITS = 1_000_000_000_000;
@@ -28,8 +28,11 @@ export function throwUnknownAccount(name: string): never {
   throw new AccountError('account_unknown', `There is no account ${name}.`);
 }
 
-/** For `catch`: null instead of `account_unknown`. */
-export function nullIfUnknown(error: unknown): null {
-  if (error instanceof AccountError && error.code === 'account_unknown') return null;
-  throw error;
-}
+/** For `catch`: null instead of one kind of error. */
+export const nullIf =
+  (code: AccountErrorCode) =>
+  (error: unknown): null => {
+    if (error instanceof AccountError && error.code === code) return null;
+    throw error;
+  };
+export const nullIfUnknown = nullIf('account_unknown');

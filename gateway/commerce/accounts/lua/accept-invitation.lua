@@ -16,19 +16,17 @@ local now_ms, invitation_id, person_id = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 if redis.call('HGET', account, 'state') ~= 'active' then
   return 'closed'
 end
-local facts = redis.call('HMGET', invitations, invitation_id .. ':role', invitation_id .. ':by',
-  invitation_id .. ':until_ms')
-local role, by, until_ms = facts[1], facts[2], tonumber(facts[3])
-if not role then
+local stored = redis.call('HGET', invitations, invitation_id)
+if not stored then
   return redis.call('HGET', members, person_id .. ':invitation') == invitation_id and 'done' or 'invalid'
-elseif until_ms <= now_ms or redis.call('HGET', members, by .. ':role') ~= 'owner' then
+end
+local invitation = cjson.decode(stored)
+if invitation.until_ms <= now_ms or redis.call('HGET', members, invitation.by .. ':role') ~= 'owner' then
   return 'invalid'
 end
-for _, field in ipairs({ 'email', 'role', 'by', 'created_at_ms', 'until_ms' }) do
-  redis.call('HDEL', invitations, invitation_id .. ':' .. field)
-end
+redis.call('HDEL', invitations, invitation_id)
 if redis.call('HEXISTS', members, person_id .. ':role') == 0 then
-  redis.call('HSET', members, person_id .. ':role', role, person_id .. ':added_at_ms', now_ms, person_id .. ':by', by,
-    person_id .. ':invitation', invitation_id)
+  redis.call('HSET', members, person_id .. ':role', invitation.role, person_id .. ':added_at_ms', now_ms,
+    person_id .. ':by', invitation.by, person_id .. ':invitation', invitation_id)
 end
 return 'done'

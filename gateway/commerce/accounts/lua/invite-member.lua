@@ -7,27 +7,18 @@
 -- ARGV
 --   1 now_ms
 --   2 invitation_id  repeating it is the same invitation
---   3 email          lower case
---   4 role
---   5 by             person who invites
---   6 until_ms
---   7 most           members and invitations
+--   3 invitation     JSON: email, in lower case; by, who invites; role, created_at_ms, until_ms
+--   4 most           members and invitations
 -- Returns 'done' | 'closed' | 'not_owner' | 'full'
 
 local account, members, invitations = unpack(KEYS)
-local now_ms, invitation_id, email, role, by, until_ms, most =
-  ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], tonumber(ARGV[7])
+local now_ms, invitation_id, invitation, most =
+  tonumber(ARGV[1]), ARGV[2], cjson.decode(ARGV[3]), tonumber(ARGV[4])
 
 if redis.call('HGET', account, 'state') ~= 'active' then
   return 'closed'
-elseif redis.call('HGET', members, by .. ':role') ~= 'owner' then
+elseif redis.call('HGET', members, invitation.by .. ':role') ~= 'owner' then
   return 'not_owner'
-end
-
-local function forget(id)
-  for _, field in ipairs({ 'email', 'role', 'by', 'created_at_ms', 'until_ms' }) do
-    redis.call('HDEL', invitations, id .. ':' .. field)
-  end
 end
 
 local count = 0
@@ -36,20 +27,17 @@ for _, field in ipairs(redis.call('HKEYS', members)) do
     count = count + 1
   end
 end
-for _, field in ipairs(redis.call('HKEYS', invitations)) do
-  local id = string.match(field, '^(.*):email$')
-  if id then
-    local is_over = tonumber(redis.call('HGET', invitations, id .. ':until_ms')) <= tonumber(now_ms)
-    if is_over or redis.call('HGET', invitations, field) == email then
-      forget(id)
-    else
-      count = count + 1
-    end
+local stored = redis.call('HGETALL', invitations)
+for i = 1, #stored, 2 do
+  local other = cjson.decode(stored[i + 1])
+  if other.until_ms <= now_ms or other.email == invitation.email then
+    redis.call('HDEL', invitations, stored[i])
+  else
+    count = count + 1
   end
 end
 if count >= most then
   return 'full'
 end
-redis.call('HSET', invitations, invitation_id .. ':email', email, invitation_id .. ':role', role,
-  invitation_id .. ':by', by, invitation_id .. ':created_at_ms', now_ms, invitation_id .. ':until_ms', until_ms)
+redis.call('HSET', invitations, invitation_id, ARGV[3])
 return 'done'

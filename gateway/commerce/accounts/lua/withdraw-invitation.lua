@@ -14,7 +14,5 @@ local invitation_id, by = ARGV[1], ARGV[2]
 if redis.call('HGET', members, by .. ':role') ~= 'owner' then
   return 'not_owner'
 end
-for _, field in ipairs({ 'email', 'role', 'by', 'created_at_ms', 'until_ms' }) do
-  redis.call('HDEL', invitations, invitation_id .. ':' .. field)
-end
+redis.call('HDEL', invitations, invitation_id)
 return 'done'

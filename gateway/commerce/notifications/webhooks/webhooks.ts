@@ -7,7 +7,7 @@ import type { Job, Queue } from 'bullmq';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { randomId } from '../../../api/metering/metering.ts';
-import { AccountError, type StoreDependencies } from '../../store/store.ts';
+import { nullIf, type StoreDependencies } from '../../store/store.ts';
 import { eventRow } from '../catalogue.ts';
 import { openQueue, REMOVED, retryOptions, startWorker, WEBHOOK_ATTEMPTS } from '../jobs/queue.ts';
 import type { StoredEvent } from '../outbox.ts';
@@ -123,7 +123,7 @@ export class Webhooks {
     { account_id, endpoint_id, message_id }: DeliveryId,
     isLast: boolean,
   ): Promise<'done' | 'again'> {
-    const endpoint = await this.endpoints.get(account_id, endpoint_id).catch(nullIfRemoved);
+    const endpoint = await this.endpoints.get(account_id, endpoint_id).catch(nullIf('endpoint_unknown'));
     const delivery = await this.deliveries.find(account_id, endpoint_id, message_id);
     if (!endpoint || delivery?.state !== 'waiting') return 'done';
     const isEnabled = endpoint.state === 'enabled';
@@ -157,9 +157,4 @@ const deliveryJobId = ({ account_id, endpoint_id, message_id }: DeliveryId): str
 function deriveMessageId(account_id: string, event_id: string): string {
   const digest = createHash('sha256').update(`${account_id} ${event_id}`).digest('hex');
   return `msg_${digest.slice(0, MESSAGE_ID_LENGTH)}`;
-}
-
-function nullIfRemoved(error: unknown): null {
-  if (error instanceof AccountError && error.code === 'endpoint_unknown') return null;
-  throw error;
 }
