@@ -85,13 +85,16 @@ function writeZip(
 ): NodeJS.ReadableStream {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
+  // One list is read at a time.
+  let reading: Readable | null = null;
   zip.on('error', (error: Error) => output.destroy(error));
+  output.once('close', () => reading?.destroy());
   zip.addBuffer(Buffer.from(readMe(lists)), 'README.txt');
   for (const list of lists)
     zip.addReadStreamLazy(`${list.name}.ndjson`, (take) => {
       const lines = Readable.from(linesOf(list, onRow), { objectMode: false });
       lines.once('error', (error) => output.destroy(error));
-      output.once('close', () => lines.destroy());
+      reading = lines;
       take(null, lines);
     });
   zip.end();

@@ -62,6 +62,24 @@ it('takes rows only as fast as they are written', async () => {
   );
 });
 
+it('listens to its file once, however many lists it has', async () => {
+  const files = new ExportFiles(join(directory, 'many'));
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  const rows = async function* () {
+    yield { id: 1 };
+  };
+  const names = Array.from({ length: 20 }, (_, at) => `list-${at}`);
+  await files.write(
+    'req_many',
+    names.map((name) => ({ name, help: '', rows })),
+    () => {},
+  );
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});
+
 it('leaves nothing behind when a list cannot be read', async () => {
   const files = new ExportFiles(join(directory, 'failing'));
   const rows = async function* () {
