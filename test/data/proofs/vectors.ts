@@ -3,7 +3,7 @@
  * `node test/style/write-documentation-tables.ts` writes them into the page.
  */
 import { createHash } from 'node:crypto';
-import { recompute } from '../../../data/derived/recompute.ts';
+import { type Recipe, recompute } from '../../../data/derived/recompute.ts';
 import {
   type DerivationReceipt,
   derivationReceipt,
@@ -170,24 +170,33 @@ const TAKEN = [
   {
     descriptor: descriptor('income', 'billion', []),
     rows: [
+      observed('DEU', 2021, 4.3),
       observed('DEU', 2022, 4.1),
       observed('DEU', 2023, 4.5),
       observed('FRA', 2023, 3),
       observed('ITA', 2022, 2),
     ],
   },
-  { descriptor: descriptor('people', 'billion', []), rows: [observed('DEU', 2023, 0.083)] },
+  {
+    descriptor: descriptor('people', 'billion', []),
+    rows: [observed('DEU', 2021, 0.083), observed('DEU', 2023, 0.084, { status: 'estimated' })],
+  },
 ];
+/** A sum over three countries, of which the last has no figure in the year; and a chain of two transforms. */
+export const DERIVED: Readonly<Record<'derivation-example' | 'derivation-chain', Recipe>> = {
+  'derivation-example': {
+    ...{ indicator: INCOME, place: '@trio', year: 2023 },
+    ...{ transform: [], aggregate: 'declared' },
+  },
+  'derivation-chain': {
+    ...{ indicator: INCOME, place: 'DEU', year: 2023 },
+    ...{ transform: ['per_head', 'growth:2'], aggregate: null },
+  },
+};
 
-/** The receipt of a sum over three countries, of which the last has no figure in the year. */
-export function derivationVector(): DerivationReceipt {
+export function derivationVector(recipe: Recipe): DerivationReceipt {
   const series = new Map(TAKEN.map((one) => [one.descriptor.indicator, new NotedRows(one.rows)]));
   const rules = new NotedRules(RULES);
-  const recipe = {
-    ...{ indicator: INCOME, place: '@trio', year: 2023 },
-    transform: [],
-    aggregate: 'declared' as const,
-  };
   const figure = recompute(recipe, notedHeld(rules, series));
   const tree = rulesTree(RULES);
   const manifest = JSON.stringify({ rules: { leaves: tree.size, root: tree.root.toString('hex') } });
@@ -204,14 +213,14 @@ export function derivationVector(): DerivationReceipt {
     },
   };
   const log = MerkleTree.of([...EDITIONS, edition].map(editionLeaf));
+  const taken = TAKEN.flatMap((one, index) => {
+    const { seen, rows } = series.get(one.descriptor.indicator) ?? new NotedRows([]);
+    const { descriptor } = one;
+    return seen.length > 0 ? [{ descriptor, tree: indicatorTree(one), rows, taken: seen, index }] : [];
+  });
   return derivationReceipt({
-    ...{ recipe, figure, indicators, manifest, edition, notices: [{ indicator: INCOME, ...NOTICE }] },
-    series: TAKEN.flatMap((one, index) => {
-      const { seen: taken, rows } = series.get(one.descriptor.indicator) ?? new NotedRows([]);
-      return taken.length === 0
-        ? []
-        : [{ descriptor: one.descriptor, tree: indicatorTree(one), rows, taken, index }];
-    }),
+    ...{ recipe, figure, series: taken, indicators, manifest, edition },
+    notices: taken.map(({ descriptor: { indicator } }) => ({ indicator, ...NOTICE })),
     rules: { tree, leaves: RULES, taken: rules.seen },
     ...{ checkpoint: signCheckpoint(SECOND_KEY, log), place: { tree: log, index: 3 } },
   });
@@ -219,6 +228,11 @@ export function derivationVector(): DerivationReceipt {
 
 const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
+/** A member a line. */
+const byMember = (value: object): string =>
+  `{\n${Object.entries(value)
+    .map(([name, member]) => `${JSON.stringify(name)}: ${JSON.stringify(member)}`)
+    .join(',\n')}\n}`;
 
 /** The steps of the first receipt with bounds, each hash worked out. */
 function workedExample(): string {
@@ -259,6 +273,7 @@ export const VECTOR_BLOCKS: Readonly<Record<string, () => string>> = {
   'receipt-steps': () => fenced('', workedExample()),
   'receipt-checkpoint': () => fenced('', VECTORS.earlier),
   'receipt-consistency': () => fenced('json', json(VECTORS.consistency)),
-  'derivation-example': () => fenced('json', json(derivationVector())),
+  'derivation-example': () => fenced('json', json(derivationVector(DERIVED['derivation-example']))),
+  'derivation-chain': () => fenced('json', byMember(derivationVector(DERIVED['derivation-chain']))),
   'receipt-leaves': () => fenced('', RAIN.map(observationLeaf).join('\n')),
 };

@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import * as client from '../../../clients/typescript/src/index.ts';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { verifyDerivation } from '../../../data/proofs/verify-derivation.ts';
 import { parseKey, parseKeys, readCheckpoint } from '../../../data/proofs/verify-receipt.ts';
 import { importsOf } from '../../style/repository.ts';
 import { forgeries, sound } from './forgeries.ts';
 import { outcomeOf, verify } from './outcomes.ts';
-import { derivationVector, evidenceOfGrowth, GENUINE, GROWN, VECTORS } from './vectors.ts';
+import { DERIVED, derivationVector, evidenceOfGrowth, GENUINE, GROWN, VECTORS } from './vectors.ts';
 import { wholeTrees } from './whole-trees.ts';
 
 const VERIFIER = 'data/proofs/verify-command.ts';
@@ -34,11 +35,19 @@ describe('the verifier', () => {
     for (const receipt of GROWN) for (const kept of GROWN) verify(evidenceOfGrowth(receipt, kept));
   });
 
-  it('recomputes the derived figure of the test vectors', () => {
-    const text = JSON.stringify(derivationVector());
-    const { figure } = verifyDerivation(text, parseKeys(KEYS));
-    expect(figure).toMatchObject({ value: 7.5, counted: 2, coverage: 0.789474 });
-    expect(() => verifyDerivation(text.replace('7.5', '7.25'), null)).toThrow('The figure is 7.5, not 7.25.');
+  it('recomputes the derived figures of the test vectors, as the TypeScript client does', async () => {
+    const [group, chain] = Object.values(DERIVED).map((recipe) => JSON.stringify(derivationVector(recipe)));
+    const figures = [group, chain].map((text = '') => verifyDerivation(text, parseKeys(KEYS)).figure);
+    expect(figures).toMatchObject([
+      { value: 7.5, counted: 2, coverage: 0.789474 },
+      { value: expect.closeTo(100 * (Math.sqrt(4.5 / 0.084 / (4.3 / 0.083)) - 1), 10), status: 'estimated' },
+    ]);
+    const keys = await client.parseKeys(KEYS);
+    for (const [at, text = ''] of [group, chain].entries())
+      expect((await client.verifyDerivation(text, keys)).figure).toEqual(figures[at]);
+    expect(() => verifyDerivation(group?.replace('7.5', '7.25') ?? '', null)).toThrow(
+      'The figure is 7.5, not 7.25.',
+    );
   });
 
   it('imports only what Node.js brings along', () => {

@@ -10,7 +10,10 @@ from almanac import Refused, derive, parse_keys, verify_derivation
 from .vectors import PAGE, vector
 
 VECTORS = json.loads((PAGE.parent / "derived-vectors.json").read_text(encoding="utf-8"))["vectors"]
-RECEIPT = json.dumps(json.loads(vector("derivation-example")), ensure_ascii=False, separators=(",", ":"))
+RECEIPT, CHAIN = (
+    json.dumps(json.loads(vector(f"derivation-{name}")), ensure_ascii=False, separators=(",", ":"))
+    for name in ("example", "chain")
+)
 KEYS = parse_keys(vector("keys").encode())
 
 
@@ -43,18 +46,24 @@ def test_derives_nothing_by_what_is_no_transform() -> None:
             derive([], text)
 
 
-def test_recomputes_the_figure_of_the_example() -> None:
+def test_recomputes_the_figures_of_the_examples() -> None:
     verified = verify_derivation(RECEIPT.encode(), KEYS)
     figure = verified.figure
     assert (figure.value, figure.counted, figure.coverage, verified.recipe.place) == (7.5, 2, 0.789474, "@trio")
     assert verified.descriptors[0]["indicator"] == "example.income"
+    chain = verify_derivation(CHAIN.encode(), KEYS)
+    assert chain.figure.value == pytest.approx(100 * (((4.5 / 0.084) / (4.3 / 0.083)) ** 0.5 - 1), rel=1e-12)
+    assert (chain.recipe.transform, chain.figure.status) == (("per_head", "growth:2"), "estimated")
     with pytest.raises(Refused, match=r"The figure is 7\.5, not 7\.25\."):
         verify_derivation(RECEIPT.replace("7.5", "7.25").encode(), None)
 
 
-def test_refuses_the_example_with_any_one_character_edited() -> None:
-    end = RECEIPT.index('"notices":')
-    for at, letter in enumerate(RECEIPT[:end]):
-        edited = RECEIPT[:at] + ("0" if letter != "0" else "1") + RECEIPT[at + 1 :]
+@pytest.mark.parametrize("receipt", [RECEIPT, CHAIN], ids=["example", "chain"])
+def test_refuses_an_example_with_any_one_character_edited(receipt: str) -> None:
+    digits = range(receipt.index('"value":') + 21, receipt.index(',"status"'))
+    for at, letter in enumerate(receipt[: receipt.index('"notices":')]):
+        edited = receipt[:at] + ("0" if letter != "0" else "1") + receipt[at + 1 :]
+        if at in digits:  # beyond the precision of a root
+            continue
         with pytest.raises(Refused):
             verify_derivation(edited.encode(), KEYS)
