@@ -1,34 +1,27 @@
 /** `aggregate=declared` of GET /data: groups as places, with and without transforms. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { derivedCell, factorOf, isSame } from '../derived-figures.ts';
 import {
-  BREAKS,
   derivedRows,
-  EDITION_GROUPS,
   GROUP_FIGURES,
   GROUPS,
   INVENTED,
   linear,
   OUTPUT,
   PEOPLE,
+  PUBLISHED,
   relative,
+  startDerived,
   wholeOf,
 } from './derived-world.ts';
 import { COUNTRIES } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { codeOf, Service } from './service.ts';
 
-const root = await useDirectory();
-const published = {
-  ...{ indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
-  editionGroups: EDITION_GROUPS,
-};
-await publishFixture(root, published);
-const service = await stopAfterTests(Service.start({ snapshots: root }));
-const owner = await service.account({ credits: 1_000_000 });
-const ask = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
+const { ask: askV1 } = await startDerived();
+const ask = (query: string) => askV1(`data?${query}`);
 
 interface Row {
   iso3: string | null;
@@ -224,9 +217,9 @@ test('a weight that may not be exported refuses the call', async () => {
 test('a member that is not shown today leaves its groups without figures, in earlier editions as well', async () => {
   const directory = await useDirectory();
   const first = '20261118T020000Z-00000001';
-  await publishFixture(directory, { ...published, id: first });
+  await publishFixture(directory, { ...PUBLISHED, id: first });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== 'CIV');
-  await publishFixture(directory, { ...published, id: '20261119T020000Z-00000002', countries });
+  await publishFixture(directory, { ...PUBLISHED, id: '20261119T020000Z-00000002', countries });
   await using own = await Service.start({ snapshots: directory });
   const { key } = await own.account({ credits: 1_000 });
   const reasons = async (query: string): Promise<Set<string | null>> => {

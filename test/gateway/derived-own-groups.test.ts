@@ -1,20 +1,12 @@
 /** `group` of GET /data: groups of the caller's own, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from './derived-world.ts';
+import { INVENTED, OUTPUT, PEOPLE, startDerived } from './derived-world.ts';
 import { COUNTRIES, type FixtureRow } from './fixture-data.ts';
-import { publishFixture } from './fixture-snapshot.ts';
-import { codeOf, Service } from './service.ts';
+import { codeOf } from './service.ts';
 
-const root = await useDirectory();
-await publishFixture(root, {
-  ...{ indicators: INVENTED, added: { breaks: BREAKS } },
-  ...{ groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS },
-});
-const service = await stopAfterTests(Service.start({ snapshots: root }));
-const owner = await service.account({ credits: 10_000_000 });
-const ask = (query: string) => service.get(`/v1/data?${query}`, { key: owner.key });
+const { ask: askV1 } = await startDerived();
+const ask = (query: string) => askV1(`data?${query}`);
 
 interface Figure {
   year: number;

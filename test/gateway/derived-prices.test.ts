@@ -9,7 +9,6 @@ import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { factorOf } from '../derived-figures.ts';
 import {
-  BREAKS,
   EDITION_GROUPS,
   GROUP_FIGURES,
   GROUPS,
@@ -19,6 +18,7 @@ import {
   OUTPUT,
   PEOPLE,
   relative,
+  startDerived,
 } from './derived-world.ts';
 import { COUNTRIES } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
@@ -29,15 +29,8 @@ const WHOLE = INVENTED.map((one) => ({
   ...one,
   rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : Math.round(row.value) })),
 }));
-const root = await useDirectory();
-await publishFixture(root, {
-  ...{ indicators: WHOLE, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
-  editionGroups: EDITION_GROUPS,
-});
-const service = await stopAfterTests(Service.start({ snapshots: root }));
+const { service, owner, ask } = await startDerived({ indicators: WHOLE });
 const BALANCE = 1_000_000_000;
-const owner = await service.account({ credits: BALANCE });
-const ask = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
 
 const own = (id: string) => WHOLE.find((one) => one.id === id)?.rows ?? [];
 const published = (id: string, iso3: string, year: number): number | null =>

@@ -1,28 +1,12 @@
 /** `transform` of GET /rankings: ranks of what was derived, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { factorOf, isSame } from '../derived-figures.ts';
-import {
-  BREAKS,
-  derivedRows,
-  GROUP_FIGURES,
-  group,
-  INVENTED,
-  linear,
-  OUTPUT,
-  relative,
-} from './derived-world.ts';
+import { derivedRows, group, linear, OUTPUT, relative, startDerived } from './derived-world.ts';
 import { COUNTRIES } from './fixture-data.ts';
-import { publishFixture } from './fixture-snapshot.ts';
-import { Service } from './service.ts';
 import type { FullRow } from './shape/expected-data.ts';
 
-const root = await useDirectory();
-await publishFixture(root, { indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES });
-const service = await stopAfterTests(Service.start({ snapshots: root }));
-const owner = await service.account({ credits: 1_000_000 });
-const ask = (path: string) => service.get(path, { key: owner.key });
+const { ask } = await startDerived();
 
 const chains = fc.oneof(
   fc.tuple(fc.constantFrom(OUTPUT, 'alpha.deaths'), fc.oneof(relative, fc.constant('per_head'), group)),
@@ -54,7 +38,7 @@ function rankIn(rows: readonly FullRow[], iso3: string, year: number, isLower: b
 test('rank what was derived, with the change of rank, by the direction of the series or none', async () => {
   await fc.assert(
     fc.asyncProperty(chains, rankingYear, async ([id, word], asked) => {
-      const { json, headers } = await ask(`/v1/rankings/${id}?transform=${word}&year=${asked}`);
+      const { json, headers } = await ask(`rankings/${id}?transform=${word}&year=${asked}`);
       const rows = derivedRows(id, [word]);
       const year = asked === 'latest' ? newestYear(rows, id) : asked;
       const isLower = id === 'alpha.deaths' && !/^(per|share)/.test(word);
@@ -72,7 +56,7 @@ test('rank what was derived, with the change of rank, by the direction of the se
 });
 
 test('an answer that is kept is that of its own transform and year, in every format', async () => {
-  const path = (transform: string) => `/v1/rankings/${OUTPUT}?year=2008${transform}`;
+  const path = (transform: string) => `rankings/${OUTPUT}?year=2008${transform}`;
   const askAll = () =>
     Promise.all(['', '&transform=change:1', '&transform=change:2'].map((one) => ask(path(one))));
   const first = await askAll();

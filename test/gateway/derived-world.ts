@@ -1,8 +1,11 @@
 /** Invented series under transforms: what is published of them, and what the naive computation derives. */
 import fc from 'fast-check';
 import type { EditionGroups, GroupColumns, StoredGroups } from '../../data/schema/groups.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { derivedCell, type FoundBreak, type Given, type PlainRow } from '../derived-figures.ts';
 import { COUNTRIES, type FixtureIndicator, type FixtureRow } from './fixture-data.ts';
+import { type FixtureOptions, publishFixture } from './fixture-snapshot.ts';
+import { Service } from './service.ts';
 import type { FullRow } from './shape/expected-data.ts';
 
 /** Figures with gaps, zeros, negative ones, statuses and projections; the same in every run. */
@@ -214,3 +217,19 @@ export const relative = fc.oneof(
   fc.integer({ min: 1999, max: 2014 }).map((year) => `index:${year}`),
 );
 export const group = fc.constantFrom(...Object.keys(GROUPS)).map((id) => `share:${id}`);
+
+/** All that is published of the invented series. */
+export const PUBLISHED: FixtureOptions = {
+  ...{ indicators: INVENTED, added: { breaks: BREAKS } },
+  ...{ groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS },
+};
+
+/** A service of it, and somebody who asks by paths below `/v1/`. */
+export async function startDerived(changes: FixtureOptions = {}) {
+  const root = await useDirectory();
+  await publishFixture(root, { ...PUBLISHED, ...changes });
+  const service = await stopAfterTests(Service.start({ snapshots: root }));
+  const owner = await service.account({ credits: 1_000_000_000 });
+  const ask = (path: string) => service.get(`/v1/${path}`, { key: owner.key });
+  return { service, owner, ask };
+}

@@ -1,30 +1,26 @@
 /** `transform` of GET /data, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { useDirectory } from '../after-tests.ts';
 import { factorOf, isSame } from '../derived-figures.ts';
 import {
   BREAKS,
   derivedRows,
-  GROUP_FIGURES,
   group,
   INVENTED,
   linear,
   OUTPUT,
   PEOPLE,
   relative,
+  startDerived,
 } from './derived-world.ts';
 import { COUNTRIES, type FixtureIndicator } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { type Answer, codeOf, Service } from './service.ts';
 import { type DataCall, expectedData, queryOf, type World } from './shape/expected-data.ts';
 
-const root = await useDirectory();
-await publishFixture(root, { indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES });
-const service = await stopAfterTests(Service.start({ snapshots: root }));
-const owner = await service.account({ credits: 100_000_000 });
-const ask = (path: string) => service.get(path, { key: owner.key });
-const { json: countryList } = await ask('/v1/countries');
+const { ask } = await startDerived();
+const { json: countryList } = await ask('countries');
 
 /** Chains that are defined for all of these. */
 const asked = fc.oneof(
@@ -93,7 +89,7 @@ test('rows, marks, count and price are those of the naive computation, in every 
         indicators: [],
         rowsOf: async (id) => derivedRows(id, words),
       };
-      const answer = await ask(`/v1/data?${queryOf(call)}&transform=${words.join()}`);
+      const answer = await ask(`data?${queryOf(call)}&transform=${words.join()}`);
       const { rows, price } = await expectedData(world, call);
       expect([answer.status, answer.text]).toEqual([200, answer.text]);
       const all = [ids].flat();
@@ -125,9 +121,7 @@ describe('what is said of it', () => {
     expect.objectContaining({ id, licence: expect.any(String), attribution: expect.any(String) });
 
   test('formula, unit, and inputs with licence and credit line', async () => {
-    const { json, headers } = await ask(
-      `/v1/data?indicator=${OUTPUT}&countries=KEN&transform=per_head,growth`,
-    );
+    const { json, headers } = await ask(`data?indicator=${OUTPUT}&countries=KEN&transform=per_head,growth`);
     expect(json.meta).toMatchObject({
       indicator: OUTPUT,
       unit: '%',
@@ -143,7 +137,7 @@ describe('what is said of it', () => {
   });
 
   test('of several indicators, each has its own', async () => {
-    const { json } = await ask(`/v1/data?indicators=${OUTPUT},alpha.deaths&countries=KEN&transform=per_head`);
+    const { json } = await ask(`data?indicators=${OUTPUT},alpha.deaths&countries=KEN&transform=per_head`);
     expect(json.meta.derivation).toBeUndefined();
     expect(json.meta.indicators).toMatchObject([
       { id: OUTPUT, unit: 'US dollars per person', derivation: { unit: 'US dollars per person' } },
@@ -164,14 +158,14 @@ describe('what is said of it', () => {
     [OUTPUT, `per:${PEOPLE}`, 'billions of US dollars per thousands'],
     [PEOPLE, 'share:wb-sub-saharan-africa', '%'],
   ])('the unit of %s under %s is %s, in each format', async (id, transform, unit) => {
-    const path = `/v1/data?indicator=${id}&countries=KEN&from=2009&to=2009&transform=${transform}`;
+    const path = `data?indicator=${id}&countries=KEN&from=2009&to=2009&transform=${transform}`;
     expect((await ask(path)).json.meta.unit).toBe(unit);
     expect((await ask(`${path}&fields=unit`)).json.data).toEqual([{ unit }]);
     expect((await ask(`${path}&format=sdmx-csv`)).text).toContain(unit);
   });
 
   test('a file credits the series that it is divided by', async () => {
-    const { headers } = await ask(`/v1/data?indicator=${OUTPUT}&countries=KEN&transform=per_head&format=csv`);
+    const { headers } = await ask(`data?indicator=${OUTPUT}&countries=KEN&transform=per_head&format=csv`);
     const credits = decodeURIComponent(String(headers['x-attribution']));
     expect(credits).toContain('Alpha Institute');
     expect(credits).toContain('Büro');
@@ -196,7 +190,7 @@ describe('refusals, which are free', () => {
   ])(
     '%s under %s is undefined, and says what it measures and what is defined',
     async (id, transform, measure, instead) => {
-      for (const path of [`/v1/data?indicator=${id}&`, `/v1/rankings/${id}?`]) {
+      for (const path of [`data?indicator=${id}&`, `rankings/${id}?`]) {
         const { status, json } = await refusal(`${path}transform=${transform}`);
         expect([status, json.detail[0].type]).toEqual([422, 'transform_undefined']);
         expect(json.detail[0]).toMatchObject({ ctx: { indicator: id, measure, instead } });
@@ -211,7 +205,7 @@ describe('refusals, which are free', () => {
     ['share:nowhere', ['query', 'transform', 0]],
     [`per:${OUTPUT}`, ['query', 'transform', 0]],
   ])('transform=%s is invalid', async (transform, loc) => {
-    const { status, json } = await refusal(`/v1/data?indicator=${OUTPUT}&transform=${transform}`);
+    const { status, json } = await refusal(`data?indicator=${OUTPUT}&transform=${transform}`);
     expect([status, json.detail[0].type, json.detail[0].loc]).toEqual([422, 'value_error', loc]);
   });
 
@@ -223,20 +217,20 @@ describe('refusals, which are free', () => {
     [`indicator=${OUTPUT}&transform=per:gamma.shown`, 403, 'export_restricted'],
     ['indicator=gamma.open&transform=per_head', 403, 'export_restricted'],
   ])('%s', async (query, status, code) => {
-    const answer = await refusal(`/v1/data?${query}`);
+    const answer = await refusal(`data?${query}`);
     expect([answer.status, codeOf(answer)]).toEqual([status, code]);
   });
 
   test('nothing is derived from a display-only series in a ranking, though it is shown', async () => {
-    expect((await ask('/v1/rankings/gamma.shown?year=2005')).status).toBe(200);
+    expect((await ask('rankings/gamma.shown?year=2005')).status).toBe(200);
     for (const path of ['gamma.shown?transform=change', `alpha.output?transform=per:gamma.shown`])
-      expect(codeOf(await refusal(`/v1/rankings/${path}`))).toBe('export_restricted');
+      expect(codeOf(await refusal(`rankings/${path}`))).toBe('export_restricted');
   });
 });
 
 test('a call without a transform has no reason, and is otherwise as ever', async () => {
-  const { json } = await ask(`/v1/data?indicator=${OUTPUT}&countries=KEN&fields=iso3,year,value,reason`);
-  const plain = await ask(`/v1/data?indicator=${OUTPUT}&countries=KEN&fields=iso3,year,value`);
+  const { json } = await ask(`data?indicator=${OUTPUT}&countries=KEN&fields=iso3,year,value,reason`);
+  const plain = await ask(`data?indicator=${OUTPUT}&countries=KEN&fields=iso3,year,value`);
   expect(json.data).toEqual(plain.json.data.map((row: object) => ({ ...row, reason: null })));
   expect(Object.keys(plain.json.meta)).not.toContain('transform');
 });

@@ -8,9 +8,11 @@ import {
   editionTreeOf,
   MerkleTree,
   observationLeaf,
+  type RuleLeaf,
   type SourceLeaf,
 } from '../../data/proofs/merkle-tree.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../data/proofs/signing-key.ts';
+import type { EditionGroups, StoredGroups } from '../../data/schema/groups.ts';
 import { type ProviderProofs, PUBLISHED_KEYS, proofsFile } from '../../data/schema/proofs.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
 import {
@@ -23,7 +25,8 @@ import {
   objectPath,
   PUBLICATION_LOG,
 } from '../../data/schema/snapshot.ts';
-import type { FixtureRow } from './fixture-data.ts';
+import { UNDECIDED } from '../../data/schema/traits.ts';
+import type { ADDED_LISTS, FixtureIndicator, FixtureRow } from './fixture-data.ts';
 
 export const FIXTURE_KEY_TEXT = generateSigningKey('almanac.example/log', new Uint8Array(32).fill(9));
 export const FIXTURE_KEY = parseSigningKey(FIXTURE_KEY_TEXT);
@@ -54,6 +57,25 @@ export function fixtureProofs(
   );
   return { files: [SOURCE], indicators: Object.fromEntries(entries) };
 }
+
+/** What `rules.json` has, as the build writes it. */
+export const fixtureRules = (
+  all: readonly { record: IndicatorRecord; indicator: FixtureIndicator }[],
+  { groups, territories }: EditionGroups,
+  figures: Record<string, StoredGroups> = {},
+  added: typeof ADDED_LISTS = {},
+): RuleLeaf[] => [
+  { territories: territories.map(({ source: _, ...rest }) => rest) },
+  ...groups.map(({ id, members }) => ({ group: id, members })),
+  ...all
+    .toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1))
+    .map(({ record: { id }, indicator: { measured, scale = 0 } }) => {
+      const { measure, aggregate, population } = { ...UNDECIDED, ...measured };
+      const breaks = JSON.parse(JSON.stringify(added.breaks?.[id] ?? []));
+      const divisor = figures[id]?.divisor ?? null;
+      return { indicator: id, measure, scale, aggregate, divisor, population, breaks };
+    }),
+];
 
 /** The entries of the log, in their order. */
 export async function readLog(root: string): Promise<LogEntry[]> {

@@ -38,7 +38,7 @@ import {
 } from '../../data/schema/snapshot.ts';
 import { type SeriesTraits, UNDECIDED } from '../../data/schema/traits.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
-import { enterInLog, fixtureProofs, readManifest } from './fixture-log.ts';
+import { enterInLog, fixtureProofs, fixtureRules, readManifest } from './fixture-log.ts';
 import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
 import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
 import { openingOf } from './opening-year.ts';
@@ -155,7 +155,7 @@ async function storeSnapshot(root: string, options: FixtureOptions): Promise<voi
   await writeCountries(written);
   await writeAddedLists(written, options.added ?? (options.indicators === undefined ? ADDED_LISTS : {}));
   if (options.editionGroups) {
-    written.rules = fixtureRules(all, options.editionGroups, options);
+    written.rules = fixtureRules(all, options.editionGroups, options.groups, options.added);
     await writeJson(written, GROUPS, options.editionGroups);
     await writeJson(written, RULES, written.rules);
   }
@@ -173,24 +173,6 @@ interface Written {
   countries: CountryRecord[];
   rules?: RuleLeaf[];
 }
-
-/** As the build writes them. */
-const fixtureRules = (
-  all: readonly Series[],
-  { groups, territories }: EditionGroups,
-  { groups: figures = {}, added = {} }: Pick<FixtureOptions, 'groups' | 'added'>,
-): RuleLeaf[] => [
-  { territories: territories.map(({ source: _, ...rest }) => rest) },
-  ...groups.map(({ id, members }) => ({ group: id, members })),
-  ...all
-    .toSorted((a, b) => (a.record.id < b.record.id ? -1 : 1))
-    .map(({ record: { id }, indicator: { measured, scale = 0 } }) => {
-      const { measure, aggregate, population } = { ...UNDECIDED, ...measured };
-      const breaks = JSON.parse(JSON.stringify(added.breaks?.[id] ?? []));
-      const divisor = figures[id]?.divisor ?? null;
-      return { indicator: id, measure, scale, aggregate, divisor, population, breaks };
-    }),
-];
 
 function toSeries(indicator: FixtureIndicator): Series {
   const provider = PROVIDERS[indicator.id.split('.', 1)[0] as keyof typeof PROVIDERS];
@@ -313,14 +295,13 @@ async function writeLists({ directory, generatedAt: generated_at, all, countries
   const coverage = countries
     .toSorted((a, b) => (a.iso3 < b.iso3 ? -1 : 1))
     .map(({ iso3, name }) => {
-      const rows = all.flatMap((series) => series.rows.filter((row) => row.iso3 === iso3));
-      const years = rows.filter(hasValue).map(({ year }) => year);
-      const held = all.filter((series) => series.rows.some((row) => row.iso3 === iso3 && hasValue(row)));
+      const held = all.map(({ rows }) => rows.filter((row) => row.iso3 === iso3));
+      const years = held.flatMap((rows) => rows.filter(hasValue)).map(({ year }) => year);
       return {
         iso3,
         name,
-        n_observations: rows.length,
-        n_indicators: held.length,
+        n_observations: held.flat().length,
+        n_indicators: held.filter((rows) => rows.some(hasValue)).length,
         yr_min: years.length > 0 ? Math.min(...years) : null,
         yr_max: years.length > 0 ? Math.max(...years) : null,
       };
@@ -402,9 +383,7 @@ async function seal(
     providers,
     kept: Object.fromEntries(lists.get('') ?? []),
     prerendered: await storeList(prerendered),
-    ...(rules && {
-      rules: { leaves: rules.length, root: rulesTree(rules).root.toString('hex') },
-    }),
+    ...(rules && { rules: { leaves: rules.length, root: rulesTree(rules).root.toString('hex') } }),
   };
   const path = join(root, manifestPath(id));
   await mkdir(dirname(path), { recursive: true });

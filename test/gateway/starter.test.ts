@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
-import type { ConceptMember } from '../../data/curated/concepts.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
@@ -32,16 +31,6 @@ const records: IndicatorRecord[] = (await service.get('/v1/indicators')).json.da
 
 const rowsOf = async (query: string): Promise<Row[]> =>
   (await service.get(`/v1/data?${query}`, { key })).json.data;
-
-/** The series of each concept that are served, the preferred one first. */
-async function servedConcepts(): Promise<ConceptMember[][]> {
-  const { concepts } = await loadCurated('data');
-  const isServed = ({ series }: ConceptMember): boolean => records.some(({ id }) => id === series.indicator);
-  const all = [...concepts.members.values()].map((members) => members.filter(isServed));
-  const several = all.filter((members) => members.length > 1);
-  expect(several.length).toBeGreaterThan(20);
-  return several;
-}
 
 describe('the starter data, served', () => {
   it('are exactly the indicators of the manifest, under its licences', () => {
@@ -106,30 +95,6 @@ describe('the starter data, served', () => {
     );
     const providers = same.map(({ id }: { id: string }) => id.split('.')[0]);
     expect(new Set(providers)).toEqual(new Set(['owid', 'owid-datasets']));
-  });
-
-  it('prefer no series that is older than its twins', async () => {
-    const latest = ({ series: { indicator } }: ConceptMember): number =>
-      records.find(({ id }) => id === indicator)?.coverage?.latest_year ?? 0;
-    for (const [first, ...others] of await servedConcepts()) {
-      if (first?.series.indicator !== first?.concept.preferred) continue;
-      for (const other of others)
-        expect(first && latest(first), other.series.indicator).toBeGreaterThanOrEqual(latest(other));
-    }
-  });
-
-  it('agree within a concept on what is projected, or say why not', async () => {
-    for (const members of await servedConcepts()) {
-      const flags = new Map<string, boolean>();
-      for (const { series } of members.filter((one) => !one.series.deviates.includes('projected_from'))) {
-        const rows = await rowsOf(`indicator=${series.indicator}&countries=IND,BRA`);
-        for (const { iso3, year, projected } of rows) {
-          const at = `${iso3} ${year}`;
-          expect(flags.get(at) ?? projected, `${series.indicator} ${at}`).toBe(projected);
-          flags.set(at, projected);
-        }
-      }
-    }
   });
 
   it("are the figures of Gapminder's committed file, each", async () => {

@@ -71,26 +71,6 @@ describe.each(LISTS)('%s', (path) => {
   });
 });
 
-test.each([...LISTS, RANKING, '/v1/countries/KEN', '/v1/countries/KEN?topic=health'])(
-  '%s as JSON echoes the format',
-  async (path) => {
-    const plain = (await get(path)).json;
-    expect((await get(path, 'json')).json).toEqual({ ...plain, meta: { ...plain.meta, format: 'json' } });
-  },
-);
-
-test('an answer is cached by its format', async () => {
-  for (let time = 0; time < 3; time += 1) {
-    expect((await inFormat('/v1/topics', 'csv')).text.startsWith('slug,name,')).toBe(true);
-    expect((await service.get('/v1/topics')).json.data).toBeInstanceOf(Array);
-  }
-  const { headers } = await inFormat('/v1/topics', 'csv');
-  const again = await service.get('/v1/topics?format=csv', {
-    headers: { 'if-none-match': String(headers.etag) },
-  });
-  expect(again.status).toBe(304);
-});
-
 test('another format is 422', async () => {
   const answer = await inFormat('/v1/topics', 'xml');
   expect(answer.status).toBe(422);
@@ -101,29 +81,9 @@ test('another format is 422', async () => {
 const written = (cell: unknown): string => String(cell ?? '');
 
 describe('a ranking', () => {
-  test('as CSV names its indicator and year in each row', async () => {
-    const { data } = (await get(RANKING)).json;
-    const answer = await get(RANKING, 'csv');
-    const [header = [], ...rows] = parse(answer.text, { record_delimiter: '\r\n' });
-    expect(header.slice(0, 4)).toEqual(['indicator', 'year', 'rank', 'iso3']);
-    expect(rows).toEqual(
-      data.map((row: object) => ['alpha.life_expectancy', '2021', ...Object.values(row).map(written)]),
-    );
-    expect(answer.headers['x-credits-charged']).toBe('1');
-    expect(answer.headers['content-disposition']).toBe(
-      'attachment; filename="alpha.life_expectancy.2021.csv"',
-    );
-    expect(answer.headers['x-attribution']).toBe('Alpha Institute, CC BY 4.0');
-  });
-
   test('as NDJSON has the rows of the JSON', async () => {
     const { data } = (await get(RANKING)).json;
     expect(linesOf((await get(RANKING, 'ndjson')).text)).toEqual(data);
-  });
-
-  test('without rows is the header', async () => {
-    const { text } = await get('/v1/rankings/alpha.life_expectancy?year=1700&format=csv');
-    expect(text.split('\r\n')).toHaveLength(2);
   });
 
   test('of a display-only indicator comes as JSON only', async () => {

@@ -1,29 +1,11 @@
 /** Tools with `transform` and `groups`: the figures, prices and ledger entries of the same questions over HTTP. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { stopAfterTests, useDirectory } from '../../../after-tests.ts';
-import {
-  BREAKS,
-  EDITION_GROUPS,
-  GROUP_FIGURES,
-  GROUPS,
-  INVENTED,
-  linear,
-  OUTPUT,
-  PEOPLE,
-  relative,
-} from '../../derived-world.ts';
-import { publishFixture } from '../../fixture-snapshot.ts';
-import { Service } from '../../service.ts';
+import { GROUPS, linear, OUTPUT, PEOPLE, relative, startDerived } from '../../derived-world.ts';
 import { call } from './mcp-client.ts';
 
-const root = await useDirectory();
-const added = { breaks: BREAKS };
-const groups = { groups: GROUP_FIGURES, editionGroups: EDITION_GROUPS };
-await publishFixture(root, { indicators: INVENTED, added, ...groups });
-const service = await stopAfterTests(Service.start({ snapshots: root }));
-const tools = await service.account({ credits: 1_000_000 });
-const http = await service.account({ credits: 1_000_000 });
+const { service, owner: tools } = await startDerived();
+const http = await service.account({ credits: 1_000_000_000 });
 
 const series = fc.constantFrom(OUTPUT, PEOPLE, 'alpha.deaths');
 const country = fc.constantFrom('KEN', 'DEU', 'USA', 'BRA', 'ALB', 'ZWE');
