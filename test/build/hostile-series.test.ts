@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../build/editions/verify.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { SEED } from '../environment.ts';
 import { call } from '../gateway/api/mcp/mcp-client.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { type HostileNights, hostileNights, isExtreme } from './hostile-series.ts';
 
 const NIGHTS = 3;
-const SEED = 35;
 
 let built: HostileNights;
 beforeAll(async () => {
-  built = await hostileNights(SEED, NIGHTS);
+  built = await hostileNights(SEED ?? 35, NIGHTS);
 });
 afterAll(() => built.world.remove());
 

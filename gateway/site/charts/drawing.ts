@@ -82,8 +82,13 @@ export function textWidth(text: string, size: number): number {
 /** The text as far as it fits, with an ellipsis where it does not. */
 export function shortened(text: string, size: number, width: number): string {
   if (textWidth(text, size) <= width) return text;
-  let length = text.length;
-  while (length > 1 && textWidth(`${text.slice(0, length)}…`, size) > width) length -= 1;
+  // By halves: a name may have tens of thousands of letters.
+  let [length, beyond] = [1, text.length];
+  while (beyond - length > 1) {
+    const middle = (length + beyond) >> 1;
+    if (textWidth(`${text.slice(0, middle)}…`, size) > width) beyond = middle;
+    else length = middle;
+  }
   return `${text.slice(0, length).trimEnd()}…`;
 }
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { barChart } from '../../../gateway/site/charts/bars.ts';
-import { textWidth } from '../../../gateway/site/charts/drawing.ts';
+import { shortened, textWidth } from '../../../gateway/site/charts/drawing.ts';
 import { lineChart } from '../../../gateway/site/charts/lines.ts';
 import { WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
@@ -16,6 +16,20 @@ const years = (from: number, to: number) => Array.from({ length: to - from + 1 }
 const rising = (from: number, to: number) => years(from, to).map((year) => point(year, year - 1950));
 const found = (pattern: RegExp, svg: string): string[] =>
   [...svg.matchAll(pattern)].map(([, first = '']) => first);
+
+test('a text is shortened to as many letters as fit, however long it is', () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 60 }), fc.integer({ min: 40, max: 300 }), (text, width) => {
+      const cut = shortened(text, 12, width);
+      if (cut === text) return;
+      const kept = text.slice(0, cut.length);
+      expect(textWidth(cut, 12)).toBeLessThanOrEqual(width);
+      expect(textWidth(`${kept}…`, 12) > width || kept.trimEnd() !== kept).toBe(true);
+    }),
+  );
+  // One letter at a time took minutes.
+  expect(shortened('number of deaths '.repeat(20_000), 12, 100)).toBe('number of dea…');
+});
 
 describe('a line', () => {
   const drawn = (points: readonly Point[]): string => lineChart([history('PER', points)], null).body(BOX);
