@@ -1,6 +1,6 @@
 /**
- * The archive over a year of nightly runs, over days of a million entries, and killed at many moments: Redis memory stays
- * flat, a million entries are archived in one run, and every entry exists exactly once.
+ * The archive over a year of nightly runs, and over days of a million entries: Redis memory stays flat, a million entries are
+ * archived in one run, and every entry exists exactly once.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { type ArchiveSummary, runArchive } from '../../build/archive/run-archive.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { ArchiveOracle } from '../build/archive/archive-oracle.ts';
-import { KilledArchiveRuns, moments } from '../build/archive/killed-runs.ts';
 import { type Customer, createWorld, UNLIMITED } from '../gateway/api/metering/harness.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import { fillDay, liveEntries } from './ledger-days.ts';
@@ -23,10 +22,9 @@ export interface ArchiveScale {
   debits: number;
   /** Consecutive full days. */
   days: number;
-  kills: number;
 }
 
-const FULL: ArchiveScale = { nights: 365, callsADay: 600, debits: 1_000_000, days: 9, kills: 20 };
+const FULL: ArchiveScale = { nights: 365, callsADay: 600, debits: 1_000_000, days: 9 };
 const DAY_MS = 86_400_000;
 const CUSTOMERS = 8;
 const AT_ONCE = 200;
@@ -40,7 +38,6 @@ export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL
   await simulateYear(report, scale);
   await archiveFullDay(report, scale.debits);
   await archiveManyDays(report, scale);
-  await killArchiveRuns(report, scale.kills);
 }
 
 /** A Redis and a directory, both removed on disposal. */
@@ -178,28 +175,6 @@ async function stepTimes(redis: RedisClient): Promise<string> {
   took.sort((a, b) => a - b);
   const at = (share: number): string => (took[Math.floor((took.length - 1) * share)] ?? 0).toFixed(2);
   return `a step of 250 entries holds Redis for ${at(0.5)} ms, 99 of 100 for less than ${at(0.99)} ms (${took.length} steps)`;
-}
-
-async function killArchiveRuns(report: Reporter, kills: number): Promise<void> {
-  await using to = await open();
-  const nights = await KilledArchiveRuns.open(to.server, to.dir);
-  for (let day = 0; day < 3; day += 1) await nights.day();
-  const whole = await nights.night();
-  const wrongs: string[] = [];
-  let killed = 0;
-  for (const kill of moments(kills, whole.said.length - 1, whole.duration_ms)) {
-    await nights.day();
-    if ((await nights.night(kill)).killed) killed += 1;
-    wrongs.push(...(await nights.oracle.problems()));
-  }
-  const { said } = await nights.night();
-  wrongs.push(...(await nights.oracle.problems()), ...said.filter((line) => line.startsWith('left')));
-  const owed = await nights.owed();
-  report(
-    'Archive killed at any moment: each entry of ledger and audit log exists exactly once, and the next run resumes',
-    `${killed} kills, ${number(nights.oracle.seen)} entries: ${wrongs.length} wrong${wrongs[0] ? ` (${wrongs[0]})` : ''}, ${owed} left over`,
-    wrongs.length === 0 && owed === 0 && killed > kills / 2,
-  );
 }
 
 const number = (count: number): string => count.toLocaleString('en');

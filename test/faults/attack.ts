@@ -1,20 +1,14 @@
 /**
- * Attacks: thousands of malformed requests and forms, request smuggling, timing attacks on keys and passwords, and one attacker
- * beside customers who pay.
+ * Attacks: timing attacks on keys and passwords, and one attacker beside customers who pay. Malformed requests and forms and
+ * request smuggling are held by `test/attack`.
  */
 
-import { PASSWORD as OPERATOR_PASSWORD, startAdmin } from '../admin/harness.ts';
 import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
-import { fuzzPublicRoutes } from '../attack/public-fuzz.ts';
-import { fuzzSite, walk } from '../attack/site-fuzz.ts';
-import { answersIn, exchange, SMUGGLED_ID, SMUGGLING_SHAPES } from '../attack/smuggling.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { oneAttackerFaults } from './one-attacker.ts';
 import type { Reporter } from './table.ts';
 
-const REQUESTS = 20_000;
-const FORMS = 2_000;
 const GUESSES = 3_000;
 const SIGN_INS = 60;
 /** Largest distance from chance (0.5) that reveals nothing at this number of guesses. */
@@ -24,40 +18,17 @@ export async function attackFaults(report: Reporter): Promise<void> {
   const service = await Service.start();
   try {
     const owner = await service.account({ credits: 10_000_000 });
-    await oddRequests(service, owner, report);
-    await hiddenRequests(service, report);
     await guessedKeys(service, owner, report);
   } finally {
     await service.stop();
   }
-  await operatorForms(report);
   const harness = await startAccountPages({ fullHashing: true });
   try {
-    await accountForms(harness, report);
     await guessedPasswords(harness, report);
   } finally {
     await harness.stop();
   }
   await oneAttackerFaults(report);
-}
-
-async function oddRequests(service: Service, owner: TestKey, report: Reporter): Promise<void> {
-  const before = await service.balance(owner);
-  const { cases, charged } = await fuzzPublicRoutes(service, owner, { runs: REQUESTS });
-  const paid = before - (await service.balance(owner));
-  const promise =
-    'each request gets a documented answer, no 500, no internal detail, and is charged what the answer says';
-  report(promise, `${cases} requests; ${paid} credits paid, ${charged} announced`, paid === charged);
-}
-
-async function hiddenRequests(service: Service, report: Reporter): Promise<void> {
-  let wrong = 0;
-  for (const [, bytes] of SMUGGLING_SHAPES) {
-    const text = await exchange(service.port, bytes);
-    if (text.includes(SMUGGLED_ID) || answersIn(text) !== 1) wrong += 1;
-  }
-  const figure = `${SMUGGLING_SHAPES.length} shapes, ${wrong} answered`;
-  report('a smuggled request is never answered', figure, wrong === 0);
 }
 
 async function guessedKeys(service: Service, owner: TestKey, report: Reporter): Promise<void> {
@@ -75,32 +46,6 @@ async function guessedKeys(service: Service, owner: TestKey, report: Reporter): 
     `slower in ${(share * 100).toFixed(1)} % of pairs (50 % is chance)`;
   report('the time of a refusal does not reveal whether a key id exists', figure(id), even(id));
   report('... nor how many characters of a secret are right', figure(secret), even(secret));
-}
-
-async function operatorForms(report: Reporter): Promise<void> {
-  const service = await startAdmin();
-  try {
-    const visitor = await service.signedIn();
-    const site = await walk(visitor, '/admin/');
-    const signIn = () => visitor.signIn('operator@example.org', OPERATOR_PASSWORD);
-    await fuzzSite({ visitor, site, runs: FORMS, signIn });
-    const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
-    report(
-      'the operator area answers every form with a page of its own, without injected markup',
-      figure,
-      true,
-    );
-  } finally {
-    await service.stop();
-  }
-}
-
-async function accountForms(harness: AccountPagesHarness, report: Reporter): Promise<void> {
-  const { visitor, email } = await harness.customer('<i id=mark>');
-  const site = await walk(visitor, '/account/');
-  await fuzzSite({ visitor, site, runs: FORMS, signIn: () => harness.signIn(visitor, email) });
-  const figure = `${FORMS} forms and queries on ${site.pages.length} pages`;
-  report('the account pages do, too', figure, true);
 }
 
 async function guessedPasswords(harness: AccountPagesHarness, report: Reporter): Promise<void> {

@@ -13,43 +13,6 @@ const read = (csv: string | Record<string, string>, settings: object = {}) =>
 const lines = (...all: string[]): string => `${all.join('\r\n')}\r\n`;
 
 describe('message formats', () => {
-  it('1.0 with DATAFLOW first', async () => {
-    const { series } = await read(
-      lines(
-        'DATAFLOW,INDICATOR,REF_AREA,TIME_PERIOD,OBS_VALUE',
-        'WB:GCI(1.0),GCI,GHA,2008,102',
-        'WB:GCI(1.0),GCI,GHA,2009,114',
-      ),
-    );
-    expect(series.get('GCI')).toEqual({
-      entry: expect.objectContaining({ slug: 'GCI', name: 'GCI', unit: null, tags: ['GCI'] }),
-      rows: [
-        { place: 'GHA', year: '2008', value: '102' },
-        { place: 'GHA', year: '2009', value: '114' },
-      ],
-    });
-  });
-
-  it('1.0 of Eurostat: lower-case ids, LAST UPDATE, OBS_FLAG, no indicator', async () => {
-    const { series, vintage } = await read(
-      lines(
-        'DATAFLOW,LAST UPDATE,freq,unit,na_item,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG,CONF_STATUS',
-        'ESTAT:NAMA_10_PC(1.0),22/05/26 11:00:00,A,CP_EUR_HAB,B1GQ,EL,2023,21000,bp,',
-        'ESTAT:NAMA_10_PC(1.0),22/05/26 11:00:00,A,CP_EUR_HAB,B1GQ,FR,2027,:,f,',
-        'ESTAT:NAMA_10_PC(1.0),22/05/26 11:00:00,A,CP_EUR_HAB,B1GQ,FR,2023,41000,,C',
-      ),
-    );
-    expect(vintage).toBe('22/05/26 11:00:00');
-    expect(series.get('NAMA_10_PC')).toEqual({
-      entry: expect.objectContaining({ unit: 'CP_EUR_HAB' }),
-      rows: [
-        { place: 'EL', year: '2023', value: '21000', status: 'bp' },
-        { place: 'FR', year: '2027', value: null, status: 'f', projected: true },
-        { place: 'FR', year: '2023', value: '41000', status: null },
-      ],
-    });
-  });
-
   it('2.0 with labels=both: `ID: Name` headers and cells, a semicolon, a decimal comma', async () => {
     const { series } = await read(
       lines(

@@ -153,14 +153,6 @@ describe('publication', () => {
     ]);
   });
 
-  it('names the snapshot before as the base, and the one rolled back to', async () => {
-    const ids = await buildDays(2);
-    await world.rollback();
-    ids.push(await buildNews(2));
-    const { editions } = await world.snapshots.log();
-    expect(editions.map(({ base }) => base)).toEqual([null, ids[0], ids[0]]);
-  });
-
   it('removes what a crash left', async () => {
     const { snapshot } = await world.build();
     const half = join(world.settings.SNAPSHOT_DIR, '.building-1');
