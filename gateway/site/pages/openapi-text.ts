@@ -56,6 +56,8 @@ export interface Examples {
   parameters: Readonly<Record<string, string | number | readonly string[]>>;
   /** By format. */
   answers: Readonly<Record<string, unknown>>;
+  /** Further calls. */
+  worked?: readonly { title: string; parameters: Examples['parameters']; answer: unknown }[];
 }
 
 /** What the adapter that serves the API tells the reference. */

@@ -65,7 +65,11 @@ function operationPage(operation: Operation, facts: ServiceFacts, api: ApiRefere
           text: operation.description,
           isPriced: isPriced(operation),
           parameters: listParameters(described, description, examples),
-          call: exampleCall(operation, facts, examples),
+          call: exampleCall(operation, facts, examples.parameters),
+          worked: (examples.worked ?? []).map(({ title, parameters, answer }) => ({
+            ...{ title, call: exampleCall(operation, facts, parameters) },
+            answer: JSON.stringify(answer, null, 2),
+          })),
           answer: describeAnswer(described, description, examples),
           errors: listErrors(described),
         },
@@ -90,7 +94,7 @@ const listParameters = (
 /** For a URL; commas stay readable. */
 const encoded = (text: string): string => encodeURIComponent(text).replaceAll('%2C', ',');
 
-function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, { parameters }: Examples) {
+function exampleCall(operation: Operation, { baseUrl }: ServiceFacts, parameters: Examples['parameters']) {
   const values = Object.entries(parameters).flatMap(([name, value]) =>
     [value].flat().map((one) => [name, encoded(String(one))] as const),
   );

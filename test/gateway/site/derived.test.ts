@@ -281,3 +281,24 @@ describe('the comparison', () => {
       expect(href).toContain('transform=index:2005');
   });
 });
+
+describe('the documentation', () => {
+  test.each([
+    ['/docs/reference/getData', 2],
+    ['/docs/reference/getRanking', 1],
+    ['/docs/comparing', 2],
+  ])('%s has calls of derived figures, and their answers', async (path, least) => {
+    const html = await page(path);
+    const shown = [...textOf(html).matchAll(/curl [^']*'https:\/\/[^/']+(\/v1\/[^']+)'/g)].map(
+      ([, call = '']) => call,
+    );
+    const calls = shown.filter((call) => /transform=|aggregate=/.test(call));
+    expect(calls.length).toBeGreaterThanOrEqual(least);
+    for (const call of calls) {
+      const { status, json } = await service.buy(call);
+      expect([call, status]).toEqual([call, 200]);
+      if (path !== '/docs/comparing')
+        expect(textOf(html)).toContain(textOf(JSON.stringify(json.data[0], null, 2)));
+    }
+  });
+});

@@ -22,6 +22,8 @@ export interface OperationExamples {
   parameters: Readonly<Record<string, ParameterExample>>;
   /** Bodies by format. */
   answers: Readonly<Record<string, unknown>>;
+  /** Further calls with their answers in JSON, for a page. */
+  worked?: readonly { title: string; parameters: Call; answer: unknown }[];
 }
 
 /** By operation name. */
@@ -78,7 +80,46 @@ export async function readExamplesOf(
   const operation = OPERATIONS.find((one) => one.name === name);
   if (!snapshot || !calls || !operation) return { parameters: {}, answers: {} };
   if (COSTLY.has(name)) return { parameters: calls[name] ?? {}, answers: {} };
-  return examplesOf(operation, calls, { snapshot, publicUrl }, 1);
+  const served = { snapshot, publicUrl };
+  const examples = await examplesOf(operation, calls, served, 1);
+  return { ...examples, worked: await workedCalls(operation, examples.parameters, served) };
+}
+
+/** Derived figures, by operation: what the call shows, and what it adds to the usual one. */
+const DERIVED: Readonly<Record<string, readonly (readonly [title: string, more: Call])[]>> = {
+  getData: [
+    [
+      'Figures per head, with the reason where there is none',
+      { transform: 'per_head', fields: 'iso3,year,value,reason' },
+    ],
+    ['The mean growth a year over five years', { transform: 'growth:5' }],
+    ['The world as one place', { countries: '@world', aggregate: 'declared' }],
+  ],
+  getRanking: [['A ranking of figures per head', { transform: 'per_head' }]],
+};
+
+/** Those that the snapshot has answers to. */
+async function workedCalls(
+  operation: Operation,
+  usual: Call,
+  served: Served,
+): Promise<NonNullable<OperationExamples['worked']>> {
+  const derived = DERIVED[operation.name] ?? [];
+  if (derived.length === 0) return [];
+  const { snapshot } = served;
+  const ordered = (await snapshot.wholeCatalogue()).ordered('coverage', 'desc');
+  const series = ordered.find(
+    ({ record, measured }) => record.access_tier === 'open' && !record.no_rank && measured?.population,
+  );
+  if (series === undefined) return [];
+  const worked = derived.map(async ([title, more]) => {
+    const parameters = { ...usual, indicator: series.record.id, ...more };
+    const content = await contentOf(operation, parameters, served);
+    return content === null
+      ? []
+      : [{ title, parameters, answer: shortJson(await bodyOf(content, snapshot)) }];
+  });
+  return (await Promise.all(worked)).flat();
 }
 
 type Calls = Record<string, Call>;
@@ -99,7 +140,7 @@ async function examplesOf(
   return { parameters, answers: await answersOf(operation, parameters, served, formats) };
 }
 
-type Call = Record<string, ParameterExample>;
+type Call = Readonly<Record<string, ParameterExample>>;
 
 type Served = Pick<Input<unknown>, 'publicUrl'> & { snapshot: Snapshot };
 
