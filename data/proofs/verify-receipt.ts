@@ -4,7 +4,7 @@
  * This file imports nothing of Almanac and needs no network, so that it can be read, trusted and ported on its own.
  * docs/receipts.md describes the same steps in words, with test vectors. `verify-command.ts` is its command line.
  */
-import { createHash, createPublicKey, verify as verifySignature } from 'node:crypto';
+import { createPublicKey, hash, verify as verifySignature } from 'node:crypto';
 
 /** Why a receipt is not accepted, as a sentence. */
 export class Refused extends Error {
@@ -131,13 +131,9 @@ export function pathOf(value: Json | undefined, what: string): Buffer[] {
 
 // --- Merkle trees (RFC 6962, RFC 9162 section 2.1) ------------------------------------------------------------------
 
-const sha256 = (...parts: (string | Uint8Array)[]): Buffer => {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-};
+const sha256 = (...parts: Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer');
 
-export const leafHash = (leaf: string): Buffer => sha256(Uint8Array.of(0), leaf);
+export const leafHash = (leaf: string): Buffer => sha256(Uint8Array.of(0), Buffer.from(leaf));
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
   sha256(Uint8Array.of(1), left, right);
 
@@ -248,7 +244,7 @@ function decodeBase64(text: string): Buffer | null {
 }
 
 export const keyId = (name: string, publicKey: Uint8Array): string =>
-  sha256(`${name}\n`, Uint8Array.of(ED25519), publicKey).toString('hex', 0, 4);
+  sha256(Buffer.from(`${name}\n`), Uint8Array.of(ED25519), publicKey).toString('hex', 0, 4);
 
 /** Reads a key of the form `<name>+<id>+<base64 of the byte 1 and the public key>`. */
 export function parseKey(text: string, from = 1, to: number | null = null): LogKey {

@@ -55,3 +55,20 @@ export function contradictedEntry(
 }
 
 export const publishedMs = ({ published_at }: LogEntry): number => Date.parse(published_at);
+
+/** Columns of the revisions of one indicator in one edition, sorted by iso3, year. `old_` is the base edition. */
+export const EDITION_REVISION_COLUMNS = {
+  iso3: 'VARCHAR',
+  year: 'INTEGER',
+  kind: 'VARCHAR', // added, changed, withdrawn, restored
+  old_value: 'DOUBLE',
+  new_value: 'DOUBLE',
+  old_ci_lo: 'DOUBLE',
+  new_ci_lo: 'DOUBLE',
+  old_ci_hi: 'DOUBLE',
+  new_ci_hi: 'DOUBLE',
+  old_status: 'VARCHAR',
+  new_status: 'VARCHAR',
+  old_projected: 'BOOLEAN',
+  new_projected: 'BOOLEAN',
+} as const;

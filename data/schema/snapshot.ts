@@ -276,24 +276,6 @@ export const editionChanges = z.object({
 });
 export type EditionChanges = z.infer<typeof editionChanges>;
 
-/** Columns of the revisions of one indicator in one edition, sorted by iso3, year. `old_` is the base edition. */
-export const EDITION_REVISION_COLUMNS = {
-  iso3: 'VARCHAR',
-  year: 'INTEGER',
-  kind: 'VARCHAR', // added, changed, withdrawn, restored
-  old_value: 'DOUBLE',
-  new_value: 'DOUBLE',
-  old_ci_lo: 'DOUBLE',
-  new_ci_lo: 'DOUBLE',
-  old_ci_hi: 'DOUBLE',
-  new_ci_hi: 'DOUBLE',
-  old_status: 'VARCHAR',
-  new_status: 'VARCHAR',
-  old_projected: 'BOOLEAN',
-  new_projected: 'BOOLEAN',
-} as const;
-
-/** One indicator in the gateway: the public record, and fields for sorting and filtering. */
 /** What pages of a series show first. */
 export const seriesOpening = z.object({
   /** The newest with figures of at least 70 % as many countries as the year that has most. */
@@ -305,6 +287,7 @@ export const seriesOpening = z.object({
 });
 export type SeriesOpening = z.infer<typeof seriesOpening>;
 
+/** One indicator in the gateway: the public record, and fields for sorting and filtering. */
 export const indexedIndicator = z.object({
   record: indicatorRecord,
   /** Curated position within its topic; ties by name. */

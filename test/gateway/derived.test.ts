@@ -45,12 +45,14 @@ const asked = fc.oneof(
     words: linear.map((one) => [one]),
   }),
 );
+/** None of what was derived. */
+const MARKS = ['ci_lo', 'ci_hi', 'rank', 'rank_lo', 'rank_hi', 'rank_delta_1y'] as const;
 const shape = fc.oneof(
   fc.constant({}),
   fc.record({ layout: fc.constantFrom('long', 'wide') }),
   fc.record({
     fields: fc.uniqueArray(
-      fc.constantFrom('iso3', 'year', 'value', 'status', 'reason', 'projected', 'rank'),
+      fc.constantFrom(...MARKS, 'iso3', 'year', 'value', 'status', 'reason', 'projected'),
       {
         minLength: 1,
       },

@@ -16,7 +16,9 @@ const describeDeviation = ({ cells, median, p95 }: AggregateDeviation): string =
 function doubtAboutMeasure(id: string, { traits, faults }: MeasuredSeries): FoundDoubt[] {
   if (faults.length > 0) return [doubtAbout('measure_unfit', id, `${faults.join('; ')}.`, faults.length)];
   if (traits.measured.decided_by !== null) return [];
-  return [doubtAbout('measure_undecided', id, 'Neither a row nor a rule fits the series.')];
+  const row = `${id},,,<measure>,,none,,,<reason>`;
+  const words = `Neither a row nor a rule fits the series. A row of data/measures.csv decides: ${row}`;
+  return [doubtAbout('measure_undecided', id, words)];
 }
 
 export const measures: QualityCheck = {

@@ -1,7 +1,7 @@
 /** What changed between two editions: kinds, counts, renames, and the replay of random sequences. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countChanges } from '../../../build/editions/compare/compare-editions.ts';
-import { EDITION_REVISION_COLUMNS } from '../../../data/schema/snapshot.ts';
+import { EDITION_REVISION_COLUMNS } from '../../../data/schema/editions.ts';
 import { expectReplays } from './edition-property.ts';
 import { type Edition, EditionSequence, type Figure, figure } from './edition-sequence.ts';
 

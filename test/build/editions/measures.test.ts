@@ -240,8 +240,19 @@ describe('findings', () => {
   const far = { cells: 40, median: 0.2, p95: 2.5 };
 
   it('name series that nobody has decided, unless no table decides anything', async () => {
-    const labels = { 'owid.flow': { unit: 'furlongs' }, 'owid.deaths': { unit: 'deaths' } };
-    expect(await find(labels)).toMatchObject([{ kind: 'measure_undecided', indicator: 'owid.flow' }]);
+    const labels = { 'atlas.flow': { unit: 'furlongs' }, 'owid.deaths': { unit: 'deaths' } };
+    const [undecided, ...more] = await find(labels);
+    expect(more).toEqual([]);
+    expect(undecided).toMatchObject({ kind: 'measure_undecided', indicator: 'atlas.flow' });
+    // The row that it says decides.
+    const row = undecided?.message
+      .split(': ')
+      .at(-1)
+      ?.replace('<measure>', 'score')
+      .replace('<reason>', 'Read.');
+    const table = `${SMALL['measures.csv']?.trimEnd()}\n${row}\n`;
+    const decided = await withFiles({ ...SMALL, 'measures.csv': table }, (dir) => loadCurated(dir));
+    expect(await find({ 'atlas.flow': labels['atlas.flow'] }, {}, decided)).toEqual([]);
     const { 'measures.csv': _, ...rest } = SMALL;
     const without = await withFiles(rest, (dir) => loadCurated(dir));
     expect(await find(labels, {}, without)).toEqual([]);

@@ -4,7 +4,8 @@ import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, expect, test } from 'vitest';
-import { EDITION_REVISION_COLUMNS, type FileRef, objectPath } from '../../../../data/schema/snapshot.ts';
+import { EDITION_REVISION_COLUMNS } from '../../../../data/schema/editions.ts';
+import { type FileRef, objectPath } from '../../../../data/schema/snapshot.ts';
 import { readRevisions } from '../../../../gateway/api/snapshot/editions/revisions.ts';
 import {
   type ObjectOrigin,
