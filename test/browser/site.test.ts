@@ -3,8 +3,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stopAfterTests } from '../after-tests.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
+import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from '../gateway/derived-world.ts';
+import { publishFixture } from '../gateway/fixture-snapshot.ts';
+import { Service } from '../gateway/service.ts';
 import { openBrowser } from './browser.ts';
 import { signInHere } from './page-checks.ts';
 
@@ -113,5 +116,58 @@ describe('the script', () => {
       .waitFor();
     expect(await page.evaluate('window.isSamePage')).toBe(true);
     expect(page.url()).toContain(`add_country=${codes[2]}`);
+  });
+});
+
+describe('derived figures', async () => {
+  const root = await useDirectory();
+  await publishFixture(root, {
+    ...{ indicators: INVENTED, added: { breaks: BREAKS }, groups: GROUP_FIGURES },
+    editionGroups: EDITION_GROUPS,
+  });
+  const { url } = await stopAfterTests(Service.start({ snapshots: root }));
+  const { id, name } = EDITION_GROUPS.groups[0] ?? { id: '', name: '' };
+  const group = `@${id}`;
+
+  it('are chosen by keyboard without a script, and stay chosen when a group is added', async () => {
+    const plain = await withoutScripts(browser.context);
+    const figures = plain.locator('select[name=transform]');
+    await plain.goto(`${url}/indicators/${OUTPUT}`);
+    await figures.focus();
+    await plain.keyboard.type('Per head');
+    await plain.keyboard.press('Tab');
+    await plain.keyboard.press('Enter');
+    await plain.getByRole('heading', { name: `${OUTPUT}, per head`, exact: true }).waitFor();
+    await figures.selectOption('per_head,index:2005');
+    await plain.getByRole('button', { name: 'Show these figures' }).click();
+    await plain.getByRole('heading', { name: `${OUTPUT}, per head, relative to 2005` }).waitFor();
+    expect(await plain.getByLabel('Add the world or a group').count()).toBe(0);
+    await figures.selectOption('');
+    await plain.getByRole('button', { name: 'Show these figures' }).click();
+    await plain.getByRole('heading', { name: OUTPUT, exact: true }).waitFor();
+    await figures.selectOption('index:2005');
+    await plain.getByRole('button', { name: 'Show these figures' }).click();
+    await plain.getByLabel('Add the world or a group').selectOption(group);
+    await plain.getByRole('button', { name: 'Add the group' }).click();
+    await plain.waitForURL(/aggregate=declared/);
+    const query = new URL(plain.url()).searchParams;
+    expect([query.get('transform'), query.get('add')]).toEqual(['index:2005', group]);
+    expect(await plain.locator('#histories .chips').innerText()).toContain(name);
+    await plain.goto(
+      `${url}/compare?indicators=${OUTPUT},${PEOPLE}&countries=KEN,${group}&aggregate=declared`,
+    );
+    await figures.selectOption('index:2005');
+    await plain.getByRole('button', { name: 'Show these figures' }).click();
+    await plain.getByRole('heading', { name: `${PEOPLE}, relative to 2005` }).waitFor();
+  });
+
+  it('add a group by the script without a reload', async () => {
+    await page.goto(`${url}/indicators/${OUTPUT}?transform=index:2005`);
+    await page.evaluate('window.isSamePage = true');
+    await page.getByLabel('Add the world or a group').selectOption(group);
+    await page.locator('#histories .chips').getByText(name).waitFor();
+    expect(await page.evaluate('window.isSamePage')).toBe(true);
+    expect(await page.locator('#derived [name=countries]').inputValue()).toContain(group);
+    expect(await page.locator('#embed-section').textContent()).toContain('aggregate=declared');
   });
 });
