@@ -345,10 +345,10 @@ class Build {
   }
 
   async #prerender(duck: DuckSession, prepared: Prepared, generatedAt: string): Promise<FileList> {
-    const { directory, data, plan, kept, base, coverage } = prepared;
+    const { directory, data, plan, kept, base } = prepared;
     const writer = new FileWriter(directory);
     const bundles = await this.#steps.run('bundles', () =>
-      writeBundles(duck, plan.indicators, { directory, kept: kept.files, base, coverage }),
+      writeBundles(duck, plan.indicators, { directory, kept: kept.files, base }),
     );
     const excerpts = await this.#steps.run('excerpts', () =>
       writeExcerpts(duck, plan.indicators, {

@@ -1,8 +1,7 @@
-/** Bundles: what they hold, where their row groups end, and when one is taken over. */
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+/** Bundles: what they hold, and when one is taken over. */
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { writeBundles } from '../../../build/editions/tables/bundles.ts';
 import type { BaseEdition } from '../../../build/editions/tables/file-writer.ts';
@@ -61,17 +60,8 @@ async function writeSeries(id: string, rows: number, factor = 0.1): Promise<void
   kept[observationsFile(id)] = await hashFile(file);
 }
 
-/** @param scale how many rows each is said to have, for each that it has. */
-const write = (base: BaseEdition | null = null, scale = 1) => {
-  const coverage = new Map(Object.entries(ROWS).map(([id, rows]) => [id, { rows: rows * scale }]));
-  return writeBundles(duck, INDICATORS, { directory, kept, base, coverage });
-};
+const write = (base: BaseEdition | null = null) => writeBundles(duck, INDICATORS, { directory, kept, base });
 const pathOf = (provider: string): string => join(directory, bundleFile(provider));
-const groupsOf = async (path: string) =>
-  parquetMetadata(new Uint8Array(await readFile(path)).buffer).row_groups.map(({ columns, num_rows }) => {
-    const { min_value, max_value } = columns[0]?.meta_data?.statistics ?? {};
-    return [min_value, max_value, Number(num_rows)];
-  });
 
 it('holds the files of all open indicators, one after the other, for every reader', async () => {
   const inputs = await write();
@@ -87,18 +77,6 @@ it('holds the files of all open indicators, one after the other, for every reade
     `SELECT count(*)::INTEGER AS n FROM '${pathOf('one')}' WHERE indicator = 'one.c' AND value IS NOT NULL`,
   );
   expect(filtered).toEqual({ n: 34 });
-});
-
-it('splits no indicator between row groups, and keeps small ones together', async () => {
-  await write();
-  expect(await groupsOf(pathOf('one'))).toEqual([['one.a', 'one.c', 70]]);
-  // As if they were large.
-  await write(null, 2_000);
-  expect(await groupsOf(pathOf('one'))).toEqual([
-    ['one.a', 'one.a', 30],
-    ['one.c', 'one.c', 40],
-  ]);
-  expect(await readWithParquetjs(pathOf('one'))).toHaveLength(70);
 });
 
 it('is taken over from the base edition while no figure of it changed, and was not damaged', async () => {
