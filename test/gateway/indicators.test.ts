@@ -1,6 +1,8 @@
 /** GET /indicators: every parameter, order, default and bound of its tables. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
+import { INDICATORS } from './fixture-data.ts';
 import { codeOf, Service } from './service.ts';
 
 const service = await stopAfterTests(Service.start());
@@ -23,15 +25,18 @@ const NAME_ORDER = [
 
 interface Listed {
   id: string;
+  name: string;
+  description: string | null;
   topic: string;
   featured: boolean;
   provider: { id: string };
-  coverage: { n_countries: number; latest_year: number | null } | null;
+  coverage: { n_countries: number; latest_year: number | null; yr_max: number | null } | null;
 }
 
 const list = async (query: string) => (await service.get(`/v1/indicators?${query}`)).json;
 const ids = async (query: string): Promise<string[]> =>
   (await list(query)).data.map(({ id }: { id: string }) => id);
+const { data: catalogue }: { data: Listed[] } = await list('');
 
 describe('the complete catalogue', () => {
   test('is returned whole, by name, without filter and limit', async () => {
@@ -40,8 +45,8 @@ describe('the complete catalogue', () => {
     expect(json.meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 13, total: 13 });
   });
 
-  test('records have no `related`', async () => {
-    for (const record of (await list('limit=500')).data) expect(record).not.toHaveProperty('related');
+  test('has records without `related`', () => {
+    for (const record of catalogue) expect(record).not.toHaveProperty('related');
   });
 
   test('ignores unknown parameters', async () => {
@@ -57,14 +62,90 @@ describe('the complete catalogue', () => {
   });
 });
 
-describe('filters', () => {
-  test('all filters combine with AND', async () => {
-    expect(await ids('topic=health&provider=alpha&featured=true&projections=false&q=life')).toEqual([
-      'alpha.life_expectancy',
-      'alpha.child_mortality',
-    ]);
-  });
+const hasProjections = ({ coverage }: Listed): boolean =>
+  (coverage?.yr_max ?? 0) > (coverage?.latest_year ?? 0);
+const placeInTopic = ({ id }: Listed): number => INDICATORS.find((one) => one.id === id)?.topic_order ?? 1000;
+const folded = (text: string): string => text.normalize('NFC').toLowerCase();
+/** Of what sorts, and its default direction. */
+const SORTS: Record<string, [(record: Listed) => number | string | null, 'asc' | 'desc']> = {
+  name: [({ name }) => catalogue.findIndex((one) => one.name === name), 'asc'],
+  coverage: [({ coverage }) => coverage?.n_countries ?? null, 'desc'],
+  latest: [({ coverage }) => coverage?.latest_year ?? null, 'desc'],
+  topic: [({ topic }) => topic, 'asc'],
+  source: [({ provider }) => provider.id, 'asc'],
+};
 
+/** The name starts with the phrase, it holds every word, or name, id and description do; undefined: they do not. */
+function relevance({ id, name, description }: Listed, q: string): number | undefined {
+  const words = folded(q).split(' ');
+  if (folded(name).startsWith(folded(q))) return 0;
+  if (words.every((word) => folded(name).includes(word))) return 1;
+  return words.every((word) => [name, id, description ?? ''].some((text) => folded(text).includes(word)))
+    ? 2
+    : undefined;
+}
+
+/** The nulls last in both directions; ties stay in the order of the catalogue, or of the topic. */
+function sorted(records: Listed[], sort: string, dir: string | undefined): Listed[] {
+  const [key, defaultDir] = SORTS[sort] ?? [() => null, 'asc'];
+  const sign = (dir ?? defaultDir) === 'asc' ? 1 : -1;
+  return records.toSorted((a, b) => {
+    const [x, y] = [key(a), key(b)];
+    if (x === y) return sort === 'topic' ? placeInTopic(a) - placeInTopic(b) : 0;
+    if (x === null || y === null) return x === null ? 1 : -1;
+    return x < y ? -sign : sign;
+  });
+}
+
+const WORDS = fc.oneof(
+  fc.constantFrom('life', 'expectancy', 'XPECT', 'LIF', 'se', 'institute'),
+  fc.constantFrom('l', 'a', 'nowhere', 'gdp.pcap', 'CO₂', 'ÉMISSIONS', 'e\u0301missions'),
+  fc.constantFrom('%', '_', '.*', '(', '[a', '\\', "'", '"; DROP TABLE', '{x}'),
+);
+const SEARCHED = {
+  q: fc.array(WORDS, { minLength: 1, maxLength: 2 }).map((words) => words.join(' ')),
+  dir: fc.constantFrom('asc', 'desc'),
+};
+const ALL = {
+  ...SEARCHED,
+  topic: fc.constantFrom('health', 'economy', 'population'),
+  provider: fc.constantFrom('alpha', 'beta', 'gamma'),
+  featured: fc.boolean(),
+  projections: fc.boolean(),
+  sort: fc.constantFrom(...Object.keys(SORTS)),
+  offset: fc.nat({ max: 14 }),
+  limit: fc.integer({ min: 1, max: 14 }),
+};
+const any = fc.record(ALL, { requiredKeys: [] });
+const ASKED: typeof any = fc.oneof(
+  any,
+  fc.record(SEARCHED, { requiredKeys: ['q'] }),
+  fc.record({ sort: ALL.sort, dir: ALL.dir }, { requiredKeys: ['sort'] }),
+);
+
+test('filters combine with AND; sort, else relevance, else the name orders; a page is cut from that; meta echoes', async () => {
+  await fc.assert(
+    fc.asyncProperty(ASKED, async (asked) => {
+      const { q, topic, provider, featured, projections, sort, dir, offset = 0, limit } = asked;
+      const found = catalogue
+        .filter((one) => topic === undefined || one.topic === topic)
+        .filter((one) => provider === undefined || one.provider.id === provider)
+        .filter((one) => featured === undefined || one.featured === featured)
+        .filter((one) => projections === undefined || hasProjections(one) === projections)
+        .filter((one) => q === undefined || relevance(one, q) !== undefined);
+      const relevant = found.toSorted((a, b) => (relevance(a, q ?? '') ?? 0) - (relevance(b, q ?? '') ?? 0));
+      const all = sort === undefined ? relevant : sorted(found, sort, dir);
+      const page = all.slice(offset, limit && offset + limit);
+      const query = new URLSearchParams(JSON.parse(JSON.stringify(asked)));
+      const { limit: _, ...echoed } = asked;
+      const meta = { generated_at: '2026-11-20T02:00:00+00:00', count: page.length, total: all.length };
+      expect(await list(`${query}`)).toEqual({ data: page, meta: { ...meta, ...echoed } });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+describe('filters', () => {
   test.each(['true', 'TRUE', '1', 'yes', 'Yes', 'on', 'ON'])('featured=%s is true', async (word) => {
     expect((await list(`featured=${word}`)).meta.featured).toBe(true);
   });
@@ -93,17 +174,6 @@ describe('filters', () => {
 });
 
 describe('limit and offset', () => {
-  test('a page: count and total differ; offset is echoed, limit is not', async () => {
-    const { data, meta } = await list('limit=3&offset=2');
-    expect(data.map(({ id }: Listed) => id)).toEqual(NAME_ORDER.slice(2, 5));
-    expect(meta).toEqual({ generated_at: '2026-11-20T02:00:00+00:00', count: 3, total: 13, offset: 2 });
-  });
-
-  test('pages cover the list without gap or overlap', async () => {
-    const pages = await Promise.all([0, 5, 10].map((offset) => ids(`limit=5&offset=${offset}&sort=latest`)));
-    expect(pages.flat()).toEqual(await ids('sort=latest'));
-  });
-
   test.each(['limit=1', 'limit=500', 'limit=007', 'offset=9007199254740991'])(
     '%s is accepted',
     async (query) => {
@@ -140,145 +210,23 @@ describe('limit and offset', () => {
   });
 });
 
-test('meta echoes every filter that was sent and understood', async () => {
-  const query =
-    'q=a&topic=health&provider=alpha&featured=1&projections=no&sort=name&dir=desc&offset=0&limit=9';
-  expect((await list(query)).meta).toEqual({
-    generated_at: '2026-11-20T02:00:00+00:00',
-    count: 2,
-    total: 2,
-    q: 'a',
-    topic: 'health',
-    provider: 'alpha',
-    featured: true,
-    projections: false,
-    sort: 'name',
-    dir: 'desc',
-    offset: 0,
-  });
+test('more than 500 characters of q are 422 string_too_long', async () => {
+  expect((await service.get(`/v1/indicators?q=${'a'.repeat(500)}`)).status).toBe(200);
+  expect((await service.get(`/v1/indicators?q=${encodeURIComponent('🌍'.repeat(500))}`)).status).toBe(200);
+  const answer = await service.get(`/v1/indicators?q=${'a'.repeat(501)}`);
+  expect(answer.status).toBe(422);
+  expect(answer.json.detail[0]).toMatchObject({ type: 'string_too_long', ctx: { max_length: 500 } });
 });
 
-describe('q', () => {
-  test('relevance: the name starts with the phrase, the name holds every token, the rest; each by name', async () => {
-    expect(await ids('q=life+expectancy')).toEqual([
-      'alpha.life_expectancy',
-      'beta.life_expectancy',
-      'alpha.child_mortality', // in its description
-    ]);
-    expect(await ids('q=se')).toEqual(['beta.empty_series', 'gamma.reserves', 'beta.long_series']);
-  });
-
-  test('every token must match name, id or description', async () => {
-    expect(await ids('q=expectancy+institute')).toEqual(['beta.life_expectancy']);
-    expect(await ids('q=expectancy+nowhere')).toEqual([]);
-    expect(await ids('q=gdp.pcap')).toEqual(['alpha.GDP.PCAP.CD']);
-  });
-
-  test('tokens are case-insensitive substrings, in any order', async () => {
-    expect(await ids('q=XPECT+LIF')).toEqual([
-      'alpha.life_expectancy',
-      'beta.life_expectancy',
-      'alpha.child_mortality',
-    ]);
-  });
-
-  test('treats composed and decomposed letters as equal', async () => {
-    expect(await ids(`q=${encodeURIComponent('ÉMISSIONS')}`)).toEqual(['beta.co2_emissions']);
-    expect(await ids(`q=${encodeURIComponent('e\u0301missions'.normalize('NFD'))}`)).toEqual([
-      'beta.co2_emissions',
-    ]);
-    expect(await ids(`q=${encodeURIComponent('CO₂')}`)).toEqual(['beta.co2_emissions']);
-  });
-
-  test('treats every character of q literally', async () => {
-    for (const q of ['%', '_', '.*', '(', '[a', '\\', "'", '"; DROP TABLE', '{x}']) {
-      const answer = await service.get(`/v1/indicators?q=${encodeURIComponent(q)}`);
-      expect(answer.status).toBe(200);
-      expect(answer.json.meta.q).toBe(q);
-    }
-    expect(await ids('q=%25')).toEqual([]);
-  });
-
-  test('relevance wins over the default sort, and dir alone does not change it', async () => {
-    expect(await ids('q=life&dir=desc')).toEqual(await ids('q=life'));
-    expect(await ids('q=life&dir=asc')).toEqual(await ids('q=life'));
-  });
-
-  test('more than 500 characters are 422 string_too_long', async () => {
-    expect((await service.get(`/v1/indicators?q=${'a'.repeat(500)}`)).status).toBe(200);
-    expect((await service.get(`/v1/indicators?q=${encodeURIComponent('🌍'.repeat(500))}`)).status).toBe(200);
-    const answer = await service.get(`/v1/indicators?q=${'a'.repeat(501)}`);
-    expect(answer.status).toBe(422);
-    expect(answer.json.detail[0]).toMatchObject({ type: 'string_too_long', ctx: { max_length: 500 } });
-  });
-});
-
-describe('sort and dir', () => {
-  const keyOf: Record<string, (record: Listed) => number | string | null> = {
-    coverage: ({ coverage }) => coverage?.n_countries ?? null,
-    latest: ({ coverage }) => coverage?.latest_year ?? null,
-    topic: ({ topic }) => topic,
-    source: ({ provider }) => provider.id,
-  };
-  const place = (id: string): number => NAME_ORDER.indexOf(id);
-
-  test.each([
-    ['name', 'asc'],
-    ['coverage', 'desc'],
-    ['latest', 'desc'],
-    ['topic', 'asc'],
-    ['source', 'asc'],
-  ])('sort=%s has the default direction %s', async (sort, dir) => {
-    expect(await ids(`sort=${sort}`)).toEqual(await ids(`sort=${sort}&dir=${dir}`));
-  });
-
-  test.each(
-    ['coverage', 'latest', 'source'].flatMap((sort) => ['asc', 'desc'].map((dir) => [sort, dir] as const)),
-  )('sort=%s&dir=%s: by the key, nulls last, ties by name ascending', async (sort, dir) => {
-    const { data } = await list(`sort=${sort}&dir=${dir}`);
-    const key = keyOf[sort] ?? (() => null);
-    const sign = dir === 'asc' ? 1 : -1;
-    const expected = (data as Listed[]).toSorted((a, b) => {
-      const [x, y] = [key(a), key(b)];
-      if (x === y) return place(a.id) - place(b.id);
-      if (x === null) return 1;
-      if (y === null) return -1;
-      return x < y ? -sign : sign;
-    });
-    expect(data).toEqual(expected);
-    const keys = (data as Listed[]).map(key);
-    if (sort !== 'source') expect(keys.at(-1)).toBeNull();
-  });
-
-  test('sort=topic&dir=desc reverses the topics only', async () => {
-    const topics = (await list('sort=topic&dir=desc')).data.map(({ topic }: Listed) => topic);
-    expect(topics).toEqual(topics.toSorted().toReversed());
-    expect(await ids('sort=topic&dir=desc&topic=health')).toEqual(await ids('sort=topic&topic=health'));
-  });
-
-  test('dir has no effect without sort, and is echoed', async () => {
-    const { data, meta } = await list('dir=desc');
-    expect(data.map(({ id }: Listed) => id)).toEqual(NAME_ORDER);
-    expect(meta.dir).toBe('desc');
-  });
-
-  test.each(['', 'Name', 'id', 'name,topic'])(
-    'sort=%s gives 400 bad_sort naming the accepted set',
-    async (sort) => {
-      const answer = await service.get(`/v1/indicators?sort=${sort}`);
-      expect(answer.status).toBe(400);
-      expect(codeOf(answer)).toBe('bad_sort');
-      expect(answer.json.error.message).toBe('sort must be one of name, coverage, latest, topic, source.');
-    },
-  );
-
-  test.each(['dir=up', 'dir=ASC', 'dir=', 'sort=name&dir=descending'])(
-    '%s gives 400 bad_dir',
-    async (query) => {
-      const answer = await service.get(`/v1/indicators?${query}`);
-      expect(answer.status).toBe(400);
-      expect(codeOf(answer)).toBe('bad_dir');
-      expect(answer.json.error.message).toBe('dir must be one of asc, desc.');
-    },
+test.each([
+  ...['', 'Name', 'id', 'name,topic'].map((sort) => [`sort=${sort}`, 'bad_sort'] as const),
+  ...['dir=up', 'dir=ASC', 'dir=', 'sort=name&dir=descending'].map((query) => [query, 'bad_dir'] as const),
+])('%s gives 400 %s naming the accepted set', async (query, code) => {
+  const answer = await service.get(`/v1/indicators?${query}`);
+  expect([answer.status, codeOf(answer)]).toEqual([400, code]);
+  expect(answer.json.error.message).toBe(
+    code === 'bad_sort'
+      ? 'sort must be one of name, coverage, latest, topic, source.'
+      : 'dir must be one of asc, desc.',
   );
 });

@@ -37,6 +37,7 @@ describe.each(DEPLOYMENTS)('webhooks on $name', ({ open }) => {
 
   it('keys and orders are told, with signatures that hold; another secret and another body do not', async () => {
     receiver.received.length = 0;
+    receiver.respond = answers(200);
     // Verifiers compare the time of a signature with their own clock.
     harness.clock.ms = Date.now();
     const { accounts, context } = harness;
