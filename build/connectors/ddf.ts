@@ -20,8 +20,7 @@ import {
 } from './connector.ts';
 import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
 import { listedSources, plainText, sourceFields } from './plain-text.ts';
-import { plainSeries } from './table-columns.ts';
-import { readWideTable } from './table-reader.ts';
+import { plainSeries, readWideTable } from './table-reader.ts';
 
 /** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);

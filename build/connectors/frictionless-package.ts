@@ -5,7 +5,9 @@
  * to (`field.unit`, `field.name`). A CSV file without a package gets a description derived from its first rows.
  */
 import { z } from 'zod';
+import type { NamedSource } from '../../data/schema/lake.ts';
 import { CsvError, type CsvOptions, type CsvTable, prepend } from './csv.ts';
+import { plainText } from './plain-text.ts';
 
 const text = z.string().nullish();
 
@@ -189,3 +191,13 @@ export async function inferFields(table: CsvTable): Promise<{ fields: PackageFie
   const all = prepend(rows.length > 0 ? [rows] : [], batches);
   return { fields, table: { header: table.header, batches: all } };
 }
+
+/** Our World in Data also says who published a source's figures. */
+export function namedSource(source: PackageSource, homepage: string | null): NamedSource {
+  const { title, name, path, link, dataPublishedBy } = source;
+  const publisher = plainText(dataPublishedBy);
+  const own = plainText(title ?? name) ?? publisher;
+  return { name: own, url: path ?? link ?? homepage, note: publisher === own ? null : publisher };
+}
+
+/** @param isOnly whether the package has no other series */

@@ -9,7 +9,7 @@
  * `<package>-<column>`.
  */
 import { z } from 'zod';
-import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
+import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
@@ -30,9 +30,9 @@ import {
   findResource,
   inferFields,
   isCsvPath,
+  namedSource,
   type PackageField,
   type PackageResource,
-  type PackageSource,
   packageForCsv,
   parsePackage,
   resourcePaths,
@@ -50,9 +50,15 @@ import {
   meltYears,
   pairColumns,
   requireYearColumn,
-  type WideSeries,
 } from './table-columns.ts';
-import { emptyCells, type LongSeries, readLongTable, readWideTable, toSourceItems } from './table-reader.ts';
+import {
+  emptyCells,
+  type LongSeries,
+  readLongTable,
+  readWideTable,
+  toSourceItems,
+  type WideSeries,
+} from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -289,15 +295,6 @@ function findTags(all: FrictionlessSettings, { settings, description }: FoundPac
   return [...new Set([...settings.tags, ...words])];
 }
 
-/** Our World in Data also says who published a source's figures. */
-function packageSource(source: PackageSource, homepage: string | null): NamedSource {
-  const { title, name, path, link, dataPublishedBy } = source;
-  const publisher = plainText(dataPublishedBy);
-  const own = plainText(title ?? name) ?? publisher;
-  return { name: own, url: path ?? link ?? homepage, note: publisher === own ? null : publisher };
-}
-
-/** @param isOnly whether the package has no other series */
 function buildEntry(
   all: FrictionlessSettings,
   found: FoundPackage,
@@ -316,7 +313,7 @@ function buildEntry(
     name,
     description: own?.description ?? plainText(field?.description || description.description),
     unit: own?.unit ?? plainText(fieldProperty(field, all.field.unit) ?? bracket),
-    ...sourceFields(sources.map((source) => packageSource(source, description.homepage ?? null))),
+    ...sourceFields(sources.map((source) => namedSource(source, description.homepage ?? null))),
     tags: findTags(all, found),
     licence: licences.filter((licence) => licence).join('; ') || null,
   };

@@ -20,8 +20,8 @@ import {
 } from './connector.ts';
 import { type CsvTable, openCsv } from './csv.ts';
 import { listedSources, plainText, sourceFields, toSlug } from './plain-text.ts';
-import { columnPartners, pairColumns, type WideSeries } from './table-columns.ts';
-import { emptyCells, readWideTable, toSourceItems } from './table-reader.ts';
+import { columnPartners, pairColumns } from './table-columns.ts';
+import { emptyCells, readWideTable, toSourceItems, type WideSeries } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),

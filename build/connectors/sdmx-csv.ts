@@ -25,7 +25,7 @@ import {
   sdmxDelimiter,
   sdmxSettings,
 } from './sdmx-message.ts';
-import { SeriesSpool } from './series-spool.ts';
+import { SeriesSpool } from './table-reader.ts';
 
 type Context = ConnectorContext<SdmxSettings>;
 

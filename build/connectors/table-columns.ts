@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { CsvError, type CsvTable } from './csv.ts';
+import { plainSeries, type WideSeries } from './table-reader.ts';
 
 /** A column as a package describes it, or as its cells suggest. */
 interface ColumnType {
@@ -97,23 +98,6 @@ export const columnPartners = z.strictObject({
   ci_hi: z.string().optional(),
 });
 type ColumnPartners = z.infer<typeof columnPartners>;
-
-/** One series of a wide table, as column names. */
-export interface WideSeries {
-  /** The column that names the series. */
-  column: string;
-  /** The columns of observed values and of forecasts; at least one is set. */
-  value: string | null;
-  projected: string | null;
-  ci_lo: string | null;
-  ci_hi: string | null;
-}
-
-/** A series without forecasts and bounds in columns of their own. */
-export const plainSeries = (column: string): WideSeries => ({
-  ...{ column, value: column, projected: null },
-  ...{ ci_lo: null, ci_hi: null },
-});
 
 const normalise = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
 

@@ -23,7 +23,7 @@ import {
 } from './connector.ts';
 import { readCsvRecords } from './csv.ts';
 import { codeToSlug } from './plain-text.ts';
-import { SeriesSpool } from './series-spool.ts';
+import { SeriesSpool } from './table-reader.ts';
 import {
   COUNTRY,
   fetchCodedCsv,

@@ -17,8 +17,8 @@ import { encodePath } from '../upstream/upstream.ts';
 import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
 import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
-import { findYearColumns, MELTED_COLUMNS, meltYears, plainSeries } from './table-columns.ts';
-import { emptyCells, type LongSeries, readLongTable, toSourceItems } from './table-reader.ts';
+import { findYearColumns, MELTED_COLUMNS, meltYears } from './table-columns.ts';
+import { emptyCells, type LongSeries, plainSeries, readLongTable, toSourceItems } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 

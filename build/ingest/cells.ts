@@ -117,3 +117,20 @@ export class Rejects {
     );
   }
 }
+
+/** What the rows of a series may hold. */
+export interface SeriesLimits {
+  /** Plausible values, inclusive. */
+  min: number;
+  max: number;
+  /** The newest year that can have been observed: upstream's flag for a later one is not believed. */
+  observedTo: number;
+}
+
+/**
+ * A series failed as a whole: it has two different values for one country and year, too many values out of bounds, or
+ * no readable row.
+ */
+export class UntrustedSeriesError extends Error {
+  override name = 'UntrustedSeriesError';
+}

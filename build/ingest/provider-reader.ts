@@ -9,8 +9,8 @@ import type { CatalogueEntry, RunRecord, UpstreamAggregates } from '../../data/s
 import { INDICATOR_ID } from '../../data/schema/records.ts';
 import { laterEdition, type SourceItem } from '../connectors/connector.ts';
 import { factsOf, type LakeWriter, newestYearOf, projectionRuleOf, type SeriesFile } from '../lake/lake.ts';
-import { PlaceIndex, Rejects } from './cells.ts';
-import { SeriesBuffer, UntrustedSeriesError } from './series-buffer.ts';
+import { PlaceIndex, Rejects, UntrustedSeriesError } from './cells.ts';
+import { SeriesBuffer } from './series-buffer.ts';
 
 export interface ReadProgress {
   indicators: number;

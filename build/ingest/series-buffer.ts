@@ -9,24 +9,15 @@ import type { RejectReason, UpstreamAggregates } from '../../data/schema/lake.ts
 import { describeStatus, isForecastStatus } from '../../data/schema/records.ts';
 import type { RawObservation } from '../connectors/connector.ts';
 import { PROJECTED, type SeriesColumns, UNSTATED } from '../lake/lake.ts';
-import { BAD, type PlaceIndex, type Rejects, readFigure, readYear } from './cells.ts';
-
-/** What the rows of a series may hold. */
-export interface SeriesLimits {
-  /** Plausible values, inclusive. */
-  min: number;
-  max: number;
-  /** The newest year that can have been observed: upstream's flag for a later one is not believed. */
-  observedTo: number;
-}
-
-/**
- * A series failed as a whole: it has two different values for one country and year, too many values out of bounds, or
- * no readable row.
- */
-export class UntrustedSeriesError extends Error {
-  override name = 'UntrustedSeriesError';
-}
+import {
+  BAD,
+  type PlaceIndex,
+  type Rejects,
+  readFigure,
+  readYear,
+  type SeriesLimits,
+  UntrustedSeriesError,
+} from './cells.ts';
 
 /** Reasons that suggest a wrongly configured column when they leave no row, and what each row then lacks. */
 const MISCONFIGURED: Partial<Record<RejectReason, string>> = {

@@ -30,11 +30,10 @@ import { QUALITY_DECISION_COLUMNS, type QualityDecision, qualityDecision } from 
 import { INDICATOR_ID } from '../schema/records.ts';
 import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
-import { loadMeasures, type Measures } from './measures.ts';
+import { loadMeasures, loadTerritories, type Measures } from './measures.ts';
 import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
 import { loadOverlays, loadProviders, overlayOf, type Providers } from './providers.ts';
 import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
-import { loadTerritories } from './territories.ts';
 
 export type { Place, PlaceTable } from './places.ts';
 export { CuratedError } from './table.ts';

@@ -233,7 +233,6 @@ const DER_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Name of a log and its keys: printable ASCII without space and `+`. */
 export const NAME = '[!-*,-~]+';
-
 export const KEY = new RegExp(`^(${NAME})\\+([0-9a-f]{8})\\+([A-Za-z0-9+/]{44})$`);
 const NOTE = new RegExp(`^(${NAME}\n[1-9][0-9]{0,14}\n[^\n]+\n)\n((?:— ${NAME} [^ \n]+\n)+)$`);
 
@@ -276,7 +275,9 @@ export function signersOf(what: string, text: string, lines: string, keys: reado
     const id = bytes.toString('hex', 0, 4);
     const key = keys.find((one) => one.name === name && one.id === id);
     if (!key) continue;
-    const isValid = isSignedBy(key, text, bytes.subarray(4));
+    const der = Buffer.concat([DER_PREFIX, key.publicKey]);
+    const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' });
+    const isValid = verifySignature(null, Buffer.from(text), publicKey, bytes.subarray(4));
     demand(isValid, `The signature of ${what} by the key ${id} is wrong.`);
     signedBy.push(id);
   }
@@ -300,12 +301,6 @@ export function readCheckpoint(note: string, keys: readonly LogKey[] | null): Ch
   const isSigned = keys === null || signedBy.length > 0;
   demand(isSigned, `No known key has signed the checkpoint for ${size} editions of ${origin}.`);
   return { ...head, signedBy };
-}
-
-function isSignedBy({ publicKey }: LogKey, text: string, signature: Uint8Array): boolean {
-  const der = Buffer.concat([DER_PREFIX, publicKey]);
-  const key = createPublicKey({ key: der, format: 'der', type: 'spki' });
-  return verifySignature(null, Buffer.from(text), key, signature);
 }
 
 // --- Receipts -------------------------------------------------------------------------------------------------------

@@ -177,3 +177,13 @@ function numberAt(column: Float64Array | null, row: number): number | null {
   const value = column?.[row];
   return value === undefined || Number.isNaN(value) ? null : value;
 }
+
+/** @param code ISO3, or `@` and the id of a group; @param groups those that are places */
+export function findPlace(
+  { countriesByCode }: Edition,
+  code: string,
+  groups: ReadonlyMap<string, DrawnPlace>,
+): DrawnPlace | undefined {
+  const country = countriesByCode.get(code);
+  return country === undefined ? groups.get(code) : asPlace(country);
+}

@@ -3,7 +3,7 @@ import type { CountryRecord } from '../../data/schema/records.ts';
 import { COUNTRY_CODE, fail, GROUP_MARK, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import type { ShownFigures } from './derived.ts';
-import { asPlace, type DrawnPlace, openingFigures, type ShownSeries } from './series.ts';
+import { type DrawnPlace, findPlace, openingFigures, type ShownSeries } from './series.ts';
 
 /** The most places whose histories one picture shows. */
 export const PICTURED_MAX = 6;
@@ -47,16 +47,6 @@ export async function chosenPlaces(
 ): Promise<DrawnPlace[]> {
   const chosen = codes && codes.length > 0 ? codes : first ? await wellKnown(edition, first) : [];
   return chosen.flatMap((code) => findPlace(edition, code, groups) ?? []);
-}
-
-/** @param code ISO3, or `@` and the id of a group; @param groups those that are places */
-export function findPlace(
-  { countriesByCode }: Edition,
-  code: string,
-  groups: ReadonlyMap<string, DrawnPlace>,
-): DrawnPlace | undefined {
-  const country = countriesByCode.get(code);
-  return country === undefined ? groups.get(code) : asPlace(country);
 }
 
 async function wellKnown(edition: Edition, series: ShownSeries): Promise<string[]> {

@@ -13,7 +13,7 @@ import { type RuleLeaf, rulesTree } from '../../data/proofs/merkle-tree.ts';
 import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { type EditionGroups, GROUPS, groupFiguresFile, type StoredGroups } from '../../data/schema/groups.ts';
 import { proofsFile, RULES } from '../../data/schema/proofs.ts';
-import type { CountryRecord, IndicatorRecord, RelatedEntry, TopicItem } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord, TopicItem } from '../../data/schema/records.ts';
 import {
   ADDITION_WORDS,
   additionFile,
@@ -36,11 +36,11 @@ import {
   termsFile,
   type VanishedIndicator,
 } from '../../data/schema/snapshot.ts';
-import { type SeriesTraits, UNDECIDED } from '../../data/schema/traits.ts';
 import { ADDED_LISTS, COUNTRIES, type FixtureIndicator, INDICATORS, PROVIDERS } from './fixture-data.ts';
 import { enterInLog, fixtureProofs, fixtureRules, readManifest } from './fixture-log.ts';
 import { byProvider, type Series, writeParquet } from './fixture-parquet.ts';
-import { coverageOf, latestItem, type RankedRow, rankRows } from './fixture-ranks.ts';
+import { coverageOf, latestItem, rankRows } from './fixture-ranks.ts';
+import { byName, hasValue, relatedTo, topicRecords, traitsOf } from './fixture-records.ts';
 import { openingOf } from './opening-year.ts';
 
 export interface FixtureOptions {
@@ -197,24 +197,6 @@ function toSeries(indicator: FixtureIndicator): Series {
   return { indicator, record, rows };
 }
 
-const topicRecords = (all: Series[]) =>
-  TOPIC_SLUGS.map((slug) => {
-    const held = all.filter(({ record }) => record.topic === slug);
-    return {
-      slug,
-      name: slug[0]?.toUpperCase() + slug.slice(1),
-      description: `All about ${slug}.`,
-      n_indicators: held.length,
-      n_featured: held.filter(({ record }) => record.featured).length,
-      n_countries: new Set(held.flatMap(({ rows }) => rows.filter(hasValue).map(({ iso3 }) => iso3))).size,
-    };
-  });
-
-const hasValue = ({ value }: RankedRow): boolean => value !== null;
-
-const byName = (countries: CountryRecord[]): CountryRecord[] =>
-  countries.toSorted((a, b) => compareByName({ name: a.name, id: a.iso3 }, { name: b.name, id: b.iso3 }));
-
 async function writeJson({ directory }: Written, name: string, content: unknown): Promise<void> {
   const path = join(directory, name);
   await mkdir(dirname(path), { recursive: true });
@@ -241,28 +223,6 @@ async function writeKept(written: Written): Promise<void> {
     await writeJson(written, relationsFile(provider), Object.fromEntries(related));
   }
 }
-
-const traitsOf = ({ measured, scale = 0 }: FixtureIndicator): { traits?: SeriesTraits } =>
-  measured === undefined
-    ? {}
-    : {
-        traits: {
-          ...{ concept: null, sex: null, age: null, unit: null, scale, variants: [] },
-          measured: { ...UNDECIDED, decided_by: 'row', ...measured },
-        },
-      };
-
-const relatedTo = ({ id, name }: IndicatorRecord, all: Series[]): RelatedEntry[] =>
-  all
-    .filter(({ record }) => record.id !== id)
-    .slice(0, 12)
-    .map(({ record: other }) => ({
-      id: other.id,
-      name: other.name,
-      topic: other.topic,
-      unit: other.unit,
-      relation: other.name === name ? 'same_concept' : 'related',
-    }));
 
 async function writeBody(path: string, body: unknown): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));

@@ -3,8 +3,12 @@
  * rule that fits its name and unit. Where the provider states how it aggregates, a row of a concept and a rule count as far
  * as both agree. A row that contradicts the label decides nothing.
  */
+
 import type { Concepts } from '../../../data/curated/concepts.ts';
 import type { CuratedMeasure, Measures } from '../../../data/curated/measures.ts';
+import type { FoundBreak } from '../../../data/derived/derivation.ts';
+import type { RuleLeaf } from '../../../data/proofs/merkle-tree.ts';
+import type { EditionGroups } from '../../../data/schema/groups.ts';
 import { INDICATOR_ID, type IndicatorRecord } from '../../../data/schema/records.ts';
 import { providerOf } from '../../../data/schema/snapshot.ts';
 import { type SeriesMeasure, UNDECIDED } from '../../../data/schema/traits.ts';
@@ -153,4 +157,31 @@ function widestPopulation(record: IndicatorRecord, given: Measuring): string | n
   const countriesOf = (one: IndicatorRecord): number => one.coverage?.n_countries ?? 0;
   const current = openSeries(POPULATION, record, given).filter((one) => isAboutAsNew(one, record));
   return current.toSorted((a, b) => countriesOf(b) - countriesOf(a))[0]?.id ?? null;
+}
+
+/**
+ * The leaves of the tree of rules, by which figures of an edition are derived and whoever verifies them recomputes them:
+ * territories, then groups by id, then series by id.
+ * @param breaks of series that have any
+ */
+export function ruleLeaves(
+  { groups, territories }: EditionGroups,
+  measured: ReadonlyMap<string, MeasuredSeries>,
+  breaks: ReadonlyMap<string, FoundBreak[]>,
+): RuleLeaf[] {
+  const decided = territories.map(({ source: _, ...rest }) => rest);
+  const byId = [...measured].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    { territories: decided },
+    ...groups.map(({ id, members }) => ({ group: id, members: members.toSorted() })),
+    ...byId.map(([indicator, { traits, divisor }]) => {
+      const { measure, aggregate, population } = traits.measured;
+      const rest = {
+        divisor: aggregate === 'none' ? null : divisor,
+        population,
+        breaks: breaks.get(indicator) ?? [],
+      };
+      return { indicator, measure, scale: traits.scale, aggregate, ...rest };
+    }),
+  ];
 }

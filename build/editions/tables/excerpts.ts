@@ -11,6 +11,7 @@ import { z } from 'zod';
 import { packJson } from '../../../data/runtime/durable-files.ts';
 import { inParallel } from '../../../data/runtime/in-parallel.ts';
 import { readSql } from '../../../data/runtime/sql-files.ts';
+import type { StoredExcerpt } from '../../../data/schema/excerpts.ts';
 import {
   DRAWN_COUNTRIES,
   excerptFile,
@@ -18,7 +19,6 @@ import {
   observationsFile,
   type Sparkline,
   type Sparklines,
-  type StoredExcerpt,
   WELL_KNOWN,
 } from '../../../data/schema/snapshot.ts';
 import type { DuckSession } from '../../runtime/duckdb.ts';

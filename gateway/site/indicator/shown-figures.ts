@@ -15,13 +15,14 @@ import { linesPicture, mapOfYear } from '../pictures.ts';
 import {
   type CountryFigure,
   type DrawnPlace,
+  findPlace,
   histories,
   type Remark,
   type ShownSeries,
   type YearFigures,
   yearFigures,
 } from '../series.ts';
-import { findPlace, PICTURED_MAX, upperCased } from '../subjects.ts';
+import { PICTURED_MAX, upperCased } from '../subjects.ts';
 
 /** Codes that one address may hold. */
 const CODES_MAX = 50;

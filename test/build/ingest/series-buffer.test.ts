@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RawObservation } from '../../../build/connectors/connector.ts';
-import { PlaceIndex, Rejects } from '../../../build/ingest/cells.ts';
-import { SeriesBuffer, UntrustedSeriesError } from '../../../build/ingest/series-buffer.ts';
+import { PlaceIndex, Rejects, UntrustedSeriesError } from '../../../build/ingest/cells.ts';
+import { SeriesBuffer } from '../../../build/ingest/series-buffer.ts';
 import type { Place } from '../../../data/curated/curated.ts';
 import type { SpineCountry } from '../../../data/schema/curated.ts';
 

@@ -63,8 +63,8 @@ export class Snapshot implements ServedEdition {
   readonly aliases: Aliases;
   readonly editions: EditionStore;
   readonly #added: AddedLists;
-  readonly #receipts: Receipts;
-  readonly #derivations: Derivations;
+  readonly #shared: SharedParts;
+  #madeReceipts: Receipts | null = null;
   readonly #profiles: ByteCache<CountryProfile>;
   #sparklines: Promise<Sparklines | undefined> | null = null;
   #wasMissing = false;
@@ -79,8 +79,7 @@ export class Snapshot implements ServedEdition {
     this.routes = routes;
     this.observations = new Observations(files, shared.observations);
     this.#added = new AddedLists(files);
-    this.#receipts = new Receipts(files, shared);
-    this.#derivations = new Derivations(files, shared, this.#receipts);
+    this.#shared = shared;
     this.#profiles = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.editions = new EditionStore(this, shared, log);
@@ -151,7 +150,12 @@ export class Snapshot implements ServedEdition {
   }
 
   derivation(recipe: Recipe): Promise<Derivation | null> {
-    return this.#derivations.derive(recipe);
+    return new Derivations(this.files, this.#shared, this.#receipts).derive(recipe);
+  }
+
+  get #receipts(): Receipts {
+    this.#madeReceipts ??= new Receipts(this.files, this.#shared);
+    return this.#madeReceipts;
   }
 
   countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {

@@ -84,6 +84,8 @@ function siteData(): object {
     figures.slice(0, 2).map(({ country }) => [country.iso3, { status: 'estimated, provisional' }]),
   );
   const item = { indicator: 'alpha.life_expectancy', unit: UNIT, year: 2023, value: 63.5, featured: true };
+  const ranked = (rank: number, change: number) => ({ rank, of: 216, change });
+  const women = { ...item, name: 'Life expectancy at birth, women', ranking: ranked(120, -14) };
   const sparkline = { from: 1990, heights: [0, 20, null, 40, 99, 70] };
   return {
     list,
@@ -95,9 +97,9 @@ function siteData(): object {
     })),
     country: COUNTRIES[0],
     items: [
-      { ...item, name: 'Life expectancy', rank: 12, rank_delta_1y: 2, sparkline },
-      { ...item, name: 'Life expectancy at birth, women', rank: 120, rank_delta_1y: -14, sparkline },
-      { ...item, name: 'Healthy life expectancy', rank: null, rank_delta_1y: null, sparkline: null },
+      { ...item, name: 'Life expectancy', ranking: ranked(12, 2), sparkline, twins: [women] },
+      { ...women, sparkline, twins: [] },
+      { ...item, name: 'Healthy life expectancy', ranking: null, sparkline: null, twins: [] },
     ],
     ranking: { ...shownRanking({ figures, missing: [] }, { ...series, remarks }), hasBounds: true },
     latest: { year: 2021 },
