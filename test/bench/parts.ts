@@ -2,6 +2,7 @@
 
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
+import { derivedRows } from './derived.ts';
 import { fileRows } from './files.ts';
 import { formatRows } from './formats.ts';
 import { mcpRows } from './mcp.ts';
@@ -29,6 +30,7 @@ export const PARTS: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['files', overStarts(fileRows)],
   ['refusals', overStarts(refusalRows)],
   ['cold', coldRows],
+  ['derived', derivedRows],
   ['formats', formatRows],
   ['search', overStarts(searchRows)],
   ['mcp', overStarts(mcpRows)],
