@@ -3,7 +3,8 @@
  * year: whoever repeats it gets the same bits. Nothing is estimated or filled up.
  *
  * - A sum adds the figures of the year. Its coverage is the share of the members' last own figures (absolute values) that
- *   is there in the year, times the share of the population that lives in members which have a figure in any year.
+ *   is there in the year, times the share of the population that lives in members which have a figure in any year. A sum
+ *   that is divided is over the members that have both figures of the year.
  * - A mean weighs each figure by the divisor of the year. Its coverage is the share of all members' last own divisors.
  * - A last own figure is that of the year, else the newest before it, else the first after it.
  * - Coverage is rounded to six digits. Below two thirds there is no figure.
@@ -28,6 +29,8 @@ export interface GroupMember {
   figures: YearValues | null;
   /** Of a mean the weights, of a sum the population. */
   divisors: YearValues | null;
+  /** Of the series that a sum is divided by; undefined where it is not divided. */
+  by?: YearValues | null;
   /** Years with a figure that must not be published. */
   hidden: ReadonlySet<number> | null;
 }
@@ -78,6 +81,8 @@ export interface GroupFigure {
   /** Those of them whose figure counts. */
   counted: number;
   coverage: number;
+  /** Of a sum that is divided, the sum of what it is divided by. */
+  divisor?: number;
   /** Whether a figure or divisor that counts is projected. */
   projected: boolean;
   reason: GroupReason | null;
@@ -115,12 +120,13 @@ function lastOwnValue(series: YearValues | null, year: number): number {
 const isProjected = (series: YearValues | null, year: number): boolean =>
   series?.projected[year - series.from] === 1;
 
-type Combined = Pick<GroupFigure, 'value' | 'counted' | 'coverage' | 'projected'>;
+type Combined = Pick<GroupFigure, 'value' | 'counted' | 'coverage' | 'divisor' | 'projected'>;
 
 function sumOf(members: readonly GroupMember[], year: number): Combined {
   let [sum, counted, present, expected, settled, everybody] = [0, 0, 0, 0, 0, 0];
-  let [known, projected] = [0, false];
-  for (const { figures, divisors } of members) {
+  let [known, whole, projected] = [0, 0, false];
+  for (const member of members) {
+    const { figures, divisors, by } = member;
     const people = lastOwnValue(divisors, year);
     if (people > 0) everybody += people;
     if (figures === null) continue;
@@ -128,14 +134,17 @@ function sumOf(members: readonly GroupMember[], year: number): Combined {
     if (people > 0) settled += people;
     const value = ownValue(figures, year);
     expected += Math.abs(lastOwnValue(figures, year));
-    if (Number.isNaN(value)) continue;
+    if (!counts('sum', member, year)) continue;
     sum += value;
     present += Math.abs(value);
     counted += 1;
-    projected ||= isProjected(figures, year);
+    if (by) whole += ownValue(by, year);
+    projected ||= isProjected(figures, year) || isProjected(by ?? null, year);
   }
   const share = expected > 0 ? present / expected : counted / known;
-  return { value: sum, counted, coverage: everybody > 0 ? share * (settled / everybody) : share, projected };
+  const coverage = everybody > 0 ? share * (settled / everybody) : share;
+  const isDivided = members.some(({ by }) => by !== undefined);
+  return { value: sum, counted, coverage, projected, ...(isDivided && { divisor: whole }) };
 }
 
 function meanOf(members: readonly GroupMember[], year: number): Combined {
@@ -158,8 +167,16 @@ const COVERAGE_DIGITS = 1e6;
 /** In thirds. */
 const LEAST_COVERAGE = 2;
 
-const counts = (method: AggregateMethod, { figures, divisors }: GroupMember, year: number): boolean =>
-  !Number.isNaN(ownValue(figures, year)) && (method === 'sum' || ownValue(divisors, year) > 0);
+/** Whether a member has all that a figure of the year takes. */
+export function counts(
+  method: AggregateMethod,
+  { figures, divisors, by }: GroupMember,
+  year: number,
+): boolean {
+  if (Number.isNaN(ownValue(figures, year))) return false;
+  if (by !== undefined && Number.isNaN(ownValue(by, year))) return false;
+  return method === 'sum' || ownValue(divisors, year) > 0;
+}
 
 /** The members that count by themselves in a year, and whether two of them may hold the same figures. */
 function countedOnce(
@@ -188,7 +205,8 @@ export function groupFigure(
   containments: readonly Containment[],
 ): GroupFigure | null {
   const { once, isUndecided } = countedOnce(method, members, year, containments);
-  const { value, counted, coverage: share, projected } = (method === 'sum' ? sumOf : meanOf)(once, year);
+  const combined = (method === 'sum' ? sumOf : meanOf)(once, year);
+  const { value, counted, coverage: share, projected, divisor } = combined;
   const isHidden = members.some(({ hidden }) => hidden?.has(year));
   if (counted === 0 && !isHidden) return null;
   const coverage = Math.round(share * COVERAGE_DIGITS) / COVERAGE_DIGITS;
@@ -197,6 +215,7 @@ export function groupFigure(
   const isNumber = Number.isFinite(value);
   return {
     ...{ year, members: once.length, counted, coverage: isHidden ? 0 : coverage, projected },
+    ...(divisor !== undefined && { divisor }),
     value: reason === null && isNumber ? value : null,
     reason: isHidden || isNumber ? reason : 'coverage',
   };

@@ -5,10 +5,12 @@
  */
 import {
   containmentsOf,
+  counts,
   type DecidedContainment,
   type GroupFigure,
   type GroupMember,
   groupFigure,
+  type YearValues,
   yearValues,
 } from './aggregate.ts';
 import {
@@ -98,14 +100,22 @@ export function recompute(recipe: Recipe, held: Held): Recomputed {
   return { ...figure, counted: null, coverage: null };
 }
 
-const OF_GROUPS = ['change', 'growth', 'index', 'mean'];
+/** What makes sense of a figure of a group: sums are divided first of all. */
+export const isOfGroups =
+  ({ aggregate }: Pick<SeriesRule, 'aggregate'>) =>
+  ({ name }: Transform, at: number): boolean =>
+    ['change', 'growth', 'index', 'mean'].includes(name) ||
+    (at === 0 && aggregate === 'sum' && (name === 'per_head' || name === 'per'));
+
+/** The series that a transform divides by, if it does. */
+const divisorOf = (transform: Transform | undefined, { population }: SeriesRule): string | null =>
+  transform?.name === 'per' ? transform.indicator : transform?.name === 'per_head' ? population : null;
 
 function judged({ place, transform }: Recipe, rule: SeriesRule, held: Held): Transform[] {
   const transforms = transform.length === 0 ? [] : parseTransforms(transform.join(','));
   if (!Array.isArray(transforms)) throw new Underivable(`${transforms.input}: ${transforms.problem}.`);
   const isGroup = place.startsWith(GROUP_PREFIX);
-  const unfit = isGroup ? transforms.find(({ name }) => !OF_GROUPS.includes(name)) : undefined;
-  if (unfit || (isGroup && rule.aggregate === 'none'))
+  if (isGroup && (rule.aggregate === 'none' || !transforms.every(isOfGroups(rule))))
     throw new Underivable('Figures of groups are not derived so.');
   const divisors = transforms.flatMap((one) => (one.name === 'per' ? [one.indicator] : []));
   const dividedBy = new Map(divisors.map((id): [string, Measured] => [id, held.rule(id)]));
@@ -145,14 +155,14 @@ function ofCountry(
 ): History {
   let history = countryHistory(rule, iso3, yearsFor(transforms, year), held);
   for (const [at, transform] of transforms.entries()) {
-    const id = transform.name === 'per' ? transform.indicator : rule.population;
+    const id = divisorOf(transform, rule);
     if (transform.name === 'share') {
       if (!held.members(transform.group).includes(iso3)) throw new Underivable(`${iso3} is no member.`);
       const years = yearsFor(transforms, year);
       const whole = groupHistory(rule, transform.group, years, held, SHARE_COVERAGE).history;
       const before = transforms.slice(0, at);
       history = derive(history, transform, { whole: before.reduce((one, next) => derive(one, next), whole) });
-    } else if ((transform.name === 'per' || transform.name === 'per_head') && id !== null) {
+    } else if (id !== null) {
       const by = held.rule(id);
       const divisor = countryHistory(by, iso3, yearsFor(transforms.slice(at), year), held);
       history = derive(history, transform, { divisor, scales: { series: rule.scale, divisor: by.scale } });
@@ -207,31 +217,45 @@ function ofGroup(
   held: Held,
 ): Recomputed {
   const years = yearsFor(transforms, year);
-  const { history, figures } = groupHistory(rule, group, years, held, 0);
-  const derived = transforms.reduce((one, next) => derive(one, next), history);
+  const by = divisorOf(transforms[0], rule);
+  const { history, figures } = groupHistory(rule, group, years, held, 0, by);
+  const scales = { series: rule.scale, divisor: by === null ? 0 : held.rule(by).scale };
+  const divisor = divisorHistory(figures);
+  const derived = transforms.reduce((one, next) => derive(one, next, { divisor, scales }), history);
   const { counted = 0, coverage = 0 } = figures.find((one) => one.year === year) ?? {};
   return { ...figureIn(derived, year), counted, coverage };
 }
 
-/** The figures of a group in some years, as those of a place. */
+/** What the figures of a group are divided by, as the history of a place. */
+export const divisorHistory = (figures: readonly Pick<GroupFigure, 'year' | 'divisor'>[]): History => ({
+  years: figures.map(({ year }) => year),
+  figures: figures.map(({ divisor = null }) => ({ ...NO_FIGURE, value: divisor, reason: null })),
+  breaks: [],
+});
+
+/** The figures of a group in some years, as those of a place. @param by a series that they are divided by */
 function groupHistory(
   rule: SeriesRule,
   group: string,
   years: readonly number[],
   held: Held,
   leastCoverage: number,
+  by: string | null = null,
 ): { history: History; figures: GroupFigure[] } {
-  const weighed = rule.aggregate === 'mean' && rule.divisor !== null ? [rule.divisor] : [];
+  const method = rule.aggregate === 'mean' ? 'mean' : 'sum';
+  const weighed = [method === 'mean' ? rule.divisor : null, by].filter((id) => id !== null);
   const territories = held.territories();
   const containments = [rule.indicator, ...weighed].flatMap((id) => containmentsOf(territories, id));
   const figures: GroupFigure[] = [];
   const counted: string[] = [];
   for (const year of years) {
-    const members = membersIn(rule, held.members(group), year, held);
-    const figure = groupFigure(rule.aggregate === 'mean' ? 'mean' : 'sum', members, year, containments);
+    const members = membersIn(rule, held.members(group), year, held, by);
+    const figure = groupFigure(method, members, year, containments);
     if (figure === null) continue;
     figures.push(figure);
-    const own = members.filter(({ figures: of }) => of?.from === year);
+    const own = members.filter((member) =>
+      by === null ? member.figures?.from === year : counts(method, member, year),
+    );
     counted.push(own.map(({ iso3 }) => iso3).join(' '));
   }
   const asPlace = figures.map(({ value, reason, coverage, projected }): Figure => {
@@ -243,7 +267,13 @@ function groupHistory(
 }
 
 /** Of each member its last own figure. Of a sum, the population only counts where a member never had a figure. */
-function membersIn(rule: SeriesRule, codes: readonly string[], year: number, held: Held): GroupMember[] {
+function membersIn(
+  rule: SeriesRule,
+  codes: readonly string[],
+  year: number,
+  held: Held,
+  by: string | null,
+): GroupMember[] {
   const lastOwn = (indicator: string) => {
     const rows = held.rows(indicator);
     return codes.map((iso3) => {
@@ -257,7 +287,13 @@ function membersIn(rule: SeriesRule, codes: readonly string[], year: number, hel
   return codes.map((iso3, at) => ({
     ...{ iso3, hidden: null },
     ...{ figures: figures[at] ?? null, divisors: divisors[at] ?? null },
+    ...(by !== null && { by: figures[at]?.from === year ? figureOfYear(held.rows(by), iso3, year) : null }),
   }));
+}
+
+function figureOfYear(rows: Rows, iso3: string, year: number): YearValues | null {
+  const [row] = rowsBetween(rows, iso3, year, year);
+  return row === undefined ? null : yearValues([{ ...row, value: row.value ?? Number.NaN }]);
 }
 
 const NO_FIGURE: Figure = { value: null, reason: 'gap', status: null, projected: false };

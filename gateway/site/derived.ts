@@ -3,6 +3,7 @@
  * with `aggregate=declared`, and they come from where the API has them. What makes no sense is told in a sentence, and the
  * page shows what is left of the address.
  */
+import { isOfGroups } from '../../data/derived/recompute.ts';
 import {
   judgeTransforms,
   parseTransforms,
@@ -281,8 +282,7 @@ export async function offeredFigures(
   const openings = await Promise.all(measured.map(({ record }) => openingYear(edition, record)));
   const years = yearsBefore(measured, openings);
   const hasGroups =
-    !shown.transforms.some(({ name }) => DIVIDING.includes(name)) &&
-    measured.every(({ aggregate }) => aggregate !== 'none') &&
+    measured.every((one) => one.aggregate !== 'none' && shown.transforms.every(isOfGroups(one))) &&
     (await areOpen(measured.flatMap(({ aggregate, weight }) => (aggregate === 'mean' ? [weight] : []))));
   const groups = hasGroups ? [...(await groupsOf(edition)).values()] : [];
   return {
@@ -323,8 +323,6 @@ function transformChoices(
 }
 
 const NO_DIVISORS: Parameters<typeof judgeTransforms>[2] = new Map();
-/** Groups as places are not divided. */
-const DIVIDING: readonly string[] = ['per_head', 'per', 'share'];
 
 interface YearBefore {
   year: number;

@@ -187,7 +187,8 @@ describe('refusals, which are free', () => {
     [`indicator=${OUTPUT}&countries=KEN&aggregate=declared`, 'value_error', ['query', 'aggregate']],
     [`indicator=${OUTPUT}&${group}&layout=wide`, 'value_error', ['query', 'aggregate']],
     [`indicator=${OUTPUT}&${group}&transform=growth,per_head`, 'value_error', ['query', 'transform', 1]],
-    [`indicator=${OUTPUT}&${group}&transform=per_head`, 'value_error', ['query', 'transform', 0]],
+    [`indicator=alpha.rate&${group}&transform=per_head`, 'value_error', ['query', 'transform', 0]],
+    [`indicator=${OUTPUT}&group=KEN,USA,BRA&transform=per_head`, 'value_error', ['query', 'group']],
     [`indicator=alpha.unread&${group}`, 'transform_undefined', ['query', 'aggregate', 0]],
     [`indicator=${OUTPUT}&countries=@eu&aggregate=mine`, 'literal_error', ['query', 'aggregate']],
   ])('%s', async (query, type, loc) => {

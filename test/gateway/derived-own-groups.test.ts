@@ -1,7 +1,7 @@
 /** `group` of GET /data: groups of the caller's own, against a naive computation over the published figures. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { INVENTED, OUTPUT, PEOPLE, startDerived } from './derived-world.ts';
+import { GROUP_FIGURES, GROUPS, INVENTED, OUTPUT, PEOPLE, startDerived } from './derived-world.ts';
 import { COUNTRIES, type FixtureRow } from './fixture-data.ts';
 import { codeOf } from './service.ts';
 
@@ -123,6 +123,64 @@ test('figures, marks and price are those of the naive computation', async () => 
     ),
     { numRuns: 120 },
   );
+});
+
+/** The sum of a declared group divided by another sum, over the members that have both; null where none has. */
+function dividedFigure(id: string, word: string, group: string, year: number) {
+  const members = GROUPS[group] ?? [];
+  const both = members.filter((iso3) => rowIn(id, iso3, year) && rowIn(PEOPLE, iso3, year));
+  if (both.length === 0) return [];
+  const total = (of: string) => sum(both.map((iso3) => rowIn(of, iso3, year)?.value ?? 0));
+  const held = sum(both.map((iso3) => Math.abs(rowIn(id, iso3, year)?.value ?? 0)));
+  const known = members.filter((iso3) => rowsOf(id, iso3).length > 0);
+  const whole = sum(known.map((iso3) => Math.abs(lastOwn(id, iso3, year))));
+  const share = Math.round((whole > 0 ? held / whole : both.length / known.length) * 1e6) / 1e6;
+  const columns = GROUP_FIGURES[id]?.groups[group];
+  const isWithheld = columns?.reason?.[columns.year.indexOf(year)] === 'withheld';
+  const [by, power] = [total(PEOPLE), word === 'per_head' ? { [OUTPUT]: 1e6 }[id] : 1];
+  const quotient = power === undefined ? total(id) / by / 1e3 : (total(id) / by) * power;
+  const unfit = by === 0 ? 'zero' : by < 0 ? 'not_positive' : null;
+  const reason = isWithheld ? 'withheld' : share * 3 < 2 ? 'coverage' : unfit;
+  const isProjected = both.some(
+    (iso3) => rowIn(id, iso3, year)?.projected || rowIn(PEOPLE, iso3, year)?.projected,
+  );
+  const coverage = isWithheld ? 0 : Number(share.toFixed(6).slice(0, 4));
+  return [
+    {
+      ...{ group: `@${group}`, year, value: reason === null ? quotient : null, projected: isProjected },
+      ...{ counted: both.length, coverage, reason },
+    },
+  ];
+}
+
+test.each([
+  [OUTPUT, 'per_head'],
+  ['alpha.deaths', 'per_head'],
+  [OUTPUT, `per:${PEOPLE}`],
+])('figures of groups of %s under %s are sums over the members that have both', async (id, word) => {
+  const reasons = new Set<string | null>();
+  for (const group of Object.keys(GROUPS)) {
+    const query = `indicator=${id}&countries=@${group}&aggregate=declared&transform=${word}`;
+    const fields = 'fields=group,year,value,projected,counted,coverage,reason';
+    const { text, json, headers } = await ask(`${query}&${fields}`);
+    const years = Array.from({ length: 30 }, (_, at) => 1995 + at);
+    const expected = years.flatMap((year) => dividedFigure(id, word, group, year));
+    expect([text, json.data]).toEqual([text, expected]);
+    expect(headers['x-credits-charged']).toBe(String(2 * expected.length));
+    for (const { reason } of expected) reasons.add(reason);
+    const changes = (await ask(`${query},change:1&fields=year,value,reason`)).json.data;
+    for (const { year, value, reason } of changes) {
+      const [now, base] = [year, year - 1].map((one) => expected.find((figure) => figure.year === one));
+      const hasSame = now?.counted === base?.counted;
+      if (reason === null) expect(value).toBe((now?.value ?? Number.NaN) - (base?.value ?? Number.NaN));
+      else if (typeof now?.value === 'number' && typeof base?.value === 'number')
+        expect(reason).toBe('coverage');
+      if (reason === null) expect(hasSame).toBe(true);
+    }
+  }
+  expect(reasons).toContain(null);
+  expect(reasons).toContain('coverage');
+  expect(reasons).toContain('withheld');
 });
 
 test('stands beside countries and groups that are asked for', async () => {

@@ -138,6 +138,8 @@ const PROVED = [
   { id: OUTPUT, place: 'ZWE', words: ['per_head', 'growth:3'] },
   { id: OUTPUT, place: '@wb-sub-saharan-africa', words: [] },
   { id: OUTPUT, place: '@world', words: [] },
+  { id: OUTPUT, place: '@world', words: ['per_head'] },
+  { id: OUTPUT, place: '@wb-europe-central-asia', words: [`per:${PEOPLE}`, 'mean:2'] },
   { id: PEOPLE, place: '@world', words: ['mean:2', 'change:1'] },
   { id: RATE, place: '@wb-europe-central-asia', words: [] },
   { id: PEOPLE, place: 'ALB', words: ['share:wb-europe-central-asia'] },

@@ -222,7 +222,11 @@ describe('the page of an indicator', () => {
     ['alpha.unread', 'transform=change:1', 'nobody has decided what it measures'],
     ['alpha.rate', 'transform=growth:1', 'its measure is “rate”, and this is defined for counts'],
     [OUTPUT, `countries=KEN,@nothing&aggregate=declared`, 'There are no figures of a group “@nothing”.'],
-    [OUTPUT, `countries=KEN,${groupCodes[0]}&aggregate=declared&transform=per_head`, 'groups as places take'],
+    [
+      OUTPUT,
+      `countries=KEN,${groupCodes[0]}&aggregate=declared&transform=share:${groupCodes[0]?.slice(1)}`,
+      'groups as places take',
+    ],
     ['gamma.shown', `countries=KEN,${groupCodes[0]}&aggregate=declared`, 'licence'],
     [OUTPUT, `countries=KEN,${groupCodes[0]}&aggregate=%3Cb%3E`, 'declared'],
   ])('of %s under %s says why it shows something else', async (id, query, why) => {

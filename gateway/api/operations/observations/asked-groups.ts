@@ -1,4 +1,5 @@
 /** Groups asked for as places: whether an edition has figures of them, and what an answer says of them. */
+import { isOfGroups } from '../../../../data/derived/recompute.ts';
 import { type Transform, transformWord } from '../../../../data/derived/transforms.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { creditOf } from '../../encoders/encoders.ts';
@@ -8,8 +9,7 @@ import { GROUP_MARK } from '../parameters/place-names.ts';
 import { transformUndefined } from '../parameters/transforms.ts';
 import { toDetail } from '../parameters/validation.ts';
 import { notMeasured } from './derived-series.ts';
-import { DeclaredGroup, type GroupPlace } from './group-rows.ts';
-import { OwnGroup, type OwnMethod } from './own-group.ts';
+import { DeclaredGroup, type GroupPlace, OwnGroup, type OwnMethod } from './group-places.ts';
 
 export interface AskedGroups {
   groups: readonly GroupPlace[];
@@ -43,7 +43,7 @@ export async function findGroups(
     const found = known.groups.find(({ id }) => GROUP_MARK + id === place);
     if (found === undefined)
       return refused('not_in_edition', `Snapshot ${edition.id} has no figures of ${place}.`);
-    groups.push(new DeclaredGroup(edition, found));
+    groups.push(new DeclaredGroup(edition, known, found));
     const { id: _, ...rest } = found;
     facts.push({ group: place, ...rest });
   }
@@ -60,9 +60,12 @@ export async function findGroups(
     if (found !== null && 'kind' in found) return found;
     if (found !== null) weights.set(found.id, found);
   }
-  const divided = transforms.findIndex(({ name }) => name.startsWith('per') || name === 'share');
-  const other = transforms[divided];
-  if (other !== undefined) return notOfGroups(divided, other);
+  for (const { measured } of entries) {
+    const isFit = isOfGroups({ aggregate: own === undefined ? (measured?.aggregate ?? 'none') : 'none' });
+    const unfit = transforms.findIndex((transform, at) => !isFit(transform, at));
+    const other = transforms[unfit];
+    if (other !== undefined) return notOfGroups(unfit, other);
+  }
   const others = [...weights.values()];
   const credits = others.length === 0 ? {} : { weights: others.map(creditOf) };
   return { groups, others, meta: { aggregate: method, groups: facts, ...credits } };
@@ -106,7 +109,8 @@ function tooFew(): Invalid {
 }
 
 function notOfGroups(at: number, transform: Transform): Invalid {
-  const error = 'groups as places take change, growth, index and mean';
+  const error =
+    'groups as places take change, growth, index and mean, and first of all per_head and per where figures add up';
   const failure = { type: 'value_error', ctx: { error } } as const;
   return {
     kind: 'invalid',

@@ -218,7 +218,7 @@ export async function findRows(snapshot: Edition, query: DataQuery): Promise<Fou
   if (derived && 'kind' in derived) return derived;
   const indicators = derived?.records ?? entries.map(({ record }) => record);
   const ofCountries = derived?.rows ?? publishedRows(snapshot);
-  const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, transform);
+  const grouped = groups && new GroupRows(snapshot, groups.groups, ofCountries, derived?.rows);
   return {
     ...{ alias, countries, own, derived, groups, grouped, indicators },
     credited: credited(indicators, derived, groups),

@@ -62,11 +62,15 @@ export class DerivedRows implements RowSource {
     }));
   }
 
-  /** All years of some countries. @param countries sorted; default all */
-  async columns(id: string, countries?: readonly string[]): Promise<IndicatorColumns> {
+  derivationOf(id: string): Derivation {
     const derivation = this.#derivations.get(id);
     if (derivation === undefined) throw new Error(`${id} is not derived`);
-    const derived = await deriveHistories(this.#edition, derivation, countries);
+    return derivation;
+  }
+
+  /** All years of some countries. @param countries sorted; default all */
+  async columns(id: string, countries?: readonly string[]): Promise<IndicatorColumns> {
+    const derived = await deriveHistories(this.#edition, this.derivationOf(id), countries);
     const columns = toColumns(derived);
     this.#figures.set(
       columns,

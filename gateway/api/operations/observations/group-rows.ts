@@ -3,8 +3,7 @@
  * transforms, the group is summed first, and years are compared only where the same members count.
  */
 import { derive, type Figure, type History } from '../../../../data/derived/derivation.ts';
-import type { Transform } from '../../../../data/derived/transforms.ts';
-import type { EditionGroups, GroupColumns } from '../../../../data/schema/groups.ts';
+import { divisorHistory } from '../../../../data/derived/recompute.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
   type Edition,
@@ -13,54 +12,9 @@ import {
   type RowFilter,
   SelectedRows,
 } from '../../snapshot/snapshot.ts';
-import { GROUP_MARK } from '../parameters/place-names.ts';
-import { placeHistory, readHistories, toColumns } from './derived-rows.ts';
+import { type DerivedRows, placeHistory, readHistories, toColumns } from './derived-rows.ts';
+import type { GroupPlace, HeldGroup } from './group-places.ts';
 import type { Place, RowDetail, RowSource } from './row-source.ts';
-
-/** What is known of a group in one series. */
-export interface HeldGroup {
-  columns: GroupColumns;
-  method: string;
-  /**
-   * Figures that a row takes of each member that counts; null where the row itself is what is paid. Of members that the
-   * caller chose, whether enough is covered tells how large a figure is, so such rows are never left out.
-   */
-  figuresPerMember: number | null;
-}
-
-/** A group as a place of rows. */
-export interface GroupPlace {
-  /** As the column `group` and the filter by places name it. */
-  code: string;
-  name: string;
-  /** ISO3 codes. */
-  members: readonly string[];
-  /** Null where the edition has nothing of it. */
-  read(record: IndicatorRecord): Promise<HeldGroup | null>;
-}
-
-/** A group of which the build made the figures. */
-export class DeclaredGroup implements GroupPlace {
-  readonly code: string;
-  readonly name: string;
-  readonly members: readonly string[];
-  readonly #id: string;
-  readonly #edition: Edition;
-
-  constructor(edition: Edition, { id, name, members }: EditionGroups['groups'][number]) {
-    this.code = GROUP_MARK + id;
-    this.name = name;
-    this.members = members;
-    this.#id = id;
-    this.#edition = edition;
-  }
-
-  async read({ id }: IndicatorRecord): Promise<HeldGroup | null> {
-    const stored = await this.#edition.groupFigures(id);
-    const columns = stored?.groups[this.#id];
-    return stored && columns ? { columns, method: stored.aggregate, figuresPerMember: null } : null;
-  }
-}
 
 /** Rows of countries after those of groups, and what they were put together from. */
 interface Combined {
@@ -73,21 +27,16 @@ export class GroupRows implements RowSource {
   readonly #edition: Edition;
   readonly #asked: ReadonlyMap<string, GroupPlace>;
   readonly #countries: RowSource;
-  readonly #transforms: readonly Transform[];
+  readonly #derived: DerivedRows | undefined;
   readonly #combined = new WeakMap<IndicatorColumns, Combined>();
 
-  /** @param countries where the rows of countries come from */
-  constructor(
-    edition: Edition,
-    asked: readonly GroupPlace[],
-    countries: RowSource,
-    transforms: readonly Transform[] = [],
-  ) {
+  /** @param countries where the rows of countries come from @param derived the same, under transforms */
+  constructor(edition: Edition, asked: readonly GroupPlace[], countries: RowSource, derived?: DerivedRows) {
     this.#edition = edition;
     const sorted = asked.toSorted((a, b) => (a.code < b.code ? -1 : 1));
     this.#asked = new Map(sorted.map((group) => [group.code, group]));
     this.#countries = countries;
-    this.#transforms = transforms;
+    this.#derived = derived;
     this.groups = sorted.map(({ code, name }) => ({ ...NO_COUNTRY, group: code, name }));
   }
 
@@ -99,7 +48,7 @@ export class GroupRows implements RowSource {
     const details: RowDetail[] = [];
     const kept: number[] = [];
     for (const [code, group] of this.#asked) {
-      const held = asked.includes(code) ? await group.read(record) : null;
+      const held = asked.includes(code) ? await group.read(record, this.#divisorOf(record)) : null;
       if (held === null) continue;
       const history = await this.#history(record.id, group, held);
       histories.set(code, history);
@@ -131,14 +80,26 @@ export class GroupRows implements RowSource {
     return at.reduce((sum, position) => sum + (groups[position]?.group?.price ?? 1), 0);
   }
 
-  async #history(id: string, { members }: GroupPlace, { columns: held }: HeldGroup): Promise<History> {
-    const plain = placeHistory(held, 0);
-    if (this.#transforms.length === 0) return plain;
-    const own = await readHistories(this.#edition, id, members);
-    const counted = held.year.map((year) =>
-      [...own].flatMap(([iso3, history]) => (hasValue(history, year) ? [iso3] : [])).join(' '),
-    );
-    return this.#transforms.reduce<History>((history, transform) => derive(history, transform), {
+  /** The series by which a figure of a group is divided. */
+  #divisorOf({ id }: IndicatorRecord): string | null {
+    return this.#derived?.derivationOf(id).divisor?.record.id ?? null;
+  }
+
+  async #history(id: string, { members }: GroupPlace, held: HeldGroup): Promise<History> {
+    const { columns } = held;
+    const plain = placeHistory(columns, 0);
+    if (this.#derived === undefined) return plain;
+    const { transforms, entry, divisor } = this.#derived.derivationOf(id);
+    const inputs = [entry, divisor].flatMap((one) => one?.record.id ?? []);
+    const own = await Promise.all(inputs.map((one) => readHistories(this.#edition, one, members)));
+    const hasAll = (iso3: string, year: number): boolean =>
+      own.every((histories) => hasValue(histories.get(iso3), year));
+    const counted = columns.year.map((year) => members.filter((iso3) => hasAll(iso3, year)).join(' '));
+    const by = {
+      divisor: divisorHistory(columns.year.map((year, at) => ({ year, divisor: held.divisors?.[at] ?? 0 }))),
+      scales: { series: entry.traits.scale, divisor: divisor?.traits.scale ?? 0 },
+    };
+    return transforms.reduce<History>((history, transform) => derive(history, transform, by), {
       ...plain,
       counted,
     });
@@ -149,6 +110,7 @@ const NO_COUNTRY = {
   ...{ iso3: null, iso2: null, m49: null, official_name: null, region: null, subregion: null },
   ...{ income_group: null, wb_code: null, capital: null, wikidata_id: null, flag_emoji: null },
 };
+const NO_HISTORY: History = { years: [], figures: [], breaks: [] };
 const NO_RANKS = { rank_delta_1y: null, rank_lo: null, rank_hi: null };
 const NO_DETAIL: RowDetail = { iso3: '', year: 0, status: null, ...NO_RANKS };
 
@@ -167,7 +129,7 @@ function detailOf({ status, reason }: Figure, held: HeldGroup, at: number): RowD
 /** Rounded down: six digits of it would tell the figure of a member that is missing. */
 const wholePercent = (share: number): number => Math.floor(Math.round(share * 1e6) / 1e4) / 100;
 
-const hasValue = ({ years, figures }: History, year: number): boolean => {
+const hasValue = ({ years, figures }: History = NO_HISTORY, year: number): boolean => {
   const at = Array.prototype.indexOf.call(years, year);
   return at >= 0 && (figures[at]?.value ?? null) !== null;
 };

@@ -92,13 +92,13 @@ export class Derivations {
 }
 
 /** The series of which a recipe may take figures. */
-function seriesIn({ indicator, transform }: Recipe, rules: NotedRules): Set<string> {
+function seriesIn({ indicator, transform, aggregate }: Recipe, rules: NotedRules): Set<string> {
   const { divisor, population } = rules.rule(indicator);
   const parsed = transform.length === 0 ? [] : parseTransforms(transform.join(','));
   const transforms = Array.isArray(parsed) ? parsed : [];
   const divided = transforms.flatMap((one) =>
     one.name === 'per' ? [one.indicator] : one.name === 'per_head' ? [population] : [],
   );
-  const isGroup = transform.length === 0 || divided.length === 0;
+  const isGroup = aggregate !== null || divided.length === 0;
   return new Set([indicator, ...divided, isGroup ? divisor : null].filter((id) => id !== null));
 }

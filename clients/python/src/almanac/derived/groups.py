@@ -21,11 +21,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Member:
-    """figures, divisors: the row of its last own one: of the year, else the newest before it, else the first after."""
+    """figures, divisors: the row of its last own one: of the year, else the newest before it, else the first after.
+
+    by: the row of the year of the series that a sum is divided by; is_divided: whether it is.
+    """
 
     iso3: str
     figures: Row | None
     divisors: Row | None
+    by: Row | None = None
+    is_divided: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,14 @@ class Containment:
 
 @dataclass(frozen=True)
 class GroupFigure:
+    """divisor: of a sum that is divided, the sum of what it is divided by."""
+
     value: float | None
     reason: str | None
     counted: int
     coverage: float
     projected: bool
+    divisor: float | None = None
 
 
 def containments_of(decided: Iterable[Mapping[str, Any]], indicator: str) -> list[Containment]:
@@ -70,18 +78,18 @@ def group_figure(
     method: str, members: Sequence[Member], year: int, containments: Sequence[Containment]
 ) -> GroupFigure | None:
     """The figure of one year by `sum` or `mean`; None where no member has one."""
-    counting = {one.iso3 for one in members if _counts(method, one, year)}
+    counting = {one.iso3 for one in members if counts(method, one, year)}
     in_year = [one for one in containments if one.first <= year <= one.last and one.parent in counting]
     within = {one.child for one in in_year if one.contained}
     once = [one for one in members if one.iso3 not in within]
-    if not any(_counts(method, one, year) for one in once):
+    if not any(counts(method, one, year) for one in once):
         return None
     value, counted, share, projected = (_sum if method == "sum" else _mean)(once, year)
     coverage = math.floor(share * 1e6 + 0.5) / 1e6 if math.isfinite(share) else 0.0
     is_covered = coverage * 3 >= 2 and math.isfinite(value)
     is_undecided = any(one.contained is None and one.child in counting for one in in_year)
     reason = "territory" if is_undecided else None if is_covered else "coverage"
-    return GroupFigure(value if reason is None else None, reason, counted, coverage, projected)
+    return GroupFigure(value if reason is None else None, reason, counted, coverage, projected, _divisor(once, year))
 
 
 def _own(row: Row | None, year: int) -> float | None:
@@ -92,13 +100,27 @@ def _last(row: Row | None) -> float:
     return 0.0 if row is None or row.value is None else row.value
 
 
-def _counts(method: str, member: Member, year: int) -> bool:
+def counts(method: str, member: Member, year: int) -> bool:
+    """Whether a member has all that a figure of the year takes."""
+    if _own(member.figures, year) is None or (member.is_divided and _own(member.by, year) is None):
+        return False
     weight = _own(member.divisors, year)
-    return _own(member.figures, year) is not None and (method == "sum" or (weight is not None and weight > 0))
+    return method == "sum" or (weight is not None and weight > 0)
 
 
 def _is_projected(row: Row | None, year: int) -> bool:
     return row is not None and row.year == year and row.projected
+
+
+def _divisor(members: Sequence[Member], year: int) -> float | None:
+    """Summed one by one: `sum` compensates, and gives other bits."""
+    if not any(one.is_divided for one in members):
+        return None
+    total = 0.0
+    for one in members:
+        if counts("sum", one, year):
+            total += _own(one.by, year) or 0.0
+    return total
 
 
 Combined = tuple[float, int, float, bool]
@@ -118,12 +140,12 @@ def _sum(members: Sequence[Member], year: int) -> Combined:
         settled += max(people, 0.0)
         expected += abs(_last(member.figures))
         value = _own(member.figures, year)
-        if value is None:
+        if value is None or not counts("sum", member, year):
             continue
         total += value
         present += abs(value)
         counted += 1
-        projected = projected or _is_projected(member.figures, year)
+        projected = projected or _is_projected(member.figures, year) or _is_projected(member.by, year)
     share = present / expected if expected > 0 else counted / known
     return total, counted, share * (settled / everybody) if everybody > 0 else share, projected
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol
 
-from almanac.derived.groups import GroupFigure, Member, Row, containments_of, group_figure
+from almanac.derived.groups import GroupFigure, Member, Row, containments_of, counts, group_figure
 from almanac.derived.history import Figure, History, breaks_of, transformed
 from almanac.derived.transforms import Measured, Transform, is_defined, parse_transforms
 
@@ -81,8 +81,15 @@ def recompute(recipe: Recipe, held: Held) -> Recomputed:
     if is_group != (recipe.aggregate == "declared"):
         raise ValueError("aggregate is of groups alone.")
     if is_group:
-        history, figures = _group_history(rule, recipe.place[1:], _years(transforms, recipe.year), held, 0)
-        figure = reduce(transformed, transforms, history).at(recipe.year)
+        by = _divisor(transforms[0], rule) if transforms else None
+        history, figures = _group_history(rule, recipe.place[1:], _years(transforms, recipe.year), held, by=by)
+        for one in transforms:
+            if by is not None and one.is_division:
+                places = {year: Figure(of.divisor, None, None, False) for year, of in figures.items()}
+                history = transformed(history, one, History(places, ()), (rule.scale, held.rule(by).scale))
+            else:
+                history = transformed(history, one)
+        figure = history.at(recipe.year)
         of_year = figures.get(recipe.year)
         counts = (0, 0.0) if of_year is None else (of_year.counted, of_year.coverage)
         return Recomputed(figure.value, figure.status, figure.projected, *counts)
@@ -93,13 +100,20 @@ def recompute(recipe: Recipe, held: Held) -> Recomputed:
 def _judged(recipe: Recipe, rule: Rule, held: Held) -> list[Transform]:
     text = ",".join(recipe.transform)
     transforms = parse_transforms(text) if recipe.transform else []
-    is_unfit = rule.measured.aggregate == "none" or any(one.name not in _OF_GROUPS for one in transforms)
+    is_sum = rule.measured.aggregate == "sum"
+    first = 1 if is_sum and transforms and transforms[0].name in ("per_head", "per") else 0
+    is_unfit = rule.measured.aggregate == "none" or any(one.name not in _OF_GROUPS for one in transforms[first:])
     if recipe.place.startswith("@") and is_unfit:
         raise ValueError("Figures of groups are not derived so.")
     divisors = {one.of: held.rule(one.of).measured for one in transforms if one.name == "per"}
     if not is_defined(transforms, rule.measured, divisors):
         raise ValueError(f"{text} is not defined for {recipe.indicator}.")
     return transforms
+
+
+def _divisor(one: Transform, rule: Rule) -> str | None:
+    """The series that a transform divides by, if it does."""
+    return one.of if one.name == "per" else rule.measured.population if one.name == "per_head" else None
 
 
 def _years(transforms: Sequence[Transform], year: int) -> list[int]:
@@ -122,13 +136,13 @@ def _of_country(rule: Rule, recipe: Recipe, transforms: Sequence[Transform], hel
     iso3, year = recipe.place, recipe.year
     history = _country_history(rule, iso3, _years(transforms, year), held)
     for at, one in enumerate(transforms):
-        divisor = one.of if one.name == "per" else rule.measured.population
+        divisor = _divisor(one, rule)
         if one.name == "share":
             if iso3 not in held.members(one.of):
                 raise ValueError(f"{iso3} is no member.")
-            whole, _ = _group_history(rule, one.of, _years(transforms, year), held, SHARE_COVERAGE)
+            whole, _ = _group_history(rule, one.of, _years(transforms, year), held, least=SHARE_COVERAGE)
             history = transformed(history, one, reduce(transformed, transforms[:at], whole))
-        elif one.is_division and divisor is not None:
+        elif divisor is not None:
             by = held.rule(divisor)
             figures = _country_history(by, iso3, _years(transforms[at:], year), held)
             history = transformed(history, one, figures, (rule.scale, by.scale))
@@ -186,22 +200,26 @@ def _last_own_row(rows: Rows, iso3: str, year: int) -> Row | None:
 
 
 def _group_history(
-    rule: Rule, group: str, years: Sequence[int], held: Held, least: float
+    rule: Rule, group: str, years: Sequence[int], held: Held, *, least: float = 0, by: str | None = None
 ) -> tuple[History, dict[int, GroupFigure]]:
-    """The figures of a group in some years, as those of a place. least: below that coverage there is none."""
+    """The figures of a group in some years, as those of a place.
+
+    least: below that coverage there is none; by: a series that they are divided by
+    """
     method = "mean" if rule.measured.aggregate == "mean" else "sum"
     territories = held.territories()
-    weighed = [rule.divisor] if method == "mean" and rule.divisor is not None else []
+    weighed = [of for of in (rule.divisor if method == "mean" else None, by) if of is not None]
     containments = [one for of in (rule.indicator, *weighed) for one in containments_of(territories, of)]
     figures: dict[int, GroupFigure] = {}
     counted: dict[int, str] = {}
     for year in years:
-        members = _members(rule, method, held.members(group), year, held)
+        members = _members(rule, method, held.members(group), year, held, by=by)
         figure = group_figure(method, members, year, containments)
         if figure is None:
             continue
         figures[year] = figure
-        counted[year] = " ".join(one.iso3 for one in members if one.figures is not None and one.figures.year == year)
+        own = (one for one in members if one.figures is not None and one.figures.year == year)
+        counted[year] = " ".join(one.iso3 for one in own if by is None or counts(method, one, year))
     places = {year: _as_place(one, least) for year, one in figures.items()}
     return History(places, (), counted if least == 0 else None), figures
 
@@ -214,12 +232,22 @@ def _as_place(figure: GroupFigure, least: float) -> Figure:
     return Figure(figure.value, None, None, figure.projected)
 
 
-def _members(rule: Rule, method: str, codes: Sequence[str], year: int, held: Held) -> list[Member]:
+def _members(rule: Rule, method: str, codes: Sequence[str], year: int, held: Held, *, by: str | None) -> list[Member]:
     """Of a sum, the population only counts where a member never had a figure."""
     rows = held.rows(rule.indicator)
     members = [Member(iso3, _last_own_row(rows, iso3, year), None) for iso3 in codes]
+    if by is not None:
+        members = [replace(one, is_divided=True, by=_row_of(held.rows(by), one, year)) for one in members]
     is_divided = method == "mean" or any(one.figures is None for one in members)
     if not is_divided or rule.divisor is None:
         return members
     divisors = held.rows(rule.divisor)
     return [replace(one, divisors=_last_own_row(divisors, one.iso3, year)) for one in members]
+
+
+def _row_of(rows: Rows, member: Member, year: int) -> Row | None:
+    """The row of the year, where the member has a figure that is divided by it."""
+    if member.figures is None or member.figures.year != year:
+        return None
+    found = _rows_between(rows, member.iso3, year, year)
+    return found[0] if found else None

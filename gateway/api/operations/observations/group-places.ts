@@ -1,0 +1,165 @@
+/** Groups as places: those of which the build made the figures, and those that a caller makes. */
+import {
+  containmentsOf,
+  type GroupFigure,
+  type GroupMember,
+  groupFigures,
+  type YearValues,
+  yearValues,
+} from '../../../../data/derived/aggregate.ts';
+import type { History } from '../../../../data/derived/derivation.ts';
+import { type OrderMethod, orderFigures } from '../../../../data/derived/order-figures.ts';
+import type { EditionGroups, GroupColumns } from '../../../../data/schema/groups.ts';
+import type { IndicatorRecord } from '../../../../data/schema/records.ts';
+import type { Edition } from '../../snapshot/snapshot.ts';
+import { GROUP_MARK } from '../parameters/place-names.ts';
+import { readHistories } from './derived-rows.ts';
+
+export type OwnMethod = 'declared' | OrderMethod;
+
+/** What is known of a group in one series. */
+export interface HeldGroup {
+  columns: GroupColumns;
+  method: string;
+  /**
+   * Figures that a row takes of each member that counts; null where the row itself is what is paid. Of members that the
+   * caller chose, whether enough is covered tells how large a figure is, so such rows are never left out.
+   */
+  figuresPerMember: number | null;
+  /** What each figure is divided by, where it is. */
+  divisors?: readonly number[];
+}
+
+/** A group as a place of rows. */
+export interface GroupPlace {
+  /** As the column `group` and the filter by places name it. */
+  code: string;
+  name: string;
+  /** ISO3 codes. */
+  members: readonly string[];
+  /** Null where the edition has nothing of it. @param by the series that sums are divided by */
+  read(record: IndicatorRecord, by: string | null): Promise<HeldGroup | null>;
+}
+
+/** A group of which the build made the figures. Sums that are divided are made for each call, of members that have both. */
+export class DeclaredGroup implements GroupPlace {
+  readonly code: string;
+  readonly name: string;
+  readonly members: readonly string[];
+  readonly #id: string;
+  readonly #edition: Edition;
+  readonly #territories: EditionGroups['territories'];
+
+  constructor(
+    edition: Edition,
+    { territories }: EditionGroups,
+    { id, name, members }: EditionGroups['groups'][number],
+  ) {
+    this.code = GROUP_MARK + id;
+    this.name = name;
+    this.members = members;
+    this.#id = id;
+    this.#edition = edition;
+    this.#territories = territories;
+  }
+
+  async read({ id }: IndicatorRecord, by: string | null): Promise<HeldGroup | null> {
+    const stored = await this.#edition.groupFigures(id);
+    const columns = stored?.groups[this.#id];
+    if (!stored || !columns) return null;
+    const held = { columns, method: stored.aggregate, figuresPerMember: null };
+    if (by === null) return held;
+    const containments = [id, by].flatMap((one) => containmentsOf(this.#territories, one));
+    const members = await readMembers(this.#edition, this.members.toSorted(), {
+      id,
+      by,
+      divisor: stored.divisor,
+    });
+    const found = groupFigures('sum', members, containments);
+    const isHidden = (year: number) => columns.reason?.[columns.year.indexOf(year)] === 'withheld';
+    const shown = found.map(
+      (figure): GroupFigure =>
+        isHidden(figure.year) ? { ...figure, value: null, coverage: 0, reason: 'withheld' } : figure,
+    );
+    return { ...held, columns: columnsOf(shown), divisors: shown.map(({ divisor = 0 }) => divisor) };
+  }
+}
+
+/** A group of the caller's own: its figures are made of those of its members for each call, by the rules of the build. */
+export class OwnGroup implements GroupPlace {
+  readonly code: string;
+  readonly name: string;
+  readonly members: readonly string[];
+  readonly #edition: Edition;
+  readonly #territories: EditionGroups['territories'];
+  readonly #method: OwnMethod;
+
+  /** @param members ISO3 codes, sorted */
+  constructor(
+    edition: Edition,
+    { territories }: EditionGroups,
+    members: readonly string[],
+    method: OwnMethod,
+  ) {
+    this.code = members.join(',');
+    this.name = this.code;
+    this.members = members;
+    this.#edition = edition;
+    this.#territories = territories;
+    this.#method = method;
+  }
+
+  async read({ id }: IndicatorRecord): Promise<HeldGroup> {
+    const method = this.#method;
+    if (method !== 'declared') {
+      const found = orderFigures(method, await this.#readMembers(id, null));
+      return { columns: columnsOf(found), method, figuresPerMember: 1 };
+    }
+    const stored = await this.#edition.groupFigures(id);
+    if (stored === null) throw new Error(`${id} does not aggregate`);
+    const { aggregate, divisor } = stored;
+    const weighed = aggregate === 'mean' && divisor !== null ? [id, divisor] : [id];
+    const containments = weighed.flatMap((one) => containmentsOf(this.#territories, one));
+    const found = groupFigures(aggregate, await this.#readMembers(id, divisor), containments);
+    return { columns: columnsOf(found), method: aggregate, figuresPerMember: weighed.length };
+  }
+
+  #readMembers(id: string, divisor: string | null): Promise<GroupMember[]> {
+    return readMembers(this.#edition, this.members, { id, divisor, by: null });
+  }
+}
+
+/** @param series of the figures, of the divisors, and that by which sums are divided */
+async function readMembers(
+  edition: Edition,
+  members: readonly string[],
+  series: { id: string; divisor: string | null; by: string | null },
+): Promise<GroupMember[]> {
+  const read = (id: string | null) => (id === null ? null : readHistories(edition, id, members));
+  const [figures, divisors, by] = await Promise.all([read(series.id), read(series.divisor), read(series.by)]);
+  return members.map((iso3) => ({
+    ...{ iso3, hidden: null },
+    figures: valuesOf(figures?.get(iso3)),
+    divisors: valuesOf(divisors?.get(iso3)),
+    ...(by && { by: valuesOf(by.get(iso3)) }),
+  }));
+}
+
+const valuesOf = (history: History | undefined): YearValues | null =>
+  history === undefined
+    ? null
+    : yearValues(
+        history.figures.flatMap(({ value, projected }, at) =>
+          value === null ? [] : [{ year: history.years[at] ?? 0, value, projected }],
+        ),
+      );
+
+const columnsOf = (found: readonly GroupFigure[]): GroupColumns => ({
+  year: found.map(({ year }) => year),
+  value: found.map(({ value }) => value),
+  members: found.map(({ members }) => members),
+  counted: found.map(({ counted }) => counted),
+  coverage: found.map(({ coverage }) => coverage),
+  projected: found.map(({ projected }) => projected),
+  reason: found.map(({ reason }) => reason),
+});
