@@ -70,7 +70,8 @@ function parseLog(text: string): PublicationLog {
 }
 
 /** Null for the served one and those that led to it. */
-function markOf({ edition }: LogEntry, others: ReturnType<typeof takenBack>) {
+function markOf({ backfilled, edition }: LogEntry, others: ReturnType<typeof takenBack>) {
+  if (backfilled) return 'backfilled';
   const move = others.get(edition);
   return move === undefined ? null : move === null ? 'never served' : 'rolled back';
 }

@@ -1,6 +1,7 @@
 /** The steps that keep what is published: check, go back, copy, clean up, withhold, sign. */
 import { resolve } from 'node:path';
 import {
+  backfill,
   buildSnapshot,
   collectGarbage,
   DirectoryTarget,
@@ -12,6 +13,7 @@ import {
   rollback,
   SnapshotStorage,
   verifyPublished,
+  WAIT_FOR_BUILD_MS,
 } from './editions/editions.ts';
 import { type RunStep, type Step, UsageError } from './step.ts';
 
@@ -93,6 +95,19 @@ const withholdStep: RunStep = async (context, { provider, indicator, reason }) =
   return { result: { snapshot, ...deletion }, lines, exitCode: 0 };
 };
 
+const backfillStep: RunStep = async ({ observer: _, ...context }) => {
+  const summary = await backfill({ ...context, waitForOther_ms: WAIT_FOR_BUILD_MS });
+  const { editions, left_out: leftOut, lost } = summary;
+  const lines = [
+    editions.length > 0
+      ? `added ${editions.length} editions, from ${editions[0]} to ${editions.at(-1)}`
+      : 'nothing to add: the lake holds no night before the first edition',
+    ...(leftOut.length > 0 ? [`left out, no longer described in the lake: ${leftOut.join(', ')}`] : []),
+    ...lost,
+  ];
+  return { result: summary, lines, exitCode: lost.length > 0 ? 1 : 0 };
+};
+
 const rotateKey: RunStep = async ({ settings }) => {
   const { id, setting } = await new LogSigner(settings, new SnapshotStorage(settings.SNAPSHOT_DIR)).rotate();
   const next = setting === undefined ? '' : ` when it is set: SIGNING_KEY=${setting}`;
@@ -125,6 +140,11 @@ export const SNAPSHOT_STEPS: Readonly<Record<string, Step>> = {
   withhold: {
     run: withholdStep,
     help: 'delete a series from all snapshots where law demands it (--provider ID or --indicator ID, --reason TEXT)',
+    usesRedis: true,
+  },
+  backfill: {
+    run: backfillStep,
+    help: 'make editions of the nights in the lake before the first publication',
     usesRedis: true,
   },
   'rotate-key': { run: rotateKey, help: 'make a new key for signing the log of editions' },

@@ -8,6 +8,7 @@
  * - Nothing that is withheld is published, in no file of any edition.
  * - A crash at any moment leaves the snapshot that was served; what it left behind is removed by the next build.
  */
+export { backfill } from './backfill.ts';
 export {
   type BuildDependencies,
   type BuildSummary,

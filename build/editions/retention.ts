@@ -107,8 +107,9 @@ export async function neededObjects(storage: SnapshotStorage, keep: number): Pro
     for (const [provider, ref] of Object.entries((await storage.publishedManifest(id)).providers)) {
       named.add(ref, `the published list of ${provider} of ${id}`);
     }
-    const { changes } = manifest.lineage;
-    if (changes) await read(`what changed in ${id}`, (what) => named.addChanges(changes, what, id));
+    const { lineage, successor } = manifest;
+    for (const changes of [lineage.changes, successor?.changes])
+      if (changes) await read(`what changed in ${id}`, (what) => named.addChanges(changes, what, id));
     const isRendered = rendered.has(id) && (await storage.prerendered({ manifest })) !== null;
     if (isRendered) await named.addList(manifest.prerendered, `the list of prerendered files of ${id}`, id);
   }

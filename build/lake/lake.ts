@@ -6,9 +6,10 @@
  * - Rows are sorted by series, country and year, each once; a number is the double nearest to what upstream wrote.
  * - A series has a digest of its rows, equal on every machine, by which later runs and builds detect changes.
  * - Whoever writes holds the lock of the provider. Reading needs none.
- * - The rows of a past run follow from the first of its chain and the revisions since.
+ * - A past run can be rebuilt from the first of its chain and the revisions since, or it is a `LostRunError`.
  */
 export { LakeWriter } from './lake-writer.ts';
+export { LostRunError, PastLake, type PastNight } from './past-lake.ts';
 export {
   compactTime,
   emptyRecord,

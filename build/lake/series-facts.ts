@@ -49,7 +49,7 @@ export const yearsWithoutRule = (
     : [];
 
 /** Codes of `projected`: no, yes, not stated. */
-const OBSERVED = 0;
+export const OBSERVED = 0;
 export const PROJECTED = 1;
 export const UNSTATED = 2;
 

@@ -1,8 +1,17 @@
 /** Which edition was served when, by the publication log, and whether manifests prove what it says. */
 import { isDeepStrictEqual } from 'node:util';
-import { editionLineage, type LogEntry, type Manifest, type RollbackRecord } from './snapshot.ts';
+import {
+  type EditionLineage,
+  editionLineage,
+  type LogEntry,
+  type Manifest,
+  type RollbackRecord,
+} from './snapshot.ts';
 
-/** The served edition and those before it, oldest first. Rolled-back ones are left out. */
+/**
+ * The served edition and those before it, oldest first. Rolled-back ones are left out. Editions that were made from the
+ * lake afterwards come before the first one that was published.
+ */
 export function servedChain(log: readonly LogEntry[], served: string): LogEntry[] {
   const byId = new Map(log.map((entry) => [entry.edition, entry]));
   const chain: LogEntry[] = [];
@@ -10,7 +19,9 @@ export function servedChain(log: readonly LogEntry[], served: string): LogEntry[
     byId.delete(entry.edition);
     chain.unshift(entry);
   }
-  return chain;
+  const first_ms = chain[0] ? publishedMs(chain[0]) : 0;
+  const before = [...byId.values()].filter((entry) => entry.backfilled && publishedMs(entry) < first_ms);
+  return [...before.sort((a, b) => publishedMs(a) - publishedMs(b)), ...chain];
 }
 
 /** A log with all its rollbacks. */
@@ -35,7 +46,18 @@ export function takenBack(log: RecordedLog, served: string): Map<string, Rollbac
 }
 
 /** What a manifest says of an edition, of which the log holds a copy. */
-export type ManifestFacts = Pick<Manifest, 'counts' | 'lineage'>;
+export type ManifestFacts = Pick<Manifest, 'counts' | 'lineage' | 'successor'>;
+
+/** The lineage of each edition by all manifests. */
+function provenLineages(manifests: ReadonlyMap<string, ManifestFacts>): Map<string, EditionLineage> {
+  const lineages = new Map([...manifests].map(([edition, { lineage }]) => [edition, lineage]));
+  for (const [base, { successor }] of manifests) {
+    if (successor === undefined) continue;
+    const { edition, changes, changed } = successor;
+    lineages.set(edition, { ...lineages.get(edition), base, changes, changed });
+  }
+  return lineages;
+}
 
 /**
  * The first entry of a log that says something else than the manifests.
@@ -45,13 +67,12 @@ export function contradictedEntry(
   editions: readonly LogEntry[],
   manifests: ReadonlyMap<string, ManifestFacts>,
 ): LogEntry | undefined {
-  return editions.find((entry) => {
-    const proven = manifests.get(entry.edition);
-    return (
-      !isDeepStrictEqual(proven?.lineage, editionLineage.parse(entry)) ||
-      !isDeepStrictEqual(proven?.counts, entry.counts)
-    );
-  });
+  const lineages = provenLineages(manifests);
+  return editions.find(
+    (entry) =>
+      !isDeepStrictEqual(lineages.get(entry.edition), editionLineage.parse(entry)) ||
+      !isDeepStrictEqual(entry.counts, manifests.get(entry.edition)?.counts),
+  );
 }
 
 export const publishedMs = ({ published_at }: LogEntry): number => Date.parse(published_at);

@@ -193,6 +193,8 @@ export const editionLineage = z.object({
   changes: fileRef.nullable(),
   /** By provider, only those with a change. */
   changed: z.record(z.string(), editionCounts),
+  /** Made from the lake afterwards, of a time before the first publication. */
+  backfilled: z.literal(true).optional(),
 });
 export type EditionLineage = z.infer<typeof editionLineage>;
 
@@ -215,6 +217,8 @@ export const manifest = z.object({
   lineage: editionLineage,
   /** The head of the tree of what series measure, groups and territories. Editions from before derived figures have none. */
   rules: z.object({ leaves: z.int(), root: sha256 }).optional(),
+  /** In the last backfilled edition: the first publication, which follows from it since it was made. */
+  successor: editionLineage.pick({ changes: true, changed: true }).extend({ edition: snapshotId }).optional(),
 });
 export type Manifest = z.infer<typeof manifest>;
 

@@ -16,12 +16,12 @@ export interface Kill {
 }
 
 /**
- * Ingests and builds in a child process. A lock that a kill leaves is stale at once.
+ * Ingests and builds, or backfills, in a child process. A lock that a kill leaves is stale at once.
  * @returns its exit and its lines of output, without one that the kill cut off.
  */
-export async function runBuild(world: World, kill: Kill = {}) {
+export async function runBuild(world: World, task: 'build' | 'backfill', kill: Kill = {}) {
   const { line = '', before = '', after_ms } = kill;
-  const args = [CHILD, world.directory, String(world.clock), String(line), before];
+  const args = [CHILD, task, world.directory, String(world.clock), String(line), before];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const output = text(child.stdout);
   const timer = after_ms === undefined ? null : setTimeout(() => child.kill('SIGKILL'), after_ms);

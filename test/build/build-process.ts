@@ -1,16 +1,17 @@
 /**
- * Ingests and builds in its own process, for tests that kill it. Prints a line per step. Given a line
+ * Ingests and builds, or backfills, in its own process, for tests that kill it. Prints a line per step. Given a line
  * number, it kills itself at that line; given the beginning of a path, just before a file is renamed or linked to it.
  */
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { pino } from 'pino';
 import { findConnector } from '../../build/connectors/registry.ts';
+import { backfill } from '../../build/editions/backfill.ts';
 import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { ingestProvider } from '../../build/ingest/ingest-provider.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 
-const [, , directory = '', instant = '', killAt = '', killBefore = ''] = process.argv;
+const [, , task = '', directory = '', instant = '', killAt = '', killBefore = ''] = process.argv;
 let line = 0;
 function print(text: string): void {
   line += 1;
@@ -51,6 +52,9 @@ const dependencies = {
       print(`${task} ${step} ${done}`),
   },
 };
-await ingestProvider(dependencies, 'atlas');
-await buildSnapshot(dependencies);
+if (task === 'backfill') await backfill(dependencies);
+else {
+  await ingestProvider(dependencies, 'atlas');
+  await buildSnapshot(dependencies);
+}
 print('done');

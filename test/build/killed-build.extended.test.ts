@@ -26,7 +26,7 @@ describe('a killed build', () => {
     await world.publish('atlas', series(edition));
   }
 
-  const run = (kill: Kill = {}) => runBuild(world, kill);
+  const run = (kill: Kill = {}) => runBuild(world, 'build', kill);
 
   /** Everything that the log names is there, and the served snapshot stands in it. */
   async function expectIntact(): Promise<void> {

@@ -341,10 +341,9 @@ describe('faults', () => {
     const early = '20261101T020000Z-0000000e';
     await writeFixture(directory, { id: early, generatedAt: timeOf(early), indicators: shift(9) });
     const entries = await readLog(directory);
-    const added = entries.map((entry) => {
-      if (entry.edition === early) return { ...entry, base: null };
-      return entry.edition === FIRST ? { ...entry, base: early } : entry;
-    });
+    const added = entries.map((entry) =>
+      entry.edition === early ? { ...entry, base: null, backfilled: true as const } : entry,
+    );
     await writeLog(directory, added);
     const url = '/v1/indicators?limit=1&as_of=2026-11-02';
     expect((await broken.get(url)).status).toBe(404);

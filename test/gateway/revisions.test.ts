@@ -173,19 +173,19 @@ describe('the log', () => {
     await service.snapshots.check();
   });
 
-  test('may get editions while a snapshot is served: cached answers are made again', async () => {
+  test('may get earlier editions while a snapshot is served: cached answers are made again', async () => {
     const count = async () => (await service.get('/v1/editions')).json.meta.count;
     for (let call = 0; call < 3; call += 1) expect(await count()).toBe(6);
     const file = join(story.world.settings.SNAPSHOT_DIR, PUBLICATION_LOG);
     const before = await readFile(file, 'utf8');
     const { editions, ...rest } = JSON.parse(before);
     const earlier = { edition: '20200101T000000Z-00000000', published_at: '2020-01-01T00:00:00+00:00' };
-    const made = { ...editions[0], ...earlier };
+    const made = { ...editions[0], ...earlier, backfilled: true };
     await writeFile(file, JSON.stringify({ editions: [...editions, made], ...rest }));
     await service.snapshots.check();
     expect(await count()).toBe(7);
     const { json } = await service.get('/v1/editions');
-    expect(json.data.at(-1)).toMatchObject({ id: earlier.edition, never_served: true, rolled_back: false });
+    expect(json.data.at(-1)).toMatchObject({ id: earlier.edition, backfilled: true, rolled_back: false });
     await writeFile(file, before);
     await service.snapshots.check();
     expect(await count()).toBe(6);

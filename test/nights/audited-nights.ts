@@ -127,7 +127,7 @@ export class AuditedNights {
       return world.clock;
     };
     if (killBefore === '') await world.build({ now });
-    else await runBuild(world, { before: killBefore });
+    else await runBuild(world, 'build', { before: killBefore });
     const built = {
       ...{ content: this.#content(), aliases: this.#aliases(), disabled: new Set(this.disabled) },
       line: this.#served?.line ?? [],

@@ -1,5 +1,8 @@
 /** What `as_of` answers of past nights is what was served on them, byte for byte. */
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { backfill } from '../../build/editions/backfill.ts';
+import { buildSnapshot } from '../../build/editions/build-snapshot.ts';
 import { SEED } from '../environment.ts';
 import { ELEVEN_NIGHTS } from './events.ts';
 import { figuresOf, replay } from './replay.ts';
@@ -68,5 +71,35 @@ describe('eleven nights of three providers', () => {
     const { status, bytes } = await simulation.caller.get('/v1/data?indicator=globe.one&as_of=2026-11-20');
     expect([status, JSON.parse(bytes.toString()).error.code]).toEqual([404, 'edition_not_found']);
     expect(bytes.toString()).toContain(simulation.nights[0]?.edition);
+  });
+});
+
+describe('nights before the first publication', () => {
+  let simulation: Simulation;
+  beforeAll(async () => {
+    const events = { 3: 'quiet', 5: 'withdraw' } as const;
+    simulation = new Simulation(await smallSite(), { seed: SEED ?? 3, extent: EXTENT, events });
+    // All runs stay whole: nothing else describes a series that was withdrawn.
+    Object.assign(simulation.site.settings, { LAKE_KEEP: 100 });
+    await simulation.run(5);
+    await simulation.stopGateway();
+    const { site } = simulation;
+    await rm(site.settings.SNAPSHOT_DIR, { recursive: true });
+    await rm(site.settings.SIGNING_DIR, { recursive: true });
+    site.clock += 864_000_000;
+    await buildSnapshot(await site.dependencies());
+    await backfill(await site.dependencies());
+    site.clock += 86_400_000;
+    await buildSnapshot(await site.dependencies());
+    await simulation.startGateway();
+  });
+  afterAll(() => simulation.remove());
+
+  it('are answered as they were served once they are backfilled, withdrawn series included', async () => {
+    const found: string[] = [];
+    for (const { date, moment, answers } of simulation.nights)
+      for (const asOf of [date, moment])
+        found.push(...(await simulation.caller.differences(answers, asOf, null)));
+    expect(found).toEqual([]);
   });
 });

@@ -134,6 +134,19 @@ describe('a push', () => {
     expect((await push(storage, target, { ...KEEP, removeOthers: true })).uploaded.objects).toBe(0);
   });
 
+  it('replaces a log whose first edition has a backfilled base now', async () => {
+    const first = await published.publish(edition(1));
+    await push(storage, target, KEEP);
+    await published.publish(edition(2));
+    const { editions } = await published.log();
+    const linked = editions.map((entry) =>
+      entry.edition === first ? { ...entry, base: editions[1]?.edition ?? null } : entry,
+    );
+    await published.sign(linked);
+    await push(storage, target, KEEP);
+    expect(await filesOf(directory)).toEqual(await filesOf(published.directory));
+  });
+
   it('uploads an object again that has another length at the target', async () => {
     await published.publish(edition(1));
     await push(storage, target, KEEP);

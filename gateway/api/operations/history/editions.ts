@@ -46,7 +46,7 @@ const editionRow = z.object({
   never_served: z
     .boolean()
     .describe('In the log, but its publication broke off: it answers by its id, never by a date'),
-  backfilled: z.boolean().describe('Always false: no edition is made afterwards'),
+  backfilled: z.boolean().describe('Made afterwards, of a time before the first publication'),
   changed: z
     .record(z.string(), editionCounts)
     .describe('Number of indicators by provider; only those with a change'),
@@ -81,7 +81,7 @@ const newestFirst = (a: LogEntry, b: LogEntry): number =>
   a.edition === b.edition ? 0 : a.edition < b.edition ? 1 : -1;
 
 const toRow = (
-  { edition: id, published_at, base, counts, root, changed }: LogEntry,
+  { edition: id, published_at, base, counts, root, backfilled, changed }: LogEntry,
   fate: Fate,
   { shown, withheld }: { shown: ReadonlySet<string>; withheld: WithheldRecord },
 ): z.infer<typeof editionRow> => ({
@@ -90,7 +90,7 @@ const toRow = (
   rolled_back_at: fate?.at ?? null,
   rollback_reason: fate?.reason ?? null,
   never_served: fate === null,
-  backfilled: false,
+  backfilled: backfilled ?? false,
   changed: Object.fromEntries(Object.entries(changed).filter(([provider]) => shown.has(provider))),
   withheld: withholdings(withheld, id),
 });

@@ -262,4 +262,8 @@ export class OriginFollower {
   }
 }
 
-const pickFacts = ({ counts, lineage }: Manifest): ManifestFacts => ({ counts, lineage });
+const pickFacts = ({ counts, lineage, successor }: Manifest): ManifestFacts => ({
+  counts,
+  lineage,
+  successor,
+});

@@ -299,6 +299,7 @@ describe('a follower of an origin that lies', () => {
       'number of changes',
       { changed: { atlas: { added: 1, withdrawn: 0, renamed: 0, revised: 0, redefined: 0 } } },
     ],
+    ['mark', { backfilled: true }],
     ['counts', { counts: { providers: 9, indicators: 9, countries: 9, observations: 9 } }],
   ])('refuses an entry with another %s than its manifest, at first sight, too', async (_, lie) => {
     const { editions } = await published.log();
@@ -315,6 +316,30 @@ describe('a follower of an origin that lies', () => {
     await published.sign(editions);
     await follower.check();
     expect([follower.fault, await served()]).toEqual([null, second]);
+  });
+
+  it('follows a log whose first edition was found afterwards to follow from a backfilled one', async () => {
+    const [first] = (await published.log()).editions;
+    if (!first) throw new Error('two editions were published');
+    const changes = await published.putObject(
+      '{"added":[],"withdrawn":[],"renamed":[],"revised":{},"redefined":[]}',
+    );
+    const changed = { atlas: { added: 0, withdrawn: 0, renamed: 0, revised: 1, redefined: 0 } };
+    const lineage = { base: null, changes: null, changed: {}, backfilled: true as const };
+    const successor = { edition: first.edition, changes, changed };
+    const served = await published.current();
+    const id = await published.publish(edition(9), (manifest) => ({ ...manifest, lineage, successor }));
+    await published.serve(served ?? '');
+    const backfilled = (await published.log()).editions.map((entry) => {
+      if (entry.edition === first.edition) return { ...entry, base: id, changes, changed };
+      return entry.edition === id ? { ...entry, ...lineage } : entry;
+    });
+    await published.sign(backfilled.map((entry) => (entry.edition === first.edition ? first : entry)));
+    await expectRefused(new RegExp(`its entry of ${first.edition} contradicts`));
+    await published.sign(backfilled);
+    await follower.check();
+    expect(follower.fault).toBeNull();
+    expect(JSON.parse((await contentOf(mirror)).get('log.json') ?? '').editions).toEqual(backfilled);
   });
 
   it('refuses a log that its checkpoint does not cover', async () => {

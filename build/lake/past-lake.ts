@@ -1,0 +1,269 @@
+/**
+ * A lake as it stood on past nights: the run of each provider that was current, in a directory of its own. A run that
+ * LAKE_KEEP has removed is rebuilt: its rows from the first run of its chain and the revisions since, its catalogue from
+ * the next run that is still there.
+ */
+
+import { existsSync } from 'node:fs';
+import { link, mkdir, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { listValue } from '@duckdb/node-api';
+import type { Curated } from '../../data/curated/curated.ts';
+import { replaceFile } from '../../data/runtime/durable-files.ts';
+import { readSql } from '../../data/runtime/sql-files.ts';
+import type { CatalogueEntry } from '../../data/schema/lake.ts';
+import { DuckSession } from '../runtime/duckdb.ts';
+import { type LakeRun, OBSERVATIONS, POINTER, ProviderLake, REVISIONS } from './provider-lake.ts';
+import {
+  factsOf,
+  OBSERVED,
+  PROJECTED,
+  type ProjectionRule,
+  projectionRuleOf,
+  type SeriesColumns,
+  type SeriesFile,
+  UNSTATED,
+  yearOf,
+} from './series-facts.ts';
+
+const REBUILT_ROWS = readSql(import.meta.url, 'sql/rebuilt-rows.sql');
+const DROP_REVISED = readSql(import.meta.url, 'sql/drop-revised.sql');
+const INSERT_REVISED = readSql(import.meta.url, 'sql/insert-revised.sql');
+const WRITE_REBUILT = readSql(import.meta.url, 'sql/write-rebuilt.sql');
+const EACH_ROW = readSql(import.meta.url, 'sql/rebuilt-in-order.sql');
+
+/** A day, UTC, on which at least one provider had a new good run. */
+export interface PastNight {
+  date: string;
+  /** When the newest of its runs ended, in milliseconds. */
+  ended_ms: number;
+  /** Its last run of each provider that had one. */
+  runs: { provider: string; run: LakeRun }[];
+}
+
+export class PastLake {
+  readonly #directory: string;
+  readonly #providers: ReadonlyMap<string, Rebuilding>;
+  /** Providers whose current run is lost, with the reason. */
+  readonly #lost = new Map<string, string>();
+
+  private constructor(directory: string, providers: ReadonlyMap<string, Rebuilding>) {
+    this.#directory = directory;
+    this.#providers = providers;
+  }
+
+  /** @param directory of the lake to make */
+  static async open(lakeDir: string, curated: Curated, directory: string): Promise<PastLake> {
+    const providers = new Map<string, Rebuilding>();
+    for (const definition of curated.providers.values()) {
+      const { id, enabled, redistributable } = definition;
+      if (!enabled || !redistributable) continue;
+      const lake = new ProviderLake(lakeDir, id);
+      const ruleOf = (entry: CatalogueEntry) => projectionRuleOf(definition, curated.overlay(id, entry));
+      providers.set(id, { lake, history: await lake.history(), ruleOf });
+    }
+    return new PastLake(directory, providers);
+  }
+
+  /** The nights that ended before a day, oldest first. */
+  nightsBefore(date: string): PastNight[] {
+    const byDate = new Map<string, PastNight>();
+    for (const [provider, { history }] of this.#providers) {
+      for (const run of history) {
+        const ended = run.record.finished_at;
+        if (run.record.status !== 'succeeded' || ended === null) continue;
+        const ended_ms = Date.parse(ended);
+        const day = new Date(ended_ms).toISOString().slice(0, 10);
+        if (day >= date) continue;
+        const night = byDate.get(day) ?? { date: day, ended_ms, runs: [] };
+        night.ended_ms = Math.max(night.ended_ms, ended_ms);
+        night.runs = [...night.runs.filter((one) => one.provider !== provider), { provider, run }];
+        byDate.set(day, night);
+      }
+    }
+    return [...byDate.values()].sort((a, b) => a.ended_ms - b.ended_ms);
+  }
+
+  /**
+   * Makes the runs of a night current. Nights must come in their order.
+   * @returns ids of series that no catalogue describes any more; they are left out
+   * @throws {LostRunError} when the lake no longer holds the rows of a run that was current then.
+   */
+  async advance({ date, runs }: PastNight): Promise<string[]> {
+    const leftOut: string[] = [];
+    for (const { provider, run } of runs) {
+      const slugs = await this.#makeCurrent(provider, run);
+      leftOut.push(...slugs.map((slug) => `${provider}.${slug}`));
+    }
+    const [lost] = this.#lost;
+    if (lost) throw new LostRunError(`no edition of ${date}: ${lost.join(': ')}`);
+    return leftOut;
+  }
+
+  async #makeCurrent(provider: string, run: LakeRun): Promise<string[]> {
+    const target = join(this.#directory, provider);
+    await mkdir(target, { recursive: true });
+    const from = this.#providers.get(provider);
+    if (!from) throw new RangeError(`there is no provider "${provider}"`);
+    try {
+      const slugs = await restoreRun(from, run, target);
+      await replaceFile(join(target, POINTER), run.record.run_id);
+      this.#lost.delete(provider);
+      return slugs;
+    } catch (error) {
+      if (!(error instanceof LostRunError)) throw error;
+      this.#lost.set(provider, error.message);
+      return [];
+    }
+  }
+}
+
+const MEMORY_MB = 768;
+
+/** What the lake no longer holds. */
+export class LostRunError extends Error {
+  override name = 'LostRunError';
+}
+
+export interface Rebuilding {
+  /** The lake of the provider, and all that it ever had. */
+  lake: ProviderLake;
+  history: readonly LakeRun[];
+  /** The rule of a series by its definition. */
+  ruleOf: (entry: CatalogueEntry) => ProjectionRule;
+}
+
+/**
+ * Writes a past run into another lake, as it was. A run that is still there is linked.
+ * @param target the provider's directory in the other lake
+ * @returns the slugs of series that no catalogue describes any more; they are left out
+ * @throws {LostRunError} when its rows are not in the lake any more.
+ */
+export async function restoreRun(from: Rebuilding, run: LakeRun, target: string): Promise<string[]> {
+  const directory = join(target, run.record.run_id);
+  await mkdir(directory, { recursive: true });
+  for (const name of await readdir(run.directory))
+    await link(join(run.directory, name), join(directory, name));
+  if (isWhole(run)) return [];
+  const scratch = join(target, '.scratch-rebuilt');
+  await using duck = await DuckSession.open({ scratch, memoryMb: MEMORY_MB });
+  return await rebuild(duck, from, run, directory);
+}
+
+/** Whether LAKE_KEEP has left the run as it was. */
+const isWhole = ({ directory }: LakeRun): boolean => existsSync(join(directory, 'catalogue.json'));
+
+/** The runs from the last one whose rows are kept up to this one. */
+function findChain(history: readonly LakeRun[], run: LakeRun): LakeRun[] {
+  const chain = [run];
+  for (let first = run; !existsSync(first.observations); ) {
+    const { base_run: baseId, run_id: id } = first.record;
+    const base = history.find(({ record }) => record.run_id === baseId);
+    if (!base) throw new LostRunError(`the lake no longer has the rows of run ${id}`);
+    chain.unshift(base);
+    first = base;
+  }
+  return chain;
+}
+
+async function rebuild(
+  duck: DuckSession,
+  { lake, history, ruleOf }: Rebuilding,
+  run: LakeRun,
+  directory: string,
+): Promise<string[]> {
+  const [first = run, ...later] = findChain(history, run);
+  await duck.run(REBUILT_ROWS, { observations: first.observations });
+  for (const one of later) {
+    const revisions = join(one.directory, REVISIONS);
+    if (!existsSync(revisions)) continue;
+    await duck.run(DROP_REVISED, { revisions });
+    await duck.run(INSERT_REVISED, { revisions });
+  }
+  const entries = await entriesSince(lake, history, run);
+  const currentYear = yearOf(Date.parse(run.record.started_at));
+  const lost: string[] = [];
+  const series: SeriesFile = {};
+  await eachSeries(duck, (slug, rows) => {
+    const entry = entries.get(slug);
+    if (!entry) {
+      lost.push(slug);
+      return;
+    }
+    const { columns, countries, statuses } = columnsOf(rows);
+    series[slug] = factsOf(columns, countries, statuses, entry.unit, ruleOf(entry), currentYear);
+  });
+  const slugs = Object.keys(series);
+  const file = join(directory, OBSERVATIONS);
+  if (!existsSync(file)) await duck.run(WRITE_REBUILT, { file, slugs: listValue(slugs) });
+  const catalogue = [...entries.values()].filter(({ slug }) => series[slug] !== undefined);
+  await new ProviderLake(join(directory, '..', '..'), basename(lake.directory)).describe(
+    directory,
+    catalogue,
+    series,
+  );
+  return lost;
+}
+
+/** The descriptions of series in the runs after this one, the next one first. */
+async function entriesSince(
+  lake: ProviderLake,
+  history: readonly LakeRun[],
+  run: LakeRun,
+): Promise<Map<string, CatalogueEntry>> {
+  const entries = new Map<string, CatalogueEntry>();
+  for (const one of history.filter((later) => later.record.run_id > run.record.run_id && isWhole(later)))
+    for (const entry of await lake.catalogue(one))
+      if (!entries.has(entry.slug)) entries.set(entry.slug, entry);
+  return entries;
+}
+
+/** A row as `rebuilt-in-order.sql` selects it. */
+type Cells = readonly unknown[];
+
+/** Calls `onSeries` with the rows of each series. */
+async function eachSeries(duck: DuckSession, onSeries: (slug: string, rows: Cells[]) => void): Promise<void> {
+  let slug: string | null = null;
+  let rows: Cells[] = [];
+  const close = (): void => {
+    if (slug !== null) onSeries(slug, rows);
+    rows = [];
+  };
+  await duck.eachChunk(EACH_ROW, (columns, count) => {
+    for (let row = 0; row < count; row += 1) {
+      const [next, ...cells] = columns.map((column) => column[row]);
+      if (next !== slug) close();
+      slug = String(next);
+      rows.push(cells);
+    }
+  });
+  close();
+}
+
+/** The rows as columns, with what their codes stand for. */
+function columnsOf(rows: readonly Cells[]) {
+  const countries = [...new Set(rows.map(([iso3]) => String(iso3)))];
+  const statuses = [
+    null,
+    ...new Set(rows.flatMap((cells) => (typeof cells[6] === 'string' ? [cells[6]] : []))),
+  ];
+  const codes = (words: readonly unknown[], at: number): Int32Array => {
+    const numbers = new Map(words.map((word, code) => [word, code]));
+    return Int32Array.from(rows, (cells) => numbers.get(cells[at]) ?? 0);
+  };
+  const doubles = (at: number): Float64Array =>
+    Float64Array.from(rows, ({ [at]: cell }) => (typeof cell === 'number' ? cell : Number.NaN));
+  const columns: SeriesColumns = {
+    rows: rows.length,
+    country: codes(countries, 0),
+    year: Int32Array.from(rows, ([, year]) => Number(year)),
+    value: doubles(2),
+    ciLo: doubles(3),
+    ciHi: doubles(4),
+    projected: Uint8Array.from(rows, (cells) =>
+      cells[5] === null ? UNSTATED : cells[5] ? PROJECTED : OBSERVED,
+    ),
+    status: codes(statuses, 6),
+  };
+  return { columns, countries, statuses };
+}
