@@ -7,13 +7,11 @@ import {
   type YearValues,
   yearValues,
 } from '../../../../data/derived/aggregate.ts';
-import type { History } from '../../../../data/derived/derivation.ts';
 import { type OrderMethod, orderFigures } from '../../../../data/derived/order-figures.ts';
 import type { EditionGroups, GroupColumns } from '../../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
-import { readHistories } from './derived-rows.ts';
 
 export type OwnMethod = 'declared' | OrderMethod;
 
@@ -135,24 +133,39 @@ async function readMembers(
   members: readonly string[],
   series: { id: string; divisor: string | null; by: string | null },
 ): Promise<GroupMember[]> {
-  const read = (id: string | null) => (id === null ? null : readHistories(edition, id, members));
+  const read = (id: string | null) => (id === null ? null : readValues(edition, id, members));
   const [figures, divisors, by] = await Promise.all([read(series.id), read(series.divisor), read(series.by)]);
   return members.map((iso3) => ({
     ...{ iso3, hidden: null },
-    figures: valuesOf(figures?.get(iso3)),
-    divisors: valuesOf(divisors?.get(iso3)),
-    ...(by && { by: valuesOf(by.get(iso3)) }),
+    figures: figures?.get(iso3) ?? null,
+    divisors: divisors?.get(iso3) ?? null,
+    ...(by && { by: by.get(iso3) ?? null }),
   }));
 }
 
-const valuesOf = (history: History | undefined): YearValues | null =>
-  history === undefined
-    ? null
-    : yearValues(
-        history.figures.flatMap(({ value, projected }, at) =>
-          value === null ? [] : [{ year: history.years[at] ?? 0, value, projected }],
-        ),
-      );
+/** By ISO3, of the countries that the edition shows and that have a figure. */
+async function readValues(
+  edition: Edition,
+  id: string,
+  members: readonly string[],
+): Promise<ReadonlyMap<string, YearValues>> {
+  const countries = members.filter((iso3) => edition.countriesByCode.has(iso3));
+  const held = await edition.observations.columns(id, { countries });
+  const { year, value, projected } = held.columns;
+  const found = new Map<string, YearValues>();
+  for (const iso3 of countries) {
+    const rows = [];
+    for (const { start, end } of held.select({ countries: [iso3] }))
+      for (let at = start; at < end; at += 1) {
+        const figure = value[at] ?? Number.NaN;
+        if (Number.isNaN(figure)) continue;
+        rows.push({ year: year[at] ?? 0, value: figure, projected: projected[at] === 1 });
+      }
+    const values = yearValues(rows);
+    if (values !== null) found.set(iso3, values);
+  }
+  return found;
+}
 
 const columnsOf = (found: readonly GroupFigure[]): GroupColumns => ({
   year: found.map(({ year }) => year),
