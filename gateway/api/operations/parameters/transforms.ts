@@ -12,6 +12,10 @@ import { fail, parsed } from './parameters.ts';
 import { GROUP_MARK, GROUPS } from './place-names.ts';
 import { toDetail } from './validation.ts';
 
+/** How one is written, for the description of the interface. */
+const ONE =
+  '(change|growth)(:([1-9][0-9]?|100))?|mean:([1-9][0-9]?|100)|index:[0-9]{4}|per_head|per:[^\\s,:]{1,255}|share:@?[a-z0-9-]{1,64}';
+
 export const transforms = () =>
   parsed((sent, ctx): Transform[] => {
     const read = parseTransforms(sent);
@@ -32,7 +36,7 @@ export const transforms = () =>
     .describe(
       `Figures derived from the published ones, at most ${TRANSFORMS_MAX} after each other, separated by commas: ${TRANSFORM_FORMS.map((form) => `\`${form}\``).join(', ')}. One that makes no sense for a series is 422, and says which do`,
     )
-    .meta({ type: 'string', examples: ['growth:5'] });
+    .meta({ type: 'string', pattern: `^(${ONE})(,(${ONE}))?$`, examples: ['growth:5'] });
 
 const inputSeries = z.object({
   id: z.string(),

@@ -61,6 +61,7 @@ def obey_rules(query, choice):
         query["countries"] = ",".join(place if CODE.fullmatch(place) else "@eu" for place in places)
     order_years(query)
     choose_columns(query)
+    choose_derivation(query, choice)
 
 
 def order_years(query):
@@ -78,3 +79,17 @@ def choose_columns(query):
     query["fields"] = ",".join(columns)
     if query.get("layout") == "wide":
         del query["layout"]
+
+
+def choose_derivation(query, choice):
+    """What is defined for every series that is measured at all."""
+    if "group" in query:
+        query["group"] = "AFG,DEU,KEN"
+        query.pop("transform", None)
+    elif "aggregate" in query:
+        query["aggregate"] = "declared"
+        query["country" if "country" in query else "countries"] = "@eu"
+    if "aggregate" in query or "group" in query:
+        query.pop("layout", None)
+    if "transform" in query:
+        query["transform"] = choice.choice(["change", "change:3,mean:2", "mean:2"])

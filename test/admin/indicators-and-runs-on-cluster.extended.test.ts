@@ -1,0 +1,5 @@
+/** Indicators and runs in the operator area once more, on a Redis Cluster with replicas. */
+import './cluster.ts';
+
+// Not a static import, which would not wait for the cluster.
+await import('./indicators-and-runs.test.ts');

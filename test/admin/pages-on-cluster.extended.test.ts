@@ -1,0 +1,5 @@
+/** Pages of the operator area once more, on a Redis Cluster with replicas. */
+import './cluster.ts';
+
+// Not a static import, which would not wait for the cluster.
+await import('./pages.test.ts');
