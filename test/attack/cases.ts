@@ -205,6 +205,15 @@ const INSTEAD: readonly { template: string; sent: string; leftOut: string; isNee
   // Some formats need columns of their own.
   { template: '/data/api/v1/data', sent: 'fields', leftOut: 'format', isNeeded: false },
   { template: '/data/api/v1/data', sent: 'layout', leftOut: 'format', isNeeded: false },
+  // The fixture has no figures of groups, and proves nothing that is derived.
+  ...['indicator', 'indicators'].flatMap((sent) =>
+    ['aggregate', 'group'].map((leftOut) => ({
+      ...{ template: '/data/api/v1/data', sent, leftOut, isNeeded: false },
+    })),
+  ),
+  ...['aggregate', 'transform'].map((leftOut) => ({
+    ...{ template: '/data/api/v1/receipts', sent: 'indicator', leftOut, isNeeded: false },
+  })),
 ];
 
 /** Values without those that others take the place of. */

@@ -25,6 +25,7 @@ export const KNOWN: KnownValues = {
   from: ['1900', '2000'],
   to: ['2000', '2030'],
   claim: ['alpha.life_expectancy,KEN,2020,62.5', 'gamma.reserves,BRA,2019,1e1', 'none.x,ZZZ,-1,.5'],
+  transform: ['change', 'mean:2', 'mean:1,change:1'],
   q: ['life', 'LIFE expectancy', 'é'],
   as_of: ['2099-01-01', '2030-06-01T12:00:00Z', '2030-06-01T12:00:00+05:30'],
   since: ['2020-01-01', '2099-01-01'],
