@@ -1092,7 +1092,7 @@ export interface components {
         rollback_reason: string | null;
         /** @description In the log, but its publication broke off: it answers by its id, never by a date */
         never_served: boolean;
-        /** @description Always false: no edition is made afterwards */
+        /** @description Made afterwards, of a time before the first publication */
         backfilled: boolean;
         /** @description Number of indicators by provider; only those with a change */
         changed: {

@@ -17,6 +17,8 @@ INDICATORS = os.environ["INDICATORS"].split(",")
 CODE = re.compile("[A-Za-z]{2,3}|[0-9]{3}")
 IDEMPOTENCY_KEY = "Idempotency-Key"
 RANGES = ["bytes=0-99", "bytes=-8", "bytes=4-", "bytes=999999999-", "bytes=0-1,4-5"]
+# A series of which it is decided what it measures, and how it aggregates.
+MEASURED = "alpha.life_expectancy"
 # What SDMX-CSV cannot do without.
 DIMENSIONS = ["indicator", "iso3", "year", "value"]
 
@@ -32,6 +34,9 @@ def before_call(ctx, case, kwargs):
         if case.path.endswith("/data") and not {"indicator", "indicators"} & case.query.keys():
             case.query["indicator"] = INDICATORS[0]
         obey_rules(case.query, random.Random(case.id))
+        if "{indicator}" in case.operation.path and "transform" in case.query:
+            case.path_parameters["indicator"] = MEASURED
+            del case.query["indicator"]
     if is_sound(case, ParameterLocation.HEADER):
         if IDEMPOTENCY_KEY in case.headers:
             case.headers[IDEMPOTENCY_KEY] = uuid.uuid4().hex
@@ -82,7 +87,7 @@ def choose_columns(query):
 
 
 def choose_derivation(query, choice):
-    """What is defined for every series that is measured at all."""
+    """What is defined for the series."""
     if "group" in query:
         query["group"] = "AFG,DEU,KEN"
         query.pop("transform", None)
@@ -93,3 +98,5 @@ def choose_derivation(query, choice):
         query.pop("layout", None)
     if "transform" in query:
         query["transform"] = choice.choice(["change", "change:3,mean:2", "mean:2"])
+    if {"transform", "aggregate", "group"} & query.keys():
+        query["indicators" if "indicators" in query else "indicator"] = MEASURED
