@@ -76,6 +76,8 @@ def order_years(query):
 
 
 def choose_columns(query):
+    if query.get("format") == "sdmx-csv":
+        query.pop("layout", None)
     if "fields" not in query:
         return
     columns = list(dict.fromkeys(query["fields"].split(",")))
@@ -90,10 +92,14 @@ def choose_derivation(query, choice):
     """What is defined for the series."""
     if "group" in query:
         query["group"] = "AFG,DEU,KEN"
+        if "countries" in query:
+            query["countries"] = "KEN"
         query.pop("transform", None)
     elif "aggregate" in query:
         query["aggregate"] = "declared"
         query["country" if "country" in query else "countries"] = "@eu"
+    elif "country" in query:
+        query["country"] = "KEN"
     if "aggregate" in query or "group" in query:
         query.pop("layout", None)
     if "transform" in query:
