@@ -23,7 +23,9 @@ import {
   readAllColumns,
   readDetails,
   readFilteredColumns,
+  readHistories,
   readStatuses,
+  type Statuses,
 } from './query-runner.ts';
 
 /** Columns with their rows as text by format, made when first wanted. */
@@ -38,8 +40,11 @@ interface Hot {
   status_bytes: number;
 }
 
-/** By row; null where no row has one. */
-type Statuses = readonly (string | null)[] | null;
+/** What a read gives: statuses where they were asked for with it. */
+interface Read {
+  columns: IndicatorColumns;
+  statuses?: Statuses;
+}
 
 /** After this many requests per indicator on average, all counts are halved. */
 const REQUESTS_PER_INDICATOR = 16;
@@ -106,7 +111,13 @@ export class ObservationCache {
   }
 
   /** @param isFirst of several reads for one answer: keeps the columns at once where it is worth it. */
-  find(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter, isFirst = false): Hot | Promise<Hot> {
+  find(
+    file: IndicatorFile,
+    files: SnapshotFiles,
+    filter: RowFilter,
+    isFirst = false,
+    readFew = (path: string): Promise<Read> => this.#readFew(path, filter),
+  ): Hot | Promise<Hot> {
     const requests = this.popularity.count(file.key);
     const hot = this.#hot.get(file.key);
     if (hot) {
@@ -115,12 +126,22 @@ export class ObservationCache {
     }
     this.counts.misses += 1;
     const keep = (isFirst || requests > 1) && this.#isWorthKeeping(file, requests);
-    const read = async (of: RowFilter, query: (path: string) => Promise<IndicatorColumns>): Promise<Hot> =>
+    const read = async (of: RowFilter, query: (path: string) => Promise<Read>): Promise<Hot> =>
       asHot(await files.use([file.name], ([path = '']) => query(path)), of);
-    if (!isUnfiltered(filter) && !keep)
-      return read(filter, (path) => readFilteredColumns(this.#queries, path, filter));
-    const readAll = () => read({}, (path) => readAllColumns(this.#queries, path));
+    if (!isUnfiltered(filter) && !keep) return read(filter, readFew);
+    const readAll = () => read({}, async (path) => ({ columns: await readAllColumns(this.#queries, path) }));
     return this.#hot.getOrMake(file.key, readAll, keep);
+  }
+
+  async #readFew(path: string, filter: RowFilter): Promise<Read> {
+    return { columns: await readFilteredColumns(this.#queries, path, filter) };
+  }
+
+  /** The rows of some countries, read with their statuses where the series is not kept. */
+  async findHistories(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter): Promise<Hot> {
+    const { countries } = filter;
+    if (countries === undefined) return this.find(file, files, filter);
+    return this.find(file, files, filter, false, (path) => readHistories(this.#queries, path, countries));
   }
 
   /** Of the rows that are held: they belong to the columns, as their text does. */
@@ -238,8 +259,7 @@ export class Observations {
     filter: Pick<RowFilter, 'countries'>,
   ): Promise<{ columns: IndicatorColumns; statuses: Statuses }> {
     const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
-    const found = this.#cache.find(file, this.#files, filter);
-    const hot = found instanceof Promise ? await found : found;
+    const hot = await this.#cache.findHistories(file, this.#files, filter);
     return { columns: hot.columns, statuses: await this.#cache.statuses(file, this.#files, hot) };
   }
 
@@ -278,9 +298,9 @@ function withCountries(filter: RowFilter, shown: readonly string[]): RowFilter {
   return { ...filter, countries };
 }
 
-const asHot = (columns: IndicatorColumns, filter: RowFilter): Hot => ({
+const asHot = ({ columns, statuses }: Read, filter: RowFilter): Hot => ({
   ...{ columns, filter, text: new Map(), pending: new Map() },
-  ...{ statuses: null, status_bytes: 0 },
+  ...{ statuses: statuses === undefined ? null : Promise.resolve(statuses), status_bytes: 0 },
 });
 
 function hotBytes({ columns, text, status_bytes }: Hot): number {

@@ -160,6 +160,7 @@ export class QueryRunner {
 
 const WHOLE_SQL = readSql(import.meta.url, 'sql/all-columns.sql');
 const FILTERED_SQL = readSql(import.meta.url, 'sql/columns-by-country.sql');
+const HISTORIES_SQL = readSql(import.meta.url, 'sql/histories-by-country.sql');
 const YEARS_SQL = readSql(import.meta.url, 'sql/columns-by-year.sql');
 const STATUSES_SQL = readSql(import.meta.url, 'sql/statuses.sql');
 const DETAILS_SQL = readSql(import.meta.url, 'sql/details.sql');
@@ -184,6 +185,9 @@ const ORDER = [
   ['rankDelta', NO_DELTA],
 ] as const;
 
+/** By row; null where no row has one. */
+export type Statuses = readonly (string | null)[] | null;
+
 /** All rows of one indicator. @throws {QueryTimeout} */
 export async function readAllColumns(queries: QueryRunner, file: string): Promise<IndicatorColumns> {
   const chunks = await queries.run(WHOLE_SQL, { file });
@@ -205,10 +209,25 @@ export async function readFilteredColumns(
     countries === undefined
       ? await queries.run(YEARS_SQL, years, YEAR_TYPES)
       : await queries.run(FILTERED_SQL, { ...years, countries: listValue(countries) }, FILTER_TYPES);
+  return fewColumns(chunks, countries === undefined);
+}
+
+/** The rows of some countries with their statuses, in one read. @throws {QueryTimeout} {QueueFull} */
+export async function readHistories(
+  queries: QueryRunner,
+  file: string,
+  countries: readonly string[],
+): Promise<{ columns: IndicatorColumns; statuses: Statuses }> {
+  const values = { file, countries: listValue(countries) };
+  const chunks = await queries.run(HISTORIES_SQL, values, { countries: LIST(VARCHAR) });
+  return { columns: fewColumns(chunks, false), statuses: statusesIn(chunks, ORDER.length) };
+}
+
+function fewColumns(chunks: readonly DuckDBDataChunk[], hasRankDelta: boolean): IndicatorColumns {
   const columns = emptyColumns(sumRowCounts(chunks));
   const valuesOf = (at: number): DuckDBValue[] => chunks.flatMap((chunk) => chunk.getColumnValues(at));
   for (const [at, [name, missing]] of ORDER.entries()) {
-    const isRead = name !== 'rankDelta' || countries === undefined;
+    const isRead = name !== 'rankDelta' || hasRankDelta;
     if (isRead) fill(columns[name], valuesOf(at + 1), missing);
     else columns[name].fill(missing);
   }
@@ -292,13 +311,16 @@ export async function readStatuses(
   queries: QueryRunner,
   file: string,
   { countries, ...years }: RowFilter,
-): Promise<readonly (string | null)[] | null> {
+): Promise<Statuses> {
   if (countries?.length === 0) return null;
   const values = { file, countries: listValue(countries ?? []), ...yearRange(years) };
-  const chunks = await queries.run(STATUSES_SQL, values, FILTER_TYPES);
+  return statusesIn(await queries.run(STATUSES_SQL, values, FILTER_TYPES), 0);
+}
+
+function statusesIn(chunks: readonly DuckDBDataChunk[], column: number): Statuses {
   const words = new Map<string, string>();
   const statuses = chunks.flatMap((chunk) =>
-    chunk.getColumnValues(0).map((status) => {
+    chunk.getColumnValues(column).map((status) => {
       if (status === null) return null;
       const text = String(status);
       if (!words.has(text)) words.set(text, text);
