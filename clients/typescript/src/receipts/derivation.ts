@@ -226,7 +226,7 @@ class GivenRules {
     return listOf(territories, 'Territories') as unknown as DecidedContainment[];
   }
 
-  /** @param value null: any */
+  /** @param value null where every value will do */
   #find(member: string, value: string | null, sentence: string): Json {
     const found = this.#leaves.find((leaf) => {
       const isObject = typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf);

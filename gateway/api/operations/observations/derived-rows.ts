@@ -150,18 +150,9 @@ export async function readHistories(
   return new Map(shown.map((iso3) => [iso3, toHistory(columns, iso3, statuses, breaks)]));
 }
 
-/** What editions found, by indicator id: parsing it takes as long as deriving a few countries. */
-const knownBreaks = new WeakMap<Edition, Map<string, FoundBreak[]>>();
-
 async function breaksIn(edition: Edition, id: string): Promise<FoundBreak[]> {
-  const known = knownBreaks.get(edition) ?? new Map<string, FoundBreak[]>();
-  knownBreaks.set(edition, known);
-  const found = known.get(id);
-  if (found !== undefined) return found;
   const lists = await edition.additions(['breaks'], [id]);
-  const breaks: FoundBreak[] = JSON.parse(lists.json('breaks', id));
-  known.set(id, breaks);
-  return breaks;
+  return JSON.parse(lists.json('breaks', id));
 }
 
 function toHistory(
