@@ -121,7 +121,7 @@ export async function shownLines(series: ShownSeries, places: readonly DrawnPlac
 
 /** Of whom the figure of a group is, and why a figure is missing; empty for others. */
 export function noteOn({ reason, group }: Remark = { status: null }): string {
-  const members = group ? [`${group.method} of ${group.counted} of ${group.members} members`] : [];
+  const members = group ? [`${group.counted} of ${group.members} members`] : [];
   return [...members, ...(reason ? [REASONS[reason]] : [])].join('; ');
 }
 

@@ -193,7 +193,10 @@ async function exampleValues(edition: Edition, base: string) {
   const figures = (await exampleFigures({ catalogue, observations })) ?? NOTHING;
   const { indicator, countries, from, to, value } = figures;
   const codes = countries.map(({ iso3 }) => iso3).join(',');
-  const open = catalogue.ordered('coverage', 'desc').filter(({ record }) => record.access_tier === 'open');
+  const open = catalogue
+    .ordered('coverage', 'desc')
+    .filter(({ record }) => record.access_tier === 'open')
+    .toSorted((a, b) => Number(b.record.featured) - Number(a.record.featured));
   const derived = open.find(({ measured }) => measured?.population)?.record.id ?? indicator.id;
   const other = open.find(({ record }) => record.id !== indicator.id)?.record.id ?? indicator.id;
   return {
