@@ -54,7 +54,9 @@ export function columnDecimals(values: readonly (number | null)[]): number {
 
 /** The text in an element that holds the exact value. */
 export const figureHtml = (value: number | null, decimals = 0): string =>
-  value === null ? '–' : `<data value="${value}">${figureText(value, decimals)}</data>`;
+  value === null
+    ? '–'
+    : `<data value="${Object.is(value, -0) ? '-0' : value}">${figureText(value, decimals)}</data>`;
 
 /** The same for templates; the text alone of a figure from which those of other years could be computed exactly. */
 export const figureElement = (value: number | null, decimals = 0, isExact = true): Html =>

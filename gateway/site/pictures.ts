@@ -5,11 +5,11 @@ import { barChart } from './charts/bars.ts';
 import { type Picture, pictureLabels } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
-import { pairFigures, scatterChart } from './charts/scatter.ts';
+import { type Pair, pairFigures, scatterChart } from './charts/scatter.ts';
 import { isSaidBy } from './figures.ts';
 import {
   type DrawnPlace,
-  histories,
+  type History,
   openingFigures,
   type ShownSeries,
   type YearFigures,
@@ -57,11 +57,7 @@ export function mapOfYear(
   };
 }
 
-export async function linesPicture(
-  series: ShownSeries,
-  places: readonly DrawnPlace[],
-): Promise<Picture | undefined> {
-  const held = await histories(series, places);
+export function linesPicture(series: ShownSeries, held: readonly History[]): Picture | undefined {
   const years = held.flatMap(({ points }) => points.map(({ year }) => year));
   if (years.length === 0) return undefined;
   return {
@@ -85,14 +81,14 @@ export async function barsPicture(
 }
 
 /**
- * The newest year that both indicators have, and how many countries have both figures of it.
+ * The newest year that both indicators have, and the countries that have both figures of it.
  * @param chosen countries that are named
  */
 export async function scatterPicture(
   edition: Edition,
   [across, up]: readonly [ShownSeries, ShownSeries],
   chosen: readonly DrawnPlace[],
-): Promise<(Picture & { year: number; count: number }) | undefined> {
+): Promise<(Picture & { year: number; pairs: readonly Pair[] }) | undefined> {
   const [first, second] = [across.opening, up.opening];
   if (first === null || second === null) return undefined;
   const year = Math.min(first, second);
@@ -104,8 +100,7 @@ export async function scatterPicture(
   if (pairs.length === 0) return undefined;
   const codes = chosen.map(({ code }) => code);
   return {
-    year,
-    count: pairs.length,
+    ...{ year, pairs },
     drawing: scatterChart(pairs, {
       across: axisTitle(across.record),
       up: axisTitle(up.record),
@@ -121,5 +116,5 @@ export async function scatterPicture(
   };
 }
 
-const axisTitle = ({ name, unit }: IndicatorRecord): string =>
+export const axisTitle = ({ name, unit }: IndicatorRecord): string =>
   unit === null || isSaidBy(unit, name) ? name : `${name} (${unit})`;

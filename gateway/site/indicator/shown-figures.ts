@@ -16,6 +16,7 @@ import {
   type CountryFigure,
   type DrawnPlace,
   findPlace,
+  type History,
   histories,
   type Remark,
   type ShownSeries,
@@ -104,18 +105,39 @@ function yearsToChoose({ coverage }: IndicatorRecord): number[] {
   return Array.from({ length: yr_max - yr_min + 1 }, (_, before) => yr_max - before);
 }
 
-/** The lines of the places, and what they have in the year that the page opens on. */
+/** The lines of some places, and what they have in the year that the page opens on. */
 export async function shownLines(series: ShownSeries, places: readonly DrawnPlace[]) {
-  const drawn = await linesPicture(series, places);
+  const { histories: held, ...lines } = await drawnLines(series, places, 'lines');
+  const rows = held.map(({ place, points }) => ({
+    place,
+    figure: points.find(({ year }) => year === series.opening) ?? null,
+    note: noteOn(series.remarks.get(place.code)),
+  }));
+  return { ...lines, rows };
+}
+
+/** Lines and the same as a table. @param id of the picture, unique on the page */
+export async function drawnLines(series: ShownSeries, places: readonly DrawnPlace[], id: string) {
   const held = await histories(series, places);
+  const drawn = linesPicture(series, held);
   return {
+    id,
+    histories: held,
     /** Null where none of the places has a figure. */
-    picture: drawn ? pageChart(drawn.drawing, drawn.labels, 'lines-picture') : null,
-    rows: held.map(({ place, points }) => ({
-      place,
-      figure: points.find(({ year }) => year === series.opening) ?? null,
-      note: noteOn(series.remarks.get(place.code)),
-    })),
+    picture: drawn ? pageChart(drawn.drawing, drawn.labels, `${id}-picture`) : null,
+    /** Null also for a series whose histories may only be shown as pictures. */
+    table: drawn && series.record.access_tier === 'open' ? yearTable(held) : null,
+  };
+}
+
+/** A row for each year of which any place has a figure, the newest first. */
+function yearTable(held: readonly History[]) {
+  const columns = held.map(({ points }) => new Map(points.map((point) => [point.year, point])));
+  const years = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort((a, b) => b - a);
+  return {
+    places: held.map(({ place }) => place),
+    decimals: columnDecimals(held.flatMap(({ points }) => points.map(({ value }) => value))),
+    rows: years.map((year) => ({ year, cells: columns.map((column) => column.get(year) ?? null) })),
   };
 }
 

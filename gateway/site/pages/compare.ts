@@ -2,21 +2,14 @@
 import { z } from 'zod';
 import { GROUP_MARK, text } from '../../api/operations/operations.ts';
 import type { Catalogue, CatalogueItem, Edition } from '../../api/snapshot/snapshot.ts';
-import { pageChart, pictureLabels } from '../charts/frame.ts';
-import { lineChart } from '../charts/lines.ts';
+import { pageChart } from '../charts/frame.ts';
 import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
+import { drawnLines } from '../indicator/shown-figures.ts';
 import { withQuery } from '../lists.ts';
 import { definePage } from '../page.ts';
-import { scatterPicture } from '../pictures.ts';
-import {
-  asPlace,
-  type DrawnPlace,
-  type History,
-  histories,
-  type Point,
-  type ShownSeries,
-} from '../series.ts';
+import { axisTitle, scatterPicture } from '../pictures.ts';
+import { asPlace, type DrawnPlace, type History, type Point, type ShownSeries } from '../series.ts';
 import { findCountry } from '../subjects.ts';
 
 const PLACES_MAX = 5;
@@ -112,13 +105,10 @@ const defaultIndicator = (catalogue: Catalogue): string =>
 /** One indicator for the chosen places: their histories as a picture, their latest figures as a table. */
 async function compareOn(series: ShownSeries, places: readonly DrawnPlace[], at: number) {
   const { record, credited } = series;
-  const found = await histories(series, places);
-  const rows = found.map((history) => ({ place: history.place, latest: latestPoint(history) }));
-  const labels = pictureLabels(series, [record.coverage?.yr_min ?? null, record.coverage?.yr_max ?? null]);
+  const { histories, ...lines } = await drawnLines(series, places, `lines-${at}`);
+  const rows = histories.map((history) => ({ place: history.place, latest: latestPoint(history) }));
   return {
-    ...{ record, credited },
-    chart: pageChart(lineChart(found, record.unit), labels, `lines-${at}`),
-    rows,
+    ...{ record, credited, lines, rows },
     decimals: columnDecimals(rows.map(({ latest }) => latest?.value ?? null)),
   };
 }
@@ -132,8 +122,14 @@ async function shownScatter(edition: Edition, [x, y]: readonly ShownSeries[], pl
   if (x === undefined || y === undefined) return null;
   const found = await scatterPicture(edition, [x, y], places);
   if (found === undefined) return null;
-  const { year, count, drawing, labels } = found;
-  return { year, count, chart: pageChart(drawing, labels, 'scatter') };
+  const { year, pairs, drawing, labels } = found;
+  const areOpen = [x, y].every(({ record }) => record.access_tier === 'open');
+  return {
+    ...{ year, count: pairs.length },
+    chart: pageChart(drawing, labels, 'scatter'),
+    /** Null where a series may only be shown. */
+    table: areOpen ? { columns: [x, y].map(({ record }) => axisTitle(record)), rows: pairs } : null,
+  };
 }
 
 /** What the address holds, addresses without one of the choices, and the call of the same figures. */

@@ -13,7 +13,7 @@ import { withQuery } from '../lists.ts';
 import { type Asset, defineAsset, definePage, missingPage, type PageInput } from '../page.ts';
 import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
 import { pngAsset } from '../png.ts';
-import type { ShownSeries } from '../series.ts';
+import { histories, type ShownSeries } from '../series.ts';
 import { chosenPlaces, findCountry, picturedPlaces, year } from '../subjects.ts';
 import { countryTopics } from './country.ts';
 
@@ -83,7 +83,7 @@ const ofIndicator =
   };
 
 const drawLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series, shown) =>
-  linesPicture(series, await chosenPlaces(edition, shown, query.countries)),
+  linesPicture(series, await histories(series, await chosenPlaces(edition, shown, query.countries))),
 );
 
 const drawBars = ofIndicator(

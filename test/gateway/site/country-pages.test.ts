@@ -1,10 +1,16 @@
 /** Pages of countries and comparisons of them: every figure is that of the API, and what is not there is named. */
 import { describe, expect, test } from 'vitest';
-import type { CountryDetail, TopicItem } from '../../../data/schema/records.ts';
+import type { CountryDetail, IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
 import { dateText } from '../../../gateway/site/figures.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { Service } from '../service.ts';
-import { figuresIn, linksOf, sectionOf, textOf } from './page-text.ts';
+import { figuresIn, linksOf, sectionOf, tableIn, textOf, valuesByYear, valuesOf } from './page-text.ts';
+
+interface Row {
+  iso3: string;
+  year: number;
+  value: number | null;
+}
 
 interface Group {
   id: string;
@@ -15,7 +21,7 @@ interface Group {
 }
 
 const service = await stopAfterTests(Service.start());
-const key = await service.account({ credits: 10_000 });
+const key = await service.account({ credits: 100_000 });
 const codes = (await service.get('/v1/countries')).json.data.map(({ iso3 }: { iso3: string }) => iso3);
 
 async function profile(iso3: string): Promise<CountryDetail> {
@@ -171,6 +177,48 @@ describe('/compare', () => {
         if (expected !== undefined) expect([id, iso3, figures[at]]).toEqual([id, iso3, expected]);
       }
     }
+  });
+
+  describe('of any two indicators', async () => {
+    const five = codes.slice(0, 5);
+    const records = (await service.get('/v1/indicators')).json.data as IndicatorRecord[];
+    const pairs = records.flatMap((across) => records.map((up) => [across, up] as const));
+    const isOpen = ({ access_tier }: IndicatorRecord) => access_tier === 'open';
+    const shownFor = async (pair: readonly IndicatorRecord[]): Promise<string> =>
+      (await service.get(`/compare?countries=${five}&indicators=${pair.map(({ id }) => id)}`)).text;
+    const rowsFor = async ({ id }: IndicatorRecord, query: string): Promise<Row[]> =>
+      (await service.get(`/v1/data?indicator=${id}&${query}`, { key: key.key })).json.data;
+
+    test('has the figures of lines as tables, where series are open', async () => {
+      for (const record of records) {
+        const table = tableIn(await shownFor([record]), 'lines-0-table');
+        const rows = isOpen(record) ? await rowsFor(record, `countries=${five}`) : [];
+        expect([record.id, valuesOf(table)]).toEqual([record.id, valuesByYear(rows, five)]);
+      }
+    });
+
+    test('has both figures of each country as a table, where both series are open', async () => {
+      let compared = 0;
+      for (const pair of pairs) {
+        const html = await shownFor(pair);
+        const table = tableIn(html, 'scatter-table');
+        const year = /countries in (\d+)/.exec(html)?.[1];
+        const areShown = year !== undefined && pair.every(isOpen);
+        const ids = pair.map(({ id }) => id);
+        expect([ids, table !== '']).toEqual([ids, areShown]);
+        if (!areShown) continue;
+        const [across = [], up = []] = await Promise.all(
+          pair.map((record) => rowsFor(record, `from=${year}&to=${year}`)),
+        );
+        const figures = new Map(up.map(({ iso3, value }) => [iso3, value]));
+        const both = across.map(({ iso3, value }) => [value, figures.get(iso3) ?? null]);
+        const expected = both.filter((values) => !values.includes(null)).map(String);
+        const found = [...table.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => valuesOf(row));
+        expect([ids, found.slice(1).map(String).sort()]).toEqual([ids, expected.sort()]);
+        compared += expected.length;
+      }
+      expect(compared).toBeGreaterThan(20);
+    });
   });
 
   test('adds and removes by links and forms without a script', async () => {

@@ -17,7 +17,17 @@ import {
 } from '../derived-world.ts';
 import { COUNTRIES } from '../fixture-data.ts';
 import { publishFixture } from '../fixture-snapshot.ts';
-import { linksOf, rowsOf, sectionOf, structuredOf, textOf, unescaped, valuesOf } from './page-text.ts';
+import {
+  linksOf,
+  rowsOf,
+  sectionOf,
+  structuredOf,
+  tableIn,
+  textOf,
+  unescaped,
+  valuesByYear,
+  valuesOf,
+} from './page-text.ts';
 import { testService } from './test-service.ts';
 
 const root = await useDirectory();
@@ -59,6 +69,35 @@ function texts(rows: readonly { value: number | null }[]): string[] {
 /** Observed, or else projected. */
 const newestOf = (rows: readonly Row[]): Row | undefined =>
   rows.findLast(({ projected }) => !projected) ?? rows.at(-1);
+
+/** Expects every figure by year, as an exact value where it may be. */
+function expectTable(
+  table: string,
+  data: readonly Row[],
+  { codes, isExact }: { codes: readonly string[]; isExact: (code: string) => boolean },
+): void {
+  const codeOf = ({ group, iso3 }: Row): string => group ?? iso3 ?? '';
+  const cells = rowsOf(table).flatMap(([year, ...figures]) =>
+    figures.map((cell, at) => ({
+      year: Number(year),
+      code: codes[at],
+      cell: cell.replace(' projected', ''),
+    })),
+  );
+  for (const { year, code, cell } of cells) {
+    const value = data.find((row) => row.year === year && codeOf(row) === code)?.value ?? null;
+    expect([year, code, cell]).toEqual([year, code, figureText(value, /\.(\d+)$/.exec(cell)?.[1]?.length)]);
+  }
+  const shown = data.filter(({ value }) => value !== null);
+  expect(cells.filter(({ cell }) => cell !== '–')).toHaveLength(shown.length);
+  const exact = codes.filter(isExact);
+  expect(valuesOf(table)).toEqual(
+    valuesByYear(
+      shown.filter((row) => exact.includes(codeOf(row))),
+      exact,
+    ),
+  );
+}
 
 const problemsIn = (html: string): string[] =>
   [...html.matchAll(/<p class="problem" role="alert">(.*?)<\/p>/g)].map(([, text = '']) => textOf(text));
@@ -125,6 +164,8 @@ describe('the page of an indicator', () => {
           for (const [at, [, cell = '']] of rowsOf(lines).entries())
             expect(cell).toBe(figureText(rows[at]?.now?.value ?? null, /\.(\d+)$/.exec(cell)?.[1]?.length));
           expect(rowsOf(lines)).toHaveLength(rows.length);
+          const isExact = (code: string): boolean => words === '' && !code.startsWith('@');
+          expectTable(tableIn(lines, 'lines-table'), json.data, { codes, isExact });
           const described = unescaped(lines);
           for (const { own } of rows) {
             const held = own.filter(({ value }) => value !== null);

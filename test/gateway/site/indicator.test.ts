@@ -1,6 +1,6 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
 import { describe, expect, test } from 'vitest';
-import { linksOf, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import { linksOf, rowsOf, sectionOf, tableIn, textOf, valuesByYear, valuesOf } from './page-text.ts';
 import { testService } from './test-service.ts';
 
 const PUBLIC_URL = 'https://almanac.test';
@@ -90,10 +90,23 @@ describe('the lines', () => {
     expect(html).not.toContain('name="add"');
   });
 
-  test('are a picture: no figure of earlier years stands in the page', async () => {
-    const html = await page('alpha.life_expectancy?countries=DEU,KEN');
-    expect(valuesOf(sectionOf(html, 'lines'))).toEqual([82, 63.5]);
-    expect(html).not.toMatch(/62\.5|\b61\b|\b81\b/);
+  test('stand as a table of the figures of the API, for an open series', async () => {
+    for (const query of ['countries=DEU,KEN', 'countries=KEN', 'countries=DEU,ZWE,KEN&year=2020']) {
+      const html = await page(`alpha.life_expectancy?${query}`);
+      const codes = (new URLSearchParams(query).get('countries') ?? '').split(',');
+      const table = tableIn(sectionOf(html, 'lines'), 'lines-table');
+      const { data } = (await service.buy(`/v1/data?indicator=alpha.life_expectancy&countries=${codes}`))
+        .json;
+      expect(valuesOf(table)).toEqual(valuesByYear(data, codes));
+      expect(textOf(table)).toContain('Life expectancy, years, by year');
+      for (const cells of rowsOf(table)) expect(cells).toHaveLength(codes.length + 1);
+    }
+  });
+
+  test('are a picture alone where figures are for display only', async () => {
+    const html = await page('gamma.reserves?countries=KEN,DEU,USA');
+    expect(html).toContain('id="lines-picture-title"');
+    expect(html).not.toMatch(/Show as table|data-reading|lines-table/);
   });
 });
 

@@ -38,6 +38,21 @@ export const rowsOf = (html: string): string[][] =>
       [...row.matchAll(/<t[dh]\b[^>]*>(.*?)<\/t[dh]>/gs)].map(([, cell = '']) => textOf(cell)),
   );
 
+/** The table that is shown for a picture; empty without one. */
+export const tableIn = (html: string, id: string): string =>
+  new RegExp(`<table [^>]*id="${id}">.*?</table>`, 's').exec(html)?.[0] ?? '';
+
+/** The exact values that a table by year must have: the newest year first, in each year in the order of the places. */
+export function valuesByYear(
+  rows: readonly { iso3: string | null; year: number; value: number | null }[],
+  codes: readonly string[],
+): number[] {
+  const newestFirst = rows.toSorted(
+    (a, b) => b.year - a.year || codes.indexOf(a.iso3 ?? '') - codes.indexOf(b.iso3 ?? ''),
+  );
+  return newestFirst.flatMap(({ value }) => value ?? []);
+}
+
 /** The block of structured data. */
 export const structuredOf = (html: string): Record<string, unknown> =>
   JSON.parse(/<script type="application\/ld\+json">(.*?)<\/script>/s.exec(html)?.[1] ?? 'null');

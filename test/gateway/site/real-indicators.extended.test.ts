@@ -5,7 +5,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { query } from '../../build/parquet-readers.ts';
-import { linksOf, listedBy, rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
+import {
+  linksOf,
+  listedBy,
+  rowsOf,
+  sectionOf,
+  tableIn,
+  textOf,
+  valuesByYear,
+  valuesOf,
+} from './page-text.ts';
 import {
   chartsIn,
   type DrawnLine,
@@ -165,7 +174,8 @@ describeReal('pages of a hundred real indicators', (real) => {
         const codes = drawnCountries(section);
         const latest = await real.opened(record);
         const shown = codes.map((code) => latest.find(({ iso3 }) => iso3 === code));
-        expect([record.id, valuesOf(section)]).toEqual([
+        const beside = section.slice(0, section.indexOf('</table>'));
+        expect([record.id, valuesOf(beside)]).toEqual([
           record.id,
           shown.flatMap((figure) => figure?.value ?? []),
         ]);
@@ -180,6 +190,22 @@ describeReal('pages of a hundred real indicators', (real) => {
           });
         return codes.length;
       });
+    });
+
+    test('stand as a table of every figure of the API, for open series alone', async () => {
+      const compared = await each(async (record, html) => {
+        const section = sectionOf(html, 'lines');
+        const codes = drawnCountries(section);
+        const table = tableIn(section, 'lines-table');
+        const isOpen = record.access_tier === 'open';
+        const rows = isOpen ? await real.history(record, { countries: codes }) : [];
+        expect([record.id, valuesOf(table)]).toEqual([record.id, valuesByYear(rows, codes)]);
+        const shown = rowsOf(table).map(([year]) => Number(year));
+        const years = [...new Set(rows.map(({ year }) => year))].sort((a, b) => b - a);
+        expect([record.id, shown]).toEqual([record.id, years]);
+        return rows.length;
+      });
+      expect(compared).toBeGreaterThan(10_000);
     });
 
     const drawnCountries = (section: string): string[] =>
