@@ -33,6 +33,7 @@ const STYLES = [
   'styles/compare',
   'styles/docs',
   'styles/indicators',
+  'styles/print',
 ];
 
 const CSS = 'text/css; charset=utf-8';

@@ -2,7 +2,7 @@
  * Guides and legal texts: Markdown with placeholders. They are written by us or by the operator, so HTML in them is kept.
  * The first heading is the title, and the first paragraph the summary.
  */
-import { Marked } from 'marked';
+import { Marked, type Token, type Tokens } from 'marked';
 import nunjucks from 'nunjucks';
 import { TEMPLATE_FILTERS } from '../web/templates.ts';
 
@@ -38,13 +38,24 @@ const slug = (text: string): string =>
 
 const WIDE_COLUMNS = 3;
 
+/** A table and the heading above it, which is its caption. */
+type CaptionedTable = Tokens.Table & { heading?: Token[] };
+
+function captionTables(tokens: readonly Token[]): void {
+  let heading: Token[] | undefined;
+  for (const token of tokens) {
+    if (token.type === 'heading') heading = token.tokens;
+    if (token.type === 'table') Object.assign(token, { heading });
+  }
+}
+
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
     // On narrow screens the rows of wide tables are cards, which repeat the labels.
-    table({ header, rows }) {
+    table({ header, rows, heading = [] }: CaptionedTable) {
       const isWide = header.length >= WIDE_COLUMNS;
       const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`);
       const body = rows.map((row) => {
@@ -55,7 +66,8 @@ const marked = new Marked({
         return `<tr>${cells.join('')}</tr>\n`;
       });
       const open = isWide ? '<table class="cards">' : '<table>';
-      return `${open}\n<thead><tr>${head.join('')}</tr></thead>\n<tbody>${body.join('')}</tbody>\n</table>\n`;
+      const caption = `<caption class="unseen">${this.parser.parseInline(heading)}</caption>`;
+      return `${open}\n${caption}<thead><tr>${head.join('')}</tr></thead>\n<tbody>${body.join('')}</tbody>\n</table>\n`;
     },
   },
 });
@@ -64,6 +76,7 @@ const marked = new Marked({
 export function renderArticle(source: string, data: object): Article {
   const tokens = marked.lexer(environment.renderString(source, data));
   const [heading, lead] = tokens.filter(({ type }) => type !== 'space');
+  captionTables(tokens);
   if (heading?.type !== 'heading' || lead?.type !== 'paragraph')
     throw new Error('an article begins with its title and a paragraph');
   const body = Object.assign(

@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { PASSWORD } from '../admin/harness.ts';
 import { SEED } from '../environment.ts';
 import { screenshotPath } from './browser.ts';
+import { CUT_OFF, expectSoundPage, OPEN_DETAILS, OVERFLOW_PX } from './page-properties.ts';
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const axe = await readFile(axePath, 'utf8');
@@ -45,21 +46,6 @@ async function expectAccessible(page: Page, colorScheme: 'light' | 'dark'): Prom
   expect(violations).toEqual([]);
 }
 
-/** Links and controls that the viewport, or a box that scrolls, cuts off; run in the page. */
-const CUT_OFF = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
-  .filter((element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest('.skip, .unseen'))
-  .filter((element) => {
-    let [left, right] = [0, document.documentElement.clientWidth];
-    for (let box = element.parentElement; box; box = box.parentElement) {
-      if (getComputedStyle(box).overflowX === 'visible') continue;
-      const edges = box.getBoundingClientRect();
-      [left, right] = [Math.max(left, edges.left), Math.min(right, edges.right)];
-    }
-    const edges = element.getBoundingClientRect();
-    return edges.left < left - 1 || edges.right > right + 1;
-  })
-  .map((element) => element.outerHTML)`;
-const OVERFLOW_PX = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 /** None in embedded pages. */
 const HEADER_PX = "document.querySelector('header')?.offsetHeight ?? 0";
 
@@ -74,6 +60,7 @@ async function expectEverythingInSight(page: Page, name: string, width: number):
   for (const menu of await page.locator('header button[popovertarget]:visible').all()) {
     await menu.click();
     expect({ ...where, cutOff: await page.evaluate(CUT_OFF) }).toEqual({ ...where, cutOff: [] });
+    if (width === PHONE) await expectAccessible(page, 'light');
     await page.keyboard.press('Escape');
   }
 }
@@ -99,12 +86,15 @@ export function unseenPages(routes: readonly { method: string; url: string }[], 
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   inspected.add(new URL(page.url()).pathname);
+  await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
+  await expectSoundPage(page);
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: HEIGHT });
+    if (width === LARGE) await page.evaluate(OPEN_DETAILS);
     await expectEverythingInSight(page, name, width);
     for (const colorScheme of ['light', 'dark'] as const) {
       // The tablet has the layout of the phone, the large screen that of the laptop.
-      const isChecked = width === PHONE || width === LAPTOP || (width === LARGE && colorScheme === 'light');
+      const isChecked = width === PHONE || width === LAPTOP || width === LARGE;
       if (!isChecked && !WITH_SCREENSHOTS) continue;
       await page.emulateMedia({ colorScheme });
       if (isChecked) await expectAccessible(page, colorScheme);

@@ -8,6 +8,7 @@ import { Service } from '../gateway/service.ts';
 import { PATTERN_PATHS, startPatternPages } from '../gateway/web/patterns/pattern-pages.ts';
 import { openBrowser, startSite } from './browser.ts';
 import { inspect } from './page-checks.ts';
+import { SITE_PAGES } from './site-paths.ts';
 
 const EMBED = '/embed/indicators/alpha.life_expectancy';
 /** Run in the page. */
@@ -30,28 +31,7 @@ async function newPage() {
 }
 
 it.each([
-  ['site-home', '/'],
-  ['site-indicators', '/indicators?q=life&provider=alpha'],
-  ['site-indicator', '/indicators/alpha.life_expectancy?countries=KEN,DEU,QQ'],
-  ['site-display-only', '/indicators/gamma.reserves'],
-  ['site-countries', '/countries'],
-  ['site-country', '/countries/KEN'],
-  ['site-compare', '/compare?countries=KEN,DEU,USA&indicators=alpha.life_expectancy'],
-  ['site-topics', '/topics'],
-  ['site-topic', '/topics/health'],
-  ['site-providers', '/providers'],
-  ['site-provider', '/providers/beta'],
-  ['site-pricing', '/pricing'],
-  ['site-status', '/status'],
-  ['site-terms', '/terms'],
-  ['site-contact', '/contact'],
-  ['site-missing', '/countries/ZZZ'],
-  ['docs', '/docs'],
-  ['docs-quick-start', '/docs/quick-start'],
-  ['docs-webhooks', '/docs/webhooks'],
-  ['docs-errors', '/docs/errors'],
-  ['docs-reference', '/docs/reference'],
-  ['docs-reference-getData', '/docs/reference/getData'],
+  ...SITE_PAGES,
   ...['map', 'lines', 'bars'].map((picture) => [`embed-${picture}`, `${EMBED}?picture=${picture}`]),
   ...PATTERN_PATHS.map((path) => [path.slice(1).replaceAll('/', '-'), path]),
 ] as [string, string][])(
