@@ -11,6 +11,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, listValue } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
 import { loadCurated } from '../../../data/curated/curated.ts';
 import type { CatalogueEntry, RunRecord } from '../../../data/schema/lake.ts';
 
@@ -18,7 +19,15 @@ const PROVIDERS = ['gapminder', 'gapminder-b', 'gapminder-c'] as const;
 /** Percentage of countries whose series are permuted. */
 const TRADED_SHARE = 60;
 /** Curated files that are copied unchanged. */
-const CURATED = ['countries.csv', 'topics.yaml', 'places.csv', 'packs.yaml', 'collectors.csv'];
+const CURATED = [
+  'countries.csv',
+  'topics.yaml',
+  'places.csv',
+  'packs.yaml',
+  'collectors.csv',
+  'groups.csv',
+  'search-words.csv',
+];
 const RUN_ID = '20261121T000000Z';
 
 const sql = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.sql`), 'utf8');
@@ -30,6 +39,7 @@ const copiesOf = (provider: string, copies: number): number[] =>
 
 /** A lake run of the real Gapminder, read once. */
 interface Original {
+  directory: string;
   observations: string;
   catalogue: CatalogueEntry[];
   series: Record<string, { digest: string }>;
@@ -41,6 +51,7 @@ async function readOriginal(lakeDir: string): Promise<Original> {
   const run = join(home, (await readFile(join(home, 'current'), 'utf8')).trim());
   const json = async (name: string) => JSON.parse(await readFile(join(run, name), 'utf8'));
   return {
+    directory: run,
     observations: join(run, 'observations.parquet'),
     catalogue: await json('catalogue.json'),
     series: await json('series.json'),
@@ -103,7 +114,7 @@ export class Replicator {
   }
 
   async #run(home: string, provider: string, copies: readonly number[]): Promise<void> {
-    const { catalogue, series, record } = this.#original;
+    const { catalogue, series, record, directory: original } = this.#original;
     const directory = join(home, RUN_ID);
     await mkdir(directory, { recursive: true });
     const files = listValue(copies.map((copy) => this.#file(copy)));
@@ -121,7 +132,10 @@ export class Replicator {
       provider_id: provider,
       rows_written: record.rows_written * copies.length,
       indicators: record.indicators * copies.length,
+      sources: record.sources && { ...record.sources, run_id: RUN_ID },
     };
+    if (record.sources !== undefined)
+      await cp(join(original, 'sources.parquet'), join(directory, 'sources.parquet'));
     await writeFile(join(directory, 'catalogue.json'), JSON.stringify(entries));
     await writeFile(join(directory, 'series.json'), JSON.stringify(Object.fromEntries(facts)));
     await writeFile(join(directory, 'run.json'), JSON.stringify(run));
@@ -145,6 +159,8 @@ export class Replicator {
       await writeFile(join(dir, 'overlay', `${provider}.csv`), `${[head, ...overlay].join('\n')}\n`);
     }
     await writeConcepts(dir, copies);
+    await writeMeasures(dir, copies);
+    await writeTerritories(dir, copies);
     const [, ...links] = (await readFile('data/links.csv', 'utf8')).trimEnd().split('\n');
     const within = links.filter((link) =>
       link
@@ -165,21 +181,71 @@ async function writeConcepts(dir: string, copies: number): Promise<void> {
   const members: unknown[][] = [['concept', 'indicator', 'factor', 'deviates', 'reason']];
   const { concepts: originals } = await loadCurated('data');
   for (let copy = 0; copy < copies; copy += 1) {
-    const copied = (id: string): string => id.replace('gapminder.', `${providerOf(copy)}.${prefixOf(copy)}`);
     for (const all of originals.members.values()) {
       const own = all.filter(({ series }) => series.indicator.startsWith('gapminder.'));
       const [first] = own;
       if (first === undefined) continue;
       const { name, topic, higher_is_better, projected_from } = first.concept;
-      const id = `${prefixOf(copy)}${first.concept.id}`;
-      const preferred = copied(first.series.indicator);
+      const id = conceptOf(first.concept.id, copy);
+      const preferred = seriesOf(first.series.indicator, copy);
       concepts.push([id, name, topic, String(higher_is_better ?? 'none'), preferred, projected_from]);
       for (const { series } of own)
-        members.push([id, copied(series.indicator), series.factor, series.deviates.join(' '), series.reason]);
+        members.push([
+          id,
+          seriesOf(series.indicator, copy),
+          series.factor,
+          series.deviates.join(' '),
+          series.reason,
+        ]);
     }
   }
   await writeFile(join(dir, 'concepts.csv'), csvOf(concepts));
   await writeFile(join(dir, 'concept-series.csv'), csvOf(members));
+}
+
+const seriesOf = (id: string, copy: number): string =>
+  id.replace('gapminder.', `${providerOf(copy)}.${prefixOf(copy)}`);
+
+/** The first copy keeps its ids, by which rules name what they divide by. */
+const conceptOf = (id: string, copy: number): string => (copy === 0 ? id : prefixOf(copy) + id);
+
+const rowsOf = async (name: string): Promise<Record<string, string>[]> =>
+  parse(await readFile(join('data', name)), { columns: true });
+
+/** Rules as they are, and the rows of series and concepts for each copy; without those that divide by series of others. */
+async function writeMeasures(dir: string, copies: number): Promise<void> {
+  const { concepts } = await loadCurated('data');
+  const isOwn = (id = ''): boolean =>
+    id.includes('.')
+      ? id.startsWith('gapminder.')
+      : id === '' || (concepts.members.get(id) ?? []).some(({ series }) => isOwn(series.indicator));
+  const copied = (id = '', copy: number): string =>
+    id === '' || id.includes('.') ? seriesOf(id, copy) : conceptOf(id, copy);
+  const rows = (await rowsOf('measures.csv')).filter((row) =>
+    [row.subject, row.weight, row.per_head].every(isOwn),
+  );
+  const all = rows.flatMap((row) =>
+    Array.from({ length: row.subject === '' ? 1 : copies }, (_, copy) => ({
+      ...row,
+      subject: copied(row.subject, copy),
+      weight: copied(row.weight, copy),
+      per_head: copied(row.per_head, copy),
+    })),
+  );
+  await writeFile(join(dir, 'measures.csv'), csvOf([Object.keys(all[0] ?? {}), ...all.map(Object.values)]));
+}
+
+async function writeTerritories(dir: string, copies: number): Promise<void> {
+  const all = (await rowsOf('territories.csv')).flatMap(({ provider = '', ...row }) => {
+    if (provider === '*') return [{ provider, ...row }];
+    if (provider === 'gapminder') return PROVIDERS.map((one) => ({ provider: one, ...row }));
+    if (!provider.startsWith('gapminder.')) return [];
+    return Array.from({ length: copies }, (_, copy) => ({ provider: seriesOf(provider, copy), ...row }));
+  });
+  await writeFile(
+    join(dir, 'territories.csv'),
+    csvOf([Object.keys(all[0] ?? {}), ...all.map(Object.values)]),
+  );
 }
 
 const csvOf = (rows: readonly unknown[][]): string =>
