@@ -10,6 +10,8 @@ export const EXTENDED_SAMPLE: readonly string[] = [
   'test/build/editions/retention.extended.test.ts',
   'test/build/jobs/worker-process.extended.test.ts',
   'test/gateway/kills.extended.test.ts',
+  // The files that a call executes
+  'test/journeys/journeys.extended.test.ts',
   // Areas: operators, accounts, site
   'test/browser/admin-decisions.extended.test.ts',
   'test/browser/keys.extended.test.ts',

@@ -1,4 +1,7 @@
-/** Ctrl-C and SIGTERM at any time of a start: every 50 ms of one with data, and while the starter data are published. */
+/**
+ * Signals leave no process behind: Ctrl-C and SIGTERM at any time of a start (every 50 ms of one with data, and while the
+ * starter data are published), a lost terminal, and each of them during a command.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -28,3 +31,17 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     expect(existsSync(join(directory.path, 'snapshots/current'))).toBe(false);
   },
 );
+
+test('SIGHUP after 800 ms, and the same directory starts afterwards', async () => {
+  await publishFixture(`${directory.path}/snapshots`);
+  await directory.interrupt('SIGHUP', 800);
+  expect(await directory.interrupt('SIGINT', 60_000)).toBe(true);
+});
+
+test.each([
+  ['npm run account -- show --email nobody@example.org', 'SIGINT'],
+  ['npm run account -- show --email nobody@example.org', 'SIGHUP'],
+  ['npm run backup -- --to /dev/null/nowhere', 'SIGTERM'],
+] as const)('%s, %s while its Redis starts', async (command, signal) => {
+  await directory.interruptCommand(command, signal);
+});

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stopAfterTests } from '../../after-tests.ts';
+import { cases } from '../../environment.ts';
 import { buildStarter } from '../../shared-builds.ts';
 import { Service } from '../service.ts';
 import { expectedData, type FullRow, queryOf, type World } from './expected-data.ts';
@@ -35,6 +36,6 @@ test('rows, order, price and count', async () => {
       expect(answer.json.meta.count).toBe(rows.length);
       expect(answer.headers['x-credits-charged']).toBe(String(price));
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 }, 300_000);

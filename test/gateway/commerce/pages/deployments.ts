@@ -1,6 +1,7 @@
 /** The kinds of Redis on which the account pages must work: fresh, killed and restarted from its files, and a cluster. */
 import { afterAll, beforeAll } from 'vitest';
 import { whenReady } from '../../../../data/runtime/redis.ts';
+import { cases } from '../../../environment.ts';
 import { startRedis } from '../../../redis.ts';
 import { type AccountPagesHarness, startAccountPages } from './harness.ts';
 
@@ -48,9 +49,9 @@ async function restarted(settings: Record<string, string>): Promise<OpenDeployme
 }
 
 export const DEPLOYMENTS: Deployment[] = [
-  { name: 'a fresh Redis', numRuns: 25, open: (settings) => plain(settings, false) },
-  { name: 'a Redis that was killed and started again', numRuns: 10, open: restarted },
-  { name: 'a Redis Cluster', numRuns: 10, open: (settings) => plain(settings, true) },
+  { name: 'a fresh Redis', numRuns: cases(25), open: (settings) => plain(settings, false) },
+  { name: 'a Redis that was killed and started again', numRuns: cases(10), open: restarted },
+  { name: 'a Redis Cluster', numRuns: cases(10), open: (settings) => plain(settings, true) },
 ];
 
 /** Opens a deployment before the tests of a `describe` and closes it after them. */
