@@ -8,7 +8,7 @@ import { registerAccountPages } from './commerce/pages/plugin.ts';
 import { salesFacts } from './commerce/sales-facts.ts';
 import type { AccountService } from './commerce/service.ts';
 import { installAssets } from './site/assets.ts';
-import { renderErrorPage, serviceFacts, sitePages } from './site/site.ts';
+import { readAhead, renderErrorPage, serviceFacts, sitePages } from './site/site.ts';
 
 export interface AppDependencies extends Omit<ApiDependencies, 'siteOf'> {
   /** Mounts the operator area. */
@@ -32,6 +32,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     }),
   });
   installAssets(app);
+  app.addHook('onListen', async () => readAhead(dependencies.snapshots));
   if (admin) registerAdmin(app, admin);
   if (account) registerAccountPages(app, account);
   return app;

@@ -4,15 +4,19 @@ import { ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { integer } from '../api/operations/operations.ts';
 import type { Edition, SeriesHit } from '../api/snapshot/snapshot.ts';
 
-const readings = new WeakMap<Edition, Promise<readonly TopicRecord[]>>();
+/** Makes something once an edition, and again after a failure. */
+export function oncePerEdition<Made>(make: (edition: Edition) => Promise<Made>) {
+  const made = new WeakMap<Edition, Promise<Made>>();
+  return (edition: Edition): Promise<Made> => {
+    const known = made.get(edition) ?? make(edition);
+    made.set(edition, known);
+    known.catch(() => made.delete(edition));
+    return known;
+  };
+}
 
 /** The topics of the edition, with their names and counts, in the curated order. @throws {SnapshotUnreadable} */
-export function servedTopics(edition: Edition): Promise<readonly TopicRecord[]> {
-  const reading = readings.get(edition) ?? readTopics(edition);
-  readings.set(edition, reading);
-  reading.catch(() => readings.delete(edition));
-  return reading;
-}
+export const servedTopics = oncePerEdition(readTopics);
 
 /** Its slug where the list lacks it. */
 export const topicName = (topics: readonly TopicRecord[], slug: string): string =>

@@ -31,6 +31,7 @@ import { textFiles } from './pages/text-files.ts';
 import { topic, topics } from './pages/topics.ts';
 import type { ServiceFacts } from './service-facts.ts';
 
+export { readAhead } from './pages/home.ts';
 export { type SalesFacts, serviceFacts } from './service-facts.ts';
 
 /** Pages of figures. */

@@ -3,7 +3,7 @@ import type { CountryRecord } from '../../data/schema/records.ts';
 import { COUNTRY_CODE, fail, GROUP_MARK, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import type { ShownFigures } from './derived.ts';
-import { type DrawnPlace, findPlace, openingFigures, type ShownSeries } from './series.ts';
+import { type DrawnPlace, findPlace, openingFigures, publishedSeries, type ShownSeries } from './series.ts';
 
 /** The most places whose histories one picture shows. */
 export const PICTURED_MAX = 6;
@@ -28,6 +28,18 @@ export const picturedPlaces = (max = PICTURED_MAX) =>
 export const upperCased = (code: string): string => (code.startsWith(GROUP_MARK) ? code : code.toUpperCase());
 
 export const year = () => integer({ min: -10_000, max: 10_000 });
+
+/** The concept of the series that says how large countries are. */
+const POPULATION = 'population';
+
+/** How many people countries have, by ISO3. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function peopleByCountry(edition: Edition): Promise<ReadonlyMap<string, number>> {
+  const { indicators } = await edition.wholeCatalogue();
+  const series = [...indicators.values()].filter(({ traits }) => traits.concept === POPULATION);
+  const population = (series.find(({ record }) => record.preferred) ?? series[0])?.record;
+  const opening = population && (await openingFigures(edition, await publishedSeries(edition, population)));
+  return new Map(opening?.figures.map(({ country, value }) => [country.iso3, value]));
+}
 
 /** By any usual code or name that means one country. */
 export function findCountry(edition: Edition, sent: string): CountryRecord | undefined {

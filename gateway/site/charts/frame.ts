@@ -65,6 +65,10 @@ export const pageChart = (drawing: Drawing, labels: Labels, id: string): string 
   inPage(drawing, labels, { ...PAGE_BOXES.wide, id }, 'chart wide') +
   inPage(drawing, labels, { ...PAGE_BOXES.narrow, id: `${id}-narrow` }, 'chart narrow');
 
+/** One picture for a column of any page. @param id unique on the page */
+export const cardChart = (drawing: Drawing, labels: Labels, id: string): string =>
+  inPage(drawing, labels, { ...PAGE_BOXES.narrow, id }, 'chart');
+
 function inPage(drawing: Drawing, labels: Labels, box: Box, className: string): string {
   const size = `viewBox="0 0 ${box.width} ${box.height}"`;
   return `<svg class="${className}" ${size} ${described(drawing, labels, box.id)}${drawing.body(box)}</svg>`;

@@ -4,13 +4,10 @@ import type { SeriesOpening } from '../../../data/schema/snapshot.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
-import { openingFigures, publishedSeries } from '../series.ts';
-import { findCountry } from '../subjects.ts';
+import { findCountry, peopleByCountry } from '../subjects.ts';
 
 const ITEMS_PER_TOPIC = 5;
 const PEERS = 3;
-/** The concept of the series that says how large countries are. */
-const POPULATION = 'population';
 
 /**
  * The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. Series of one
@@ -116,11 +113,7 @@ const unknownCountry = (sent = ''): Shown =>
 
 /** Countries to compare with: those of the same subregion whose population is nearest. */
 async function findPeers(edition: Edition, { iso3, subregion }: CountryRecord): Promise<CountryRecord[]> {
-  const { indicators } = await edition.wholeCatalogue();
-  const series = [...indicators.values()].filter(({ traits }) => traits.concept === POPULATION);
-  const population = (series.find(({ record }) => record.preferred) ?? series[0])?.record;
-  const opening = population && (await openingFigures(edition, await publishedSeries(edition, population)));
-  const people = new Map(opening?.figures.map(({ country, value }) => [country.iso3, value]));
+  const people = await peopleByCountry(edition);
   const own = people.get(iso3);
   const distance = (peer: CountryRecord): number => {
     const other = people.get(peer.iso3);

@@ -1,25 +1,20 @@
-/** `/`: what the service is, a figure of today with its map, search, topics, the way to a key. */
-import type { IndicatorRecord } from '../../../data/schema/records.ts';
+/** `/`: what the service is, what is to be told of the figures of today, search, topics, the way to a key. */
+import type { Sparkline } from '../../../data/schema/snapshot.ts';
 import type { Operation } from '../../api/operations/operations.ts';
-import { type Catalogue, type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
-import { ASSET_PATHS } from '../assets.ts';
-import { pageMap, pictureLabels } from '../charts/frame.ts';
-import { worldMap } from '../charts/map.ts';
-import { columnDecimals } from '../figures.ts';
-import { servedTopics } from '../lists.ts';
+import { type Catalogue, type Edition, exampleFigures, type Snapshots } from '../../api/snapshot/snapshot.ts';
+import { chooseHighlights } from '../highlights.ts';
+import { oncePerEdition, servedTopics } from '../lists.ts';
 import { definePage } from '../page.ts';
-import { openingFigures, publishedSeries } from '../series.ts';
 import type { ServiceFacts } from '../service-facts.ts';
+import { peopleByCountry } from '../subjects.ts';
 
-const TOP = 6;
-/** Preferred where the catalogue has it, because everybody knows what it means. */
-const WELL_KNOWN = '.SP.DYN.LE00.IN';
+/** Years of a line. */
+const LINE_MIN = 10;
 
 export const home = (facts: ServiceFacts): Operation =>
   definePage({
     path: '/',
     async show({ edition }) {
-      const catalogue = await edition.wholeCatalogue();
       return {
         template: 'home.njk',
         title: 'Country data to cite, compare and compute with',
@@ -27,45 +22,66 @@ export const home = (facts: ServiceFacts): Operation =>
           'Country statistics of many public providers in one place: look up and compare figures, and get them through one API, each with its source, licence and proof.',
         section: 'none',
         canonical: '/',
-        data: {
-          facts,
-          featured: await featuredFigures(edition, catalogue),
-          topics: await servedTopics(edition),
-          providers: listProviders(catalogue),
-          counts: { indicators: catalogue.indicators.size, countries: edition.countries.length },
-        },
+        data: { facts, ...(await homeData(edition)) },
       };
     },
   });
 
-/** Null in an edition without a ranked, open indicator. */
-async function featuredFigures(edition: Edition, catalogue: Catalogue) {
-  const record = featuredIndicator(catalogue);
-  const series = record && (await publishedSeries(edition, record));
-  const latest = series === undefined ? null : await openingFigures(edition, series);
-  if (series === undefined || latest === null) return null;
-  const { year } = latest;
-  const map = worldMap(latest, { unit: series.record.unit, outlines: ASSET_PATHS.outlines, hasTitles: true });
-  const top = latest.figures.slice(0, TOP);
-  const examples = wellKnownFirst(latest.figures.map(({ country }) => country.iso3));
+/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+const homeData = oncePerEdition(async (edition) => {
+  const catalogue = await edition.wholeCatalogue();
   return {
-    record: series.record,
-    year,
-    map: pageMap(map, pictureLabels(series, [year, year]), 'home-map'),
-    legend: map.legend,
-    top,
-    decimals: columnDecimals(top.map(({ value }) => value)),
-    query: `indicator=${series.record.id}&countries=${examples.join(',')}&from=${year - 4}`,
+    highlights: await chooseHighlights(edition),
+    topics: await drawnTopics(edition, catalogue),
+    example: await exampleCall(edition, catalogue),
+    providers: listProviders(catalogue),
+    counts: { indicators: catalogue.indicators.size, countries: edition.countries.length },
   };
+});
+
+/** Reads what the page shows of each edition when it is served. What fails is read again by the first request. */
+export function readAhead(snapshots: Pick<Snapshots, 'current' | 'onSwitch'>): void {
+  const read = (): void => {
+    const served = snapshots.current();
+    if (served) homeData(served).catch(() => {});
+  };
+  snapshots.onSwitch(read);
+  read();
 }
 
-function featuredIndicator(catalogue: Catalogue): IndicatorRecord | undefined {
-  const ranked = catalogue
-    .ordered('coverage', 'desc')
-    .map(({ record }) => record)
-    .filter((record) => !record.no_rank && record.access_tier === 'open');
-  const known = ranked.find(({ id }) => id.endsWith(WELL_KNOWN));
-  return known ?? ranked.find(({ featured }) => featured) ?? ranked[0];
+/** Topics that have indicators, each with a featured series of the most populous country. */
+async function drawnTopics(edition: Edition, catalogue: Catalogue) {
+  const people = await peopleByCountry(edition);
+  const [largest] = [...people].toSorted(([, a], [, b]) => b - a).map(([iso3]) => iso3);
+  const sparklines = largest === undefined ? {} : await edition.sparklines(largest);
+  const place = edition.countriesByCode.get(largest ?? '')?.name ?? '';
+  const topics = await servedTopics(edition);
+  return topics
+    .filter(({ n_indicators }) => n_indicators > 0)
+    .map((topic) => {
+      const items = catalogue.listed('topic', 'asc', { topic: topic.slug });
+      const drawn = items.find(
+        ({ record }) => record.access_tier === 'open' && isWhole(sparklines[record.id]),
+      );
+      const line = drawn && {
+        name: `${drawn.record.name}, ${place}`,
+        sparkline: sparklines[drawn.record.id],
+      };
+      return { ...topic, line: line ?? null };
+    });
+}
+
+/** Most years have a figure, and there are enough to see a line. */
+const isWhole = ({ heights }: Sparkline = { from: 0, heights: [] }): boolean =>
+  heights.length >= LINE_MIN && heights.filter((height) => height !== null).length > 0.8 * heights.length;
+
+/** Null in an edition without a ranked, open indicator. */
+async function exampleCall({ observations }: Edition, catalogue: Catalogue) {
+  const found = await exampleFigures({ catalogue, observations });
+  if (found === null) return null;
+  const { indicator, countries, from } = found;
+  const codes = countries.map(({ iso3 }) => iso3).join(',');
+  return { id: indicator.id, query: `indicator=${indicator.id}&countries=${codes}&from=${from}` };
 }
 
 /** By name. */

@@ -30,6 +30,7 @@ import {
   valueScale,
 } from './read-charts.ts';
 import { describeReal, type TrueFigure, type TrueRank } from './real-edition.ts';
+import { checkHome } from './told-findings.ts';
 
 const OPEN = 75;
 const DISPLAY = 25;
@@ -420,3 +421,11 @@ function expectRow(
   const change = cell('Change of rank')?.replace('−', '-').replace('+', '');
   expect([...where, change]).toEqual([...where, delta === null ? '–' : String(delta)]);
 }
+
+describeReal('the home page of the real edition', (real) => {
+  test('tells four findings that the rows of the API say', async () => {
+    const ask = (path: string) => real.json(path);
+    const kinds = await checkHome(ask, await real.page('/'), 'world-bank.SP.POP.TOTL');
+    expect(kinds).toEqual(['crossing', 'shared', 'change', 'record']);
+  });
+});
