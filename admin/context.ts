@@ -45,7 +45,7 @@ export interface AdminDependencies {
   log: Logger;
   snapshots: { current(): ServedSnapshot | null };
   /** The lake is read if it is on this machine; the reconciler's summaries of the archive are kept in `VAR_DIR`. */
-  settings: Pick<Settings, 'SNAPSHOT_DIR' | 'CURATED_DIR' | 'LAKE_DIR' | 'VAR_DIR' | 'ADMIN_SECOND_FACTOR'>;
+  settings: Settings;
   archive: Archive;
   erasures: Erasures;
   mailer: Mailer;

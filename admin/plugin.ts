@@ -34,6 +34,7 @@ import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { customerUsageRoutes } from './routes/customer-usage.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
@@ -54,6 +55,7 @@ import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
+import { snapshotsRoutes } from './routes/snapshots.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { usersRoutes } from './routes/users.ts';
 
@@ -66,6 +68,7 @@ const NAV = [
   { path: '/admin/providers', label: 'Providers' },
   { path: '/admin/licences', label: 'Licences' },
   { path: '/admin/runs', label: 'Runs' },
+  { path: '/admin/snapshots', label: 'Snapshots' },
   { path: '/admin/users', label: 'Users' },
   { path: '/admin/orders', label: 'Orders' },
   { path: '/admin/usage', label: 'Usage' },
@@ -186,6 +189,7 @@ const ROUTES = [
   licenceRoutes,
   runsRoutes,
   runComparisonRoutes,
+  snapshotsRoutes,
   givenUpJobsRoutes,
   runActionRoutes,
   usersRoutes,
@@ -193,6 +197,7 @@ const ROUTES = [
   ordersRoutes,
   invoicesRoutes,
   usageRoutes,
+  customerUsageRoutes,
   reconcileRoutes,
   privacyRequestRoutes,
   operatorRoutes,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { readUsage } from '../../gateway/api/metering/metering.ts';
+import { readUsage, readUsedDays } from '../../gateway/api/metering/metering.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
@@ -57,13 +57,14 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     before = '',
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
-    const [keys, members, ledger, orders, changes, usage] = await Promise.all([
+    const [keys, members, ledger, orders, changes, usage, used] = await Promise.all([
       accounts.keys.list(id),
       accountMembers(area, id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.orders.list(id),
       shownChanges(area, accountSubject(id)),
       readUsage(redis, id, USAGE_DAYS, now()),
+      readUsedDays(redis, id),
     ]);
     const shown = ledger.entries.slice(0, LEDGER_PAGE);
     const isLast = ledger.entries.length <= LEDGER_PAGE;
@@ -85,6 +86,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
         usage.daily.map(({ date, requests }) => ({ label: date, value: requests })),
       ),
       endpoints: usage.endpoints,
+      used: used.sort((a, b) => (a.last_used < b.last_used ? 1 : -1)),
       form,
     });
   }

@@ -1,4 +1,4 @@
-/** The operator area's first page: what needs attention, running jobs, and today's traffic beside the last 30 days. */
+/** The operator area's first page: money, what needs attention or is not set up, running jobs, and traffic of 30 days. */
 import type { FastifyInstance } from 'fastify';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { PageError } from '../../gateway/web/forms.ts';
@@ -6,6 +6,8 @@ import { barChart } from '../../gateway/web/templates.ts';
 import { readAttentionContext } from '../attention/item.ts';
 import { CHECKED, needsAttention } from '../attention/needs-attention.ts';
 import type { AdminArea } from '../context.ts';
+import { summariseMoney } from '../money.ts';
+import { findSetUpWarnings } from '../set-up.ts';
 import { summariseSnapshot } from '../snapshots.ts';
 import { summariseRun } from './runs.ts';
 import { countPerDay, readTotalUsage } from './usage.ts';
@@ -21,19 +23,23 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view('dashboard.njk');
 
   scope.get('/', async (_request, reply) => {
-    const [usage, accounts, orders, context, open, { runs }] = await Promise.all([
+    const [usage, accounts, orders, context, open, { runs }, money, setUp] = await Promise.all([
       readTotalUsage(redis, now(), DAYS),
       countPerDay(redis, redisKeys.accounts, now(), DAYS),
       countPerDay(redis, redisKeys.orders, now(), DAYS),
       readAttentionContext(area, MAX_RECONCILIATION_AGE_MS, RECONCILE_WAIT_MS),
       requests.listOpen(),
       area.runs.list({ limit: MAX_RUNS }),
+      summariseMoney(area),
+      findSetUpWarnings(area),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>
       usage.daily.map((day) => ({ label: day.date, value: day[name] }));
     return view(reply, 'Dashboard', {
       attention: await needsAttention(context),
       checked: CHECKED,
+      money,
+      setUp,
       reconciliation: context.reconciliation,
       openRequests: open.length,
       alertTargets: operatorAlerts.targets,

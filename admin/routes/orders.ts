@@ -18,8 +18,8 @@ import { type AdminArea, idOf, userPath } from '../context.ts';
 import { listLinks, sendRecords } from '../list.ts';
 import { invoicePdfPath } from './invoices.ts';
 
-/** Customers whose orders one search reads, the newest ones. */
-const MAX_CUSTOMERS = 500;
+/** Customers, and invoices, whose orders one search reads, the newest ones. */
+const MAX_FOUND = 500;
 
 const ORDER_SORT = new TableSort<OrderRecord>({
   id: ({ order_id }) => order_id,
@@ -146,8 +146,10 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
 
 async function invoicingOf({ accounts, now }: AdminArea, order: OrderRecord) {
   const documents = await accounts.orders.invoices.issuedOf(order.order_id);
+  const payer = documents.at(-1)?.buyer;
   const due_at_ms = order.state === 'pending' ? (documents.at(-1)?.due_at_ms ?? null) : null;
   return {
+    payer: payer?.lines[0] ?? payer?.email ?? null,
     invoices: documents.map(({ number }) => ({ number, pdf: invoicePdfPath(number) })),
     due: due_at_ms === null ? null : dateText(due_at_ms),
     isOverdue: due_at_ms !== null && due_at_ms < now(),
@@ -198,7 +200,7 @@ function orderMove(
 }
 
 interface OrderQuery {
-  /** Part of the order number, or of e-mail address, name or id of the customer; empty for all. */
+  /** Part of the number of order or invoice, of the payer on the invoice, or of e-mail address, name or id; empty for all. */
   q: string;
   /** Undefined for any. */
   state?: OrderState;
@@ -215,8 +217,12 @@ async function findOrders(
     const all = { ...(state && { state }), limit: sort === '' ? limit : Number.MAX_SAFE_INTEGER };
     return ORDER_SORT.sort(await area.accounts.orders.listAll(all), sort).slice(0, limit);
   }
-  const [byNumber, byCustomer] = await Promise.all([ordersNumbered(area, q), ordersOfCustomers(area, q)]);
-  const found = new Map([...byNumber, ...byCustomer].map((order) => [order.order_id, order]));
+  const all = await Promise.all([
+    ordersNumbered(area, q),
+    ordersInvoiced(area, q),
+    ordersOfCustomers(area, q),
+  ]);
+  const found = new Map(all.flat().map((order) => [order.order_id, order]));
   const matching = [...found.values()]
     .filter((order) => !state || order.state === state)
     .toSorted((a, b) => b.created_at_ms - a.created_at_ms);
@@ -228,7 +234,14 @@ async function ordersNumbered({ accounts }: Pick<AdminArea, 'accounts'>, part: s
   return Promise.all(ids.map((id) => accounts.orders.get(id)));
 }
 
+async function ordersInvoiced({ accounts }: Pick<AdminArea, 'accounts'>, text: string) {
+  const documents = await accounts.orders.invoices.search(text, MAX_FOUND);
+  return Promise.all(
+    [...new Set(documents.map(({ order_id }) => order_id))].map((id) => accounts.orders.get(id)),
+  );
+}
+
 async function ordersOfCustomers({ accounts, index }: Pick<AdminArea, 'accounts' | 'index'>, q: string) {
-  const { ids } = await index.search({ q, state: '', limit: MAX_CUSTOMERS, offset: 0 });
+  const { ids } = await index.search({ q, state: '', limit: MAX_FOUND, offset: 0 });
   return (await Promise.all(ids.map((id) => accounts.orders.list(id)))).flat();
 }

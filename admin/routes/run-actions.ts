@@ -1,22 +1,19 @@
-/** Actions on runs and snapshots. All but a re-run ask first; see `gateway/commerce/people/confirmation.ts`. */
+/** Actions on runs. All but a re-run ask first; see `gateway/commerce/people/confirmation.ts`. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { EnqueueResult } from '../../data/runtime/jobs.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
-import { SNAPSHOT_ID } from '../../data/schema/snapshot.ts';
 import {
   type Confirmation,
   confirmedAction,
-  counted,
   formatChange,
   formatCount,
   OPTIONAL_REASON,
   REASON,
 } from '../../gateway/commerce/people/people.ts';
 import { PageError } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, idOf } from '../context.ts';
+import { type AdminArea, actorOf } from '../context.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
-import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
 import { findRun } from './runs.ts';
 
@@ -37,8 +34,6 @@ export function runActionRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
   acceptRoutes(scope, area);
   cancelRoutes(scope, area);
-  rebuildRoutes(scope, area);
-  rollbackRoutes(scope, area);
 }
 
 function acceptRoutes(scope: FastifyInstance, area: AdminArea): void {
@@ -125,107 +120,6 @@ function cancelRoutes(scope: FastifyInstance, area: AdminArea): void {
       return { path: runPath(subject, run), notice };
     },
   });
-}
-
-function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
-  confirmedAction(scope, area, {
-    path: '/rebuild',
-    fields: NO_FIELDS,
-    reason: () => REASON,
-    async ask() {
-      const providers = await listProviderFreshness(area);
-      const read = providers.filter(({ rows }) => rows !== null);
-      const rows = read.reduce((sum, provider) => sum + (provider.rows ?? 0), 0);
-      const { indicators = 0, observations = 0 } = area.snapshots.current()?.manifest.counts ?? {};
-      return {
-        title: 'Rebuild and publish',
-        effects: [
-          'Builds a snapshot from the lake and the operators’ changes, verifies it and publishes it.',
-          'Indicators that the lake does not hold are no longer served.',
-        ],
-        figures: [
-          {
-            label: 'Served now',
-            value: `${counted(indicators, 'indicator', 'indicators')}, ${counted(observations, 'observation', 'observations')}`,
-          },
-          {
-            label: 'In the lake',
-            value: `${counted(rows, 'row', 'rows')} of ${counted(read.length, 'provider', 'providers')}, as their last good runs wrote them`,
-          },
-          { label: 'Never read', value: counted(providers.length - read.length, 'provider', 'providers') },
-        ],
-        button: 'Rebuild and publish',
-        back: RUNS_PATH,
-      };
-    },
-    async act(request, _reply, { reason }) {
-      const change = { action: 'snapshot.rebuild', subject: SNAPSHOT_SUBJECT, reason };
-      await request.audited(change, () => area.jobs.rebuild({ by: actorOf(request) }));
-      return { path: RUNS_PATH, notice: 'A rebuild is queued.' };
-    },
-  });
-}
-
-function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
-  async function snapshotOf(request: FastifyRequest) {
-    const id = idOf(request);
-    const all = SNAPSHOT_ID.test(id) ? await listSnapshots(area.settings.SNAPSHOT_DIR) : [];
-    const wanted = all.find((snapshot) => snapshot.id === id);
-    if (!wanted) throw new PageError(404, `There is no snapshot ${id}.`);
-    return { wanted, served: all.find(({ current }) => current) ?? null };
-  }
-
-  confirmedAction(scope, area, {
-    path: '/snapshots/:id/rollback',
-    fields: NO_FIELDS,
-    reason: () => REASON,
-    async ask(request) {
-      const { wanted, served } = await snapshotOf(request);
-      if (!(await isServable(area.settings.SNAPSHOT_DIR, wanted.id)))
-        throw new PageError(
-          409,
-          `Snapshot ${wanted.id} cannot be served again: its prerendered files were removed.`,
-        );
-      return rollback(wanted, served);
-    },
-    async act(request, _reply, { reason }) {
-      const { wanted, served } = await snapshotOf(request);
-      await request.audited(
-        {
-          action: 'snapshot.rollback',
-          subject: SNAPSHOT_SUBJECT,
-          before: { snapshot: served?.id ?? null },
-          after: { snapshot: wanted.id },
-          reason,
-        },
-        () => area.jobs.rollback(wanted.id, { by: actorOf(request), reason }),
-      );
-      return { path: RUNS_PATH, notice: `Snapshot ${wanted.id} will be served within seconds.` };
-    },
-  });
-}
-
-function rollback(wanted: ListedSnapshot, served: ListedSnapshot | null): Confirmation {
-  const fewer = (served?.indicators ?? 0) - wanted.indicators;
-  return {
-    title: `Serve snapshot ${wanted.id}`,
-    effects: [
-      'Every reader gets this snapshot within seconds, until the next build publishes another.',
-      'Snapshots that did not lead to it count as rolled back: they answer by their id only. A running build publishes nothing.',
-      'Everybody can read when and why, in /v1/editions and /v1/changes.',
-      ...(fewer > 0
-        ? [`It has ${counted(fewer, 'indicator', 'indicators')} fewer than the one served now.`]
-        : []),
-    ],
-    figures: [
-      { label: 'Snapshot', value: `${served?.id ?? 'none'} → ${wanted.id}` },
-      { label: 'Published', value: new Date(wanted.generated_at_ms).toISOString() },
-      { label: 'Indicators', value: formatChange(served?.indicators ?? 0, wanted.indicators) },
-      { label: 'Observations', value: formatChange(served?.observations ?? 0, wanted.observations) },
-    ],
-    button: 'Serve this snapshot',
-    back: RUNS_PATH,
-  };
 }
 
 /** One provider is never ingested twice at once. */

@@ -34,7 +34,7 @@ export function runChoice(subject: string, runs: readonly StoredRun[], chosen = 
     ...{ action: PATH, subject, after, before: chosen.before || neighbour },
     runs: runs.map(({ run_id, status, started_at }) => ({
       run_id,
-      label: `${started_at.slice(0, 16).replace('T', ' ')}, ${status}`,
+      label: `${run_id}: ${started_at.slice(0, 19).replace('T', ' ')}, ${status}`,
     })),
   };
 }

@@ -1,4 +1,4 @@
-/** Lists ingestion runs, builds and snapshots. `run-actions.ts` starts, cancels, accepts and rolls back. */
+/** Lists ingestion runs and builds. `run-actions.ts` starts, cancels and accepts. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { RunStore } from '../../data/runtime/run-store.ts';
@@ -16,7 +16,6 @@ import {
 import type { AdminArea } from '../context.ts';
 import { sendRecords } from '../list.ts';
 import { listProviderFreshness, type ProviderFreshness } from '../provider-freshness.ts';
-import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
 import { listGivenUpJobs } from './given-up-jobs.ts';
 import { indicatorPath } from './indicator.ts';
 import { RUNS_PATH, runPath } from './run-path.ts';
@@ -34,20 +33,10 @@ const PROVIDER_SORT = new TableSort<ProviderFreshness>({
   rows: ({ rows }) => rows,
   year: ({ newest_year }) => newest_year,
 });
-const SNAPSHOT_SORT = new TableSort<ListedSnapshot>({
-  id: ({ id }) => id,
-  published: ({ generated_at_ms }) => generated_at_ms,
-  observations: ({ observations }) => observations,
-  indicators: ({ indicators }) => indicators,
-});
-/** Newest snapshots that are shown unless all are asked for. */
-const SHOWN_SNAPSHOTS = 50;
 const listQuery = z.object({
-  all: z.enum(['snapshots', '']).catch(''),
   subject: textField(100),
   follow,
   providers: PROVIDER_SORT.field,
-  snapshots: SNAPSHOT_SORT.field,
   limit: integerField(1, 500, 50),
   offset: integerField(0, 1_000_000, 0),
   format: formatField,
@@ -62,8 +51,7 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.get('/runs', async (request, reply) => {
     const sent = parseFields(listQuery, request.query);
-    const { subject, limit, offset, format, follow, all: wanted } = sent;
-    const orders = { providers: sent.providers, snapshots: sent.snapshots };
+    const { subject, limit, offset, format, follow, providers: order } = sent;
     const filter = subject === '' ? {} : { subject };
     if (format === 'csv') {
       const { runs: all } = await runs.list({ ...filter, limit: MAX_EXPORTED });
@@ -72,28 +60,15 @@ export function runsRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
     const { total, runs: page } = await runs.list({ ...filter, limit, offset });
     const shown = page.map((run) => summariseRun(run, now()));
-    const published = await listSnapshots(area.settings.SNAPSHOT_DIR);
-    const newest = wanted === 'snapshots' ? published : published.slice(0, SHOWN_SNAPSHOTS);
     const isRunning = shown.some(({ status }) => status === 'running');
     return listView(reply, 'Runs', {
       subject,
-      providers: PROVIDER_SORT.sort(await listProviderFreshness(area), orders.providers),
-      sorts: {
-        providers: PROVIDER_SORT.links(RUNS_PATH, { subject, ...orders }, orders.providers, 'providers'),
-        snapshots: SNAPSHOT_SORT.links(RUNS_PATH, { subject, ...orders }, orders.snapshots, 'snapshots'),
-      },
+      providers: PROVIDER_SORT.sort(await listProviderFreshness(area), order),
+      sorts: PROVIDER_SORT.links(RUNS_PATH, { subject }, order, 'providers'),
       runs: shown,
       refresh: autoRefresh(reply, withQuery(RUNS_PATH, { subject }), follow, isRunning),
-      snapshots: await Promise.all(
-        SNAPSHOT_SORT.sort(newest, orders.snapshots).map(async (one) => ({
-          ...one,
-          isServable: await isServable(area.settings.SNAPSHOT_DIR, one.id),
-        })),
-      ),
-      hiddenSnapshots: published.length - newest.length,
-      allSnapshotsPath: withQuery(RUNS_PATH, { subject, ...orders, all: 'snapshots' }),
       givenUp: await listGivenUpJobs(area),
-      pager: createPager(RUNS_PATH, { subject, ...orders }, { total, limit, offset }),
+      pager: createPager(RUNS_PATH, { subject, providers: order }, { total, limit, offset }),
       csv: withQuery(RUNS_PATH, { subject, format: 'csv' }),
     });
   });

@@ -8,6 +8,7 @@ import { LockHeldError, LockLostError } from '../../data/runtime/file-lock.ts';
 import { createLog } from '../../data/runtime/log.ts';
 import { PrivateRedisError } from '../../data/runtime/private-redis.ts';
 import { readSettings, SettingsError } from '../../data/runtime/settings.ts';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { CommandError } from '../runtime/errors.ts';
 import { type OpenRedis, openRedis } from '../runtime/redis-connection.ts';
 import { createBackup } from './backup.ts';
@@ -58,6 +59,8 @@ async function execute(
 ): Promise<[object, string]> {
   if (name === 'backup') {
     const done = await createBackup({ redis, settings, now: Date.now }, directory);
+    // The dashboard of the operator area says when there was none for long.
+    await redis.set(redisKeys.backedUp, Date.now());
     const size = `${done.keys} keys and ${done.files} files, ${(done.bytes / 1e6).toFixed(1)} MB`;
     return [done, `backed up to ${directory}: ${size}`];
   }

@@ -104,6 +104,7 @@
  *   {invoices}:due                    zset    <order id> <mark> of changes that are in progress, or interrupted by a crash
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
+ *   backup                            string  when the last backup was finished, in Unix milliseconds
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
  *   {grants}:groups                  zset    <kind>:<digest> of accounts that share a mailbox, range or domain, by the last sign-up
  *   {grants}:seen:KIND:DIGEST         zset    account ids of such a group by sign-up; see free-grants.ts
@@ -228,6 +229,7 @@ export const redisKeys = {
   licenceDecisions: 'decisions:licences',
   excluded: 'left-out',
   quality: 'quality',
+  backedUp: 'backup',
   archive: 'archive:id',
   signUpGroups: '{grants}:groups',
   signUps: (kind: string, digest: string) => `{grants}:seen:${kind}:${digest}`,

@@ -11,11 +11,12 @@ import {
   WEBHOOK_DELAYS_MS,
   WEBHOOK_EVENTS,
 } from './notifications/notifications.ts';
-import { pricesSentence, salesTermsOf } from './orders/orders.ts';
+import { missingForInvoices, pricesSentence, salesTermsOf } from './orders/orders.ts';
 import { MAX_ACTIVE_KEYS } from './store/store.ts';
 
 export const salesFacts = (settings: Settings): SalesFacts => ({
   vat: pricesSentence(salesTermsOf(settings)),
+  paysByInvoice: missingForInvoices(salesTermsOf(settings)).length === 0,
   keysMax: MAX_ACTIVE_KEYS,
   webhooks: {
     endpointsMax: MAX_ENDPOINTS,

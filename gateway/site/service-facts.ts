@@ -14,6 +14,8 @@ export interface Limits {
 export interface SalesFacts {
   /** Whether prices contain VAT, in words. */
   vat: string;
+  /** Whether orders are taken that are paid by bank transfer. */
+  paysByInvoice: boolean;
   /** Active keys that an account can have. */
   keysMax: number;
   webhooks: {

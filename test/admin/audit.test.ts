@@ -45,7 +45,7 @@ const { accounts, requests, client } = service;
 ({ request_id } = await requests.open(account_id, 'erasure'));
 const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
 const indicator = first.split(',')[0] ?? '';
-[snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
+[snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/snapshots')).html) ?? [];
 const reporter = new RunReporter(client, () => service.clock.ms);
 const finished_at = formatTimestamp(NOON);
 reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });

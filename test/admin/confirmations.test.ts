@@ -115,13 +115,13 @@ const ACTIONS: Action[] = [
   },
   {
     ...{ name: 'snapshot.rollback', path: () => `/admin/snapshots/${OTHER_SNAPSHOT}/rollback`, query: {} },
-    from: () => '/admin/runs',
+    from: () => '/admin/snapshots',
     shows: () => [`${served} → ${OTHER_SNAPSHOT}`, '13 → 7', '6 indicators fewer'],
     ...{ fact: jobs, isReasonRequired: true },
   },
   {
     ...{ name: 'snapshot.rebuild', path: () => '/admin/rebuild', query: {} },
-    from: () => '/admin/runs',
+    from: () => '/admin/snapshots',
     shows: () => ['Served now 13 indicators', 'In the lake'],
     ...{ fact: jobs, isReasonRequired: true },
   },

@@ -223,7 +223,7 @@ describe('runs', () => {
       operator.post(`/admin/snapshots/${encodeURIComponent(id)}/rollback`, { _csrf, reason: 'r' });
     expect((await roll('20200101T000000Z-00000000')).status).toBe(404);
     expect((await roll('../../etc')).status).toBe(404);
-    const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/runs')).html) ?? [];
+    const [id = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/snapshots')).html) ?? [];
     expect((await roll(id)).status).toBe(303);
     const jobs = new JobService(service.client, () => service.clock.ms);
     expect((await jobs.rollback(id)).state).toBe('waiting');

@@ -50,7 +50,8 @@ it('shows figures, series and rejected rows of two runs, the earlier first', asy
     [second, first],
   ]) {
     const page = wordsOf(await compare({ before: before ?? '', after: after ?? '' }));
-    expect(page).toContain(`Run ${first} ${second} –`);
+    expect(page).toContain(`Figure Earlier: ${first} Later: ${second} Difference Run ${first} ${second} –`);
+    expect(page).toMatch(/Started (\S+ \S+) UTC (?!\1)\S+ \S+ UTC 24 h/);
     expect(page).toContain('Added: 1 series fresh : 0 → 1 row');
     expect(page).toContain('Removed: 1 series gone : 1 → 0 rows');
     expect(page).toContain('Changed: 1 series revised : 1 → 1 row');
@@ -58,6 +59,16 @@ it('shows figures, series and rejected rows of two runs, the earlier first', asy
     expect(page).toContain('unknown_place: 0 → 1 row');
     expect(page).toContain('Only in the later samples: Atlantis');
   }
+});
+
+it('each run that can be chosen is named by its id, its time and its state', async () => {
+  const { html } = await compare({});
+  const labels = [...html.matchAll(/<option value="([^"]+)"[^>]*>([^<]*)</g)];
+  expect(labels).toHaveLength(2 * runIds().length);
+  for (const [, id, label] of labels)
+    expect(label).toMatch(
+      new RegExp(`^${id}: \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d, (succeeded|unchanged)$`),
+    );
 });
 
 it('takes for a run that found upstream unchanged the series of the run before it', async () => {

@@ -41,7 +41,7 @@ const rows = (html: string): string[] =>
 
 describe('the list of snapshots', () => {
   it('marks the served and the rolled-back ones, and says what changed', async () => {
-    const [first = '', second = '', third = ''] = rows((await operator.get('/admin/runs')).html);
+    const [first = '', second = '', third = ''] = rows((await operator.get('/admin/snapshots')).html);
     expect(first).toContain(served);
     expect(first).toContain('current');
     expect(second).toContain(ROLLED_BACK);
@@ -52,24 +52,30 @@ describe('the list of snapshots', () => {
   });
 
   it('offers to serve only those with prerendered files', async () => {
-    const [, second = '', third = ''] = rows((await operator.get('/admin/runs')).html);
+    const [, second = '', third = ''] = rows((await operator.get('/admin/snapshots')).html);
     expect(second).toContain(`/admin/snapshots/${ROLLED_BACK}/rollback`);
     expect(third).toContain('figures only');
     expect((await operator.get(`/admin/snapshots/${idOf(0)}/rollback`)).status).toBe(409);
   });
 
-  it('shows the newest fifty, and all on request', async () => {
-    const { html } = await operator.get('/admin/runs');
+  it('is in the menu, and shows fifty at a time, sorted by its headers', async () => {
+    const { html } = await operator.get('/admin/snapshots');
     expect(rows(html)).toHaveLength(50);
-    expect(html).toContain('Show 12 older snapshots');
-    expect(rows((await operator.get('/admin/runs?all=snapshots')).html)).toHaveLength(OLDER + 2);
+    expect(html).toContain('href="/admin/snapshots?limit=50&amp;offset=50" rel="next"');
+    const rest = rows((await operator.get('/admin/snapshots?limit=50&offset=50')).html);
+    expect(rest).toHaveLength(OLDER + 2 - 50);
+    expect(rows((await operator.get('/admin/snapshots?sort=id')).html)[0]).toContain(idOf(0));
+    const menu = /<nav[^>]*aria-label="Operations".*?<\/nav>/s.exec(
+      (await operator.get('/admin/')).html,
+    )?.[0];
+    expect(menu).toContain('href="/admin/snapshots"');
   });
 
   it('is empty while the log cannot be read', async () => {
     const log = join(directory, 'log.json');
     const text = await readFile(log, 'utf8');
     await writeFile(log, text.slice(0, 1000));
-    const { status, html } = await operator.get('/admin/runs');
+    const { status, html } = await operator.get('/admin/snapshots');
     await writeFile(log, text);
     expect([status, rows(html)]).toEqual([200, []]);
     expect(html).toContain('No snapshots.');

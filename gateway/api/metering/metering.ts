@@ -45,4 +45,5 @@ export {
   readUsageDays,
   readUsedDays,
   readUsedIndicators,
+  USED_DAYS,
 } from './usage.ts';

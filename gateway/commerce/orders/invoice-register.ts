@@ -143,6 +143,19 @@ export class InvoiceRegister extends Store {
       .sort((a, b) => parseSequence(a.number) - parseSequence(b.number));
   }
 
+  /** What has a text in its number, in the name, address, e-mail address or VAT id of its buyer; newest first. */
+  async search(text: string, limit: number): Promise<InvoiceDocument[]> {
+    const wanted = text.toLowerCase();
+    const years = (await this.redis.hkeys(redisKeys.invoicesLast)).sort().reverse();
+    const found: InvoiceDocument[] = [];
+    for (const year of years) {
+      const documents = (await this.ofYear(year)).reverse();
+      found.push(...documents.filter((one) => searchedText(one).includes(wanted)));
+      if (found.length >= limit) break;
+    }
+    return found.slice(0, limit);
+  }
+
   /** @throws {AccountError} `invoice_unknown` */
   async get(number: string): Promise<InvoiceDocument> {
     const year = NUMBER.exec(number)?.[1];
@@ -152,6 +165,9 @@ export class InvoiceRegister extends Store {
     return { number, ...issuedDocument.parse(JSON.parse(json)) };
   }
 }
+
+const searchedText = ({ number, buyer }: InvoiceDocument): string =>
+  [number, ...buyer.lines, buyer.email, buyer.vat_id].join('\n').toLowerCase();
 
 const parseSequence = (number: string): number => Number(number.slice(YEAR_PREFIX));
 

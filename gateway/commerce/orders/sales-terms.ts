@@ -13,7 +13,7 @@ export interface SalesTerms extends VatTerms {
   due_days: number;
 }
 
-type InvoiceSettings = Pick<
+export type InvoiceSettings = Pick<
   Settings,
   | 'INVOICE_FROM'
   | 'INVOICE_PAY_TO'
@@ -38,6 +38,12 @@ export const salesTermsOf = (settings: InvoiceSettings): SalesTerms => ({
 export const DEFAULT_TERMS: SalesTerms = {
   ...{ seller: ['Almanac'], vat_id: '', country: '', vat_rate_bp: 0, pay_to: [], due_days: 30 },
 };
+
+/** The settings without which nobody can pay by invoice: who sells, and where the money goes. */
+export const missingForInvoices = ({ seller, pay_to }: SalesTerms): string[] => [
+  ...(seller.join() === '' || seller.join() === DEFAULT_TERMS.seller.join() ? ['INVOICE_FROM'] : []),
+  ...(pay_to.length === 0 ? ['INVOICE_PAY_TO'] : []),
+];
 
 /** The lines of a text that are not blank, trimmed. */
 export const linesOf = (text: string): string[] =>

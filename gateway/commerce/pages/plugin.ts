@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { accountSubject, personSubject } from '../history/history.ts';
-import { invoicePayment } from '../orders/orders.ts';
+import { invoicePayment, missingForInvoices, salesTermsOf } from '../orders/orders.ts';
 import {
   createPageViews,
   installProtectedArea,
@@ -77,7 +77,8 @@ export function createAccountContext(service: AccountService): AccountContext {
     templates: [`${import.meta.dirname}/views`],
     log,
   };
-  const methods = [...(stripe ? [stripe] : []), invoicePayment];
+  const takesTransfers = missingForInvoices(salesTermsOf(service.settings)).length === 0;
+  const methods = [...(stripe ? [stripe] : []), ...(takesTransfers ? [invoicePayment] : [])];
   return {
     ...{ ...service, site, sessions },
     throttle: new Throttle(redis, now),

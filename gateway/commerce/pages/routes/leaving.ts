@@ -63,10 +63,19 @@ const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) 
   { label: 'Open orders', value: counted(orders, 'order', 'orders') },
 ];
 
+/** What closing does to the credits; see the page of terms. */
+const creditsAfter = ({ credits: { balance } }: AccountRecord): string =>
+  balance === 0
+    ? 'The account has no credits left, so none are lost.'
+    : `${counted(balance, 'credit is', 'credits are')} lost: what is left can no longer be spent, is not paid out and cannot be moved to another account.`;
+const OPEN_ORDERS = 'Open orders stay open: cancel them first, and do not pay for them afterwards.';
+
 const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Close your account',
   effects: [
-    'All keys, webhooks and sessions end immediately. Remaining credits can no longer be spent. This cannot be undone.',
+    'All keys, webhooks and sessions end immediately. This cannot be undone.',
+    creditsAfter(account),
+    ...(holdings.orders > 0 ? [OPEN_ORDERS] : []),
     'You can still sign in to download your data or to have it erased.',
   ],
   figures: figuresOf(account, holdings),
@@ -77,7 +86,8 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, and labels, makers and rules of keys. Open orders are cancelled and remaining credits can no longer be spent.',
+    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, and labels, makers and rules of keys. Open orders are cancelled.',
+    creditsAfter(account),
     'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',
   ],

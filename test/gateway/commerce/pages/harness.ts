@@ -205,6 +205,10 @@ export class AccountPagesHarness {
     await this.#agent.close();
     await this.#stop();
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
 }
 
 /** Rate limits that tests do not reach. */
@@ -212,6 +216,9 @@ const WIDE = {
   ...{ TRUST_PROXY: '127.0.0.1', FREE_PER_MINUTE: '100000', PAID_PER_MINUTE: '100000' },
   ...{ FREE_GRANTS_PER_RANGE: '100000', FREE_GRANTS_PER_DOMAIN: '100000' },
 };
+
+/** Without these, orders by invoice are not taken. */
+const SELLER = { INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00 0000' };
 
 export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));
@@ -226,6 +233,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     REDIS_URL: server.url,
     REDIS_CLUSTER: options.cluster ? 'true' : 'false',
     ...WIDE,
+    ...SELLER,
     ...options.settings,
   });
   const snapshots = await SnapshotStore.open({

@@ -74,3 +74,26 @@ it('an export holds invoices and billing details; an erasure keeps the invoices 
     buyer: { lines: ['Ann & Sons', '1 Street', 'Town', 'France'] },
   });
 });
+
+it.each(['INVOICE_FROM', 'INVOICE_PAY_TO'])(
+  'takes no orders by invoice without %s, and says so',
+  async (setting) => {
+    const missing = setting === 'INVOICE_FROM' ? 'Almanac' : '';
+    await using pages = await startAccountPages({ settings: { [setting]: missing } });
+    const { visitor, account_id } = await pages.customer();
+    const page = await visitor.get('/account/orders');
+    expect(wordsOf(page)).toContain('Ordering is not available yet.');
+    expect(page.html).not.toContain('name="pack"');
+    const order = { pack: 'starter', payment: 'invoice' };
+    expect((await visitor.submit('/account/orders', '/account/orders', order)).status).toBe(409);
+    expect(await pages.accounts.orders.list(account_id)).toEqual([]);
+    expect(wordsOf(await visitor.get('/pricing'))).toContain('Packs cannot be ordered yet');
+    expect((await visitor.get('/pricing')).html).not.toContain('href="/account/orders"');
+  },
+);
+
+it('offers orders on the page of prices once seller and bank details are set', async () => {
+  const page = await ann.visitor.get('/pricing');
+  expect(wordsOf(page)).toContain('Paid by invoice and bank transfer.');
+  expect(page.html).toContain('href="/account/orders"');
+});

@@ -162,6 +162,11 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const { key } = await harness.makeKey(hank);
       const close = (password: string) =>
         hank.visitor.submit('/account/data', '/account/close', { password });
+      const asked = wordsOf(await hank.visitor.get('/account/close'));
+      expect(asked).toContain('1,000 credits are lost: what is left can no longer be spent, is not paid out');
+      expect(asked).not.toContain('Open orders stay open');
+      await harness.accounts.orders.create(hank.account_id, 'starter');
+      expect(wordsOf(await hank.visitor.get('/account/close'))).toContain('Open orders stay open');
       expect((await close('wrong')).status).toBe(422);
       expect((await close(PASSWORD)).location).toBe('/account/closed');
       expect((await harness.call(key, '/v1/ping')).status).toBe(401);
