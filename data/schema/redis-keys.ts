@@ -119,6 +119,7 @@
 import { createHash } from 'node:crypto';
 
 export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 
 /** Number of the UTC minute of a moment. */
@@ -241,4 +242,5 @@ export const redisKeys = {
 
   addressMinute: (address: string, minute: number) => `${addressTag(address)}:minute:${minute}`,
   addressDay: (address: string, day: number) => `${addressTag(address)}:day:${day}`,
+  addressDownloads: (address: string, hour: number) => `${addressTag(address)}:downloads:${hour}`,
 } as const;

@@ -1,5 +1,6 @@
 /** Calls of the API on pages: what they cost, by the rules and plans that it charges for, and their code to be copied. */
 import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { DOWNLOADS_PER_HOUR } from '../api/metering/metering.ts';
 import {
   data,
   indicatorFile,
@@ -11,7 +12,7 @@ import {
   rankings,
 } from '../api/operations/operations.ts';
 import type { Edition } from '../api/snapshot/snapshot.ts';
-import { withQuery } from './lists.ts';
+import { type Filters, withQuery } from './lists.ts';
 import { countRowsFor } from './series.ts';
 
 export interface PlannedCall {
@@ -111,6 +112,41 @@ export async function indicatorOffers(
       ? null
       : offer({ operation: rankings, path: { indicator: id } }, rankedRows, RANKING_PRICE),
     file: whole && offer({ operation: indicatorFile, path: { indicator_id: id } }, whole.rows),
+  };
+}
+
+/** Places of one free file. */
+export const FILE_PLACES_MAX = 12;
+
+interface FileLink {
+  format: string;
+  path: string;
+}
+
+interface FreeFiles {
+  ranking: FileLink[] | null;
+  lines: FileLink[] | null;
+  /** Different ones that an address may take. */
+  perHour: number;
+}
+
+/** Free files of what a page shows; null where one would be the whole series. @param codes of the countries that are drawn */
+export function freeFiles(
+  { id, coverage }: IndicatorRecord,
+  year: number | null,
+  codes: readonly string[],
+): FreeFiles {
+  const { yr_min = null, yr_max = null, n_countries = 0 } = coverage ?? {};
+  const links = (kind: string, query: Filters): FileLink[] =>
+    ['csv', 'xlsx'].map((format) => ({
+      format: format.toUpperCase(),
+      path: withQuery(`/indicators/${id}/${kind}.${format}`, query),
+    }));
+  return {
+    perHour: DOWNLOADS_PER_HOUR,
+    ranking: year === null || yr_min === yr_max ? null : links('ranking', { year }),
+    lines:
+      codes.length === 0 || codes.length >= n_countries ? null : links('lines', { countries: codes.join() }),
   };
 }
 

@@ -2,8 +2,8 @@
  * The public site: pages and pictures of the served edition, rendered at the first request and then served from the response
  * cache. The door of the room, with `assets.ts` for the static files that all HTML shares. Guarantees:
  *
- * - Pages show what the API holds and offer no way around it: figures are those of one edition and year, histories are
- *   pictures, and what may be shown only is never offered as a file.
+ * - Pages show what the API holds and offer no way around it: a file has all countries of one year or all years of a few
+ *   places, never a whole series, and what may be shown only is never offered as a file.
  * - Each page is complete without a script, holds nothing inline that the security policy refuses, and has one address.
  * - A picture is drawn by pure functions from the figures of the API, with its source and licence in it.
  * - Each page is an operation with the tag `Page`: the adapter serves, counts and caches it like a call that costs nothing.
@@ -16,6 +16,7 @@ import { compare } from './pages/compare.ts';
 import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { docs } from './pages/docs.ts';
+import { downloads } from './pages/downloads.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicators } from './pages/indicators.ts';
@@ -48,7 +49,7 @@ export function sitePages(
 ): readonly Operation[] {
   const about = [pricing(facts), status(facts, service), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [...pages, ...pictures, ...cards, embed, suggest, ...textFiles(facts, pages)];
+  return [...pages, ...pictures, ...downloads, ...cards, embed, suggest, ...textFiles(facts, pages)];
 }
 
 interface Problem {

@@ -1,5 +1,5 @@
 /** What the address of a page or a picture asks for. */
-import type { CountryRecord } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
 import { COUNTRY_CODE, fail, GROUP_MARK, integer, placeNamed, text } from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import type { ShownFigures } from './derived.ts';
@@ -64,4 +64,14 @@ export async function chosenPlaces(
 async function wellKnown(edition: Edition, series: ShownSeries): Promise<string[]> {
   const opening = await openingFigures(edition, series);
   return wellKnownFirst(opening?.figures.map(({ country }) => country.iso3) ?? []);
+}
+
+/** The same for countries alone, by their codes. */
+export async function chosenCountries(
+  edition: Edition,
+  record: IndicatorRecord,
+  codes: readonly string[] | undefined,
+): Promise<string[]> {
+  const shown = { series: [await publishedSeries(edition, record)], groups: new Map() };
+  return (await chosenPlaces(edition, shown, codes)).map(({ code }) => code);
 }

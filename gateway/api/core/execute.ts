@@ -30,10 +30,11 @@ import {
 } from '../snapshot/snapshot.ts';
 import type { Call, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
-import { type CallPlan, CountedPrices, pinOf, planCall, type Unplanned } from './plan-call.ts';
+import { type CallPlan, CountedPrices, keyOf, pinOf, planCall, type Unplanned } from './plan-call.ts';
 import {
   type Admitted,
   anonymous,
+  downloadsOver,
   isKeyRefused,
   quotaOf,
   type Result,
@@ -74,7 +75,7 @@ export class Executor {
     const snapshot = this.#dependencies.snapshots.current();
     if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
     try {
-      return call.authorization === undefined
+      return call.authorization === undefined || call.operation.isDownload
         ? await this.#executeAnonymous(call, snapshot)
         : await this.#executeKeyed(call, call.authorization, snapshot);
     } catch (error) {
@@ -100,6 +101,15 @@ export class Executor {
     if (planned.kind === 'cached') return { kind: 'success', rendered: planned.rendered, ...about };
     if (planned.kind !== 'plan') return { ...planned, ...about };
     if (planned.price > 0) throw new Error(`${route} has a price but does not require a key`);
+    if (operation.isDownload) {
+      const taken = await metering.admitDownload(call.address(), keyOf(call, snapshot));
+      if (taken.kind === 'rate_limited')
+        return {
+          kind: 'error',
+          error: downloadsOver(taken.retry_after_s, this.#dependencies.now()),
+          ...about,
+        };
+    }
     const rendered = await call.render(await planned.produce(null), snapshot, planned.edition);
     return { kind: 'success', rendered, ...about };
   }

@@ -208,7 +208,8 @@ export class CountedPrices {
 
 type PricedCall = Pick<Call<unknown>, 'route' | 'path' | 'readQuery'>;
 
-function keyOf(call: PricedCall, { id }: Snapshot): string {
+/** Equal for calls that ask for the same. */
+export function keyOf(call: PricedCall, { id }: Pick<Snapshot, 'id'>): string {
   const { route, path } = call;
   const reading = call.readQuery();
   // Values of parameters may be big integers, which JSON has not.

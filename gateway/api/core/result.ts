@@ -1,12 +1,13 @@
 /** How a call ends: what every adapter tells its caller. */
 
-import type {
-  ApiKey,
-  CallSource,
-  KeyRestriction,
-  RateWindow,
-  RateWindows,
-  Verdict,
+import {
+  type ApiKey,
+  type CallSource,
+  DOWNLOADS_PER_HOUR,
+  type KeyRestriction,
+  type RateWindow,
+  type RateWindows,
+  type Verdict,
 } from '../metering/metering.ts';
 import { toDetail, type ValidationDetail } from '../operations/operations.ts';
 import type { Edition } from '../snapshot/snapshot.ts';
@@ -48,6 +49,15 @@ export const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext =
   quota: null,
   snapshot,
 });
+
+/** The refusal of one file more without a key. */
+export function downloadsOver(retryAfter_s: number, now_ms: number): ApiError {
+  const until = new Date(now_ms + retryAfter_s * 1000).toISOString().slice(11, 16);
+  const message =
+    `${DOWNLOADS_PER_HOUR} different files were taken from your address within this hour, which is as many as are free. ` +
+    `Each of them can be taken again now, and others from ${until} UTC on. With a key, the API has no such limit.`;
+  return { code: 'rate_limited', message, retryAfter_s };
+}
 
 /** A verdict that tells quota and balance: the key may be used. */
 type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' }>;

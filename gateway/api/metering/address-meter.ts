@@ -144,7 +144,7 @@ export class AddressMeter {
   }
 }
 
-const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict => ({
+export const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict => ({
   kind: 'rate_limited',
   retry_after_s: secondsUntil(end_ms, now_ms),
 });
@@ -153,7 +153,7 @@ const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict => ({
  * The reply of a command, or null after the timeout. The time starts when the command is sent, at the end of this turn
  * of the event loop, and replies that have arrived are read before it ends: a busy process is no sign of a slow Redis.
  */
-function withTimeout<T>(command: Promise<T>, limit_ms: number): Promise<T | null> {
+export function withTimeout<T>(command: Promise<T>, limit_ms: number): Promise<T | null> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     const begin = setImmediate(() => {

@@ -5,6 +5,7 @@
  * - A refused request costs nothing. No balance drops below zero, and no key passes its monthly limit.
  * - A revocation, a suspension or a changed rule of a key takes effect with the next request, at every gateway.
  * - A debit whose answer the client never got is reversed, once, as soon as Redis answers.
+ * - An address takes so many different files an hour without a key, however many it asks for at once.
  * - While Redis is away, keyed requests fail at once, and anonymous ones are admitted uncounted.
  * - Money changes only in `lua/`: one script decides a request and charges it.
  */
@@ -27,6 +28,7 @@ export {
   type Wallet,
 } from './admission.ts';
 export { parseIndicators } from './admit-script.ts';
+export { DOWNLOADS_PER_HOUR } from './download-meter.ts';
 export {
   type MintedKey,
   mintKeyText,

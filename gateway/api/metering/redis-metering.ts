@@ -38,6 +38,7 @@ import {
   type LimitsByTier,
 } from './admit-script.ts';
 import { DebitReversals } from './debit-reversals.ts';
+import { admitDownload } from './download-meter.ts';
 import { KeyResolver, KeyStandings } from './keys.ts';
 import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals, UsedIndicators } from './usage.ts';
@@ -83,6 +84,7 @@ export class RedisMetering {
   readonly #log: Logger;
   readonly #debitId: () => string;
   readonly #runner: ScriptRunner;
+  readonly #timeout_ms: number;
   readonly #resolver: KeyResolver;
   readonly #standings = new KeyStandings();
   #probe: Promise<string | null> | null = null;
@@ -105,6 +107,7 @@ export class RedisMetering {
     this.#log = log;
     this.#debitId = debitId;
     this.#runner = new ScriptRunner(redis);
+    this.#timeout_ms = timeout_ms;
     this.#resolver = new KeyResolver(redis);
     const counted = { redis, runner: this.#runner, now, timeout_ms };
     const limitsOf = (callers: Callers) => ({
@@ -217,6 +220,12 @@ export class RedisMetering {
   /** The same for a page of the site, in windows of their own. */
   admitVisitor(address: string): AnonymousVerdict | Promise<AnonymousVerdict> {
     return this.#visitors.admit(address, this.#now());
+  }
+
+  /** A file that an address takes without a key, within its own hourly limit. @param file digest of what is asked for */
+  admitDownload(address: string, file: string): Promise<AnonymousVerdict> {
+    const dependencies = { redis: this.#redis, runner: this.#runner, timeout_ms: this.#timeout_ms };
+    return admitDownload(dependencies, address, file, this.#now());
   }
 
   /** Balance and usage of an account over the last `days` UTC days, today included. @throws {MeteringUnavailable} */

@@ -62,6 +62,8 @@ export type Content = {
   /** Codes among the countries asked for that no country has. */
   unmatched?: readonly string[];
   describedBy?: readonly Description[];
+  /** Search engines keep it out of their indexes. */
+  isUnlisted?: true;
 } & (
   | /** A prerendered JSON file of the served snapshot. */ { kind: 'file'; path: string }
   /** A finished document, JSON unless `mediaType` says otherwise. */
@@ -149,6 +151,8 @@ export interface Operation<Query = unknown> {
   isCacheable: boolean;
   /** Answers with a file, of which a part or only the head may be asked for. */
   isFile?: true;
+  /** Gives figures as a file without a key, so many different ones an hour and address. */
+  isDownload?: true;
   pathParameters: Readonly<Record<string, PathParameter>>;
   query: QuerySchema<Query>;
   /** The body of a success: JSON, or text where `mediaType` is of another kind. */

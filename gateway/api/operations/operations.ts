@@ -57,6 +57,7 @@ export {
   defineOperation,
   document,
   encoderOf,
+  findOpen,
   free,
   type Input,
   type Invalid,

@@ -35,6 +35,15 @@ export async function comparability(edition: Edition, entry: CatalogueEntry) {
   };
 }
 
+/** Those that can be taken home. */
+export async function openOnes<Twin extends { id: string }>(
+  edition: Edition,
+  twins: readonly Twin[],
+): Promise<Twin[]> {
+  const found = await Promise.all(twins.map(({ id }) => edition.indicator(id)));
+  return twins.filter((_, at) => found[at]?.record.access_tier === 'open');
+}
+
 function notesOn({ record, hasProjections }: CatalogueEntry): string[] {
   const { coverage } = record;
   const notes = [rankNote(record)];

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { describedBy } from '../../api/operations/operations.ts';
 import type { CatalogueEntry } from '../../api/snapshot/snapshot.ts';
-import { callExamples, indicatorOffers } from '../calls.ts';
+import { callExamples, freeFiles, indicatorOffers } from '../calls.ts';
 import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
 import {
   citations,
   comparability,
+  openOnes,
   recentChanges,
   relatedIndicators,
   structuredDataSet,
@@ -87,9 +88,12 @@ async function contents(
   const offers = isOpen ? await indicatorOffers(edition, record, choice.codes, shown.filters) : null;
   // The call that gives what the page shows: the lines, or else the whole series.
   const shownCall = offers?.drawn ?? offers?.whole;
+  const map = latest && (await shownMap(edition, series, latest, sent.year));
+  const about = await comparability(edition, { ...entry, record: series.record });
+  const countries = choice.places.map(({ code }) => code).filter((code) => edition.countriesByCode.has(code));
   return {
     latest,
-    map: latest && (await shownMap(edition, series, latest, sent.year)),
+    map,
     lines: latest && (await shownLines(series, choice.places)),
     choice,
     allCountries: edition.countries.map(({ record: country }) => country),
@@ -99,8 +103,10 @@ async function contents(
     drawn: { countries: choice.codes, ...shown.filters },
     offered: await offeredFigures(edition, [entry], shown),
     offers,
+    free: freeFiles(record, map?.year ?? null, countries),
+    openTwins: isOpen ? [] : await openOnes(edition, about.twins),
     examples: shownCall ? callExamples(publicUrl + shownCall.path) : [],
-    ...(await comparability(edition, { ...entry, record: series.record })),
+    ...about,
     related: await relatedIndicators(edition, record),
     history: await recentChanges(edition, record),
     citations: await citations(edition, series.record, publicUrl, shown.formula),

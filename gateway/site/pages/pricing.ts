@@ -1,5 +1,6 @@
 /** `/pricing`: what is free, the packs, and what calls cost, worked out on the served edition. */
 import type { CreditPack } from '../../../data/schema/curated.ts';
+import { DOWNLOADS_PER_HOUR } from '../../api/metering/metering.ts';
 import {
   country,
   data,
@@ -10,7 +11,7 @@ import {
   receipts,
 } from '../../api/operations/operations.ts';
 import { type Edition, type ExampleFigures, exampleFigures } from '../../api/snapshot/snapshot.ts';
-import { callCost, callPath, type PlannedCall } from '../calls.ts';
+import { callCost, callPath, FILE_PLACES_MAX, type PlannedCall } from '../calls.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
 
@@ -22,11 +23,12 @@ export const pricing = (facts: ServiceFacts): Operation =>
         template: 'pricing.njk',
         title: 'Pricing',
         description:
-          'Looking is free. A figure taken home costs one credit; credits come in packs and do not expire.',
+          'Looking is free, and so is a file of what you see. A figure by call costs one credit; credits come in packs and do not expire.',
         section: 'pricing',
         canonical: '/pricing',
         data: {
           facts,
+          free: { filesPerHour: DOWNLOADS_PER_HOUR, places: FILE_PLACES_MAX },
           packs: facts.packs.map(packOnSale),
           examples: await workedExamples(edition),
           operations: OPERATIONS.filter(isPriced).map(({ name, summary, path, priceText }) => ({

@@ -212,11 +212,12 @@ const percentEncode = (text: string): string =>
  * @param request its URL is read for a former id only: working it out costs time.
  */
 export function requestHeaders(
-  { alias, describedBy, unmatched }: Content,
+  { alias, describedBy, unmatched, isUnlisted }: Content,
   request: { readonly url: string },
 ): string[] {
   const headers = alias === undefined ? [] : renameHeaders(alias, request.url);
   if (describedBy !== undefined) headers.push('link', descriptionLinks(describedBy));
+  if (isUnlisted) headers.push('x-robots-tag', 'noindex');
   if (unmatched !== undefined)
     headers.push('x-unmatched-countries', unmatched.join(', '), 'access-control-expose-headers', UNMATCHED);
   return headers;
