@@ -293,6 +293,7 @@ function enhance() {
   each('input[data-suggest]', makeSuggesting);
   each('form[data-try]', makeTrial);
   each('pre', addCopyButton);
+  document.dispatchEvent(new Event('enhance'));
 }
 
 enhance();

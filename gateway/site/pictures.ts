@@ -105,6 +105,7 @@ export async function scatterPicture(
       across: axisTitle(across.record),
       up: axisTitle(up.record),
       chosen: codes,
+      hasTitles: [across, up].every(({ record }) => record.access_tier === 'open'),
     }),
     labels: pictureLabels(
       {

@@ -98,7 +98,7 @@ describe('a visitor with a keyboard alone', () => {
     await page.keyboard.press('ArrowLeft');
     await heading('Map, 2019');
     expect(await focusOf()).toMatchObject({ name: slider.name, tag: 'input' });
-    expect(await page.getByRole('slider').getAttribute('aria-valuetext')).toBe('2019');
+    expect(await page.getByRole('slider', { name: slider.name }).getAttribute('aria-valuetext')).toBe('2019');
   });
 
   it('reads the ranking and follows it to a country', async () => {

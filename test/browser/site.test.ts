@@ -119,6 +119,77 @@ describe('the script', () => {
   });
 });
 
+describe('a picture that can be read', () => {
+  const reader = (label: RegExp) => page.getByRole('slider', { name: label });
+  const reading = () => page.locator('.reading:not(:empty)');
+  /** What is read of a row of a table. */
+  const said = async (id: string, row: number): Promise<string> => {
+    const table = page.locator(`#${id}`);
+    const names = await table.locator('thead th').allTextContents();
+    const [name, ...figures] = await table.locator('tbody tr').nth(row).locator('th, td').allTextContents();
+    return [name, ...figures.map((text, at) => `${names[at + 1]}: ${text}`)].join('\n');
+  };
+
+  it('says the figures of each year of lines, by keys, pointer and touch', async () => {
+    await page.goto(`${harness.url}/indicators/alpha.life_expectancy?countries=${codes}`);
+    const lines = reader(/by year$/);
+    await lines.focus();
+    expect(await reading().innerText()).toBe(await said('lines-table', 0));
+    for (const [key, row] of [
+      ['Home', -1],
+      ['ArrowLeft', -1],
+      ['ArrowRight', 1],
+      ['End', 0],
+    ] as const) {
+      await page.keyboard.press(key);
+      const text = await said('lines-table', row);
+      expect([key, await reading().innerText()]).toEqual([key, text]);
+      expect(await lines.getAttribute('aria-valuetext')).toBe(text.split('\n')[0]);
+    }
+    expect(await reading().getAttribute('aria-live')).toBe('polite');
+    await page.keyboard.press('Escape');
+    expect(await reading().count()).toBe(0);
+    const plot = await page.locator('svg.wide [data-years]').boundingBox();
+    if (plot === null) throw new Error('the plot is out of sight');
+    const [clientX, clientY] = [plot.x + 1, plot.y + 20];
+    await page.mouse.move(clientX, clientY);
+    expect(await reading().innerText()).toBe(await said('lines-table', -1));
+    await page.mouse.move(0, 0);
+    expect(await reading().count()).toBe(0);
+    for (const type of ['pointerdown', 'pointerup', 'pointerleave'])
+      await lines.dispatchEvent(type, { pointerType: 'touch', clientX, clientY });
+    expect(await reading().innerText()).toBe(await said('lines-table', -1));
+  });
+
+  it('says the country and the figures of each dot of a scatter plot', async () => {
+    await page.goto(
+      `${harness.url}/compare?countries=${codes}&indicators=alpha.life_expectancy,alpha.population_total`,
+    );
+    await reader(/both figures/).focus();
+    const count = await page.locator('#scatter-table tbody tr').count();
+    const texts: string[] = [];
+    await page.keyboard.press('Home');
+    for (let at = 0; at < count; at++) {
+      texts.push(await reading().innerText());
+      await page.keyboard.press('ArrowRight');
+    }
+    const rows = await Promise.all(Array.from({ length: count }, (_, row) => said('scatter-table', row)));
+    expect(texts.toSorted()).toEqual(rows.toSorted());
+    const dot = page.locator('svg.wide circle', { hasText: 'Kenya' }).last();
+    const { x, y } = (await dot.boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(x + 2, y + 2);
+    expect(await reading().innerText()).toMatch(/^Kenya\n/);
+  });
+
+  it('is none of a display-only series', async () => {
+    await page.goto(`${harness.url}/indicators/gamma.reserves`);
+    expect(await page.locator('.reader, [data-reading], #lines-table').count()).toBe(0);
+    await page.goto(`${harness.url}/compare?indicators=gamma.reserves,alpha.life_expectancy`);
+    expect(await page.locator('#scatter-heading').count()).toBe(1);
+    expect(await page.locator('#scatter-table, circle title').count()).toBe(0);
+  });
+});
+
 describe('derived figures', async () => {
   const root = await useDirectory();
   await publishFixture(root, {

@@ -75,7 +75,20 @@ function draw({ lines, years, domain }: ReturnType<typeof planLines>, box: Box):
   const drawn = lines.map(({ runs }, at) =>
     series(at, bands(runs, x, y) + runs.map((run) => runPath(run, x, y)).join('') + labels[at]),
   );
-  return axis.marks({ from: axis.width, to: width - names }) + yearAxis(x, years, box) + drawn.join('');
+  return (
+    axis.marks({ from: axis.width, to: width - names }) +
+    yearAxis(x, years, box) +
+    drawn.join('') +
+    plotArea(x, years, [font, height - font * 2])
+  );
+}
+
+/** Says a script which years lie where. */
+function plotArea(x: Scale, [from, to]: readonly [number, number], [top, bottom]: [number, number]): string {
+  const [left = 0, right = 0] = x.range();
+  // A scale of one year has it in the middle.
+  const years = from === to ? [from - 1, to + 1] : [from, to];
+  return `<path data-years="${years.join(' ')}" d="M${left} ${Math.round(top)}H${right}V${Math.round(bottom)}" fill="none"/>`;
 }
 
 /** Points that one line joins. A projected one begins with the last measured point before it. */

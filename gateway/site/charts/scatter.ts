@@ -18,6 +18,7 @@ import {
   spread,
   textAt,
   textWidth,
+  titleElement,
   valueAxis,
   valueAxisBelow,
 } from './drawing.ts';
@@ -34,6 +35,8 @@ interface ScatterOptions {
   up: string;
   /** ISO3 of the countries that are named and coloured. */
   chosen: readonly string[];
+  /** Whether every dot says its country. */
+  hasTitles: boolean;
 }
 
 /** The largest value is so many times the median: most countries would lie in a corner. */
@@ -57,7 +60,7 @@ export function scatterChart(pairs: readonly Pair[], options: ScatterOptions): D
   return { description, body: (box) => draw(pairs, options, box) };
 }
 
-function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, box: Box): string {
+function draw(pairs: readonly Pair[], { across, up, chosen, hasTitles }: ScatterOptions, box: Box): string {
   const { width, height, font } = box;
   if (pairs.length === 0)
     return textAt(width / 2, height / 2, 'No country has both', { size: font, anchor: 'middle' });
@@ -82,8 +85,8 @@ function draw(pairs: readonly Pair[], { across, up, chosen }: ScatterOptions, bo
     axis.marks({ from: axis.width, to: right }) +
     valueAxisBelow(x, { bottom, font, width }) +
     coloured('ink', INK, titles) +
-    coloured('others', FAINT, others.map((pair) => dot(pair, x, y, OTHERS_OPACITY)).join('')) +
-    namedDots(named.slice(0, SERIES_MAX), [x, y], box)
+    coloured('others', FAINT, others.map((pair) => dot(pair, [x, y], OTHERS_OPACITY, hasTitles)).join('')) +
+    namedDots(named.slice(0, SERIES_MAX), [x, y], { ...box, hasTitles })
   );
 }
 
@@ -94,11 +97,20 @@ function chooseScale(values: readonly number[], range: [number, number]): Scale 
   return linearScale(low === high ? [low - 1, high + 1] : [low, high], range).nice();
 }
 
-const dot = ({ x, y }: Pair, across: Scale, up: Scale, opacity: number): string =>
-  `<circle cx="${Math.round(across(x))}" cy="${Math.round(up(y))}" r="${RADIUS}" fill="currentColor" fill-opacity="${opacity}"/>`;
+const dot = (
+  { country, x, y }: Pair,
+  [across, up]: [Scale, Scale],
+  opacity: number,
+  hasTitle: boolean,
+): string =>
+  `<circle cx="${Math.round(across(x))}" cy="${Math.round(up(y))}" r="${RADIUS}" fill="currentColor" fill-opacity="${opacity}">${hasTitle ? titleElement(country.name) : ''}</circle>`;
 
 /** Names stand beside their dots, on the side where there is room. */
-function namedDots(pairs: readonly Pair[], [x, y]: [Scale, Scale], { width, font }: Box): string {
+function namedDots(
+  pairs: readonly Pair[],
+  [x, y]: [Scale, Scale],
+  { width, font, hasTitles }: Box & { hasTitles: boolean },
+): string {
   const [bottom = 0, top = 0] = y.range();
   const heights = spread(
     pairs.map((pair) => y(pair.y)),
@@ -117,7 +129,7 @@ function namedDots(pairs: readonly Pair[], [x, y]: [Scale, Scale], { width, font
         isBold: true,
         hasHalo: true,
       });
-      return series(at, dot(pair, x, y, 1) + label);
+      return series(at, dot(pair, [x, y], 1, hasTitles) + label);
     })
     .join('');
 }

@@ -130,8 +130,9 @@ export async function drawnLines(series: ShownSeries, places: readonly DrawnPlac
   };
 }
 
-/** A row for each year of which any place has a figure, the newest first. */
-function yearTable(held: readonly History[]) {
+/** The places that have lines, and a row for each year of which any has a figure, the newest first. */
+function yearTable(all: readonly History[]) {
+  const held = all.filter(({ points }) => points.length > 0);
   const columns = held.map(({ points }) => new Map(points.map((point) => [point.year, point])));
   const years = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort((a, b) => b - a);
   return {

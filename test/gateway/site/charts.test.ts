@@ -239,7 +239,7 @@ describe('a scatter chart', () => {
   const up = yearOf((_, at) => (at % 7 === 0 ? null : 50 + (at % 40)));
   const pairs = pairFigures(across, up);
   const drawn = (chosen: readonly string[] = []): string =>
-    scatterChart(pairs, { across: 'A', up: 'B', chosen }).body(BOX);
+    scatterChart(pairs, { across: 'A', up: 'B', chosen, hasTitles: true }).body(BOX);
 
   test('has a logarithmic axis for skewed values only', () => {
     const labels = (anchor: string): number[] =>
@@ -258,7 +258,7 @@ describe('a scatter chart', () => {
     const [long, ...others] = middle;
     const placed = [{ ...(long as Pair), x: 1.2 }, ...others, { ...(others[0] as Pair), x: 0 }];
     const narrow = { width: 300, height: 300, font: 14, id: 'chart' };
-    const svg = scatterChart(placed, { across: 'A', up: 'B', chosen: ['VCT'] }).body(narrow);
+    const svg = scatterChart(placed, { across: 'A', up: 'B', chosen: ['VCT'], hasTitles: true }).body(narrow);
     const [, x, isLeft, name = ''] =
       /<text x="(\d+)"[^>]*?( text-anchor="end")? font-weight="600"[^>]*>([^<]+)</.exec(svg) ?? [];
     expect(name).toMatch(/^Saint Vin.*…$/);

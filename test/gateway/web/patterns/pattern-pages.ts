@@ -15,6 +15,7 @@ import { pairFigures, scatterChart } from '../../../../gateway/site/charts/scatt
 import { shownRanking } from '../../../../gateway/site/indicator/shown-figures.ts';
 import { listPage } from '../../../../gateway/site/lists.ts';
 import { type LayoutData, siteEnvironment } from '../../../../gateway/site/page.ts';
+import { asPlace } from '../../../../gateway/site/series.ts';
 import { barChart } from '../../../../gateway/web/templates.ts';
 import { INDICATORS, PROVIDERS } from '../../fixture-data.ts';
 import { COUNTRIES, history, point, yearOf } from '../../site/chart-figures.ts';
@@ -76,7 +77,7 @@ function exampleLines() {
 function siteData(): object {
   const map = worldMap(year, { unit: UNIT, outlines: ASSET_PATHS.outlines, hasTitles: true });
   const chosen = COUNTRIES.slice(0, 3).map(({ iso3 }) => iso3);
-  const scatter = scatterChart(pairFigures(year, year), { across: 'A', up: 'B', chosen });
+  const scatter = scatterChart(pairFigures(year, year), { across: 'A', up: 'B', chosen, hasTitles: true });
   const list = listPage(DAYS.concat(DAYS, DAYS, DAYS), 2, '/patterns/site');
   if (list === undefined) throw new Error('the example has no second page');
   const figures = year.figures.slice(0, 20).map((figure, at) => ({ ...figure, projected: at === 2 }));
@@ -119,7 +120,14 @@ function siteData(): object {
     map: pageMap(map, labels, 'map'),
     legend: map.legend,
     diverging: DIVERGING,
-    charts: [pageChart(exampleLines(), labels, 'lines'), pageChart(scatter, labels, 'scatter')],
+    charts: [pageChart(scatter, labels, 'scatter')],
+    drawn: {
+      ...{ id: 'lines', picture: pageChart(exampleLines(), labels, 'lines-picture') },
+      table: {
+        ...{ places: COUNTRIES.slice(0, 2).map(asPlace), decimals: 1 },
+        rows: [2024, 2023].map((of) => ({ year: of, cells: [null, point(of, 63.5, { projected: true })] })),
+      },
+    },
   };
 }
 

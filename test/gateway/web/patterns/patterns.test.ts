@@ -6,7 +6,7 @@ import { PATTERN_PATHS, renderPattern } from './pattern-pages.ts';
 
 const PAGES = join(import.meta.dirname, '../../../../gateway');
 const STYLES = ['web/styles', 'site/styles'];
-const SCRIPT = 'site/island.js';
+const SCRIPTS = ['site/island.js', 'site/crosshair.js'];
 const MACROS = ['web/views/parts.njk', 'site/views/data-parts.njk', 'site/views/profile-parts.njk'];
 const PATTERNS = ['patterns-site.njk', 'patterns-area.njk'];
 
@@ -32,7 +32,11 @@ test('the pages of patterns show every class that the stylesheet has a rule for'
       [...renderPattern(path).matchAll(/ class="([^"]*)"/g)].flatMap(([, names = '']) => names.split(/\s+/)),
     ),
   );
-  for (const [, name = ''] of (await read(SCRIPT)).matchAll(/className = '([\w-]+)'/g)) shown.add(name);
+  for (const script of SCRIPTS)
+    for (const [, names = ''] of (await read(script)).matchAll(
+      /(?:className = (?:\w+ \? )?|add\(\w+, )'([\w -]+)'/g,
+    ))
+      for (const name of names.split(' ')) shown.add(name);
   expect([...styled].filter((name) => !shown.has(name))).toEqual([]);
 });
 
