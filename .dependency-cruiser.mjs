@@ -25,7 +25,8 @@ const ENTRY_POINTS = `^(${[
   'gateway/commerce/orders/invoice-thread.ts',
   'gateway/commerce/people/password-thread.ts',
   'gateway/site/charts/png-thread.ts',
-  'gateway/site/island.js', // loaded by the browser
+  'gateway/site/island.js', // loaded by the browser, as the next
+  'gateway/site/crosshair.js',
 ].join('|')})$`;
 
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */
