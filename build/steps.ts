@@ -1,16 +1,7 @@
 /** The steps of the command line. Each takes a context and options and returns a result, lines and an exit code. */
 
-import { z } from 'zod';
 import type { Curated } from '../data/curated/curated.ts';
 import type { RunRecord } from '../data/schema/lake.ts';
-import {
-  CONCEPTS,
-  type ConceptLink,
-  catalogueFile,
-  conceptLink,
-  type FileRef,
-  providerCatalogue,
-} from '../data/schema/snapshot.ts';
 import { archiveSummaryLine, archiveWarnings } from './archive/run-archive.ts';
 import {
   buildSnapshot,
@@ -182,53 +173,6 @@ const list: RunStep = async ({ settings, curated }) => {
   };
 };
 
-/** A link with the names of both series. */
-interface NamedLink extends ConceptLink {
-  a_name: string;
-  b_name: string;
-}
-
-/** @throws {CommandError} when no snapshot is published. */
-async function publishedConcepts(snapshotDir: string): Promise<NamedLink[]> {
-  const storage = new SnapshotStorage(snapshotDir);
-  const served = await storage.current();
-  const prerendered = served && (await storage.prerendered(served));
-  if (!served || !prerendered) throw new CommandError('no snapshot is published');
-  const read = async (ref: FileRef | undefined): Promise<unknown> =>
-    ref ? JSON.parse(await storage.readText(ref)) : [];
-  const links = z.array(conceptLink).parse(await read(prerendered[CONCEPTS]));
-  const providers = Object.keys(served.manifest.providers);
-  const catalogued = await Promise.all(providers.map((id) => read(served.kept[catalogueFile(id)])));
-  const names = new Map(
-    catalogued
-      .flatMap((list) => providerCatalogue.parse(list))
-      .map(({ record: { id, name, unit } }) => [id, `${name}${unit ? ` [${unit}]` : ''}`]),
-  );
-  return links.map((link) => ({
-    ...link,
-    a_name: names.get(link.a) ?? link.a,
-    b_name: names.get(link.b) ?? link.b,
-  }));
-}
-
-const concepts: RunStep = async ({ settings }) => {
-  const links = await publishedConcepts(settings.SNAPSHOT_DIR);
-  const fixed = (value: number | null, digits: number): string => value?.toFixed(digits) ?? '-';
-  const lines = links.map((link) =>
-    [
-      link.a,
-      link.b,
-      link.common,
-      fixed(link.rho, 3),
-      fixed(link.median_difference, 4),
-      link.a_name,
-      link.b_name,
-    ].join('\t'),
-  );
-  const head = ['a', 'b', 'countries', 'rho', 'apart', 'a is', 'b is'].join('\t');
-  return { result: links, lines: [head, ...lines], exitCode: 0 };
-};
-
 const inspectStep: RunStep = async ({ settings, curated, log, now, signal }, { argument, provider }) => {
   if (argument === undefined) throw new UsageError('inspect needs a directory, a file or a URL');
   const inspection = await inspect({
@@ -273,10 +217,6 @@ const ALL: Readonly<Record<string, Step>> = {
     usesRedis: true,
   },
   accept: { run: accept, help: 'accept a held run (--provider ID --run ID)', usesRedis: true },
-  concepts: {
-    run: concepts,
-    help: 'list pairs of series from different providers with the same concept',
-  },
   inspect: {
     run: inspectStep,
     help: 'read an unknown directory or URL and write a first definition (inspect WHERE, --provider ID)',

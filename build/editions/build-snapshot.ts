@@ -36,7 +36,7 @@ import { type BaseEdition, FileWriter, showBase } from './tables/file-writer.ts'
 import { prepareTables, writeObservations } from './tables/materialise.ts';
 import { contentHash, renderKept, renderRoutes, routeCount } from './tables/prerender.ts';
 import { type CollectedData, collectPublicData, type Written } from './tables/public-data.ts';
-import { type IndicatorCoverage, latestParts, providersOf, TABLE_FILES } from './tables/summary-tables.ts';
+import { COVERAGE_FILE, type IndicatorCoverage, latestParts, providersOf } from './tables/summary-tables.ts';
 import { verifyFigures, verifyWithheld } from './verify.ts';
 
 const MEMORY_MB = 768;
@@ -366,7 +366,7 @@ class Build {
     );
     await this.#steps.run('flush', async () => {
       const inputs = new Map([...bundles, ...excerpts]);
-      await writer.adopt([...Object.values(TABLE_FILES), ...inputs.keys()], inputs);
+      await writer.adopt([COVERAGE_FILE, ...inputs.keys()], inputs);
       await writer.flush();
     });
     return writer.files;

@@ -35,7 +35,7 @@
  *   routes/indicators/<indicator id>.json                           ... of GET /v1/indicators/{indicator_id}
  *   routes/countries/<ISO3>.json                                    ... of GET /v1/countries/{iso3}, unfiltered
  *   bundles/<provider>.parquet             the observations of all open indicators of a provider, by indicator
- *   coverage.parquet catalogue.parquet                              tables over all indicators
+ *   coverage.parquet                       what each indicator has of each country
  *   concepts.json                          series of different providers with one concept (see `conceptLink`)
  *   excerpts/<indicator id>.json           the rows that its page shows first (see `StoredExcerpt`)
  *   sparklines.json                        pictures of featured series by country (`Sparklines`)

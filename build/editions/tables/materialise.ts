@@ -33,7 +33,7 @@ const BATCH_ROWS = 1_000_000;
 export type BatchIndicator = Pick<
   PlannedIndicator,
   'id' | 'number' | 'slug' | 'lake' | 'lakeRows' | 'projectedFrom' | 'ciLevel'
-> & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank'> };
+> & { record: Pick<PlannedIndicator['record'], 'higher_is_better' | 'no_rank' | 'topic'> };
 
 /** Indicators of one lake file by id. */
 export type Batch<Indicator extends BatchIndicator = BatchIndicator> = [Indicator, ...Indicator[]];
@@ -73,6 +73,7 @@ export async function prepareTables(
     { type: DOUBLE, values: indicators.map(({ ciLevel }) => ciLevel) },
     { type: BOOLEAN, values: indicators.map(({ record }) => record.higher_is_better === false) },
     { type: BOOLEAN, values: indicators.map(({ record }) => record.no_rank) },
+    { type: VARCHAR, values: indicators.map(({ record }) => record.topic) },
   ]);
 }
 

@@ -50,11 +50,11 @@ import { groupsIn, writeGroupFigures } from './group-figures.ts';
 import type { PublicData } from './prerender.ts';
 import { collectStatistics, readStatistics } from './series-statistics.ts';
 import {
+  COVERAGE_FILE,
   type CountryCoverage,
   dropCountrySeries,
   type IndicatorCoverage,
   type LatestColumns,
-  TABLE_FILES,
   writeSummaryTables,
 } from './summary-tables.ts';
 
@@ -184,8 +184,8 @@ async function checkQuality(
     ),
     files: filesIn(directory),
     filesBefore: filesIn(base?.directory ?? directory),
-    coverage: join(directory, TABLE_FILES.coverage),
-    coverageBefore: base && join(base.directory, TABLE_FILES.coverage),
+    coverage: join(directory, COVERAGE_FILE),
+    coverageBefore: base && join(base.directory, COVERAGE_FILE),
     departed: new Set(history.departures.flatMap(({ indicators }) => indicators)),
     firstDate: history.firstDate,
   });

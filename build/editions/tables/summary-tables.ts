@@ -1,5 +1,5 @@
 /**
- * Writes the tables over all indicators (latest values, coverage, catalogue) and returns summaries for the rest of the
+ * Writes the tables over all indicators (latest values, coverage) and returns summaries for the rest of the
  * build. Everything is read from the published observation files, so it cannot disagree with them.
  *
  * Country profiles of earlier editions are made of the latest values. They are in parts, so that a revision rewrites few
@@ -9,7 +9,6 @@
 import { hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BOOLEAN, type DuckDBType, type DuckDBValue, INTEGER, VARCHAR } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import { type IndicatorRecord, indicatorRecord } from '../../../data/schema/records.ts';
@@ -25,15 +24,11 @@ const DROP_COUNTRY_SERIES = readSql(import.meta.url, 'sql/drop-country-series.sq
 const LATEST = readSql(import.meta.url, 'sql/latest.sql');
 const OPENING_YEARS = readSql(import.meta.url, 'sql/opening-years.sql');
 const TOPIC_COUNTRIES = readSql(import.meta.url, 'sql/topic-countries.sql');
-const WRITE_CATALOGUE = readSql(import.meta.url, 'sql/write-catalogue.sql');
 const WRITE_COVERAGE = readSql(import.meta.url, 'sql/write-coverage.sql');
 const WRITE_LATEST = readSql(import.meta.url, 'sql/write-latest.sql');
 
-/** The tables over all indicators. */
-export const TABLE_FILES = {
-  coverage: 'coverage.parquet',
-  catalogue: 'catalogue.parquet',
-} as const;
+/** The table over all indicators and countries. */
+export const COVERAGE_FILE = 'coverage.parquet';
 
 export interface IndicatorCoverage {
   coverage: NonNullable<IndicatorRecord['coverage']>;
@@ -94,13 +89,8 @@ export async function writeSummaryTables(
   const records = indicators.map(({ id, record }) =>
     indicatorRecord.parse({ ...record, coverage: coverage.get(id)?.coverage ?? null }),
   );
-  await duck.fill(
-    'catalogue',
-    CATALOGUE_COLUMNS.map(([type, pick]) => ({ type, values: records.map(pick) })),
-  );
   await writeLatest(duck, directory, indicators);
-  await duck.run(WRITE_COVERAGE, { file: join(directory, TABLE_FILES.coverage) });
-  await duck.run(WRITE_CATALOGUE, { file: join(directory, TABLE_FILES.catalogue) });
+  await duck.run(WRITE_COVERAGE, { file: join(directory, COVERAGE_FILE) });
   return {
     coverage,
     records,
@@ -150,7 +140,6 @@ async function readCountryCoverage(duck: DuckSession): Promise<Map<string, Count
   return new Map(rows.map(({ iso3, ...coverage }) => [iso3, coverage]));
 }
 
-/** Needs the catalogue table. */
 async function readTopicCountries(duck: DuckSession): Promise<Map<string, number>> {
   const rows = await duck.select(topicRow, TOPIC_COUNTRIES);
   return new Map(rows.map(({ topic, n_countries }) => [topic, n_countries]));
@@ -179,29 +168,6 @@ async function readLatest(
   });
   return latest;
 }
-
-/** Columns of the catalogue table, in order. */
-const CATALOGUE_COLUMNS: readonly [DuckDBType, (record: IndicatorRecord) => DuckDBValue][] = [
-  [VARCHAR, (one) => one.id],
-  [VARCHAR, (one) => one.name],
-  [VARCHAR, (one) => one.description],
-  [VARCHAR, (one) => one.unit],
-  [VARCHAR, (one) => one.topic],
-  [BOOLEAN, (one) => one.higher_is_better],
-  [BOOLEAN, (one) => one.preferred],
-  [BOOLEAN, (one) => one.featured],
-  [VARCHAR, (one) => one.access_tier],
-  [BOOLEAN, (one) => one.no_rank],
-  [VARCHAR, (one) => one.licence],
-  [VARCHAR, (one) => one.licence_url],
-  [VARCHAR, (one) => one.attribution],
-  [VARCHAR, (one) => one.provider.id],
-  [VARCHAR, (one) => one.provider.name],
-  [INTEGER, (one) => one.coverage?.n_countries ?? null],
-  [INTEGER, (one) => one.coverage?.yr_min ?? null],
-  [INTEGER, (one) => one.coverage?.yr_max ?? null],
-  [INTEGER, (one) => one.coverage?.latest_year ?? null],
-];
 
 /** Ids of the providers, sorted. */
 export const providersOf = (indicators: readonly PlannedIndicator[]): string[] =>

@@ -83,7 +83,7 @@ export async function build<Result>(
       lakeRows: figures.length,
       projectedFrom: 3000,
       ciLevel: level,
-      record: { higher_is_better: higherIsBetter, no_rank: noRank },
+      record: { higher_is_better: higherIsBetter, no_rank: noRank, topic: 'economy' },
     }),
   );
   const enabled = [...new Set(series.flatMap(({ figures }) => figures.map(({ iso3 }) => iso3)))];

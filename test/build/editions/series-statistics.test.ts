@@ -172,7 +172,7 @@ it('count rows by status, and fail for single series only', async () => {
     TO '${join(directory, observationsFile('atlas.one'))}' (FORMAT parquet)`);
   await writeFile(join(directory, observationsFile('atlas.two')), 'no Parquet');
   const common = { lake: '', lakeRows: 4, projectedFrom: 9999 };
-  const record = { higher_is_better: null, no_rank: false };
+  const record = { higher_is_better: null, no_rank: false, topic: 'economy' };
   const indicators = ['one', 'two'].map((slug, number) => ({
     ...{ ...common, id: `atlas.${slug}`, slug, number, record },
   })) as PlannedIndicator[];

@@ -2,7 +2,6 @@
 SELECT topic, count(DISTINCT iso3)::INTEGER AS n_countries
 FROM country_series
 JOIN planned USING (number)
-JOIN catalogue USING (id)
 WHERE n_values > 0
 GROUP BY topic
 ORDER BY topic;
