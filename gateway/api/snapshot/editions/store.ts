@@ -189,7 +189,6 @@ export class SnapshotStore implements Snapshots {
     const before = this.#current;
     this.#current = next;
     before?.retire();
-    this.#shared.observations.popularity.indicators = next.catalogue.indicators.size;
     // The start-up banner says what a start opened.
     const level = this.#timer ? 'info' : 'debug';
     this.#options.log[level]({ snapshot: next.id, before: before?.id ?? null }, 'snapshot open');

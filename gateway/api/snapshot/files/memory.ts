@@ -39,7 +39,7 @@ export class ByteCache<Value> {
     this.#delete(key);
     const bytes = this.#bytesOf(value);
     if (bytes > this.#maxBytes) return;
-    while (!this.hasRoom(bytes)) this.#delete(this.nextEvicted() ?? '');
+    while (this.#bytes + bytes > this.#maxBytes) this.#delete(this.#nextEvicted() ?? '');
     this.#entries.set(key, { value, bytes, isUsed: false });
     this.#bytes += bytes;
   }
@@ -52,13 +52,8 @@ export class ByteCache<Value> {
     return this.get(key) ?? this.#pending.get(key) ?? this.#make(key, make, keep);
   }
 
-  /** Whether so many bytes fit without evicting anything. */
-  hasRoom(bytes: number): boolean {
-    return this.#bytes + bytes <= this.#maxBytes;
-  }
-
   /** The key that would be evicted first. */
-  nextEvicted(): string | undefined {
+  #nextEvicted(): string | undefined {
     for (const [key, entry] of this.#entries) {
       if (!entry.isUsed) return key;
       entry.isUsed = false;

@@ -2,9 +2,10 @@
  * Observations: hot indicators from memory, cold ones from Parquet. The memory belongs to files by content, so editions
  * that have a file share it, and a new snapshot keeps what did not change.
  *
- * A filtered request for a cold indicator reads only its rows. The second request loads all columns and keeps them,
- * unless that would evict an indicator that is asked for more often. An unfiltered request always loads all columns.
+ * A filtered request for a cold indicator reads only its rows. The second request loads all columns and keeps them, so
+ * that reading the whole catalogue once evicts nothing. An unfiltered request always loads all columns.
  */
+import { LRUCache } from 'lru-cache';
 import { type FileRef, observationsFile } from '../../../../data/schema/snapshot.ts';
 import { ByteCache } from '../files/memory.ts';
 import type { SnapshotFiles } from '../files/snapshot-files.ts';
@@ -46,58 +47,23 @@ interface Read {
   statuses?: Statuses;
 }
 
-/** After this many requests per indicator on average, all counts are halved. */
-const REQUESTS_PER_INDICATOR = 16;
-
-/**
- * Counts recent requests per indicator: with eviction by last use alone, one client that reads the whole catalogue would
- * evict what everybody else reads.
- */
-class Popularity {
-  readonly #requests = new Map<string, number>();
-  /** Number of indicators in the served snapshot. */
-  indicators = 1;
-  #total = 0;
-
-  /** Counts one request. @returns recent requests, this one included. */
-  count(indicator: string): number {
-    this.#total += 1;
-    if (this.#total >= Math.max(1, this.indicators) * REQUESTS_PER_INDICATOR) this.#age();
-    const requests = this.of(indicator) + 1;
-    this.#requests.set(indicator, requests);
-    return requests;
-  }
-
-  of(indicator: string): number {
-    return this.#requests.get(indicator) ?? 0;
-  }
-
-  #age(): void {
-    this.#total = 0;
-    for (const [indicator, requests] of this.#requests) {
-      if (requests > 1) this.#requests.set(indicator, requests >> 1);
-      else this.#requests.delete(indicator);
-    }
-  }
-}
-
-/** Memory that columns and their JSON take per byte of Parquet: an estimate that only decides what to keep. */
-const MEMORY_PER_FILE_BYTE = 12;
-
 /** One indicator's file in an edition. */
 interface IndicatorFile {
   indicator: string;
   name: string;
-  bytes: number;
   /** Content and indicator: the text of rows may hold the id. */
   key: string;
 }
+
+/** Files that are remembered as asked for. */
+const ASKED_MAX = 1_024;
 
 /** The memory of all open editions. */
 export class ObservationCache {
   readonly #queries: QueryRunner;
   readonly #hot: ByteCache<Hot>;
-  readonly popularity = new Popularity();
+  /** What was asked for lately. */
+  readonly #asked = new LRUCache<string, true>({ max: ASKED_MAX });
   /** Reads served from memory, and reads that went to Parquet. */
   readonly counts = { hits: 0, misses: 0 };
 
@@ -118,14 +84,14 @@ export class ObservationCache {
     isFirst = false,
     readFew = (path: string): Promise<Read> => this.#readFew(path, filter),
   ): Hot | Promise<Hot> {
-    const requests = this.popularity.count(file.key);
     const hot = this.#hot.get(file.key);
     if (hot) {
       this.counts.hits += 1;
       return hot;
     }
     this.counts.misses += 1;
-    const keep = (isFirst || requests > 1) && this.#isWorthKeeping(file, requests);
+    const keep = isFirst || this.#asked.has(file.key);
+    this.#asked.set(file.key, true);
     const read = async (of: RowFilter, query: (path: string) => Promise<Read>): Promise<Hot> =>
       asHot(await files.use([file.name], ([path = '']) => query(path)), of);
     if (!isUnfiltered(filter) && !keep) return read(filter, readFew);
@@ -166,13 +132,6 @@ export class ObservationCache {
   /** Forgets what was read from a file. */
   forget({ sha256 }: FileRef): void {
     this.#hot.deleteAll(sha256);
-  }
-
-  /** It fits, or it is asked for more often than what it would evict. */
-  #isWorthKeeping({ bytes }: IndicatorFile, requests: number): boolean {
-    if (this.#hot.hasRoom(bytes * MEMORY_PER_FILE_BYTE)) return true;
-    const evicted = this.#hot.nextEvicted();
-    return evicted !== undefined && requests > this.popularity.of(evicted);
   }
 
   /** The rows that are held as text: it belongs to the columns, and is evicted with them. */
@@ -281,7 +240,7 @@ export class Observations {
     const name = observationsFile(await this.#heldAs(indicator));
     const ref = await this.#files.find(name);
     if (ref === undefined) throw new Error(`the snapshot has no ${name}`);
-    const file = { indicator, name, bytes: ref.bytes, key: `${ref.sha256} ${indicator}` };
+    const file = { indicator, name, key: `${ref.sha256} ${indicator}` };
     this.#known.set(indicator, file);
     return file;
   }
