@@ -23,6 +23,7 @@ import {
   type Refused,
   type RowDetail,
   rankDerived,
+  rankYear,
   text,
 } from '../api/operations/operations.ts';
 import {
@@ -187,12 +188,19 @@ async function derivedSeries(
     ? asked
     : await rankDerived(derived, result, null, opening);
   if (record.no_rank) columns.columns.rank.fill(NO_RANK);
-  const rows = new SelectedRows(columns, { from: resolved, to: resolved });
+  const remarksOn = async (year: number): Promise<ReadonlyMap<string, Remark>> => {
+    const rows = new SelectedRows(columns, { from: year, to: year });
+    return remarksIn(rows, await derived.rows.details(result, rows), year);
+  };
   return {
     record: { ...result, name: titleOf(record.name, parsed(derived.words.join()), credited) },
-    ...{ credited, opening: resolved, groups: null },
-    columns: () => columns,
-    remarks: remarksIn(rows, await derived.rows.details(result, rows), resolved),
+    ...{ credited, opening: resolved, groups: null, isComparable: null },
+    columns({ from, to = from }) {
+      if (from !== undefined && to !== undefined && !record.no_rank)
+        for (let year = from; year <= to; year += 1) rankYear(columns, result, year);
+      return columns;
+    },
+    ...{ remarks: await remarksOn(resolved), remarksOn },
   };
 }
 

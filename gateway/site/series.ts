@@ -44,6 +44,28 @@ export async function openingYear(
   return entry?.opening?.year ?? coverage?.latest_year ?? coverage?.yr_max ?? null;
 }
 
+/** As the build decides it for the years that pages open on. */
+const COMPARABLE_SHARE = 0.9;
+
+/**
+ * Whether at least 90 % of the countries that are ranked in a year or in the one before are ranked in both.
+ * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+ */
+export async function hasComparableRanks(
+  edition: Edition,
+  { opening, isComparable, columns }: ShownSeries,
+  year: number,
+): Promise<boolean> {
+  if (year === opening && isComparable !== null) return isComparable;
+  const held = await columns({ from: year - 1, to: year });
+  const isRanked = (iso3: string, one: number): boolean =>
+    (held.columns.rank[held.rowOf(iso3, one)] ?? NO_RANK) !== NO_RANK;
+  const rankedIn = (one: number) => edition.countries.filter(({ record: { iso3 } }) => isRanked(iso3, one));
+  const [now, before] = [rankedIn(year), rankedIn(year - 1)];
+  const both = now.filter(({ record: { iso3 } }) => isRanked(iso3, year - 1));
+  return both.length >= COMPARABLE_SHARE * Math.max(now.length, before.length);
+}
+
 /** Every country that has a figure of that year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
 export async function openingFigures(edition: Edition, series: ShownSeries): Promise<YearFigures | null> {
   return series.opening === null ? null : yearFigures(edition, series, series.opening);
@@ -60,12 +82,16 @@ export interface ShownSeries {
   credited: readonly IndicatorRecord[];
   /** The year that pages open on; null for a series without figures. */
   opening: number | null;
-  /** Columns that hold at least the rows of countries that pass. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  /** Whether its ranks compare with those of the year before; null where the build has not decided it. */
+  isComparable: boolean | null;
+  /** Columns that hold at least the rows of countries that pass, with the ranks of these years. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
   columns(filter: RowFilter): IndicatorColumns | Promise<IndicatorColumns>;
   /** Rows of groups that are places; null without any. */
   groups: IndicatorColumns | null;
   /** Of that year, by the code of the place. */
   remarks: ReadonlyMap<string, Remark>;
+  /** Of another year. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  remarksOn(year: number): Promise<ReadonlyMap<string, Remark>>;
 }
 
 /** @throws {SnapshotUnreadable} */
@@ -75,7 +101,13 @@ export async function publishedSeries(edition: Edition, record: IndicatorRecord)
   return {
     ...{ record, credited: [record], groups: null, remarks: new Map(said) },
     opening: await openingYear(edition, record),
+    isComparable: (await edition.indicator(record.id))?.opening?.is_comparable ?? null,
     columns: (filter) => readColumns(edition, record.id, filter),
+    async remarksOn(year) {
+      const countries = edition.countries.map(({ record: { iso3 } }) => iso3);
+      const rows = await edition.observations.details(record.id, { countries, from: year, to: year });
+      return new Map(rows.map(({ iso3, status }) => [iso3, { status }]));
+    },
   };
 }
 

@@ -92,7 +92,7 @@ describe('a visitor with a keyboard alone', () => {
   it('changes the year of the map with arrows, and stays on the slider', async () => {
     await tabTo('Skip to content');
     await page.keyboard.press('Enter');
-    const slider = await tabTo('Year of the map');
+    const slider = await tabTo('Year of map and ranking');
     await page.keyboard.press('ArrowLeft');
     await heading('Map, 2020');
     await page.keyboard.press('ArrowLeft');

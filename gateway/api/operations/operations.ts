@@ -42,7 +42,7 @@ export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts'
 export { dryRunAnswer } from './envelope.ts';
 export { data, type FoundRows, findRows, priceOfRows } from './observations/data.ts';
 export { DATA_ANSWERS } from './observations/data-answer.ts';
-export { rankDerived } from './observations/derived-ranking.ts';
+export { rankDerived, rankYear } from './observations/derived-ranking.ts';
 export { indicatorFile } from './observations/files.ts';
 export { publishedRows } from './observations/long-table.ts';
 export { RANKING_PRICE, rankings } from './observations/rankings.ts';

@@ -1,6 +1,6 @@
 /**
- * The figures that the page of an indicator shows: the ranking of its latest year, the map of a year, and the histories of
- * some places with links to choose others, which need no script.
+ * The figures that the page of an indicator shows: map and ranking of one year, and the histories of some places with links to
+ * choose others, which need no script.
  */
 import type { Reason } from '../../../data/derived/derivation.ts';
 import { type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
@@ -17,6 +17,7 @@ import {
   type DrawnPlace,
   findPlace,
   type History,
+  hasComparableRanks,
   histories,
   type Remark,
   type ShownSeries,
@@ -78,23 +79,37 @@ export function choosePlaces(
   };
 }
 
-/** @param asked a year; any that the series does not reach stands for the latest one */
-export async function shownMap(
+/** Another year than the page opens on, where one is asked for that the series reaches; else undefined. */
+export const otherYear = ({ record, opening }: ShownSeries, asked: number | undefined): number | undefined =>
+  asked !== undefined && asked !== opening && yearsToChoose(record).includes(asked) ? asked : undefined;
+
+/** What is shown of one year, that the page opens on or another: a map and the ranking beside it. */
+export async function shownYear(
   edition: Edition,
   series: ShownSeries,
   latest: YearFigures,
-  asked: number | undefined,
+  other: number | undefined,
 ) {
-  const years = yearsToChoose(series.record);
-  const year = asked !== undefined && years.includes(asked) ? asked : latest.year;
-  const held = year === latest.year ? latest : await yearFigures(edition, series, year);
+  const { record } = series;
+  const held = other === undefined ? latest : await yearFigures(edition, series, other);
   const drawn = mapOfYear(series, held, latest, ASSET_PATHS.outlines);
   return {
-    /** Null where no country has a figure of the year. */
-    picture: drawn ? pageMap(drawn.drawing, drawn.labels, 'map-picture') : null,
-    legend: drawn?.drawing.legend ?? [],
-    year,
-    years,
+    year: held.year,
+    map: {
+      /** Null where no country has a figure of the year. */
+      picture: drawn ? pageMap(drawn.drawing, drawn.labels, 'map-picture') : null,
+      legend: drawn?.drawing.legend ?? [],
+      years: yearsToChoose(record),
+    },
+    /** Null where the figures of the year may not be shown. */
+    ranking:
+      other === undefined || record.access_tier === 'open'
+        ? shownRanking(held, {
+            record,
+            remarks: other === undefined ? series.remarks : await series.remarksOn(other),
+            isComparable: await hasComparableRanks(edition, series, held.year),
+          })
+        : null,
   };
 }
 
@@ -160,29 +175,37 @@ const REASONS: Readonly<Record<Reason, string>> = {
   overflow: 'too large',
 };
 
+/** What is said of the figures of one year besides them. */
+interface Said {
+  record: Pick<IndicatorRecord, 'no_rank'>;
+  remarks: ReadonlyMap<string, Remark>;
+  /** Whether the ranks compare with those of the year before. */
+  isComparable: boolean;
+}
+
 export function shownRanking(
   { figures, missing }: Pick<YearFigures, 'figures' | 'missing'>,
-  {
-    record: { no_rank },
-    remarks,
-  }: Pick<ShownSeries, 'remarks'> & { record: Pick<IndicatorRecord, 'no_rank'> },
+  { record: { no_rank }, remarks, isComparable }: Said,
 ) {
   const ranked = figures.filter(({ rank }) => rank !== null);
   const [first, last] = [ranked[0], ranked.at(-1)];
   return {
+    /** How many countries are ranked: the field of each rank. */
+    ranked: ranked.length,
     hasRanks: !no_rank,
+    hasChanges: !no_rank && isComparable,
     hasBounds: figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null),
     /** Digits after the point that figures have at least. */
     decimals: columnDecimals(figures.map(({ value }) => value)),
     rows: figures.map((figure) => ({ ...figure, marks: marksBeside(figure, remarks) })),
     missing: missing.map((country) => ({ country, note: noteOn(remarks.get(country.iso3)) })),
     /** The countries at both ends; null where there is none. */
-    ends: first && last && first !== last ? { first, last, ranked: ranked.length } : null,
+    ends: first && last && first !== last ? { first, last } : null,
   };
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */
-function marksBeside({ country, projected }: CountryFigure, remarks: ShownSeries['remarks']): string[] {
+function marksBeside({ country, projected }: CountryFigure, remarks: ReadonlyMap<string, Remark>): string[] {
   const said = remarks.get(country.iso3)?.status?.split(', ') ?? [];
   return [...(projected ? ['projected'] : []), ...said.filter((word) => !isForecastStatus(word))];
 }

@@ -15,9 +15,9 @@ import {
 import {
   choosePlaces,
   countryCodeList,
+  otherYear,
   shownLines,
-  shownMap,
-  shownRanking,
+  shownYear,
 } from '../indicator/shown-figures.ts';
 import { firstWords, servedTopics, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
@@ -28,7 +28,7 @@ const query = z.object({
   countries: countryCodeList().optional(),
   /** More places, as the forms send them. */
   add: countryCodeList().optional(),
-  /** For the map. */
+  /** Of map and ranking. */
   year: year().optional(),
   ...DERIVED,
 });
@@ -49,21 +49,22 @@ export const indicator = definePage({
     const shown = await showFigures(edition, [entry], input.query, chosenCodes(input.query));
     const [series = await publishedSeries(edition, record)] = shown.series;
     const { name, unit } = series.record;
+    const other = otherYear(series, input.query.year);
     const about = shown.formula === null ? (description ?? name) : `${name} (${unit ?? 'no unit'}).`;
     const topic = topicName(await servedTopics(edition), record.topic);
     return {
       template: 'indicator.njk',
-      title: `${name} by country, ${provider.name}`,
+      title: [`${name} by country`, ...(other === undefined ? [] : [other]), provider.name].join(', '),
       description: firstWords(
         `${about} ${coverage?.n_countries ?? 0} countries, from ${provider.name} (${licence}).`,
       ),
       section: 'indicators',
-      picture: withQuery(`/indicators/${id}/card.png`, { transform: shown.filters.transform }),
+      picture: withQuery(`/indicators/${id}/card.png`, { year: other, transform: shown.filters.transform }),
       canonical: `/indicators/${id}`,
       structured: await structuredDataSet(edition, record, topic, publicUrl),
       data: {
         ...{ record: series.record, topic, formerId: alias === null ? null : asked },
-        ...(await contents(input, entry, shown, series)),
+        ...(await contents(input, entry, { shown, series, other })),
       },
     };
   },
@@ -72,15 +73,14 @@ export const indicator = definePage({
 async function contents(
   { edition, query: sent, publicUrl }: PageInput<Sent>,
   entry: CatalogueEntry,
-  shown: ShownFigures,
-  series: ShownSeries,
+  { shown, series, other }: { shown: ShownFigures; series: ShownSeries; other: number | undefined },
 ) {
   const { record } = entry;
-  const filters = { year: sent.year, ...shown.filters };
+  const filters = { year: other, ...shown.filters };
   const page = { path: `/indicators/${record.id}`, filters };
   const codes = chosenCodes(sent);
   // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
-  const isWhole = codes !== undefined || (await edition.excerpt(record.id)) === null;
+  const isWhole = codes !== undefined || other !== undefined || (await edition.excerpt(record.id)) === null;
   if (isWhole && shown.formula === null) await edition.observations.prepare(record.id);
   const latest = await openingFigures(edition, series);
   const choice = choosePlaces(edition, codes, latest, shown, page);
@@ -88,12 +88,11 @@ async function contents(
   const offers = isOpen ? await indicatorOffers(edition, record, choice.codes, shown.filters) : null;
   // The call that gives what the page shows: the lines, or else the whole series.
   const shownCall = offers?.drawn ?? offers?.whole;
-  const map = latest && (await shownMap(edition, series, latest, sent.year));
+  const ofYear = latest && (await shownYear(edition, series, latest, other));
   const about = await comparability(edition, { ...entry, record: series.record });
   const countries = choice.places.map(({ code }) => code).filter((code) => edition.countriesByCode.has(code));
   return {
-    latest,
-    map,
+    ...{ latest, ofYear, ranking: ofYear?.ranking ?? null },
     lines: latest && (await shownLines(series, choice.places)),
     choice,
     allCountries: edition.countries.map(({ record: country }) => country),
@@ -103,14 +102,13 @@ async function contents(
     drawn: { countries: choice.codes, ...shown.filters },
     offered: await offeredFigures(edition, [entry], shown),
     offers,
-    free: freeFiles(record, map?.year ?? null, countries),
+    free: freeFiles(record, ofYear?.year ?? null, countries),
     openTwins: isOpen ? [] : await openOnes(edition, about.twins),
     examples: shownCall ? callExamples(publicUrl + shownCall.path) : [],
     ...about,
     related: await relatedIndicators(edition, record),
     history: await recentChanges(edition, record),
     citations: await citations(edition, series.record, publicUrl, shown.formula),
-    ranking: latest && shownRanking(latest, series),
     files: describedBy(page.path, undefined).map(({ path }) => ({
       href: path,
       name: path.slice(path.lastIndexOf('/') + 1),

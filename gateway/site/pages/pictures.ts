@@ -176,10 +176,10 @@ export const cards: readonly Operation[] = [
   }),
   defineAsset({
     path: '/indicators/{indicator_id}/card.png',
-    query: z.object(DERIVED),
-    make: ofIndicator((input, series) =>
+    query: z.object(ASKED.map),
+    make: ofIndicator((input: PageInput<Sent & { year?: number | undefined }>, series) =>
       pngAsset('indicator card', input, async () => {
-        const map = await mapPicture(input.edition, series, undefined);
+        const map = await mapPicture(input.edition, series, input.query.year);
         const { name, attribution } = series.record;
         return map ? standAlone(map, 'card') : titleCard(name, attribution);
       }),

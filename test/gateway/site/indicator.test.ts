@@ -50,6 +50,39 @@ describe('the ranking', () => {
   });
 });
 
+describe('a year that is chosen', () => {
+  test('drives map, ranking, title, links to pictures and the code of the frame together', async () => {
+    const html = await page('alpha.life_expectancy?year=2020');
+    expect(/<title>(.*?)<\/title>/.exec(html)?.[1]).toContain('by country, 2020, ');
+    expect(html).toContain('/indicators/alpha.life_expectancy/card.png?year=2020"');
+    for (const heading of ['map', 'ranking'])
+      expect(html).toMatch(new RegExp(`<h2 id="${heading}">\\w+, 2020<`));
+    expect(linksOf(sectionOf(html, 'map'))).toEqual(
+      ['png', 'svg'].map((kind) => `/indicators/alpha.life_expectancy/map.${kind}?year=2020`),
+    );
+    expect(textOf(sectionOf(html, 'embed'))).toContain('/embed/indicators/alpha.life_expectancy?year=2020"');
+    const { json } = await service.buy('/v1/rankings/alpha.life_expectancy?year=2020');
+    const held = (json.data as RankingRow[]).filter(({ value }) => value !== null);
+    const ranking = sectionOf(html, 'ranking');
+    expect(rowsOf(ranking).map(([rank, name]) => [rank, name])).toEqual(
+      held.map(({ rank, name }) => [String(rank), name]),
+    );
+    expect(textOf(ranking)).toContain(`Rank of ${json.meta.ranked} Country`);
+  });
+
+  test('has figures in four digits, so that all years give no exact series', async () => {
+    const html = await page('alpha.life_expectancy?year=2020&countries=BRA');
+    expect(rowsOf(sectionOf(html, 'ranking')).length).toBeGreaterThan(1);
+    expect(valuesOf(sectionOf(html, 'ranking'))).toEqual([]);
+  });
+
+  test('of a series for display has a map, and a link to the year whose figures may be shown', async () => {
+    const ranking = sectionOf(await page('gamma.reserves?year=2018&countries=KEN'), 'ranking');
+    expect(ranking).not.toContain('<table');
+    expect(linksOf(ranking)).toEqual(['/indicators/gamma.reserves?countries=KEN']);
+  });
+});
+
 test('the map says the figures of another year that is chosen, in the same classes', async () => {
   const html = sectionOf(await page('alpha.life_expectancy?year=2020'), 'map');
   const opened = sectionOf(await page('alpha.life_expectancy'), 'map');

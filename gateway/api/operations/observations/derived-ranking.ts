@@ -16,14 +16,19 @@ export async function rankDerived(
 ): Promise<{ columns: IndicatorColumns; resolved: number }> {
   const columns = await rows.columns(record.id);
   const resolved = asked ?? newestYear(columns, 0) ?? newestYear(columns, 1) ?? otherwise;
+  rankYear(columns, record, resolved);
+  return { columns, resolved };
+}
+
+/** Writes the ranks of one year into derived columns, and their changes since the year before. */
+export function rankYear(columns: IndicatorColumns, record: IndicatorRecord, year: number): void {
   const isAscending = record.higher_is_better === false;
-  const before = ranksIn(columns, resolved - 1, isAscending);
-  for (const [country, { at, rank }] of ranksIn(columns, resolved, isAscending)) {
+  const before = ranksIn(columns, year - 1, isAscending);
+  for (const [country, { at, rank }] of ranksIn(columns, year, isAscending)) {
     columns.columns.rank[at] = rank;
     const earlier = before.get(country);
     if (earlier !== undefined) columns.columns.rankDelta[at] = earlier.rank - rank;
   }
-  return { columns, resolved };
 }
 
 function newestYear(

@@ -102,7 +102,11 @@ function siteData(): object {
       { ...women, sparkline, twins: [] },
       { ...item, name: 'Healthy life expectancy', ranking: null, sparkline: null, twins: [] },
     ],
-    ranking: { ...shownRanking({ figures, missing: [] }, { ...series, remarks }), hasBounds: true },
+    ranking: {
+      ...shownRanking({ figures, missing: [] }, { ...series, remarks, isComparable: true }),
+      hasBounds: true,
+    },
+    ofYear: { year: 2021 },
     latest: { year: 2021 },
     fields: { countries: 'KEN,@world', aggregate: 'declared' },
     shown: { problems: ['“per_head” makes no sense for “Life expectancy”.'], formula: 'v(t) − v(t−10)' },
