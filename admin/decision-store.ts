@@ -13,18 +13,28 @@ import {
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';
 
-const REPLACE = readScript(import.meta.url, 'lua/replace-entry.lua', 1);
+const REPLACE = readScript(import.meta.url, 'lua/replace-entries.lua', 1);
+
+interface Replacement {
+  id: string;
+  /** JSON; empty for no entry. */
+  read: string;
+  /** JSON; empty removes the entry. */
+  next: string;
+}
 
 /**
- * Replaces a JSON entry of a hash, unless it is another by now than the one that was read, so that no order of concurrent
- * changes loses one. @param read empty for no entry @param next empty removes it @returns whether `next` is stored
+ * Replaces JSON entries of a hash, all or none, unless one is another by now than was read, so that no order of concurrent
+ * changes loses one. @returns whether they are stored
  */
-export const replaceEntry = async (
+export const replaceEntries = async (
   redis: RedisClient,
   key: string,
-  id: string,
-  { read, next }: { read: string; next: string },
-): Promise<boolean> => (await new ScriptRunner(redis).runIdempotent(REPLACE, [key, id, read, next])) === 1;
+  entries: readonly Replacement[],
+): Promise<boolean> => {
+  const values = entries.flatMap(({ id, read, next }) => [id, read, next]);
+  return (await new ScriptRunner(redis).runIdempotent(REPLACE, [key, ...values])) === 1;
+};
 
 interface Decision {
   decided_at_ms: number;
@@ -55,14 +65,22 @@ class Decisions<One extends Decision> {
     return text === null ? null : this.#parse(text);
   }
 
-  /** @param seen `versionOf` the decision that the maker saw @throws {PageError} 409 when it is another by now */
-  async replace(id: string, seen: string, next: One): Promise<void> {
-    const text = (await this.#redis.hget(this.#key, id)) ?? '';
-    const current = text === '' ? null : this.#parse(text);
-    const isStored =
-      versionOf(current) === seen &&
-      (await replaceEntry(this.#redis, this.#key, id, { read: text, next: JSON.stringify(next) }));
-    if (!isStored) throw new PageError(409, 'Somebody else has decided this meanwhile. Look at it again.');
+  /**
+   * Replaces decisions, all or none.
+   * @param changes each with `versionOf` the decision that the maker saw
+   * @throws {PageError} 409 when one is another by now
+   */
+  async replace(changes: readonly { id: string; seen: string; next: One }[]): Promise<void> {
+    const texts = await this.#redis.hmget(this.#key, ...changes.map(({ id }) => id));
+    const entries = changes.map(({ id, next }, index) => {
+      return { id, read: texts[index] ?? '', next: JSON.stringify(next) };
+    });
+    const isAsSeen = changes.every(({ seen }, index) => {
+      const text = texts[index];
+      return versionOf(text ? this.#parse(text) : null) === seen;
+    });
+    if (!isAsSeen || !(await replaceEntries(this.#redis, this.#key, entries)))
+      throw new PageError(409, 'Somebody else has decided this meanwhile. Look at it again.');
   }
 }
 

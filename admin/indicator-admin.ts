@@ -25,7 +25,7 @@ import {
 import type { IndicatorRecord } from '../data/schema/records.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';
-import { replaceEntry } from './decision-store.ts';
+import { replaceEntries } from './decision-store.ts';
 import type { ServedSnapshot } from './snapshots.ts';
 
 /** Each retry means that another change succeeded meanwhile. */
@@ -129,8 +129,8 @@ export class IndicatorAdmin {
       const next = decide(before, override);
       if (next === null) return { before, after: before };
       const stored = this.#stored(before, next);
-      const texts = { read, next: stored === null ? '' : JSON.stringify(stored) };
-      if (!(await replaceEntry(this.#redis, redisKeys.overrides, id, texts))) continue;
+      const entry = { id, read, next: stored === null ? '' : JSON.stringify(stored) };
+      if (!(await replaceEntries(this.#redis, redisKeys.overrides, [entry]))) continue;
       const after = this.#indicator(id, stored ?? {});
       if (after) return { before, after };
     }

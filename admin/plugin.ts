@@ -40,6 +40,7 @@ import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
 import { invoicesRoutes } from './routes/invoices.ts';
+import { licenceGroupRoutes } from './routes/licence-groups.ts';
 import { licenceRoutes } from './routes/licences.ts';
 import {
   operatorPasswordRoutes,
@@ -187,6 +188,7 @@ const ROUTES = [
   qualityRoutes,
   providerRoutes,
   licenceRoutes,
+  licenceGroupRoutes,
   runsRoutes,
   runComparisonRoutes,
   snapshotsRoutes,

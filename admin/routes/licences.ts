@@ -4,39 +4,40 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ProviderDefinition } from '../../data/schema/curated.ts';
-import type { ExcludedIndicator } from '../../data/schema/jobs.ts';
-import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
-import type { IndicatorRecord } from '../../data/schema/records.ts';
 import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
+import {
+  allowedWords,
+  buildDecision,
+  DECISION_FIELDS,
+  findTermsProblem,
+  LICENCE_STATES,
+  type LicensedSeries,
+  licenceChange,
+  listLicensedSeries,
+} from '../licensed-series.ts';
 import { containsWords, LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
 import { indicatorSubject, queueRebuild } from './indicator.ts';
 
 const PATH = '/admin/licences';
 const ANY = 'any';
-const STATES = ['undecided', 'open', 'display', 'withhold'] as const;
 
 export const licencePath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;
 
 const listQuery = z.object({
   q: textField(200),
   provider: textField(100),
-  state: z.enum([ANY, ...STATES]).default('undecided'),
+  state: z.enum([ANY, ...LICENCE_STATES]).default('undecided'),
   ...LIST_FIELDS,
 });
 
-const decisionForm = z.object({
-  publish: z.enum(LICENCE_WORDS, { error: `one of ${LICENCE_WORDS.join(', ')}` }),
-  licence: textField(200),
-  licence_url: textField(500),
-  attribution: textField(500),
-  reason: textField(500),
+const form = z.object({
+  ...DECISION_FIELDS,
   /** The decision that the operator saw. */
   seen: textField(20),
 });
-type DecisionForm = z.output<typeof decisionForm>;
+type DecisionForm = z.output<typeof form>;
 
 export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
   const listView = area.view('licences.njk');
@@ -50,7 +51,7 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     return listView(reply, 'Licences', {
       ...filters,
       providers: [...new Set(all.map(({ provider }) => provider.id))],
-      states: [...STATES, ANY],
+      states: [...LICENCE_STATES, ANY],
       series: found.slice(offset, offset + limit).map((one) => ({ ...one, path: licencePath(one.id) })),
       ...listLinks(PATH, filters, { total: found.length, limit, offset }),
     });
@@ -63,13 +64,17 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
     return series;
   }
 
-  async function show(reply: FastifyReply, series: LicensedSeries, form: DecisionForm & { problem: string }) {
+  async function show(
+    reply: FastifyReply,
+    series: LicensedSeries,
+    typed: DecisionForm & { problem: string },
+  ) {
     const { id, name } = series;
     return licenceView(reply, name, {
       series,
       path: licencePath(id),
       choices: allowedWords(series),
-      form,
+      form: typed,
       ...(await shownChanges(area, indicatorSubject(id))),
     });
   }
@@ -81,20 +86,14 @@ export function licenceRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   scope.post('/licences/:id', async (request, reply) => {
     const series = await find(request);
-    const form = parseFields(decisionForm, request.body);
-    const problem = findProblem(form, series);
-    if (problem !== null) return show(reply.code(422), series, { ...form, problem });
-    const { id, name, state } = series;
-    const decision = buildDecision(form, actorOf(request), area.now());
-    const change = {
-      ...{ action: 'licence.decide', subject: indicatorSubject(id), reason: form.reason },
-      before: { publish: state },
-      after: {
-        publish: decision.publish,
-        ...(decision.publish !== 'withhold' && { licence: decision.licence }),
-      },
-    };
-    await request.audited(change, () => area.decisions.licences.replace(id, form.seen, decision));
+    const typed = parseFields(form, request.body);
+    const problem = findProblem(typed, series);
+    if (problem !== null) return show(reply.code(422), series, { ...typed, problem });
+    const { id, name } = series;
+    const decision = buildDecision(typed, series, { by: actorOf(request), decided_at_ms: area.now() });
+    await request.audited(licenceChange(series, decision), () =>
+      area.decisions.licences.replace([{ id, seen: typed.seen, next: decision }]),
+    );
     const done =
       decision.publish === 'withhold' ? `${name} is withheld` : `${name} is published as ${decision.publish}`;
     return reply.leadTo(licencePath(id), await queueRebuild(area, request, done));
@@ -109,13 +108,6 @@ function matches(one: LicensedSeries, { q, provider, state }: Filters): boolean 
   return containsWords(`${one.name}\n${one.id}\n${one.withheldBy}`, q);
 }
 
-/** No series is published wider than its provider allows. */
-const allowedWords = ({ widest }: LicensedSeries): LicenceDecision['publish'][] =>
-  LICENCE_WORDS.filter((word) => {
-    if (word === 'withhold') return true;
-    return widest !== null && (word === 'display' || widest === 'open');
-  });
-
 function formOf({ decision }: LicensedSeries): DecisionForm {
   const terms = decision !== null && decision.publish !== 'withhold' ? decision : null;
   return {
@@ -128,23 +120,10 @@ function formOf({ decision }: LicensedSeries): DecisionForm {
   };
 }
 
-function findProblem(form: DecisionForm, series: LicensedSeries): string | null {
-  const { publish, licence, licence_url, reason } = form;
-  if (!allowedWords(series).includes(publish))
+function findProblem(typed: DecisionForm, series: LicensedSeries): string | null {
+  if (!allowedWords(series).includes(typed.publish))
     return `${series.provider.name} allows no wider access than ${series.widest ?? 'none'}: see its definition.`;
-  if (reason === '') return 'Reason: say why, such as where the permission is kept.';
-  if (publish === 'withhold') return null;
-  if (licence === '') return 'Licence: name the licence under which it is published.';
-  if (licence_url !== '' && !z.url({ protocol: /^https?$/ }).safeParse(licence_url).success)
-    return 'Link of the licence: an address such as https://example.org/licence.';
-  return null;
-}
-
-function buildDecision(form: DecisionForm, by: string, decided_at_ms: number): LicenceDecision {
-  const { publish, licence, licence_url, attribution, reason } = form;
-  const who = { reason, by, decided_at_ms };
-  if (publish === 'withhold') return { publish, ...who };
-  return { publish, licence, licence_url: licence_url || null, attribution: attribution || null, ...who };
+  return findTermsProblem(typed);
 }
 
 const COLUMNS = [
@@ -160,54 +139,3 @@ const record = (series: LicensedSeries) => ({
   pending: series.isPending,
   decided_by: series.decision?.by,
 });
-
-type LicensedSeries = ReturnType<typeof describeSeries>;
-
-/** In the order of ids. */
-async function listLicensedSeries(area: AdminArea): Promise<LicensedSeries[]> {
-  const [excluded, decided, providers] = await Promise.all([
-    area.indicators.excluded(),
-    area.decisions.licences.all(),
-    area.providers(),
-  ]);
-  const left = new Map(excluded.map((one) => [one.id, one]));
-  const withheld = excluded.filter(({ why }) => why === 'not redistributable').map(({ id }) => id);
-  const served = area.snapshots.current()?.catalogue.indicators;
-  const ids = [...new Set([...withheld, ...decided.keys()])].sort();
-  return ids.flatMap((id) => {
-    const provider = providers.get(id.slice(0, id.indexOf('.')));
-    const facts = { left: left.get(id), record: served?.get(id)?.record ?? null };
-    return provider ? [describeSeries(id, provider, decided.get(id) ?? null, facts)] : [];
-  });
-}
-
-function describeSeries(
-  id: string,
-  provider: ProviderDefinition,
-  decision: LicenceDecision | null,
-  { left, record }: { left: ExcludedIndicator | undefined; record: IndicatorRecord | null },
-) {
-  return {
-    ...{ id, provider, decision },
-    name: record?.name ?? left?.name ?? id,
-    unit: record?.unit ?? left?.unit ?? '',
-    /** Whose terms or which reason withheld it in the last build; empty when that published it. */
-    withheldBy: record ? '' : (left?.detail ?? left?.why ?? ''),
-    state: decision?.publish ?? ('undecided' as const),
-    /** Whether the served snapshot does not show the decision yet. */
-    isPending: decision !== null && isPending(decision, record, left),
-    /** The widest access that its provider allows; null when that withholds everything. */
-    widest: provider.redistributable ? provider.access_tier : null,
-  };
-}
-
-/** A build that leaves the series out for another reason obeys a decision to publish it, too. */
-function isPending(
-  decision: LicenceDecision,
-  record: IndicatorRecord | null,
-  left: ExcludedIndicator | undefined,
-): boolean {
-  if (decision.publish === 'withhold') return record !== null;
-  if (record === null) return left === undefined || left.why === 'not redistributable';
-  return record.licence !== decision.licence || record.access_tier !== decision.publish;
-}

@@ -103,7 +103,7 @@ export function providerRoutes(scope: FastifyInstance, area: AdminArea): void {
         ...{ action: `provider.switch_${to}`, subject: providerSubject(id), reason },
         ...{ before: { enabled: before }, after: { enabled } },
       };
-      await request.audited(change, () => area.decisions.providers.replace(id, seen, decision));
+      await request.audited(change, () => area.decisions.providers.replace([{ id, seen, next: decision }]));
       return { path, notice: await queueRebuild(area, request, `${name} is switched ${to}`) };
     },
   });

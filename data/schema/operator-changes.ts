@@ -94,15 +94,20 @@ export type ProviderDecision = z.infer<typeof providerDecision>;
 
 export const LICENCE_WORDS = ['open', 'display', 'withhold'] as const;
 
+const aboutLicence = decision.extend({
+  /** Whose terms, or which reason, withheld the series before it was decided: what is decided by collector is found by it. */
+  withheld_by: z.string().optional(),
+});
+
 export const licenceDecision = z.discriminatedUnion('publish', [
-  decision.extend({
+  aboutLicence.extend({
     publish: z.enum(['open', 'display']),
     licence: z.string().min(1),
     licence_url: z.url().nullable(),
     /** The credit line; null for the one that the provider's definition makes. */
     attribution: z.string().min(1).nullable(),
   }),
-  decision.extend({ publish: z.literal('withhold') }),
+  aboutLicence.extend({ publish: z.literal('withhold') }),
 ]);
 export type LicenceDecision = z.infer<typeof licenceDecision>;
 

@@ -1,6 +1,7 @@
 /** Series that are withheld for their licence: listed, decided, and published as decided. */
 import { parse } from 'csv-parse/sync';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { replaceEntries } from '../../admin/decision-store.ts';
 import { cells } from '../build/world.ts';
 import { wordsOf } from './harness.ts';
 import { startLiveArea } from './live-area.ts';
@@ -109,4 +110,104 @@ it('confirms a withholding, and refuses a form that does not know it', async () 
   expect(stale.status).toBe(409);
   expect((await list('withhold'))[1]?.[1]).not.toContain('Somebody else');
   expect((await area.operator.get('/admin/licences/atlas.one')).status).toBe(404);
+});
+
+const GROUP = '/admin/licences/collectors/decide';
+/** The terms of IHME, as the build names them. */
+let IHME = '';
+
+/** What is typed to decide all series of IHME in a state. */
+const typed = (of: string, publish: string, more: Record<string, string> = {}) => ({
+  ...{ collector: IHME, provider: '', of, publish, reason: 'Letter of 1 May.' },
+  ...{ licence: publish === 'withhold' ? '' : 'By letter', licence_url: '', attribution: '', ...more },
+});
+const preview = (fields: Record<string, string>) =>
+  area.operator.get(`${GROUP}?${new URLSearchParams(fields)}`);
+async function decideGroup(fields: Record<string, string>) {
+  const page = await preview(fields);
+  const [, seen = ''] = /name="seen" value="([0-9a-f]{64})"/.exec(page.html) ?? [];
+  return { page, send: () => area.operator.submit(GROUP, GROUP, { ...fields, seen }) };
+}
+const statusOf = async (id: string) => (await call(`/v1/indicators/${id}`)).status;
+
+describe('by collector', () => {
+  beforeAll(async () => {
+    const { html } = await area.operator.get('/admin/licences?state=any&format=csv');
+    const rows: string[][] = parse(html, { from: 2 });
+    IHME = rows.find(([id]) => id === 'shown.lent')?.[4] ?? '';
+  });
+
+  it('lists the collectors with the states of their series, decided ones too', async () => {
+    const page = wordsOf(await area.operator.get('/admin/licences/collectors'));
+    expect(page).toContain(`${IHME} Provider atlas, Provider shown 1 0 0 1`.replaceAll('Provider', 'The'));
+    expect((await preview({ collector: 'Nobody' })).status).toBe(404);
+  });
+
+  it('previews what changes and changes nothing, until it is confirmed', async () => {
+    const before = await list('any');
+    const { page, send } = await decideGroup(typed('undecided', 'display'));
+    expect(wordsOf(page)).toContain('1 series becomes display. They are shown on pages');
+    expect(wordsOf(page)).toContain('withheld display Decide and rebuild');
+    expect(await list('any')).toEqual(before);
+    expect((await send()).status).toBe(303);
+    await expect.poll(() => statusOf('shown.lent')).toBe(200);
+    expect((await call('/v1/data?indicator=shown.lent')).status).toBe(403);
+    expect(wordsOf(await area.operator.get('/admin/licences/shown.lent'))).toContain('licence.decide');
+    const [entry] = (await area.service.audit.page({ subject: `licences of ${IHME}` })).entries;
+    expect(entry).toMatchObject({ action: 'licences.decide', after: { publish: 'display', series: 1 } });
+  });
+
+  it('takes it back on the same page', async () => {
+    const { page, send } = await decideGroup(typed('display', 'withhold'));
+    expect(wordsOf(page)).toContain('1 series becomes withhold. They vanish');
+    await send();
+    await expect.poll(() => statusOf('shown.lent')).toBe(404);
+    expect(await preview(typed('display', 'withhold')).then(wordsOf)).toContain(
+      'No series of this collector is display.',
+    );
+  });
+
+  it('leaves what its provider does not allow, and says so before', async () => {
+    const { page, send } = await decideGroup(typed('withhold', 'open'));
+    expect(wordsOf(page)).toContain('1 series becomes open.');
+    expect(wordsOf(page)).toContain('1 series stays as before');
+    await send();
+    await expect.poll(() => statusOf(LENT)).toBe(200);
+    expect(await statusOf('shown.lent')).toBe(404);
+    expect(wordsOf(await preview(typed('withhold', 'open')))).toContain('allow none of these series as open');
+  });
+
+  it.each([
+    ['no reason', { reason: '' }, 'Reason: say why'],
+    ['no licence', { licence: '' }, 'Licence: name the licence'],
+  ])('refuses %s', async (_, more, problem) => {
+    expect(wordsOf(await preview(typed('withhold', 'display', more)))).toContain(problem);
+    const sent = await area.operator.submit(GROUP, GROUP, {
+      ...typed('withhold', 'display', more),
+      seen: '',
+    });
+    expect(sent.status).toBe(422);
+  });
+
+  it('decides nothing once somebody else has decided one of them', async () => {
+    const { send } = await decideGroup(typed('withhold', 'display'));
+    await decideAsShown('withhold', { reason: 'Still no agreement.' }, '/admin/licences/shown.lent');
+    const before = await list('any');
+    expect((await send()).status).toBe(409);
+    expect(await list('any')).toEqual(before);
+  });
+
+  it('stores all decisions of a step or none, and the same step again', async () => {
+    const { client } = area.service;
+    const store = (read: string) =>
+      replaceEntries(client, 'entries', [
+        { id: 'one', read: '', next: 'decided' },
+        { id: 'two', read, next: 'decided' },
+      ]);
+    await client.hset('entries', 'two', 'by another');
+    expect([await store(''), await client.hgetall('entries')]).toEqual([false, { two: 'by another' }]);
+    const both = { one: 'decided', two: 'decided' };
+    for (let time = 0; time < 2; time += 1)
+      expect([await store('by another'), await client.hgetall('entries')]).toEqual([true, both]);
+  });
 });

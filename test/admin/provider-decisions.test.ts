@@ -52,7 +52,7 @@ it('a provider that is switched off vanishes from every snapshot, is read no mor
 it('a decision is shown as pending until a snapshot shows it, and is decided once', async () => {
   const { decisions } = area;
   const decided = { enabled: false, reason: 'held back', by: 'ann@example.org', decided_at_ms: 1 };
-  await decisions.providers.replace('globe', '', decided);
+  await decisions.providers.replace([{ id: 'globe', seen: '', next: decided }]);
   const page = await area.operator.get('/admin/providers/globe');
   expect(wordsOf(page)).toContain('The served snapshot does not show this decision yet.');
   const stale = await area.operator.submit('/admin/', '/admin/providers/globe/switch', {
