@@ -14,7 +14,11 @@ function makeReadable(figure) {
     parent.append(part);
     return part;
   };
-  const reader = add(figure, 'reader', { role: 'slider', tabIndex: 0, ariaLabel: table.caption.textContent });
+  const last = rows.size - 1;
+  const reader = add(figure, 'reader', {
+    ...{ role: 'slider', tabIndex: 0, ariaLabel: table.caption.textContent },
+    ...{ ariaValueMin: 0, ariaValueMax: last, ariaValueNow: last },
+  });
   const box = add(figure, 'reading', { ariaLive: 'polite' });
   const mark = add(figure, 'mark');
 

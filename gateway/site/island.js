@@ -61,7 +61,19 @@ function makeLive(form) {
       if (error.name !== 'AbortError') form.submit();
     }
   };
-  form.addEventListener('input', settled(DRAGGING_MS, update));
+  // Arrows and letters walk through a list: what they pass is chosen by Enter or the button alone.
+  let isWalking = false;
+  form.addEventListener('pointerdown', () => {
+    isWalking = false;
+  });
+  form.addEventListener('keydown', (event) => {
+    isWalking = event.target.localName === 'select';
+    if (!isWalking || event.key !== 'Enter') return;
+    event.preventDefault();
+    update();
+  });
+  const settle = settled(DRAGGING_MS, update);
+  form.addEventListener('input', () => isWalking || settle());
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     update();

@@ -55,7 +55,7 @@ it('an indicator: a country that is added is drawn and priced, and the slider ch
   await page.locator('#histories .chips').getByText('Germany').waitFor();
   expect(new URL(page.url()).search).toBe('?countries=KEN&add=DEU');
   expect(await page.locator('#use-section h3').textContent()).toContain('Kenya, Germany');
-  await page.getByRole('slider', { name: 'Year of the map' }).press('ArrowLeft');
+  await page.getByRole('slider', { name: 'Year of map and ranking' }).press('ArrowLeft');
   await page.getByRole('heading', { name: 'Map, 2020' }).waitFor();
   expect(new URL(page.url()).search).toBe('?countries=KEN%2CDEU&year=2020');
   await page.close();
