@@ -64,7 +64,19 @@ export const figureElement = (value: number | null, decimals = 0, isExact = true
 
 /** Whether a name says its unit, as many do, so that a page need not repeat it. */
 export const isSaidBy = (unit: string, name: string): boolean =>
-  name.includes(unit) || (unit.startsWith('percent') && name.includes('%'));
+  ` ${wordsIn(name)} `.includes(` ${wordsIn(unit)} `) ||
+  (/^(percent|%)/.test(unit) && /%|\bpercent/i.test(name));
+
+/** Lower-case, without marks between them. */
+const wordsIn = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}%$€]+/gu, ' ')
+    .trim();
+
+/** `Life expectancy (years)` */
+export const nameWithUnit = (name: string, unit: string | null): string =>
+  unit === null || isSaidBy(unit, name) ? name : `${name} (${unit})`;
 
 const percent = new Intl.NumberFormat('en', { style: 'percent', maximumSignificantDigits: 2 });
 

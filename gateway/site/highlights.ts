@@ -286,7 +286,11 @@ async function asHighlight(
   };
   if (drawn.length > 0) {
     const first = Math.min(...drawn.flatMap(({ points }) => points[0]?.year ?? year));
-    const chart = cardChart(lineChart(drawn, item.record.unit), pictureLabels(series, [first, year]), id);
+    const chart = cardChart(
+      lineChart(drawn, item.record.unit, true),
+      pictureLabels(series, [first, year]),
+      id,
+    );
     return { ...told, picture: chart, legend: [] };
   }
   const opening = await openingFigures(edition, series);

@@ -61,6 +61,20 @@ export function firstWords(text: string, length = EXCERPT_LENGTH): string {
   return `${line.slice(0, end > 0 ? end : length).replace(/[,;:.–-]+$/, '')} …`;
 }
 
+/** Characters of a description above the figures. */
+const LEAD_LENGTH = 280;
+
+/** Whole sentences that fit, and the rest; where none fits, its beginning and all of it. */
+export function splitLead(text: string): { first: string; rest: string } {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= LEAD_LENGTH) return { first: line, rest: '' };
+  const ends = [...line.slice(0, LEAD_LENGTH).matchAll(/[^.][^.\s][.!?](?= [\p{Lu}\d(])/gu)];
+  const last = ends.at(-1);
+  if (last === undefined) return { first: firstWords(line, LEAD_LENGTH), rest: line };
+  const end = last.index + last[0].length;
+  return { first: line.slice(0, end), rest: line.slice(end + 1) };
+}
+
 export const PAGE_SIZE = 50;
 /** Pages on either side of the one that is shown. */
 const NEIGHBOURS = 2;

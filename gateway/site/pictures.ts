@@ -6,7 +6,7 @@ import { type Picture, pictureLabels } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
 import { type WorldMap, worldMap } from './charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from './charts/scatter.ts';
-import { isSaidBy } from './figures.ts';
+import { nameWithUnit } from './figures.ts';
 import {
   type DrawnPlace,
   type History,
@@ -61,19 +61,24 @@ export function linesPicture(series: ShownSeries, held: readonly History[]): Pic
   const years = held.flatMap(({ points }) => points.map(({ year }) => year));
   if (years.length === 0) return undefined;
   return {
-    drawing: lineChart(held, series.record.unit),
+    drawing: lineChart(held, series.record.unit, series.record.access_tier === 'open'),
     labels: pictureLabels(series, [Math.min(...years), Math.max(...years)]),
   };
 }
 
-/** @param around ISO3 of the country in the middle; default the first ones of the ranking */
+/** @param asked a year; default the one that pages open on. @param around ISO3 of the country in the middle; default the first ones of the ranking */
 export async function barsPicture(
   edition: Edition,
   series: ShownSeries,
   around: string | undefined,
+  asked?: number,
 ): Promise<Picture | undefined> {
-  const held = await openingFigures(edition, series);
-  if (held === null) return undefined;
+  const isOpen = series.record.access_tier === 'open';
+  const held =
+    asked !== undefined && isOpen
+      ? await yearFigures(edition, series, asked)
+      : await openingFigures(edition, series);
+  if (held === null || held.figures.length === 0) return undefined;
   return {
     drawing: barChart(held, { unit: series.record.unit, around }),
     labels: pictureLabels(series, [held.year, held.year]),
@@ -117,5 +122,4 @@ export async function scatterPicture(
   };
 }
 
-export const axisTitle = ({ name, unit }: IndicatorRecord): string =>
-  unit === null || isSaidBy(unit, name) ? name : `${name} (${unit})`;
+export const axisTitle = ({ name, unit }: IndicatorRecord): string => nameWithUnit(name, unit);

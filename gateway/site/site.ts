@@ -19,6 +19,7 @@ import { docs } from './pages/docs.ts';
 import { downloads } from './pages/downloads.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
+import { indicatorEdition } from './pages/indicator-edition.ts';
 import { indicators } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
 import type { ApiReference } from './pages/openapi-text.ts';
@@ -37,7 +38,7 @@ export { type SalesFacts, serviceFacts } from './service-facts.ts';
 
 /** Pages of figures. */
 export const SITE_PAGES: readonly Operation[] = [
-  ...[indicators, indicator, topics, topic, providers, provider],
+  ...[indicators, indicator, indicatorEdition, topics, topic, providers, provider],
   ...[countries, country, countryTopic, compare],
 ];
 

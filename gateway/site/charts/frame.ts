@@ -4,7 +4,7 @@
  */
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/encoders.ts';
-import { yearsText } from '../figures.ts';
+import { isSaidBy, yearsText } from '../figures.ts';
 import { type Box, coloured, type Drawing, FAINT, INK, RULE, textAt, textWidth, wrapped } from './drawing.ts';
 import { WORLD } from './map.ts';
 
@@ -42,7 +42,7 @@ export function pictureLabels(
   const years = from === null && to === null ? '' : yearsText(from, to);
   return {
     title: name,
-    subtitle: [unit, years].filter((part) => part !== null && part !== '').join(', '),
+    subtitle: [unit !== null && isSaidBy(unit, name) ? null : unit, years].filter(Boolean).join(', '),
     source: [...new Set(credited.map(creditText))].join('; '),
   };
 }
@@ -76,7 +76,7 @@ function inPage(drawing: Drawing, labels: Labels, box: Box, className: string): 
 
 /** The rest of the start tag, then title and description. */
 function described({ description }: Drawing, { title, subtitle, source }: Labels, id: string): string {
-  const text = subtitle === '' ? title : `${title} (${subtitle})`;
+  const text = subtitle === '' ? title : `${title}, ${subtitle}`;
   return (
     `role="img" aria-labelledby="${id}-title" aria-describedby="${id}-text">` +
     `<title id="${id}-title">${escapedXml(text)}</title>` +

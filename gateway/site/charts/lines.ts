@@ -7,7 +7,7 @@ import { scaleLinear } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { Sparkline } from '../../../data/schema/snapshot.ts';
 import { type Html, html } from '../../web/templates.ts';
-import { yearsText } from '../figures.ts';
+import { figureText } from '../figures.ts';
 import type { History, Point } from '../series.ts';
 import {
   type Box,
@@ -30,23 +30,30 @@ const NAMES_MAX = 0.3;
 /** Values that begin above this share of the largest one are shown without zero. */
 const ZERO_BELOW = 0.4;
 
-/** @param histories of at most six places; those without a figure are left out */
-export function lineChart(histories: readonly History[], unit: string | null): Drawing {
+/** @param histories of at most six places; those without a figure are left out. @param isOpen the words may say earlier figures */
+export function lineChart(histories: readonly History[], unit: string | null, isOpen = false): Drawing {
   const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
   const plan = planLines(shown);
-  return { description: describe(shown, unit), body: (box) => draw(plan, box) };
+  return { description: describe(shown, unit, isOpen), body: (box) => draw(plan, box) };
 }
 
-function describe(histories: readonly History[], unit: string | null): string {
+/** What rose or fell, from what to what: the first figure and the newest measured one of each place. */
+function describe(histories: readonly History[], unit: string | null, isOpen: boolean): string {
   if (histories.length === 0) return 'No figures.';
   return histories
     .map(({ place, points }) => {
-      const measured = points.filter(({ projected }) => !projected);
-      const last = (measured.at(-1) ?? points.at(-1)) as Point;
-      return `${place.name}: ${points[0]?.year} to ${points.at(-1)?.year}, ${measureText(last.value, unit)} in ${last.year}.`;
+      const first = points[0] as Point;
+      const last = (points.findLast(({ projected }) => !projected) ?? points.at(-1)) as Point;
+      const end = `${measureText(last.value, unit)} in ${last.year}`;
+      if (first.year === last.year) return `${place.name}: ${end}.`;
+      const from = isOpen ? `${figureText(first.value)} in ${first.year}` : String(first.year);
+      return `${place.name} ${movement(first.value, last.value)} from ${from} to ${end}.`;
     })
     .join(' ');
 }
+
+const movement = (from: number, to: number): string =>
+  to > from ? 'rose' : to < from ? 'fell' : 'did not change';
 
 /** What is drawn, whatever the box. */
 function planLines(histories: readonly History[]) {
@@ -204,6 +211,21 @@ const SPARK_GREATEST = 99;
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
+/** `Rose from 1990 to 2023, highest in 2019` */
+function sparkText(from: number, heights: Sparkline['heights']): string {
+  const years = heights.flatMap((height, at) => (height === null ? [] : [{ year: from + at, height }]));
+  const [first, last] = [years[0], years.at(-1)];
+  if (first === undefined || last === undefined || first === last) return `One figure, of ${from}`;
+  const text = `${movement(first.height, last.height)} from ${first.year} to ${last.year}`;
+  const extremes = [
+    ['highest', years.reduce((a, b) => (b.height > a.height ? b : a))] as const,
+    ['lowest', years.reduce((a, b) => (b.height < a.height ? b : a))] as const,
+  ]
+    .filter(([, { height }]) => height !== first.height && height !== last.height)
+    .map(([word, { year }]) => `, ${word} in ${year}`);
+  return text.charAt(0).toUpperCase() + text.slice(1) + extremes.join('');
+}
+
 /** A history as a small line without axes: the table beside it has the latest figure. */
 export function sparkline({ from, heights }: Sparkline): Html {
   const step = (SPARK_WIDTH - 2 * SPARK_MARGIN) / Math.max(1, heights.length - 1);
@@ -220,7 +242,7 @@ export function sparkline({ from, heights }: Sparkline): Html {
   }
   const last = heights.length - 1;
   const mark = `<circle cx="${x(last)}" cy="${y(heights[last] ?? 0)}" r="2.2"/>`;
-  const text = `Line of ${yearsText(from, from + last)}`;
+  const text = sparkText(from, heights);
   return html(
     `<svg class="sparkline" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" width="${SPARK_WIDTH}" height="${SPARK_HEIGHT}" role="img" aria-label="${text}"><path d="${path}"/>${mark}</svg>`,
   );

@@ -9,7 +9,7 @@ import type {
 import { apa, apaHtml, bibtex, cslItem, ris } from '../../api/encoders/encoders.ts';
 import { citationOf, citeIndicator, indicatorFiles } from '../../api/operations/operations.ts';
 import type { CatalogueEntry, Edition } from '../../api/snapshot/snapshot.ts';
-import { yearsText } from '../figures.ts';
+import { nameWithUnit, yearsText } from '../figures.ts';
 
 /** The most findings and twins on a page. */
 const SHOWN_MAX = 10;
@@ -73,7 +73,7 @@ export async function relatedIndicators(edition: Edition, { id }: IndicatorRecor
 }
 
 /** What recent editions changed, and since when none did. */
-export async function recentChanges({ editions }: Edition, { id }: IndicatorRecord) {
+export async function recentChanges({ editions }: Edition, { id }: Pick<IndicatorRecord, 'id'>) {
   const { changes, since = null } = await editions.history.indicatorChanges(id);
   return { changes: changes.slice(0, CHANGES_MAX), since };
 }
@@ -146,7 +146,7 @@ export async function structuredDataSet(
 
 /** Search engines want at least 50 characters. */
 function dataSetDescription({ name, description, unit, provider, coverage }: IndicatorRecord): string {
-  const what = `${name}${unit === null ? '' : ` (${unit})`} by country and year, ${provider.name}`;
+  const what = `${nameWithUnit(name, unit)} by country and year, ${provider.name}`;
   const years =
     coverage === null || coverage.yr_min === null ? '' : `, ${yearsText(coverage.yr_min, coverage.yr_max)}`;
   return `${description === null ? '' : `${description} `}${what}${years}.`;

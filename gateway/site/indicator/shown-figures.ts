@@ -114,7 +114,7 @@ export async function shownYear(
 }
 
 /** From the newest with any figure to the oldest. */
-function yearsToChoose({ coverage }: IndicatorRecord): number[] {
+export function yearsToChoose({ coverage }: IndicatorRecord): number[] {
   if (coverage === null || coverage.yr_min === null || coverage.yr_max === null) return [];
   const { yr_min, yr_max } = coverage;
   return Array.from({ length: yr_max - yr_min + 1 }, (_, before) => yr_max - before);

@@ -4,6 +4,7 @@ import { describedBy } from '../../api/operations/operations.ts';
 import type { CatalogueEntry } from '../../api/snapshot/snapshot.ts';
 import { callExamples, freeFiles, indicatorOffers } from '../calls.ts';
 import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
+import { nameWithUnit } from '../figures.ts';
 import {
   citations,
   comparability,
@@ -19,7 +20,7 @@ import {
   shownLines,
   shownYear,
 } from '../indicator/shown-figures.ts';
-import { firstWords, servedTopics, topicName, withQuery } from '../lists.ts';
+import { firstWords, servedTopics, splitLead, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
 import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
 import { year } from '../subjects.ts';
@@ -50,7 +51,7 @@ export const indicator = definePage({
     const [series = await publishedSeries(edition, record)] = shown.series;
     const { name, unit } = series.record;
     const other = otherYear(series, input.query.year);
-    const about = shown.formula === null ? (description ?? name) : `${name} (${unit ?? 'no unit'}).`;
+    const about = shown.formula === null ? (description ?? name) : `${nameWithUnit(name, unit)}.`;
     const topic = topicName(await servedTopics(edition), record.topic);
     return {
       template: 'indicator.njk',
@@ -64,6 +65,7 @@ export const indicator = definePage({
       structured: await structuredDataSet(edition, record, topic, publicUrl),
       data: {
         ...{ record: series.record, topic, formerId: alias === null ? null : asked },
+        lead: splitLead(series.record.description ?? ''),
         ...(await contents(input, entry, { shown, series, other })),
       },
     };

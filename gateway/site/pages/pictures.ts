@@ -9,6 +9,8 @@ import { countryCard, titleCard } from '../charts/card.ts';
 import { measureText } from '../charts/drawing.ts';
 import { type Picture, pageChart, pageMap, standAlone } from '../charts/frame.ts';
 import { DERIVED, type ShownFigures, showFigures } from '../derived.ts';
+import { isSaidBy } from '../figures.ts';
+import { drawnLines } from '../indicator/shown-figures.ts';
 import { withQuery } from '../lists.ts';
 import { type Asset, defineAsset, definePage, missingPage, type PageInput } from '../page.ts';
 import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
@@ -18,13 +20,14 @@ import { chosenPlaces, findCountry, picturedPlaces, year } from '../subjects.ts'
 import { countryTopics } from './country.ts';
 
 const SVG = 'image/svg+xml';
+const FRAME_ID = 'picture';
 const size = oneOf(['wide', 'square']).optional();
 
 /** What the address of a picture of one indicator says about it. */
 const ASKED = {
   map: { year: year().optional(), ...DERIVED },
   lines: { countries: picturedPlaces().optional(), ...DERIVED },
-  bars: { around: picturedPlaces(1).optional(), ...DERIVED },
+  bars: { around: picturedPlaces(1).optional(), year: year().optional(), ...DERIVED },
 };
 
 type Draw<Query> = (input: PageInput<Query>) => Promise<Picture | undefined>;
@@ -86,9 +89,18 @@ const drawLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series
   linesPicture(series, await histories(series, await chosenPlaces(edition, shown, query.countries))),
 );
 
+/** With the table from which a script reads them. */
+const drawReadableLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series, shown) => {
+  const lines = await drawnLines(series, await chosenPlaces(edition, shown, query.countries), FRAME_ID);
+  const picture = linesPicture(series, lines.histories);
+  return picture && { ...picture, lines, record: series.record, isExact: shown.formula === null };
+});
+
 const drawBars = ofIndicator(
-  async ({ edition, query }: PageInput<Sent & { around?: string[] | undefined }>, series) =>
-    barsPicture(edition, series, query.around?.[0]),
+  async (
+    { edition, query }: PageInput<Sent & { around?: string[] | undefined; year?: number | undefined }>,
+    series,
+  ) => barsPicture(edition, series, query.around?.[0], query.year),
 );
 
 const drawMap = (outlines?: string) =>
@@ -113,8 +125,6 @@ export const pictures: readonly Operation[] = [
   ),
 ];
 
-const FRAME_ID = 'picture';
-
 export const embed = definePage({
   path: '/embed/indicators/{indicator_id}',
   query: z.object({
@@ -126,7 +136,10 @@ export const embed = definePage({
     const asked = path.indicator_id ?? '';
     const map = query.picture === undefined || query.picture === 'map';
     const drawnMap = map ? await drawMap(ASSET_PATHS.outlines)(input) : undefined;
-    const drawn = map ? drawnMap : await (query.picture === 'lines' ? drawLines : drawBars)(input);
+    const readable = query.picture === 'lines' ? await drawReadableLines(input) : undefined;
+    const drawn = map
+      ? drawnMap
+      : (readable ?? (query.picture === 'bars' ? await drawBars(input) : undefined));
     const { id } = edition.resolve(asked);
     if (drawn === undefined)
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });
@@ -140,6 +153,7 @@ export const embed = definePage({
       data: {
         labels,
         chart: (map ? pageMap : pageChart)(drawing, labels, FRAME_ID),
+        readable: readable ?? null,
         legend: drawnMap?.drawing.legend ?? [],
         link: withQuery(`/indicators/${id}`, {
           ...query,
@@ -159,7 +173,9 @@ async function cardFigures({ edition }: PageInput<unknown>, iso3: string) {
     .flatMap(({ first }) => first(1))
     .toSorted((a, b) => Number(b.featured) - Number(a.featured))
     .flatMap(({ name, unit, year: of, value }) =>
-      value === null ? [] : [{ name, text: `${measureText(value, unit)} (${of})` }],
+      value === null
+        ? []
+        : [{ name, text: `${measureText(value, unit && isSaidBy(unit, name) ? null : unit)} (${of})` }],
     );
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { barChart } from '../../../gateway/site/charts/bars.ts';
 import { shortened, textWidth } from '../../../gateway/site/charts/drawing.ts';
-import { lineChart } from '../../../gateway/site/charts/lines.ts';
+import { lineChart, sparkline } from '../../../gateway/site/charts/lines.ts';
 import { WORLD, worldMap } from '../../../gateway/site/charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from '../../../gateway/site/charts/scatter.ts';
 import type { Point } from '../../../gateway/site/series.ts';
@@ -73,11 +73,35 @@ describe('a chart of lines', () => {
     const chart = lineChart(
       [history('PER', rising(1990, 2020)), history('KEN', rising(2000, 2019))],
       'years',
+      true,
     );
     expect(chart.description).toBe(
-      'Peru: 1990 to 2020, 70 years in 2020. Kenya: 2000 to 2019, 69 years in 2019.',
+      'Peru rose from 40 in 1990 to 70 years in 2020. Kenya rose from 50 in 2000 to 69 years in 2019.',
     );
     expect(found(/>(Peru|Kenya)</g, chart.body(BOX))).toEqual(['Peru', 'Kenya']);
+  });
+
+  test('of a series that may only be shown says when it began to rise or fall, not from what', () => {
+    const chart = lineChart(
+      [
+        history(
+          'PER',
+          rising(1990, 2020)
+            .toReversed()
+            .map(({ value }, at) => point(1990 + at, value)),
+        ),
+      ],
+      'years',
+    );
+    expect(chart.description).toBe('Peru fell from 1990 to 40 years in 2020.');
+  });
+
+  test('without axes says in words what rose, and its extremes', () => {
+    const said = (heights: (number | null)[]) =>
+      /aria-label="([^"]+)"/.exec(String(sparkline({ from: 1990, heights })))?.[1];
+    expect(said([10, null, 99, 0, 50])).toBe('Rose from 1990 to 1994, highest in 1992, lowest in 1993');
+    expect(said([99, 50, 0])).toBe('Fell from 1990 to 1992');
+    expect(said([50])).toBe('One figure, of 1990');
   });
 
   test('has names that never overlap, stay beside the lines and keep their order', () => {

@@ -1,7 +1,7 @@
 /** Figures as people read them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { columnDecimals, figureHtml, figureText } from '../../../gateway/site/figures.ts';
+import { columnDecimals, figureHtml, figureText, nameWithUnit } from '../../../gateway/site/figures.ts';
 
 test('have four digits, and names for large numbers', () => {
   const read = [34_049_588, 12_345.4, 77.9333, 0.032149, -5.5, 1.5e13, 5e-324, 0].map((value) =>
@@ -24,6 +24,16 @@ test('below a thousand are rounded as the formatter of the language does', () =>
       expect(figureText(value)).toBe(formatter.format(value));
     }),
   );
+});
+
+test('have a unit beside a name that does not say it', () => {
+  const said = (name: string, unit: string): boolean => nameWithUnit(name, unit) === name;
+  expect(said('Median age (years)', 'years')).toBe(true);
+  expect(said('Population, Total (Persons)', 'persons')).toBe(true);
+  expect(said('Unemployment, % of labour force', 'percent of labour force')).toBe(true);
+  expect(said('Internet users (percent)', '%')).toBe(true);
+  expect(said('Wheat output', 't')).toBe(false);
+  expect(said('Life expectancy', 'years')).toBe(false);
 });
 
 test('stand beside their exact value', () => {

@@ -196,13 +196,27 @@ describe('what is told beside the figures', () => {
   });
 
   test('are frames for other sites', async () => {
-    const html = sectionOf(await page('alpha.life_expectancy?countries=KEN,USA'), 'embed');
-    const sources = [...textOf(html).matchAll(/<iframe src="https:\/\/almanac\.test([^"]+)"/g)];
-    expect(sources).toHaveLength(2);
-    for (const [, source = ''] of sources) {
-      const { status, headers } = await service.get(source.replaceAll('&amp;', '&'));
+    const html = sectionOf(await page('alpha.life_expectancy?countries=KEN,USA&year=2020'), 'embed');
+    const sources = [...textOf(html).matchAll(/<iframe src="https:\/\/almanac\.test([^"]+)"/g)].map(
+      ([, source = '']) => source.replaceAll('&amp;', '&'),
+    );
+    const frame = '/embed/indicators/alpha.life_expectancy?';
+    expect(sources).toEqual(
+      ['year=2020', 'picture=bars&year=2020', 'picture=lines&countries=KEN,USA'].map(
+        (query) => frame + query,
+      ),
+    );
+    for (const source of sources) {
+      const { status, headers, text } = await service.get(source);
       expect([source, status]).toEqual([source, 200]);
       expect(headers['content-security-policy']).toContain('frame-ancestors *');
+      const [script = ''] = /<script src="([^"]+)" defer>/.exec(text)?.slice(1) ?? [];
+      expect((await service.get(script)).text).toContain('svg.chart');
+      const [link = ''] = linksOf(text).filter((href) => href.includes('/indicators/'));
+      const kept = new URL(source, PUBLIC_URL).searchParams;
+      kept.delete('picture');
+      expect(new URL(link).searchParams.toString()).toBe(kept.toString());
+      expect(textOf(text)).toContain('Source: Alpha Institute');
     }
   });
 
@@ -213,6 +227,19 @@ describe('what is told beside the figures', () => {
     );
     for (const href of new Set(own)) expect([href, (await service.get(href)).status]).toEqual([href, 200]);
   });
+});
+
+test('a description longer than a few lines is folded behind its first sentences', async () => {
+  const { json } = await service.get('/v1/indicators');
+  for (const { id } of json.data) {
+    const html = await page(id);
+    const { description } = (await service.get(`/v1/indicators/${id}`)).json.data;
+    const lead = textOf(/<p class="lead">(.*?)<\/p>/s.exec(html)?.[1] ?? '');
+    expect(lead.length).toBeLessThan(300);
+    const rest = textOf(/<details class="lead-rest">.*?<p>(.*?)<\/p>/s.exec(html)?.[1] ?? '');
+    const whole = (description ?? '').replaceAll(/\s+/g, ' ').trim();
+    expect([id, rest === whole || [lead, rest].filter(Boolean).join(' ') === whole]).toEqual([id, true]);
+  }
 });
 
 test('an indicator that there is not is a page that says so', async () => {

@@ -317,7 +317,11 @@ function isSkewed(values: readonly number[]): boolean {
 
 /** Years that a sparkline draws at another height than their value has between the least and the greatest. */
 function misdrawn(svg: string, points: readonly TrueFigure[]): number[] {
-  const [, first, last] = /aria-label="Line of (\d+)(?:–(\d+))?"/.exec(svg) ?? [];
+  const said = /aria-label="(Rose|Fell|Did not change) from (\d+) to (\d+)/.exec(svg);
+  const [, first, last] = said?.slice(1) ?? [
+    null,
+    ...(/aria-label="One figure, of (\d+)/.exec(svg)?.slice(1) ?? []),
+  ];
   const [from, to] = [Number(first), Number(last ?? first)];
   const [, , width, height] = /viewBox="(\d+) (?:\d+) (\d+) (\d+)"/.exec(svg)?.map(Number) ?? [];
   const places = [...(/ d="([^"]+)"/.exec(svg)?.[1] ?? '').matchAll(/[ML]([\d.]+) ([\d.]+)/g)];

@@ -294,23 +294,24 @@ describeReal('pages of a hundred real indicators', (real) => {
       return rows.filter(({ iso3 }) => withFigures.includes(iso3)).length;
     }
 
-    /** Expects each country's first and last year, and its newest observed figure. */
+    /** Expects what rose or fell: from when, of an open series from what, and the newest observed figure. */
     function expectWords(
-      { id, unit }: IndicatorRecord,
+      { id, unit, access_tier }: IndicatorRecord,
       description: string,
       { codes, rows }: { codes: readonly string[]; rows: readonly TrueFigure[] },
     ): void {
-      const told = [...description.matchAll(/: (-?\d+) to (-?\d+), (.+?) in (-?\d+)\. /g)];
+      const told = [...description.matchAll(TOLD)].map(({ groups = {} }) => groups);
       const byCountry = codes
         .map((code) => rows.filter(({ iso3 }) => iso3 === code))
         .filter(({ length }) => length > 0);
       expect([id, told.length]).toEqual([id, byCountry.length]);
       for (const [at, own] of byCountry.entries()) {
-        const [, from, to, text = '', year] = told[at] ?? [];
+        const { moved, start, from, text = '', year } = told[at] ?? {};
         const point = own.findLast(({ projected }) => !projected) ?? own.at(-1);
-        expect([id, from, to, year].map(String)).toEqual(
-          [id, own[0]?.year, own.at(-1)?.year, point?.year].map(String),
-        );
+        expect([id, moved, from, year]).toEqual([id, ...movement(own[0], point), String(point?.year)]);
+        const hasStart = access_tier === 'open' && moved !== undefined;
+        const isRight = start !== undefined && shows(start, own[0]?.value ?? Number.NaN);
+        expect([id, start, hasStart ? isRight : start]).toEqual([id, start, hasStart ? true : undefined]);
         expect([id, text, shows(withoutUnit(text, unit), point?.value ?? Number.NaN)]).toEqual([
           id,
           text,
@@ -492,3 +493,13 @@ describeReal('the home page of the real edition', (real) => {
     expect(kinds).toEqual(['crossing', 'shared', 'change', 'record']);
   });
 });
+
+/** `Kenya rose from 57.7 in 1990 to 63.6 years in 2023.` or `Kenya: 63.6 years in 2023.` */
+const TOLD =
+  /(?: (?<moved>rose|fell|did not change) from (?:(?<start>\S+(?: \w+illion)?) in )?(?<from>-?\d+) to|:) (?<text>\S.*?) in (?<year>-?\d+)\. ?/g;
+
+const movement = (first: TrueFigure | undefined, last: TrueFigure | undefined): (string | undefined)[] => {
+  if (!first || !last || first.year === last.year) return [undefined, undefined];
+  const direction = Math.sign(last.value - first.value) + 1;
+  return [['fell', 'did not change', 'rose'][direction], String(first.year)];
+};

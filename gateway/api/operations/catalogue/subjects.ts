@@ -92,7 +92,8 @@ export async function citeIndicator(snapshot: Edition, id: string): Promise<Cite
   const sources: IndicatorSource[] = JSON.parse(lists.json('sources', id));
   const authors = new Set([provider.name, ...sources.map((source) => source.name)]);
   const note = creditLine({ attribution, licence, licence_url });
-  return { ...ofEdition(snapshot, `indicators/${id}`, id), title: name, authors: [...authors], note };
+  const path = `/indicators/${id}/editions/${snapshot.id}`;
+  return { ...ofEdition(snapshot, `indicators/${id}`, id), path, title: name, authors: [...authors], note };
 }
 
 async function citeProvider({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
