@@ -6,7 +6,7 @@
  *   svg.chart                 shows the title of what the pointer is on
  *   pre                       gets a button that copies it
  *   [data-price]              says beside a price what the signed-in account has
- *   form[data-try]            sends the call of its path and shows the answer
+ *   form[data-try]            shows the price of the call of its path, sends it, shows the answer and saves it
  */
 
 const TYPING_MS = 150;
@@ -221,19 +221,35 @@ function addCopyButton(block) {
   frame.append(block, button);
 }
 
-async function addBalance(places) {
+const SIGNED_IN = 'almanac_signed_in=';
+
+/** Says in the header who is signed in, and beside prices what the account has. Pages are the same for everybody without it. */
+async function greet() {
   const answer = await fetch('/account/summary', { headers: { accept: 'application/json' } });
   if (!answer.ok) return;
-  const { balance, key } = await answer.json();
-  if (typeof balance !== 'number') return;
-  for (const place of places) {
+  const { balance, email, key } = await answer.json();
+  if (email === undefined) {
+    // biome-ignore lint/suspicious/noDocumentCookie: the other way is not in every browser
+    document.cookie = `${SIGNED_IN}; Path=/; Max-Age=0`;
+    return;
+  }
+  const enter = document.querySelector('.main-links a[href="/account/"]');
+  if (enter) {
+    enter.textContent = email;
+    enter.title = `Signed in: ${email}`;
+    enter.className = 'address';
+  }
+  for (const link of document.querySelectorAll('a[href="/account/sign-up"]')) {
+    link.href = '/account/keys';
+    link.textContent = 'Your keys';
+  }
+  for (const place of document.querySelectorAll('[data-price]')) {
     const price = Number(place.dataset.price);
     const note = document.createElement('p');
     note.className = price > balance ? 'problem' : 'notice';
-    const have = `You have ${balance.toLocaleString('en')} credits`;
     const left =
       price > balance ? 'too few for this' : `${(balance - price).toLocaleString('en')} after this`;
-    note.textContent = `${have}: ${left}.${key ? ` Use your key ${key}.` : ''}`;
+    note.textContent = `You have ${credits(balance)}: ${left}.${key ? ` Use your key ${key}.` : ''}`;
     place.after(note);
   }
 }
@@ -251,45 +267,104 @@ function callOf(path, form) {
 
 const SHOWN_CHARACTERS = 20_000;
 
-async function bodyText(answer) {
-  const type = answer.headers.get('content-type') ?? '';
-  if (!/json|xml|bibtex|^text\//.test(type))
-    return `${(await answer.blob()).size.toLocaleString('en')} bytes of ${type}`;
-  const text = await answer.text();
-  const isJson = /[/+]json\b/.test(type);
-  const whole = isJson ? JSON.stringify(JSON.parse(text), null, 2) : text;
+async function textIn(file) {
+  if (!/json|xml|bibtex|^text\//.test(file.type))
+    return `${file.size.toLocaleString('en')} bytes of ${file.type}`;
+  const text = await file.text();
+  const whole = /[/+]json\b/.test(file.type) ? JSON.stringify(JSON.parse(text), null, 2) : text;
   return whole.length > SHOWN_CHARACTERS ? `${whole.slice(0, SHOWN_CHARACTERS)}\n…` : whole;
 }
 
-/** The key is read from its field for each call, and kept nowhere. */
+const credits = (count) =>
+  `${Number(count).toLocaleString('en')} ${Number(count) === 1 ? 'credit' : 'credits'}`;
+
+/**
+ * The key is read from its field for each call, and kept nowhere. A call that has a price shows it first, and is sent by a second
+ * button, with that price as its limit.
+ */
 function makeTrial(form) {
   const key = form.querySelector('[data-key]');
+  const spend = form.querySelector('[data-spend]');
   const status = form.querySelector('[role=status]');
   const body = document.createElement('pre');
+  const save = document.createElement('a');
+  let most = 0;
   body.tabIndex = 0;
   body.setAttribute('role', 'region');
   body.setAttribute('aria-label', 'Answer of your call');
   form.hidden = false;
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
-    const address = callOf(form.dataset.try, form);
+  const address = (more = {}) => {
+    const [path, sent] = callOf(form.dataset.try, form).split('?');
+    const query = new URLSearchParams(sent);
+    for (const [name, value] of Object.entries(more)) query.set(name, value);
+    return query.size === 0 ? path : `${path}?${query}`;
+  };
+  const ask = (path) =>
+    fetch(path, { headers: key ? { authorization: `Bearer ${key.value.trim()}` } : {}, cache: 'no-store' });
+  const send = async (path) => {
+    save.remove();
     try {
-      const headers = key ? { authorization: `Bearer ${key.value.trim()}` } : {};
-      const answer = await fetch(address, { headers });
+      const answer = await ask(path);
       const charged = answer.headers.get('x-credits-charged');
-      const cost = charged === null ? '' : `, ${charged} ${charged === '1' ? 'credit' : 'credits'} charged`;
-      body.textContent = await bodyText(answer);
-      status.textContent = `GET ${address}: status ${answer.status}${cost}`;
+      const file = await answer.blob();
+      body.textContent = await textIn(file);
+      status.textContent = `GET ${path}: status ${answer.status}${charged === null ? '' : `, ${credits(charged)} charged`}`;
+      URL.revokeObjectURL(save.href);
+      save.href = URL.createObjectURL(file);
+      save.download = fileName(path, answer);
+      save.textContent = `Save ${save.download}`;
+      if (answer.ok) status.after(save);
     } catch {
       body.textContent = '';
-      status.textContent = `GET ${address}: no answer. Try again.`;
+      status.textContent = `GET ${path}: no answer. Try again.`;
     }
-    if (!body.isConnected) {
-      status.after(body);
-      enhance();
-    }
+    if (body.isConnected) return;
+    form.append(body);
+    enhance();
+  };
+  const forget = () => {
+    if (spend) spend.hidden = true;
+  };
+  form.addEventListener('input', forget);
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    forget();
+    if (!spend) return send(address());
+    const asked = address();
+    const path = address({ dry_run: 'true' });
+    const answer = await ask(path).catch(() => null);
+    const { price, balance_after } = answer?.ok ? (await answer.json()).data : {};
+    // A refusal costs nothing.
+    if (price === undefined) return send(path);
+    if (address() !== asked) return;
+    status.textContent = `This call costs ${credits(price)}; ${balance_after < 0 ? 'you have too few' : `${credits(balance_after)} will be left`}. Nothing is charged yet.`;
+    spend.textContent = `Send for ${credits(price)}`;
+    spend.hidden = false;
+    most = Math.min(price, form.elements.max_credits?.value || price);
+  });
+  spend?.addEventListener('click', () => {
+    forget();
+    send(address({ max_credits: most }));
   });
 }
+
+/** As the service names the file, else by the path and the type of the answer. */
+function fileName(path, { headers }) {
+  const named = /filename="?([^";]+)/.exec(headers.get('content-disposition') ?? '');
+  const [type] = (headers.get('content-type') ?? '').split(';');
+  const [, ending = 'txt'] = ENDINGS.find(([words]) => type.includes(words)) ?? [];
+  return named?.[1] ?? `${path.split('?')[0].split('/').at(-1)}.${ending}`;
+}
+
+const ENDINGS = [
+  ['ndjson', 'ndjson'],
+  ['json', 'json'],
+  ['csv', 'csv'],
+  ['spreadsheetml', 'xlsx'],
+  ['parquet', 'parquet'],
+  ['arrow', 'arrow'],
+  ['xml', 'xml'],
+];
 
 /** Marks what was enhanced, so that it is done once. */
 function each(selector, run) {
@@ -310,5 +385,4 @@ function enhance() {
 
 enhance();
 showTitles();
-const prices = document.querySelectorAll('[data-price]');
-if (prices.length > 0) addBalance(prices).catch(() => {});
+if (document.cookie.includes(SIGNED_IN)) greet().catch(() => {});

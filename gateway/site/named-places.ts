@@ -11,12 +11,28 @@ const GROUPS_MAX = 2;
 
 type NamedInWords = Pick<Found, 'countries' | 'groups' | 'years'>;
 
-/** With the countries drawn and the year mapped that somebody named. */
-export function pathWithNamed({ id, coverage }: IndicatorRecord, { countries, years }: NamedInWords): string {
-  const { yr_min, yr_max } = coverage ?? {};
-  const year = years.find((one) => one >= (yr_min ?? Infinity) && one <= (yr_max ?? -Infinity));
-  const drawn = countries.slice(0, PICTURED_MAX).map(({ iso3 }) => iso3);
-  return withQuery(`/indicators/${id}`, { countries: drawn.join(), year });
+/**
+ * The path of an indicator with the places drawn and the year mapped that somebody named; a group as one place, where the
+ * edition has figures of it and the series aggregates. @throws {SnapshotUnreadable}
+ */
+export async function pathsWithNamed(edition: Edition, { countries, groups, years }: NamedInWords) {
+  const { indicators } = await edition.wholeCatalogue();
+  const held = groups.length === 0 ? null : await edition.groups();
+  const drawn = countries.map(({ iso3 }) => iso3);
+  const asPlaces = groups.flatMap(({ id }) =>
+    held?.groups.some((group) => group.id === id) ? GROUP_MARK + id : [],
+  );
+  return ({ id, coverage, access_tier }: IndicatorRecord): string => {
+    const { yr_min, yr_max } = coverage ?? {};
+    const year = years.find((one) => one >= (yr_min ?? Infinity) && one <= (yr_max ?? -Infinity));
+    const isAggregated = (indicators.get(id)?.measured?.aggregate ?? 'none') !== 'none';
+    const added = isAggregated && access_tier === 'open' ? asPlaces : [];
+    return withQuery(`/indicators/${id}`, {
+      countries: [...drawn, ...added].slice(0, PICTURED_MAX).join(),
+      year,
+      aggregate: added.length === 0 ? undefined : 'declared',
+    });
+  };
 }
 
 /** Pages of countries, and of the members of groups. */

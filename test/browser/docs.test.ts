@@ -1,4 +1,5 @@
 /** The documentation in a real browser: it loads nothing from other hosts, sends calls, and is complete without a script. */
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
@@ -16,6 +17,7 @@ const open = async (path: string): Promise<Page> => {
   return page;
 };
 const send = (page: Page) => page.getByRole('button', { name: /^Send/ }).click();
+const showPrice = (page: Page) => page.getByRole('button', { name: 'Show the price' }).click();
 const answerOf = (page: Page) => page.getByRole('region', { name: 'Answer of your call' });
 
 describe('the reference', () => {
@@ -43,10 +45,19 @@ describe('the reference', () => {
     await page.close();
   });
 
-  it('sends a call with a key, which is kept nowhere', async () => {
+  it('sends a call with a key, which is kept nowhere, once its price was shown', async () => {
     const page = await open('/docs/reference/getCountry');
     const before = await service.balance(key);
     await page.getByLabel('Your key').fill(key.key);
+    expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+    await showPrice(page);
+    await page.getByText(`This call costs 1 credit; ${before - 1} credits will be left.`).waitFor();
+    expect(await service.balance(key)).toBe(before);
+    await page.getByLabel('iso3').press('End');
+    await page.getByLabel('iso3').pressSequentially(' ');
+    expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+    await page.getByLabel('iso3').press('Backspace');
+    await showPrice(page);
     await send(page);
     await page.getByText('status 200, 1 credit charged').waitFor();
     const iso3 = await page.getByLabel('iso3').inputValue();
@@ -56,6 +67,38 @@ describe('the reference', () => {
     expect(kept).toEqual([0, 0, '']);
     await page.reload();
     expect(await page.getByLabel('Your key').inputValue()).toBe('');
+    await page.close();
+  });
+
+  it('sends no more than the price that was shown, and saves files', async () => {
+    const page = await open('/docs/reference/getData');
+    await page.getByLabel('Your key').fill(key.key);
+    await page.getByLabel('indicator', { exact: true }).fill('alpha.child_mortality');
+    await page.getByLabel('countries', { exact: true }).fill('KEN');
+    for (const name of ['from', 'to', 'max_credits']) await page.getByLabel(name, { exact: true }).fill('');
+    await page.locator('select[name=format]').selectOption('xlsx');
+    await showPrice(page);
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url()));
+    const download = page.waitForEvent('download');
+    await send(page);
+    await page.getByText('status 200').waitFor();
+    await page.getByRole('link', { name: /^Save .*\.xlsx$/ }).click();
+    const bytes = await readFile(await (await download).path());
+    expect(bytes.subarray(0, 2).toString()).toBe('PK');
+    expect(new URL(sent[0] ?? '').searchParams.get('max_credits')).toBe('2');
+    await page.close();
+  });
+
+  it('sends nothing that costs where no price could be shown', async () => {
+    const page = await open('/docs/reference/getCountry');
+    const before = await service.balance(key);
+    await page.route(/dry_run/, (route) => route.abort());
+    await page.getByLabel('Your key').fill(key.key);
+    await showPrice(page);
+    await page.getByText('no answer. Try again.').waitFor();
+    expect(await page.getByRole('button', { name: /^Send/ }).count()).toBe(0);
+    expect(await service.balance(key)).toBe(before);
     await page.close();
   });
 

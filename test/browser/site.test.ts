@@ -9,10 +9,10 @@ import { BREAKS, EDITION_GROUPS, GROUP_FIGURES, INVENTED, OUTPUT, PEOPLE } from 
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { Service } from '../gateway/service.ts';
 import { openBrowser } from './browser.ts';
-import { signInHere } from './page-checks.ts';
 
 const runProgram = promisify(execFile);
 const EMAIL = 'visitor@example.org';
+const SECOND = 'second@example.org';
 
 /** Subjects of the fixture that can be compared and ranked. */
 const indicator = { id: 'alpha.child_mortality', name: 'Child mortality' };
@@ -79,10 +79,7 @@ describe('a visitor whose browser runs no script', () => {
     await plain.goto(String((await mail).link));
     await plain.getByLabel('Password').fill(PASSWORD);
     await plain.getByRole('button', { name: 'Create account' }).click();
-    await plain.getByRole('link', { name: 'Sign in' }).first().click();
-    await signInHere(plain, EMAIL, PASSWORD);
-    await plain.goto(`${harness.url}/account/keys`);
-    await plain.getByRole('button', { name: 'Create' }).click();
+    await heading('Your account is ready');
     const key = /alm_live_[A-Za-z0-9_]+/.exec(await plain.locator('main').innerText())?.[0];
     await plain.goto(`${harness.url}/indicators/${indicator.id}`);
     const shown = await plain.locator('pre code').first().innerText();
@@ -94,6 +91,36 @@ describe('a visitor whose browser runs no script', () => {
 });
 
 describe('the script', () => {
+  it('shows who has just signed up the answer of the first call, and says in the header of every page who is signed in', async () => {
+    await page.context().clearCookies();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${harness.url}/account/sign-up`);
+    await page.getByLabel('E-mail address').fill(SECOND);
+    const mail = harness.mailbox.next(SECOND);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.goto(String((await mail).link));
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const key = await page.locator('pre.take').first().innerText();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
+    await page.getByRole('button', { name: 'Send this call' }).click();
+    await page.getByText('status 200').waitFor();
+    const answer = page.getByRole('region', { name: 'Answer of your call' });
+    expect(JSON.parse(await answer.innerText()).data.environment).toBe('live');
+    for (const path of ['/', `/indicators/${indicator.id}`, '/docs']) {
+      await page.goto(harness.url + path);
+      const header = page.getByRole('banner');
+      await header.getByRole('link', { name: SECOND }).waitFor();
+      expect(await header.getByRole('link', { name: 'Sign in' }).count()).toBe(0);
+    }
+    await page.context().clearCookies({ name: 'almanac_account' });
+    await page.goto(harness.url);
+    await page.waitForFunction('document.cookie === ""');
+    await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
+  });
+
   it('offers indicators and countries while somebody types, by keyboard alone', async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(harness.url);

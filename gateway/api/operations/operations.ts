@@ -35,7 +35,7 @@ export { country } from './catalogue/country.ts';
 export { indicatorFiles } from './catalogue/data-sets.ts';
 export { detailWithAdditions, indicatorWithAdditions } from './catalogue/include.ts';
 export { indicator } from './catalogue/indicator.ts';
-export { indicators, LIMIT_MAX, searchPhrase } from './catalogue/indicators.ts';
+export { indicators, LIMIT_MAX } from './catalogue/indicators.ts';
 export { type Found, findSeries } from './catalogue/search.ts';
 export { countries, groups, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';

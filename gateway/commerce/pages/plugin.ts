@@ -1,5 +1,5 @@
 /**
- * The account pages under `/account`, from sign-up to erasure: rendered on the server, without scripts.
+ * The account pages under `/account`, from sign-up to erasure: rendered on the server, complete without a script.
  *
  * A page reads and changes only the signed-in account. Keys, orders and requests of other accounts are 404.
  */

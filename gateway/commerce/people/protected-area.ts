@@ -7,7 +7,7 @@
  * - Without a session, every path answers with the sign-in page and status 401.
  * - A POST needs the CSRF token of the session, and a user who may write.
  * - A form that is sent twice is carried out once; see `form-submissions.ts`.
- * - Pages are not stored, framed or sniffed, run no script, and load nothing from other origins.
+ * - Pages are not stored, framed or sniffed, and load nothing from other origins. Those beside the public site run its script, others none.
  *
  * The plugin is encapsulated: public routes run none of its hooks.
  */
@@ -102,14 +102,18 @@ export interface ProtectedArea extends ReturnType<typeof openRealm> {
 const FORM_COOKIE = 'almanac_form';
 const MAX_FORM_BYTES = 64 * 1024;
 
-const CONTENT_SECURITY_POLICY = {
+/** Tells the script of public pages that it may ask who is signed in; it says nothing else. */
+const HINT_COOKIE = 'almanac_signed_in';
+
+const contentSecurityPolicy = ({ isPublic }: ProtectedArea) => ({
   'default-src': ["'none'"],
+  ...(isPublic && { 'script-src': ["'self'"], 'connect-src': ["'self'"] }),
   'style-src': ["'self'"],
   'img-src': ["'self'", 'data:'],
   'form-action': ["'self'"],
   'base-uri': ["'none'"],
   'frame-ancestors': ["'none'"],
-};
+});
 
 /** Installs everything but the area's own routes. The prefix of `scope` is the area's root. */
 export async function installProtectedArea(scope: FastifyInstance, area: ProtectedArea): Promise<void> {
@@ -126,7 +130,7 @@ export async function installProtectedArea(scope: FastifyInstance, area: Protect
     return this.redirect(path, 303);
   });
   await scope.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY_POLICY },
+    contentSecurityPolicy: { useDefaults: false, directives: contentSecurityPolicy(area) },
     // The server sets these on every response.
     referrerPolicy: false,
     frameguard: false,
@@ -215,15 +219,21 @@ async function authenticate(request: FastifyRequest, area: ProtectedArea): Promi
 export const cookieOptions = (request: FastifyRequest, area: ProtectedArea) =>
   ({ path: area.root, httpOnly: true, sameSite: 'lax', secure: request.protocol === 'https' }) as const;
 
+const SEEN_EVERYWHERE = { path: '/', httpOnly: false };
+
 /** Gives the browser a new session, in place of any CSRF secret it held before. */
 export function setSessionCookie(reply: FastifyReply, area: ProtectedArea, session: Session): void {
   const options = cookieOptions(reply.request, area);
-  reply.setCookie(area.cookie, session.id, { ...options, maxAge: SESSION_LIFETIME.max_ms / 1000 });
+  const maxAge = SESSION_LIFETIME.max_ms / 1000;
+  reply.setCookie(area.cookie, session.id, { ...options, maxAge });
+  if (area.isPublic) reply.setCookie(HINT_COOKIE, '1', { ...options, ...SEEN_EVERYWHERE, maxAge });
   reply.clearCookie(FORM_COOKIE, options);
 }
 
 export function clearSessionCookie(reply: FastifyReply, area: ProtectedArea): void {
-  reply.clearCookie(area.cookie, cookieOptions(reply.request, area));
+  const options = cookieOptions(reply.request, area);
+  reply.clearCookie(area.cookie, options);
+  if (area.isPublic) reply.clearCookie(HINT_COOKIE, { ...options, ...SEEN_EVERYWHERE });
 }
 
 /**

@@ -16,6 +16,8 @@ import type { ServiceFacts } from '../service-facts.ts';
 
 /** In reading order, with what the overview and the navigation say of each. */
 const GUIDES = {
+  clients: ['Clients', 'For Python, TypeScript and the terminal: frames, prices, locks and receipts.'],
+  agents: ['Language models', 'Tools over MCP: connecting Claude, VS Code, Cursor and others.'],
   'quick-start': [
     'Quick start',
     'A first table of figures in curl, Python, R, JavaScript, a spreadsheet and DuckDB.',
@@ -58,7 +60,7 @@ export const docs = (facts: ServiceFacts): Operation[] => [
         template: 'docs.njk',
         title: 'Documentation',
         description:
-          'Guides and reference of the API: a first table in six languages, keys, credits, formats, vintages.',
+          'Clients, tools for language models, guides and reference of the API: keys, credits, formats, vintages.',
         section: 'docs',
         canonical: '/docs',
         data: { links: DOCS_LINKS, current: '/docs', values: await guideValues(edition, facts) },

@@ -79,9 +79,7 @@ const isWhole = ({ heights }: Sparkline = { from: 0, heights: [] }): boolean =>
 async function exampleCall({ observations }: Edition, catalogue: Catalogue) {
   const found = await exampleFigures({ catalogue, observations });
   if (found === null) return null;
-  const { indicator, countries, from } = found;
-  const codes = countries.map(({ iso3 }) => iso3).join(',');
-  return { id: indicator.id, query: `indicator=${indicator.id}&countries=${codes}&from=${from}` };
+  return { id: found.indicator.id, codes: found.countries.map(({ iso3 }) => iso3).join(',') };
 }
 
 /** By name. */

@@ -1,7 +1,7 @@
 /** `/indicators`: the catalogue, or what the search finds in it by words, narrowed to a topic and a provider. */
 import { z } from 'zod';
 import type { IndicatorRecord, TopicRecord } from '../../../data/schema/records.ts';
-import { findSeries, oneOf, searchPhrase, text } from '../../api/operations/operations.ts';
+import { findSeries, oneOf, text } from '../../api/operations/operations.ts';
 import {
   type Catalogue,
   type CatalogueItem,
@@ -10,15 +10,17 @@ import {
   searchIndicators,
 } from '../../api/snapshot/snapshot.ts';
 import { asHit, listPage, pageNumber, servedTopics, topicName, withQuery } from '../lists.ts';
-import { pathWithNamed, placeLinks, placesFor } from '../named-places.ts';
+import { pathsWithNamed, placeLinks, placesFor } from '../named-places.ts';
 import { definePage, type Shown } from '../page.ts';
 
 const PATH = '/indicators';
+/** Longer words are cut rather than refused. */
+const LETTERS_MAX = 500;
 const FIND = { limit: 500, isTyping: true };
 
 /** The empty word is what a form sends for its first choice. */
 const query = z.object({
-  q: searchPhrase.optional(),
+  q: text().optional(),
   topic: text().optional(),
   provider: text().optional(),
   sort: oneOf(['', ...SORTS]).optional(),
@@ -47,12 +49,13 @@ export const indicators = definePage({
   async show({ edition, query: sent }): Promise<Shown> {
     const { page = 1 } = sent;
     const { q = '', topic = '', provider = '', sort = '' } = sent;
-    const filters: Filters = { q: q.trim(), topic, provider, sort };
+    const filters: Filters = { q: q.trim().slice(0, LETTERS_MAX), topic, provider, sort };
     const topics = await servedTopics(edition);
     const catalogue = await edition.wholeCatalogue();
-    const all = q.trim() === '' ? wholeList(catalogue) : await findSeries(edition, filters.q, FIND);
+    const all = filters.q === '' ? wholeList(catalogue) : await findSeries(edition, filters.q, FIND);
     const found = narrow(all.hits, filters, topics);
     const hits = sort === '' ? found.hits : ordered(found.hits, searchIndicators(catalogue, { sort }));
+    const pathOf = await pathsWithNamed(edition, all);
     const list = listPage(hits, page, PATH, { ...filters });
     const isWhole = Object.values(filters).every((filter) => filter === '');
     const title = pageTitle(filters, topics);
@@ -70,7 +73,7 @@ export const indicators = definePage({
         sorts: SORTS.map((id) => ({ id, name: SORT_NAMES[id] })),
         list: list && {
           ...list,
-          items: list.items.map((hit) => ({ ...asHit(hit), path: pathWithNamed(hit.record, all) })),
+          items: list.items.map((hit) => ({ ...asHit(hit), path: pathOf(hit.record) })),
         },
         total: hits.length,
         isOnlyClose: hits.length > 0 && hits.every(({ match }) => match === 'weak'),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { findSeries, text } from '../../api/operations/operations.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
-import { pathWithNamed, placeLinks, placesFor } from '../named-places.ts';
+import { pathsWithNamed, placeLinks, placesFor } from '../named-places.ts';
 import { defineAsset } from '../page.ts';
 
 const INDICATORS_MAX = 8;
@@ -26,8 +26,9 @@ export const suggest = defineAsset({
 
 async function suggestionsFor(edition: Edition, typed: string): Promise<Suggestion[]> {
   const found = await findSeries(edition, typed, { limit: INDICATORS_MAX, isTyping: true });
+  const pathOf = await pathsWithNamed(edition, found);
   const indicators = found.hits.map(({ record }) => ({
-    path: pathWithNamed(record, found),
+    path: pathOf(record),
     name: record.name,
     note: record.provider.name,
   }));

@@ -76,7 +76,7 @@ const home = async () => (await service.get('/')).text;
 
 test('tells four findings, one of each kind, whose sentences are true of the rows of the API', async () => {
   const ask = async (path: string) => (await service.buy(path)).json;
-  const kinds = await checkHome(ask, await home(), null);
+  const kinds = await checkHome(ask, await home(), new Map());
   expect(kinds).toEqual(['crossing', 'shared', 'change', 'record']);
 });
 

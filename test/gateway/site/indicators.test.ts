@@ -1,6 +1,7 @@
 /** `/indicators`, suggestions, topics and providers: lists that say the same as the API. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { EDITION_GROUPS, PEOPLE, startDerived } from '../derived-world.ts';
 import { choicesIn, linksOf, listedBy, sectionOf, textOf } from './page-text.ts';
 import { testService } from './test-service.ts';
 
@@ -72,6 +73,19 @@ describe('/indicators', () => {
     expect(linksOf(early)).toContain('/indicators/alpha.life_expectancy');
   });
 
+  test('opens a hit with a group as one place where the series aggregates, and draws its figures', async () => {
+    const { service: derived } = await startDerived();
+    const [group] = EDITION_GROUPS.groups;
+    const words = `${PEOPLE} Sub-Saharan Africa Kenya`;
+    const { text } = await derived.get(`/indicators?q=${encodeURIComponent(words)}`);
+    const hit = linksOf(text).find((link) => link.startsWith(`/indicators/${PEOPLE}?`)) ?? '';
+    expect(hit).toBe(`/indicators/${PEOPLE}?countries=KEN,@${group?.id}&aggregate=declared`);
+    const { text: page } = await derived.get(hit);
+    expect(textOf(sectionOf(page, 'lines'))).toContain(group?.name);
+    const { json } = await derived.get(`/suggest?q=${encodeURIComponent(words)}`);
+    expect(json.map(({ path }: Suggestion) => path)).toContain(hit);
+  });
+
   test('leads on where it finds nothing', async () => {
     for (const [query, link] of [
       ['q=expuctencys', '/indicators?q=expectancy'],
@@ -84,6 +98,7 @@ describe('/indicators', () => {
       ['q=1990', '/topics/health'],
       ['q=of+the', '/topics/health'],
       ['q=%3F!', '/topics/health'],
+      [`q=${'zx'.repeat(400)}`, '/topics/health'],
       ['topic=astrology', '/topics/health'],
     ]) {
       const { status, text } = await service.get(`/indicators?${query}`);

@@ -56,13 +56,14 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
 }
 
 interface Summary {
+  email: string;
   /** Credits. */
   balance: number;
   /** Label of the newest active key; null without one. */
   key: string | null;
 }
 
-/** `/account/summary`: the balance of the signed-in account as JSON, for prices on public pages. Empty for everybody else. */
+/** `/account/summary`: who is signed in and what the account has, as JSON for the script of public pages. Empty for everybody else. */
 export function summaryRoutes(scope: FastifyInstance, { accounts }: AccountContext): void {
   scope.get('/summary', ANONYMOUS, async ({ user }): Promise<Summary | Record<string, never>> => {
     if (user?.account === undefined || user.restrictedTo !== undefined) return {};
@@ -71,6 +72,10 @@ export function summaryRoutes(scope: FastifyInstance, { accounts }: AccountConte
     const [newest] = keys
       .filter(({ state }) => state === 'active')
       .toSorted((a, b) => b.created_at_ms - a.created_at_ms);
-    return { balance: credits.balance, key: newest ? newest.label || newest.key_id : null };
+    return {
+      email: user.email,
+      balance: credits.balance,
+      key: newest ? newest.label || newest.key_id : null,
+    };
   });
 }

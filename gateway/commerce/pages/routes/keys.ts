@@ -5,7 +5,7 @@ import { formatMoment } from '../../../web/templates.ts';
 import { auditedRules } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
 import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';
+import { type AccountContext, accountIdOf, personIdOf, recordAccountAction, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 import { endOfDay, keyForm, NEW_KEY, parseRules } from './key-form.ts';
 
@@ -18,9 +18,29 @@ export function createdKeyView(context: AccountContext) {
     reply: FastifyReply,
     made: { key: string; label: string; old: KeyRecord | null },
   ): Promise<FastifyReply> => {
-    const curl = `curl -H 'Authorization: Bearer ${made.key}' ${context.publicUrl()}/v1/ping`;
-    return view(reply, 'Your new key', { ...made, curl });
+    const { key, ...others } = made;
+    return view(reply, 'Your new key', { ...others, made: withFirstCall(context, key) });
   };
+}
+
+/** A key and the command of a first call with it. */
+const withFirstCall = (context: AccountContext, key: string) => ({
+  key,
+  curl: `curl -H 'Authorization: Bearer ${key}' ${context.publicUrl()}/v1/ping`,
+});
+
+/** The key that somebody gets with a new account, and a first call with it. */
+export async function makeFirstKey(
+  context: AccountContext,
+  request: FastifyRequest,
+  { account_id, person_id }: { account_id: string; person_id: string },
+) {
+  const rules = parseRules(NEW_KEY);
+  const given = { label: 'First key', expires_at_ms: null, rules, by: person_id };
+  const { key, key_id } = await context.accounts.keys.mint(account_id, given);
+  const after = { key_id, expires_at_ms: null, ...auditedRules(rules) };
+  await recordAccountAction(context, request, { account_id, person_id, action: 'key.create', after });
+  return withFirstCall(context, key);
 }
 
 export async function findOwnKey(context: AccountContext, request: FastifyRequest): Promise<KeyRecord> {

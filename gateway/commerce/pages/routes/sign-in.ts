@@ -15,11 +15,13 @@ import {
 import { type AccountContext, recordAccountAction, recordPersonAction } from '../context.ts';
 import { ANONYMOUS, addressProblem, choiceProblem, linkPages, mailForm, tokenOf } from '../forms.ts';
 import { throttleMail, throttleSignInLink } from '../throttles.ts';
+import { makeFirstKey } from './keys.ts';
 
 const signInQuery = z.object({ next: textField(2_000) });
 const emailForm = z.object({ email: textField(254) });
 const signUpForm = emailForm.extend({ name: textField(200) });
 const passwordForm = z.object({ password: untrimmedField(1_000) });
+const confirmForm = passwordForm.extend({ key: textField(10) });
 
 export function signInRoutes(scope: FastifyInstance, context: AccountContext): void {
   const { site, persons, throttle, passwords, onboarding, jobs } = context;
@@ -70,7 +72,7 @@ export function signInRoutes(scope: FastifyInstance, context: AccountContext): v
 }
 
 export function signUpRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const { onboarding, settings, jobs } = context;
+  const { onboarding, settings, jobs, site } = context;
   const { FREE_GRANT, FREE_PER_MINUTE, FREE_PER_DAY, CONTACT_EMAIL } = settings;
 
   mailForm(scope, context, {
@@ -85,11 +87,11 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
   const view = context.view('confirm.njk');
   const confirmed = context.view('confirmed.njk');
   linkPages(scope, context, {
-    ...{ path: '/confirm', again: '/account/sign-up', fields: passwordForm },
+    ...{ path: '/confirm', again: '/account/sign-up', fields: confirmForm },
     peek: (token) => onboarding.peekSignUp(token),
     show: (reply, { email }, token, problem = '') =>
       view(reply, 'Confirm your address', { token, email, least: PASSWORD_LENGTH.least, problem }),
-    async act(request, reply, { email }, { password }) {
+    async act(request, reply, { email }, { password, key }) {
       const problem = await choiceProblem(context, reply, { password, email, id: addressDigest(email) });
       if (problem !== null) return problem;
       const hashed = await context.passwords.hash(password);
@@ -99,9 +101,11 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
       const person_id = founderOf(account_id);
       await recordAccountAction(context, request, { account_id, person_id, action: 'account.confirm' });
       const person = await context.persons.get(person_id);
-      if (person) await rememberBrowser(reply, context.site, person);
-      return confirmed(reply, 'Your address is confirmed', {
+      const step = { subject: person_id, email, next: `${site.root}/`, browser: null };
+      if (person) await completeFirstStep(reply, site, { ...step, epoch: person.epoch });
+      return confirmed(reply, 'Your account is ready', {
         account: { email, credits: credits.balance },
+        made: key === '' ? null : await makeFirstKey(context, request, { account_id, person_id }),
         withheld: withheldText(opened.withheld),
         contact: CONTACT_EMAIL ?? null,
       });

@@ -122,18 +122,14 @@ export class AccountPagesHarness {
     await this.confirm(visitor, this.pathOf((await mail).link));
     const candidate = await this.context.persons.findLogin(email);
     if (!candidate) throw new Error(`${email} cannot sign in`);
-    const session = await this.context.sessions.begin(candidate.subject, candidate.epoch);
-    visitor.cookies.set(this.context.site.cookie, session.id);
     return { account_id: ownAccountOf(candidate.subject), person_id: candidate.subject, email, visitor };
   }
 
-  /** A signed-in account, made over the pages alone: sign-up, confirmation and sign-in. */
+  /** A signed-in account, made over the pages alone: sign-up and confirmation. */
   async register(name = 'Ann'): Promise<Customer> {
     const email = this.#freshEmail();
     const visitor = this.visitor();
     await this.confirm(visitor, await this.signUp(visitor, email, name));
-    const page = await this.signIn(visitor, email);
-    if (page.status !== 303) throw new Error(`sign-in returned ${page.status}`);
     const { account_id } = await this.accounts.findByEmail(email);
     return { account_id, person_id: founderOf(account_id), email, visitor };
   }

@@ -139,9 +139,8 @@ describe('a mail server that fails', () => {
     await second.promote();
     await expect.poll(() => smtp.mails.length).toBe(1);
     const link = harness.pathOf(smtp.mails[0]?.link ?? null);
-    const visitor = harness.visitor();
-    expect((await harness.confirm(visitor, link)).status).toBe(200);
-    expect((await harness.signIn(visitor, email)).status).toBe(303);
+    expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
+    expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
     await expect.poll(() => queue.count()).toBe(0);
     expect(await queue.getFailed()).toEqual([]);
   });

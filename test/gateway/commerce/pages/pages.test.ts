@@ -1,6 +1,8 @@
 /** Keys, privacy requests, the password, and the protection of every page, on every kind of Redis. */
+
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { ASSET_PATHS } from '../../../../gateway/site/assets.ts';
 import { tokenOf, wordsOf } from '../../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import { type AccountPagesHarness, type Customer, PASSWORD } from './harness.ts';
@@ -17,14 +19,17 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     bob = await harness.customer('Bob');
   });
 
-  it('the summary for prices on public pages holds balance and newest active key of whoever is signed in, and nothing for others', async () => {
+  it('the summary for public pages holds address, balance and newest active key of whoever is signed in, and nothing for others', async () => {
     const visitor = harness.visitor();
     expect(JSON.parse((await visitor.get('/account/summary')).html)).toEqual({});
     const customer = await harness.customer('Cid');
     const { key } = await harness.makeKey(customer, { label: 'first' });
     const answer = await customer.visitor.get('/account/summary');
     const { credits } = await harness.accounts.get(customer.account_id);
-    expect(JSON.parse(answer.html)).toEqual({ balance: credits.balance, key: 'first' });
+    expect(JSON.parse(answer.html)).toEqual({
+      ...{ email: customer.email, balance: credits.balance },
+      key: 'first',
+    });
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(answer.html).not.toContain(key);
   });
@@ -225,7 +230,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(wordsOf(page)).toContain('Sign in');
     });
 
-    it('forbids storing, framing and sniffing, and runs no script', async () => {
+    it('forbids storing, framing and sniffing, and runs the script of the site alone', async () => {
       for (const page of [
         await bob.visitor.get('/account/'),
         await harness.visitor().get('/account/sign-up'),
@@ -233,8 +238,11 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
         expect(page.headers['cache-control']).toBe('no-store');
         expect(page.headers['x-frame-options']).toBe('DENY');
         expect(page.headers['x-content-type-options']).toBe('nosniff');
-        expect(page.headers['content-security-policy']).toContain("default-src 'none'");
-        expect(page.html).not.toContain('<script');
+        const policy = page.headers['content-security-policy'];
+        expect(policy).toContain("default-src 'none'");
+        expect(policy).toContain("script-src 'self'");
+        expect(policy).not.toMatch(/unsafe|https?:|\*/);
+        expect(page.html.match(/<script[^>]*>/g)).toEqual([`<script src="${ASSET_PATHS.script}" defer>`]);
       }
     });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Page, tokenOf, wordsOf } from '../../../admin/harness.ts';
+import { type Page, tokenOf, type Visitor, wordsOf } from '../../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
@@ -24,6 +24,26 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
         credits: { balance: 1234, lifetime_granted: 1234 },
       });
       expect(wordsOf(await visitor.get('/account/'))).toContain('Ann Example');
+      expect(await harness.accounts.keys.list(account_id)).toEqual([]);
+    });
+
+    it('signs in, says so to public pages, and makes the first key where the form asks for one', async () => {
+      const visitor = harness.visitor();
+      const link = await harness.signUp(visitor, 'eager@example.org');
+      expect((await visitor.get(link)).html).toContain('name="key" value="yes" checked');
+      const page = await visitor.submit(link, link, { password: PASSWORD, key: 'yes' });
+      const { account_id } = await harness.accounts.findByEmail('eager@example.org');
+      const [key = ''] = /alm_live_\w+/.exec(page.html) ?? [];
+      expect((await harness.call(key, '/v1/ping')).status).toBe(200);
+      expect(await harness.accounts.keys.list(account_id)).toMatchObject([
+        { label: 'First key', state: 'active' },
+      ]);
+      const audited = await harness.context.audit.list({ subject: `account ${account_id}` });
+      expect(audited.map(({ action }) => action)).toContain('key.create');
+      expect(visitor.cookies.get('almanac_signed_in')).toBe('1');
+      await visitor.submit('/account/', '/account/sign-out', {});
+      expect(visitor.cookies.get('almanac_signed_in') ?? '').toBe('');
+      expect((await visitor.get('/account/')).status).toBe(401);
     });
 
     it('creates no account before the address is confirmed, and sign-in fails', async () => {
@@ -87,9 +107,11 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const link = await harness.signUp(harness.visitor(), 'once@example.org');
       const visitor = harness.visitor();
       for (let look = 0; look < 3; look++) expect((await visitor.get(link)).status).toBe(200);
-      const fields = { _csrf: tokenOf(await visitor.get(link)), password: PASSWORD };
-      expect((await visitor.post(link, fields)).status).toBe(200);
-      const again = await visitor.post(link, fields);
+      const fields = async (one: Visitor) => ({ _csrf: tokenOf(await one.get(link)), password: PASSWORD });
+      const other = harness.visitor();
+      const [first, second] = [await fields(visitor), await fields(other)];
+      expect((await visitor.post(link, first)).status).toBe(200);
+      const again = await other.post(link, second);
       expect([again.status, wordsOf(again)]).toEqual([410, expect.stringContaining('no longer valid')]);
       expect((await visitor.get(link)).status).toBe(410);
       const late = await harness.signUp(harness.visitor(), 'late@example.org');
