@@ -5,8 +5,11 @@
  * - the *subject*: the words that tell statistics apart, without brackets and filler words, synonyms unified;
  * - the *parts*: words that split a statistic (female, rural, ages 15 to 24, exports, constant prices, per person).
  *   They must be equal on both sides, even when the values agree.
+ *
+ * The words are in `data/label-words.csv`.
  */
 import type { SeriesTraits } from '../../data/schema/traits.ts';
+import { wordsFor } from './label-words.ts';
 
 /** Lower case, without accents, thousands separators, punctuation and repeated spaces. */
 export function normalise(text: string): string {
@@ -22,6 +25,9 @@ export function normalise(text: string): string {
 }
 
 type Rewrite = readonly [RegExp, string];
+/** Words that are replaced wherever they stand. */
+const everywhere = (use: string): Rewrite[] =>
+  wordsFor(use).map(([said, means]) => [new RegExp(said, 'g'), means]);
 const rewrite = (text: string, rules: readonly Rewrite[]): string =>
   rules
     .reduce((result, [pattern, word]) => result.replaceAll(pattern, word), text)
@@ -29,31 +35,9 @@ const rewrite = (text: string, rules: readonly Rewrite[]): string =>
     .trim();
 
 /** Equivalent spellings in names and units. */
-const SPELLINGS: readonly Rewrite[] = [
-  [/\bper ?cent(age)?\b|\bpct\b/g, '%'],
-  [/\bcurrent us ?\$|\bus ?dollars?\b|\busd\b|\bus ?\$/g, 'us$'],
-  [/\binternational (\$|dollars?)/g, 'ppp'],
-  [/\bsq(uare)? (km|kilomet(er|re)s?)\b|\bkm2\b/g, 'km2'],
-  [/\bcu(bic)? met(er|re)s?\b/g, 'm3'],
-  [/\bmetric tons?\b|\btonnes?\b|\btons?\b/g, 'tonnes'],
-  [/\blit(er|re)s\b/g, 'litres'],
-  [/\b(gdp|gni) capita\b/g, '$1 per person'],
-  [/\b(per capita|per person|per head)\b/g, 'per person'],
-  [/\blabor\b/g, 'labour'],
-  [/\benrollment\b/g, 'enrolment'],
-  [/\byears of age\b|\byrs?\b/g, 'years'],
-];
+const SPELLINGS = everywhere('spelling');
 
-const UNIT_SPELLINGS: readonly Rewrite[] = [
-  [/\bannual % growth\b|\bannual %|% change\b|% per year\b/g, '%/year'],
-  [/\blive births\b/g, 'births'],
-  [/\b(population|inhabitants|persons|people)\b/g, 'people'],
-  [/\b(children|births) per woman\b/g, 'births per woman'],
-  [/^(scale|index)( from)? 0 (to )?1$/g, 'index 0 1'],
-  [/^(scale|index)( from)? 0 (to )?100$/g, 'index 0 100'],
-  [/^total people$/g, 'people'],
-  [/\bkm2 of land area\b/g, 'km2'],
-];
+const UNIT_SPELLINGS = everywhere('spelling of units');
 
 export interface Unit {
   kind: string;
@@ -87,38 +71,7 @@ export function unitsAgree(a: Unit | null, b: Unit | null): boolean {
 }
 
 /** Synonyms. Longer phrases come first. */
-const SYNONYMS: readonly Rewrite[] = [
-  [/\bunder (5|five)( s| year olds?)?\b|\b0 5 year olds?\b/g, 'under5'],
-  [/\bchild mortality\b/g, 'under5 mortality'],
-  [/\bnewborns?\b/g, 'neonatal'],
-  [/\bdeath rate\b/g, 'mortality'],
-  [/\bexpected life\b/g, 'life expectancy'],
-  [/\bmobile cellular subscriptions?\b|\bcell phones?\b/g, 'mobile'],
-  [/\bfixed (line|telephone) (subscriptions?|subscribers?)\b/g, 'fixedline'],
-  [/\bfixed broadband\b/g, 'broadband'],
-  [/\bsubscribers?\b/g, 'subscriptions'],
-  [/\bindividuals using\b|\busing\b/g, 'users'],
-  [/\btuberculosis\b/g, 'tb'],
-  [/\badolescent\b|\bteen\b/g, 'teen'],
-  [/\blowest\b/g, 'poorest'],
-  [/\bhighest\b/g, 'richest'],
-  [/\bcurrent health expenditure\b|\bhealth spending\b/g, 'health expenditure'],
-  [/\bgovernment expenditure per student\b/g, 'expenditure per student'],
-  [/\bwage and salaried\b/g, 'salaried'],
-  [/\bfreshwater\b/g, 'water'],
-  [/\bwithdrawals\b/g, 'withdrawal'],
-  [/\b(goods and services|of goods)\b/g, ''],
-  [/\bservice workers\b/g, 'services employment'],
-  [/\bsalaried workers\b/g, 'salaried'],
-  [/\b(industry|agriculture) workers\b/g, '$1 employment'],
-  [
-    /\b(females?|women|girls?|males?|men|boys?|youth|adults?|\d+ ?\+|15 (24|49|64)|25 (54|64)|55 64)(?![^ ])/g,
-    '',
-  ],
-  [/\bppp\b/g, ''],
-  [/\bagriculture forestry and fishing\b/g, 'agriculture'],
-  [/\bmore than\b/g, '>'],
-];
+const SYNONYMS = everywhere('synonym');
 
 /** Filler words that do not tell statistics apart. */
 export const FILLER: ReadonlySet<string> = new Set(
@@ -132,51 +85,7 @@ export const FILLER: ReadonlySet<string> = new Set(
 const FALLBACK_SUBJECTS = new Set(['population', 'births', 'people']);
 
 /** Words in a name or a unit that split a statistic. */
-export const PARTS: readonly Rewrite[] = [
-  [/\b(females?|women|girls?)\b/, 'female'],
-  [/\b(males?|men|boys?)\b/, 'male'],
-  [/\burban\b/, 'urban'],
-  [/\brural\b/, 'rural'],
-  [/\byouth\b|\b15 24\b/, '15-24'],
-  [/\badults?\b(?! 15 49)|\b15 ?\+|\b15 and (above|older)\b/, '15+'],
-  [/\b15 64\b/, '15-64'],
-  [/\b25 54\b/, '25-54'],
-  [/\b25 64\b/, '25-64'],
-  [/\b55 64\b/, '55-64'],
-  [/\b65 ?\+|\b65 and over\b|\b65 and above\b/, '65+'],
-  [/\b15 49\b/, '15-49'],
-  [/\bunder ?15\b|\b0 14\b/, '0-14'],
-  [/\bunder ?25\b/, '0-24'],
-  [/\bunder ?5\b|\bunder five\b|\b0 4\b/, '0-4'],
-  [/\bneonatal\b|\bnewborns?\b/, 'neonatal'],
-  [/\binfants?\b/, 'infant'],
-  [/\bpre ?primary\b/, 'preprimary'],
-  [/\b(?<!pre )primary\b/, 'primary'],
-  [/\bsecondary\b/, 'secondary'],
-  [/\btertiary\b/, 'tertiary'],
-  [/\bexports?\b/, 'exports'],
-  [/\bimports?\b/, 'imports'],
-  [/\bgrowth\b|%\/year/, 'growth'],
-  [/\bper person\b/, 'per person'],
-  [/\bppp\b/, 'ppp'],
-  [/\bconstant\b|(?<!not )\binflation adjusted\b/, 'constant'],
-  [/\batlas\b/, 'atlas'],
-  [/\bnational currency\b/, 'national currency'],
-  [/\bgni\b/, 'gni'],
-  [/\bgross\b/, 'gross'],
-  [/\bincidence\b|\bnew cases\b|\bnewly\b/, 'new'],
-  [/\bprevalence\b/, 'prevalence'],
-  [/\b(deaths?|mortality)\b/, 'deaths'],
-  [/\breported\b/, 'reported'],
-  [/\bpublic\b/, 'public'],
-  [/\bnon ?residents?\b/, 'nonresident'],
-  [/\bpoorest\b|\blowest\b/, 'poorest'],
-  [/\brichest\b|\bhighest\b/, 'richest'],
-  [/\b10 ?%/, '10%'],
-  [/\b20 ?%/, '20%'],
-  [/\b2nd\b|\bsecond\b/, 'second'],
-  [/\bsalaried\b/, 'salaried'],
-];
+export const PARTS: readonly Rewrite[] = wordsFor('part');
 
 export interface ConceptWords {
   /** The normalised name. */
@@ -198,11 +107,7 @@ export function readConcept(name: string, unit: string | null): ConceptWords {
 const SEXES = ['female', 'male'] as const;
 const AGE = /^\d+(?:-\d+|\+)$/;
 /** Words of units for powers of ten. */
-const SCALES: readonly (readonly [RegExp, number])[] = [
-  [/\bbillions?\b/, 9],
-  [/\bmillions?\b/, 6],
-  [/\bthousands?\b|\bkt\b|\bkilotonnes\b/, 3],
-];
+const SCALES = wordsFor('power of ten in amounts');
 
 /** What splits a series from others of its subject. */
 export function readTraits(name: string, unit: string | null): Omit<SeriesTraits, 'concept' | 'measured'> {
@@ -215,7 +120,7 @@ export function readTraits(name: string, unit: string | null): Omit<SeriesTraits
     sex: sex.length === 1 ? (sex[0] ?? null) : null,
     age,
     unit: words.unit?.kind ?? null,
-    scale: SCALES.find(([pattern]) => pattern.test(amount))?.[1] ?? 0,
+    scale: Number(SCALES.find(([pattern]) => pattern.test(amount))?.[1] ?? 0),
     variants: parts.filter((part) => part !== age && !SEXES.some((one) => one === part)),
   };
 }

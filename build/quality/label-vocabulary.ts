@@ -2,59 +2,19 @@
  * Reads what the words of a label claim about its figures: measure, denominator, base of a share, currency, prices, part
  * of the population, the direction and the topic that plain words imply.
  *
- * Two texts of one series contradict when both claim something of an aspect and nothing in common.
+ * Two texts of one series contradict when both claim something of an aspect and nothing in common. The words are in
+ * `data/label-words.csv`.
  */
 import { FILLER, normalise, PARTS } from './concept-words.ts';
+import { wordsFor, wordsOfKinds } from './label-words.ts';
 
-export type Aspect =
-  | 'measure'
-  | 'denominator'
-  | 'base'
-  | 'currency'
-  | 'prices'
-  | 'base year'
-  | 'collection'
-  | 'flow'
-  | 'sex'
-  | 'residence'
-  | 'age'
-  | 'level of education'
-  | 'event'
-  | 'income group';
+/** `measure`, `denominator`, `base`, `currency`, `sex` and so on. */
+export type Aspect = string;
 
 /** What a text says of an aspect: each value with the words that say it. */
 export type Claims = ReadonlyMap<Aspect, ReadonlyMap<string, string>>;
 
-/** A `$1` in the value stands for the groups that matched. */
-type Reading = readonly [aspect: Aspect, value: string, pattern: RegExp];
-
-/** Dollars as the thing measured: not a poverty line ($3.00 a day), a denominator or a billionaire. */
-const MONEY =
-  /(?<!\bper [a-z0-9 ]*)(?:(?:\bus ?|\bppp ?|\binternational |\bint )?\$(?! ?\d)|\b(?:us |international )?dollars?\b|\busd\b|\bnational currency\b|\blcu\b)(?! billionaires?)/;
-
-const READINGS: readonly Reading[] = [
-  ['measure', 'fraction', /\b(?:share|fraction|part) of (?:one|1)\b/],
-  ['measure', 'share', /(?<!\d ?)%|\bper 100 (?!\d)/],
-  ['measure', 'money', MONEY],
-  ['measure', 'rate', /\bper (?:\d+|(?:one )?(?:million|thousand)) (?!ppp|us|int)/],
-  ['measure', 'count', /\bnumber of (?!years)|\btotal (?:number|deaths)\b/],
-  ['denominator', '$1', /\bper (\d+)(?= |$)(?! (?:ppp|us|int))/],
-  ['denominator', '1000000', /\bper (?:one )?million\b/],
-  ['base', '$1', /(?<!\d ?)% of (?!total(?: <|$))(?:total )?(\w+(?: \w+)*)/],
-  ['currency', 'international', /\bppp\b|\bpurchasing power|\binternational (?:\$|dollars?)|\bint \$/],
-  ['currency', 'US', /\bus ?\$|\bus dollars?\b|\busd\b/],
-  ['currency', 'national', /\bnational currency\b|\blocal currency\b|\blcu\b/],
-  ['prices', 'current', /\bcurrent (?=prices|us|int|ppp|\$|local|national)|\bnot inflation adjusted\b/],
-  ['prices', 'constant', /\bconstant\b|(?<!\bnot )\binflation adjusted\b|\b(?:at|in) (?:19|20)\d\d prices/],
-  ['base year', '$1', /\b((?:19|20)\d\d) (?=us|ppp|int|prices|purchasing|constant)|(?<=\$)((?:19|20)\d\d)\b/],
-  ['collection', 'reported', /\breported\b|\bnotified\b/],
-  ['collection', 'estimated', /\bestimated?s?\b|\bmodel+ed\b/],
-  ['flow', 'in', /\bimports?\b|\binflows?\b|\breceived\b|\breceipts\b/],
-  ['flow', 'out', /\bexports?\b|\boutflows?\b|\bgiven\b|\bpayments\b/],
-  ['age', '$1', /\bage[sd]* (?:group )?(\d+) (?:to )?(\d+)\b/],
-  ['age', '$1+', /\bage[sd]* (?:group )?(\d+) ?(?:\+|plus\b|and (?:above|older|over)\b)/],
-  ['event', 'affected', /\baffected\b/],
-];
+const READINGS = wordsOfKinds('claim of ');
 
 /** Words of `PARTS` that exclude each other. */
 const SPLITS: ReadonlyMap<Aspect, readonly string[]> = new Map<Aspect, readonly string[]>([
@@ -131,41 +91,7 @@ export function impliedDirection(name: string): { higher_is_better: boolean; wor
 }
 
 /** Strong words and the topics that they allow. */
-const TOPIC_WORDS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [
-    /\b(?:mortality|stillbirths|cancer|hiv|tb|tuberculosis|malaria|immuni[sz]ation|hospital|blood|cholesterol|suicides?|disease|newborn|health)\b/,
-    ['health', 'gender', 'trade'],
-  ],
-  [/\b(?:school|literacy|pupils?|students?|enrol?lment|tertiary education)\b/, ['education', 'gender']],
-  [
-    /\b(?:unemployment|employment|labou?r force|workers|employed|working hours)\b/,
-    ['labour', 'gender', 'governance'],
-  ],
-  [
-    /\b(?:gdp|gni) (?:per|growth|deflator|total)\b|\binflation (?!adjusted)|\binterest rate\b|\bexternal debt\b|\bgovernment (?:debt|revenue)\b/,
-    ['economy', 'labour', 'energy'],
-  ],
-  [/\b(?:exports?|imports?|merchandise|tariff)\b/, ['trade', 'economy', 'governance', 'technology']],
-  [/\b(?:poverty|gini|income shares?|billionaires?)\b/, ['poverty']],
-  [
-    /\b(?:electricity|coal|natural gas|crude oil|nuclear (?!weapons)|hydro|energy)\b/,
-    ['energy', 'environment', 'health', 'economy'],
-  ],
-  [
-    /\b(?:co2|greenhouse|forest|methane|earthquake|flood|drought|storm|tsunami)\b/,
-    ['environment', 'agriculture', 'energy'],
-  ],
-  [/\b(?:internet|broadband|cell phones?|mobile cellular|telephone|computers?|patents?)\b/, ['technology']],
-  [
-    /\b(?:democracy|military|armed forces|arms|parliaments?|murders?|homicides?|battle)\b/,
-    ['governance', 'gender', 'health', 'trade'],
-  ],
-  [
-    /\b(?:fertility|population density|population growth|birth rate|median age|sex ratio)\b/,
-    ['population', 'health'],
-  ],
-  [/\b(?:cereal|crops?|livestock|arable|fertili[sz]er|agricultural land)\b/, ['agriculture', 'environment']],
-];
+const TOPIC_WORDS = wordsFor('topics').map(([said, topics]) => [said, topics.split(' ')] as const);
 
 /** The first strong word whose topics do not include the given one; null when none contradicts or another one agrees. */
 export function contradictsTopic(
@@ -224,33 +150,15 @@ export function otherMagnitude(name: string, unit: string): { a: string; b: stri
 }
 
 /** Things that units measure, by their words; a unit of one is none of another. */
-const THINGS: readonly (readonly [string, string])[] = [
-  ['hours', 'hours?|hrs?'],
-  ['days', '(?:calendar |working )?days?'],
-  ['weeks', 'weeks?'],
-  ['months', 'months?'],
-  ['years', '(?:school )?years?'],
-  ['kg', 'kg|kilograms?|kilogrammes?'],
-  ['tonnes', '(?:metric )?(?:tonnes?|tons?)|t|kilotonnes?|kt'],
-  ['hectares', 'hectares?|ha'],
-  ['km²', 'km2|km²|sq(?:uare)? (?:km|kilomet(?:re|er)s?)'],
-  ['litres', 'lit(?:re|er)s?'],
-];
+const THINGS = wordsFor('thing');
 /** What amounts are divided by. */
-const DIVISORS: readonly (readonly [string, string])[] = [
-  ['hectare', 'hectare|ha'],
-  ['person', 'person|capita|head|inhabitant|adult'],
-  ['km²', 'km2|km²|square (?:km|kilometre|kilometer)'],
-  ['household', 'household'],
-  ['worker', 'worker|employee'],
-];
-const words = (named: readonly (readonly [string, string])[]): string =>
-  named.map(([, pattern]) => pattern).join('|');
+const DIVISORS = wordsFor('divisor');
+const words = (named: typeof THINGS): string => named.map(([said]) => said.source).join('|');
 const PLAIN_UNIT = new RegExp(
   `^(?:(?:in|number of|total|average|mean) )*(?:(?:thousand|million|billion)s? (?:of )?)?(${words(THINGS)})(?: per (${words(DIVISORS)}))?$`,
 );
-const nameIn = (named: readonly (readonly [string, string])[], found: string): string =>
-  named.find(([, pattern]) => new RegExp(`^(?:${pattern})$`).test(found))?.[0] ?? found;
+const nameIn = (named: typeof THINGS, found: string): string =>
+  named.find(([said]) => new RegExp(`^(?:${said.source})$`).test(found))?.[1] ?? found;
 
 /** `kg per hectare` of a text that is a plain unit and nothing else. */
 function plainUnit(text: string): string | null {
@@ -378,14 +286,7 @@ export function quantityOf(name: string, unit: string): 'total' | 'rate' | null 
 }
 
 /** Powers of ten by which units of one quantity differ. */
-const MAGNITUDES: readonly (readonly [RegExp, number])[] = [
-  [/\bbillions?\b/, 9],
-  [/\bmillions?\b(?! people)/, 6],
-  [/\bthousands?\b|\bkilotonnes?\b|\bkt\b/, 3],
-  [/\bkm2\b|\bkm²|\bsq(?:uare)? (?:km|kilomet)/, 6],
-  [/\bhectares?\b|\bha\b/, 4],
-  [/^kg\b|^kilograms?\b/, -3],
-];
+const MAGNITUDES = wordsFor('power of ten');
 
 /** The power of ten that turns a figure of a unit into its base: −2 for per cent, 9 for billions, −3 for kg, as tonnes; else 0. */
 export function magnitudeOf(unit: string): number {
@@ -394,5 +295,5 @@ export function magnitudeOf(unit: string): number {
   if (per) return -Math.log10(Number(per[1]));
   if (/\bper (?:one )?million\b/.test(plain)) return -6;
   if (/^%|%$|^annual %/.test(plain)) return -2;
-  return MAGNITUDES.find(([pattern]) => pattern.test(plain))?.[1] ?? 0;
+  return Number(MAGNITUDES.find(([pattern]) => pattern.test(plain))?.[1] ?? 0);
 }
