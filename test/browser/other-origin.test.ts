@@ -1,8 +1,12 @@
-/** A page of another origin calls the service from a real browser: with a key, conditionally, and reads what comes back. */
+/**
+ * A page of another origin calls the service from a real browser, with a key and conditionally, and reads what comes back; and
+ * shows pictures in frames.
+ */
 import { expect, it } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
-import { Service } from '../gateway/service.ts';
-import { openBrowser, startSite } from './browser.ts';
+import { PUBLIC_URL, Service } from '../gateway/service.ts';
+import { sectionOf, textOf } from '../gateway/site/page-text.ts';
+import { openBrowser, screenshotPath, startSite } from './browser.ts';
 
 interface Call {
   path: string;
@@ -70,4 +74,32 @@ it('asks that nothing be ignored, and reads why it is refused', async () => {
     401,
     'Bearer error="invalid_token"',
   ]);
+});
+
+/** Pixels that do not fit, across and down. */
+const OVERFLOW =
+  '(({ scrollWidth, scrollHeight, clientWidth, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])(document.documentElement)';
+
+it.each([320, 800])('shows frames that fit and say their figures, %d pixels wide', async (width) => {
+  const { text } = await service.get('/indicators/alpha.child_mortality?countries=KEN,DEU&year=2019');
+  const codes = textOf(sectionOf(text, 'embed')).match(/<iframe .*?<\/iframe>/g) ?? [];
+  expect(codes).toHaveLength(3);
+  const other = await browser.context.newPage();
+  await other.setViewportSize({ width, height: 900 });
+  for (const [at, code] of codes.entries()) {
+    await other.goto(site.localUrl);
+    await other.setContent(code.replace(PUBLIC_URL, service.url));
+    const [, frame] = other.frames();
+    await frame?.waitForLoadState();
+    expect([code, await frame?.evaluate(OVERFLOW)]).toEqual([code, [0, 0]]);
+    if (code.includes('picture=lines')) {
+      await frame?.locator('[role=slider]').press('ArrowLeft');
+      expect(await frame?.locator('.reading').textContent()).toMatch(/Kenya.*Germany/);
+    } else if (!code.includes('picture=')) {
+      await frame?.locator('.world use').first().dispatchEvent('pointermove', { clientX: 9, clientY: 9 });
+      expect(await frame?.locator('.tooltip').textContent()).toMatch(/^\w.*: [\d.]+/);
+    }
+    await other.screenshot({ path: screenshotPath(`frame-${at}-${width}`) });
+  }
+  await other.close();
 });
