@@ -4,15 +4,16 @@
  * the figures of the API say, and no two are of one topic or begin with one country. Equal editions give equal findings.
  */
 import type { PublicFinding } from '../../data/schema/quality.ts';
-import type { CountryRecord, IndicatorTwin } from '../../data/schema/records.ts';
+import type { CountryRecord, IndicatorRecord, IndicatorTwin } from '../../data/schema/records.ts';
 import type { SeriesMeasure } from '../../data/schema/traits.ts';
 import { escapedXml } from '../api/encoders/encoders.ts';
 import type { CatalogueItem, Edition } from '../api/snapshot/snapshot.ts';
 import { type Html, html } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
-import { cardChart, pageMap, pictureLabels } from './charts/frame.ts';
-import { lineChart } from './charts/lines.ts';
+import { cardChart, pageMap } from './charts/frame.ts';
+import type { WorldMap } from './charts/map.ts';
 import { columnDecimals, figureHtml, figureText } from './figures.ts';
+import { linesWithTable } from './indicator/shown-figures.ts';
 import { withQuery } from './lists.ts';
 import { mapOfYear } from './pictures.ts';
 import {
@@ -45,14 +46,13 @@ const COMPARED_MIN = 0.7;
 const TWIN_DIFFERENCE = 0.05;
 const UNTOLD: ReadonlySet<SeriesMeasure['measure']> = new Set(['amount', 'price', 'growth', 'other']);
 
-export interface Highlight {
-  item: CatalogueItem;
+interface Highlight {
+  record: IndicatorRecord;
   path: string;
   sentence: Html;
-  /** An SVG element. */
-  picture: string;
-  /** Of a map. */
-  legend: readonly { className: string; text: string }[];
+  lines: ReturnType<typeof linesWithTable> | null;
+  /** Where no lines are drawn. */
+  map: { picture: string; legend: WorldMap['legend'] } | null;
 }
 
 /** A series with the histories of the most populous countries, observed figures up to the year that pages open on. */
@@ -275,29 +275,15 @@ const valueIn = ({ points }: History, year: number): number | undefined =>
 
 async function asHighlight(
   edition: Edition,
-  { candidate: { item, series, year }, sentence, drawn }: Finding,
+  { candidate: { item, series }, sentence, drawn }: Finding,
   id: string,
 ): Promise<Highlight> {
   const codes = drawn.map(({ place }) => place.code).join();
-  const told = {
-    item,
-    sentence: html(sentence),
-    path: withQuery(`/indicators/${item.record.id}`, { countries: codes }),
-  };
-  if (drawn.length > 0) {
-    const first = Math.min(...drawn.flatMap(({ points }) => points[0]?.year ?? year));
-    const chart = cardChart(
-      lineChart(drawn, item.record.unit, true),
-      pictureLabels(series, [first, year]),
-      id,
-    );
-    return { ...told, picture: chart, legend: [] };
-  }
+  const path = withQuery(`/indicators/${item.record.id}`, { countries: codes });
+  const told = { record: item.record, sentence: html(sentence), path };
+  if (drawn.length > 0) return { ...told, lines: linesWithTable(series, drawn, id, cardChart), map: null };
   const opening = await openingFigures(edition, series);
   const map = opening && mapOfYear(series, opening, opening, ASSET_PATHS.outlines);
-  return {
-    ...told,
-    picture: map ? pageMap(map.drawing, map.labels, id) : '',
-    legend: map?.drawing.legend ?? [],
-  };
+  const picture = map && pageMap(map.drawing, map.labels, id);
+  return { ...told, lines: null, map: picture ? { picture, legend: map.drawing.legend } : null };
 }

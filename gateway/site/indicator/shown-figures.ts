@@ -131,15 +131,19 @@ export async function shownLines(series: ShownSeries, places: readonly DrawnPlac
   return { ...lines, rows };
 }
 
-/** Lines and the same as a table. @param id of the picture, unique on the page */
+/** @param id of the picture, unique on the page */
 export async function drawnLines(series: ShownSeries, places: readonly DrawnPlace[], id: string) {
-  const held = await histories(series, places);
+  return linesWithTable(series, await histories(series, places), id);
+}
+
+/** Lines and the same as a table. @param draw makes the picture */
+export function linesWithTable(series: ShownSeries, held: readonly History[], id: string, draw = pageChart) {
   const drawn = linesPicture(series, held);
   return {
     id,
     histories: held,
     /** Null where none of the places has a figure. */
-    picture: drawn ? pageChart(drawn.drawing, drawn.labels, `${id}-picture`) : null,
+    picture: drawn ? draw(drawn.drawing, drawn.labels, `${id}-picture`) : null,
     /** Null also for a series whose histories may only be shown as pictures. */
     table: drawn && series.record.access_tier === 'open' ? yearTable(held) : null,
   };

@@ -30,7 +30,6 @@ import {
   valueScale,
 } from './read-charts.ts';
 import { describeReal, type TrueFigure, type TrueRank } from './real-edition.ts';
-import { checkHome } from './told-findings.ts';
 
 const OPEN = 75;
 const DISPLAY = 25;
@@ -485,21 +484,6 @@ function expectRow(
   const change = cell('Change of rank')?.replace('−', '-').replace('+', '');
   expect([...where, change]).toEqual([...where, delta === null ? '–' : String(delta)]);
 }
-
-describeReal('the home page of the real edition', (real) => {
-  test('tells four findings that the rows of the API say', async () => {
-    const ask = (path: string) => real.json(path);
-    const population = real.records.find(({ id }) => id === 'world-bank.SP.POP.TOTL');
-    const people = population ? await real.opened(population) : [];
-    expect(people.length).toBeGreaterThan(150);
-    const kinds = await checkHome(
-      ask,
-      await real.page('/'),
-      new Map(people.map(({ iso3, value }) => [iso3, value])),
-    );
-    expect(kinds).toEqual(['crossing', 'shared', 'change', 'record']);
-  });
-});
 
 /** `Kenya rose from 57.7 in 1990 to 63.6 years in 2023.` or `Kenya: 63.6 years in 2023.` */
 const TOLD =

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { figureText } from '../../../gateway/site/figures.ts';
-import { sectionOf, textOf } from './page-text.ts';
+import { sectionOf, textOf, valuesOf } from './page-text.ts';
 
 interface Row {
   iso3: string;
@@ -44,9 +44,20 @@ export async function checkHome(
     const rows = (data as Row[]).filter(({ value, projected }) => value !== null && !projected);
     kinds.push(expectTrue({ id, sentence, rows, codes }, populous));
     expect(card).toMatch(/<svg class="chart.*<path/s);
+    expectTable(card, rows);
   }
   expect([...topics].length).toBe(cards.length);
   return kinds;
+}
+
+/** The table below lines has every figure of the places, the newest year first. A map has none. */
+function expectTable(card: string, rows: readonly Row[]): void {
+  const places = /countries=([A-Z,]+)/.exec(card)?.[1]?.split(',') ?? [];
+  const newest = Number(/<th scope="row">(\d+)</.exec(card)?.[1] ?? Infinity);
+  const drawn = rows
+    .filter(({ iso3, year }) => places.includes(iso3) && year <= newest)
+    .sort((a, b) => b.year - a.year || places.indexOf(a.iso3) - places.indexOf(b.iso3));
+  expect(valuesOf(/<tbody>.*<\/tbody>/s.exec(card)?.[0] ?? '')).toEqual(drawn.map(({ value }) => value));
 }
 
 /** The series is one that may be told. @returns its topic */
@@ -85,7 +96,7 @@ const SENTENCES: readonly [kind: string, pattern: RegExp, check: Check][] = [
     'crossing',
     /^(?<above>.+) has been above (?<below>.+) since (?<since>\d+), after being below it in every year from (?<from>\d+) to (?<until>\d+): (?<high>.+) against (?<low>.+) in (?<year>\d+)\.$/,
     (told, { above = '', below = '', since, from, until, high, low, year }, populous) => {
-      const [one, other] = [above, below].map((name) => valuesIn(told, name));
+      const [one, other] = [above, below].map((name) => figuresIn(told, name));
       const isAbove = (at: number) => (one?.get(at) ?? Number.NaN) > (other?.get(at) ?? Number.NaN);
       const isBelow = (at: number) => (one?.get(at) ?? Number.NaN) < (other?.get(at) ?? Number.NaN);
       expect(Number(until)).toBe(Number(since) - 1);
@@ -117,7 +128,7 @@ const SENTENCES: readonly [kind: string, pattern: RegExp, check: Check][] = [
     /^In (?<place>.+) it (?<word>rose|fell) from (?<old>.+) in (?<base>\d+) to (?<now>.+) in (?<year>\d+), the greatest relative change among (?<count>\d+) of the most populous countries\.$/,
     (told, { place = '', word, old, base, now, year, count }, populous) => {
       const factors = [...populous].flatMap((iso3) => {
-        const own = valuesOf(told, iso3);
+        const own = figuresOf(told, iso3);
         const [a = 0, b = 0] = [own.get(Number(base)), own.get(Number(year))];
         return a > 0 && b > 0 ? [{ iso3, factor: Math.max(a / b, b / a), a, b }] : [];
       });
@@ -132,7 +143,7 @@ const SENTENCES: readonly [kind: string, pattern: RegExp, check: Check][] = [
     'record',
     /^In (?<place>.+) it was (?<now>.+) in (?<year>\d+), the (?<word>highest|lowest) of (?<count>\d+) yearly figures since (?<from>\d+)\.$/,
     (told, { place = '', now, year, word, count, from }, populous) => {
-      const own = [...valuesIn(told, place)].filter(([at]) => at <= Number(year)).sort(([a], [b]) => a - b);
+      const own = [...figuresIn(told, place)].filter(([at]) => at <= Number(year)).sort(([a], [b]) => a - b);
       const last = own.at(-1)?.[1] ?? Number.NaN;
       expect([own[0]?.[0], own.at(-1)?.[0], own.length].map(String)).toEqual([from, year, count]);
       for (const [, value] of own.slice(0, -1))
@@ -146,10 +157,10 @@ const SENTENCES: readonly [kind: string, pattern: RegExp, check: Check][] = [
 const span = (from = '', to = ''): number[] =>
   Array.from({ length: Number(to) - Number(from) + 1 }, (_, at) => Number(from) + at);
 
-const valuesOf = ({ rows }: Told, iso3 = ''): Map<number, number> =>
+const figuresOf = ({ rows }: Told, iso3 = ''): Map<number, number> =>
   new Map(rows.filter((row) => row.iso3 === iso3).map(({ year, value }) => [year, value ?? 0]));
 
-const valuesIn = (told: Told, name: string): Map<number, number> => valuesOf(told, told.codes.get(name));
+const figuresIn = (told: Told, name: string): Map<number, number> => figuresOf(told, told.codes.get(name));
 
 /** Zeros that align columns aside. */
 const isShown = (text = '', value = Number.NaN): boolean =>
