@@ -2,7 +2,8 @@
  * The one script of the site. Pages are complete without it; it saves reloads and clicks. Elements ask for it by attributes:
  *
  *   form[data-live="id id"]   sends itself when a choice changes and puts the named elements of the answer in place
- *   input[data-suggest]       offers indicators and countries while somebody types
+ *   input[data-suggest]       offers indicators and countries while somebody types; of a kind if it names one, and then
+ *                             its form is sent with what is chosen, by Enter or click alone
  *   svg.chart                 shows the title of what the pointer is on
  *   pre                       gets a button that copies it
  *   [data-price]              says beside a price what the signed-in account has
@@ -73,7 +74,7 @@ function makeLive(form) {
     update();
   });
   const settle = settled(DRAGGING_MS, update);
-  form.addEventListener('input', () => isWalking || settle());
+  form.addEventListener('input', () => isWalking || form.querySelector('[data-suggest]') || settle());
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     update();
@@ -138,11 +139,11 @@ function makeSuggesting(input) {
   };
   const show = (found) => {
     list.replaceChildren(
-      ...found.map(({ path, name, note }, at) => {
+      ...found.map(({ path, value, name, note }, at) => {
         const option = document.createElement('li');
         option.id = `${list.id}-${at}`;
         option.setAttribute('role', 'option');
-        option.dataset.path = path;
+        option.dataset[path ? 'path' : 'value'] = path ?? value;
         const remark = document.createElement('span');
         remark.className = 'faint';
         remark.textContent = note;
@@ -154,11 +155,18 @@ function makeSuggesting(input) {
     list.hidden = found.length === 0;
     input.setAttribute('aria-expanded', String(found.length > 0));
   };
+  const commit = ({ dataset: { path, value } }) => {
+    if (path) return location.assign(path);
+    input.value = value;
+    close();
+    input.form.requestSubmit();
+  };
   const suggest = settled(TYPING_MS, async () => {
     const text = input.value.trim();
     if (text.length < 2) return close();
     try {
-      show(await (await load(`/suggest?q=${encodeURIComponent(text)}`)).json());
+      const only = input.dataset.suggest && `&only=${input.dataset.suggest}`;
+      show(await (await load(`/suggest?q=${encodeURIComponent(text)}${only}`)).json());
     } catch {
       // The form itself still searches.
     }
@@ -170,13 +178,16 @@ function makeSuggesting(input) {
     if (event.key === 'ArrowDown') choose(chosen + 1);
     else if (event.key === 'ArrowUp') choose(chosen < 0 ? list.children.length - 1 : chosen - 1);
     else if (event.key === 'Escape') close();
-    else if (event.key === 'Enter' && chosen >= 0) location.assign(list.children[chosen].dataset.path);
+    else if (event.key === 'Enter' && chosen >= 0) commit(list.children[chosen]);
     else return;
     event.preventDefault();
   });
   list.addEventListener('pointerdown', (event) => {
     const option = event.target.closest('[role=option]');
-    if (option) location.assign(option.dataset.path);
+    if (!option) return;
+    // The focus stays in the field.
+    event.preventDefault();
+    commit(option);
   });
 }
 

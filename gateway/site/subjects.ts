@@ -24,6 +24,32 @@ export const picturedPlaces = (max = PICTURED_MAX) =>
     return codes.map(upperCased);
   });
 
+/** Codes that one address may hold. */
+const CODES_MAX = 50;
+/** Characters of what is no place, when it is shown again. */
+const ECHO_MAX = 60;
+
+/** Codes of countries and groups by any usual code or name, separated by commas; what is no place stays as it was sent. */
+export function placeCodes(sent: string): string[] {
+  const code = (text: string): string | undefined => {
+    const named = placeNamed(text);
+    if (named.kind === 'country') return named.iso3;
+    return named.kind === 'group' ? GROUP_MARK + named.group.id : undefined;
+  };
+  // Some names have a comma.
+  const whole = sent.includes(', ') ? code(sent) : undefined;
+  if (whole !== undefined) return [whole];
+  const parts = sent.split(',', CODES_MAX).map((part) => part.trim());
+  return parts.filter((part) => part !== '').map((part) => code(part) ?? part.slice(0, ECHO_MAX));
+}
+
+/** A sentence about what is no place of the edition, with those that may be meant. */
+export function noPlace(sent: string): string {
+  const named = placeNamed(sent);
+  const meant = named.kind === 'none' ? named.candidates.map(({ name }) => name) : [];
+  return `There is no country “${sent}”.${meant.length === 0 ? '' : ` Is ${meant.join(' or ')} meant?`}`;
+}
+
 /** Codes of countries; ids of groups are lower-case. */
 export const upperCased = (code: string): string => (code.startsWith(GROUP_MARK) ? code : code.toUpperCase());
 
@@ -39,6 +65,26 @@ export async function peopleByCountry(edition: Edition): Promise<ReadonlyMap<str
   const population = (series.find(({ record }) => record.preferred) ?? series[0])?.record;
   const opening = population && (await openingFigures(edition, await publishedSeries(edition, population)));
   return new Map(opening?.figures.map(({ country, value }) => [country.iso3, value]));
+}
+
+const PEERS_MAX = 3;
+
+/** Countries to compare with: those of the same subregion whose population is nearest. */
+export async function findPeers(
+  edition: Edition,
+  { iso3, subregion }: CountryRecord,
+): Promise<CountryRecord[]> {
+  const people = await peopleByCountry(edition);
+  const own = people.get(iso3);
+  const distance = (peer: CountryRecord): number => {
+    const other = people.get(peer.iso3);
+    return own && other ? Math.abs(Math.log(other / own)) : Infinity;
+  };
+  return edition.countries
+    .map(({ record }) => record)
+    .filter((peer) => peer.subregion === subregion && peer.iso3 !== iso3)
+    .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(a) - distance(b)))
+    .slice(0, PEERS_MAX);
 }
 
 /** By any usual code or name that means one country. */

@@ -4,7 +4,7 @@
  */
 import type { Reason } from '../../../data/derived/derivation.ts';
 import { type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
-import { countryCodes, GROUP_MARK, text } from '../../api/operations/operations.ts';
+import { countryCodes, GROUP_MARK } from '../../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { pageChart, pageMap } from '../charts/frame.ts';
@@ -24,21 +24,7 @@ import {
   type YearFigures,
   yearFigures,
 } from '../series.ts';
-import { PICTURED_MAX, upperCased } from '../subjects.ts';
-
-/** Codes that one address may hold. */
-const CODES_MAX = 50;
-/** Characters of a code, when it is shown again. */
-const CODE_LENGTH_MAX = 60;
-
-/** Codes of countries, in upper case, and of groups, separated by commas; none is an error, since a page says which it does not know. */
-export const countryCodeList = () =>
-  text().transform((sent) =>
-    sent
-      .split(',', CODES_MAX)
-      .map((code) => upperCased(code.trim()).slice(0, CODE_LENGTH_MAX))
-      .filter((code) => code !== ''),
-  );
+import { noPlace, PICTURED_MAX } from '../subjects.ts';
 
 /** @param sent codes of places; undefined for well-known ones that have figures. @param page where links lead */
 export function choosePlaces(
@@ -56,7 +42,7 @@ export function choosePlaces(
   const places = found.slice(0, PICTURED_MAX);
   const problems = codes
     .filter((code) => placeOf(code) === undefined && !code.startsWith(GROUP_MARK))
-    .map((code) => `There is no country “${code}”.`);
+    .map(noPlace);
   if (found.length > PICTURED_MAX)
     problems.push(`Only ${PICTURED_MAX} places are drawn: remove one to add another.`);
   const codesWithout = (left?: DrawnPlace): string =>
@@ -75,7 +61,8 @@ export function choosePlaces(
     codes: codesWithout(),
     /** What was asked for and is not shown, as sentences. */
     problems,
-    isFull: places.length === PICTURED_MAX,
+    count: places.length,
+    max: PICTURED_MAX,
   };
 }
 

@@ -1,21 +1,20 @@
 /** `/compare`: up to five places and two indicators, chosen by the address, with forms that need no script. */
 import { z } from 'zod';
-import { GROUP_MARK, text } from '../../api/operations/operations.ts';
+import { findSeries, GROUP_MARK, text } from '../../api/operations/operations.ts';
 import type { Catalogue, CatalogueItem, Edition } from '../../api/snapshot/snapshot.ts';
 import { pageChart } from '../charts/frame.ts';
 import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
 import { drawnLines } from '../indicator/shown-figures.ts';
-import { withQuery } from '../lists.ts';
+import { type Filters, withQuery } from '../lists.ts';
 import { definePage } from '../page.ts';
 import { axisTitle, scatterPicture } from '../pictures.ts';
-import { asPlace, type DrawnPlace, type History, type Point, type ShownSeries } from '../series.ts';
-import { findCountry } from '../subjects.ts';
+import { type DrawnPlace, findPlace, type History, type Point, type ShownSeries } from '../series.ts';
+import { findPeers, noPlace, placeCodes } from '../subjects.ts';
 
 const PLACES_MAX = 5;
 const INDICATORS_MAX = 2;
 const DEFAULT_COUNTRIES = ['KEN', 'BRA', 'IND'];
-const CHOICES_MAX = 60;
 
 const query = z.object({
   countries: text().optional(),
@@ -42,6 +41,7 @@ export const compare = definePage<Query>({
     const catalogue = await edition.wholeCatalogue();
     const { entries, places, shown, problems } = await readChoice(edition, catalogue, sent);
     const { series } = shown;
+    const links = compareLinks(entries, places, shown);
     const names = places.map(({ name }) => name).join(', ');
     return {
       template: 'compare.njk',
@@ -53,9 +53,9 @@ export const compare = definePage<Query>({
         ...{ places, problems, shown },
         compared: await Promise.all(series.map((one, at) => compareOn(one, places, at))),
         scatter: await shownScatter(edition, series, places),
-        links: compareLinks(entries, places, shown),
+        links,
+        peers: places.length < PLACES_MAX ? await suggestedPeers(edition, places, links.fields) : [],
         offered: await offeredFigures(edition, entries, shown),
-        choices: formChoices(edition, catalogue),
         limits: { places: PLACES_MAX, indicators: INDICATORS_MAX },
       },
     };
@@ -67,29 +67,42 @@ async function readChoice(edition: Edition, catalogue: Catalogue, sent: Query): 
   const take = <Found>(
     list: string[],
     find: (item: string) => Found | undefined,
-    [max, one, many]: readonly [number, string, string],
+    [max, many, none]: readonly [number, string, (item: string) => string],
   ): Found[] => {
     const found = [...new Set(list)].flatMap((item) => {
       const match = find(item);
-      if (match === undefined && !item.startsWith(GROUP_MARK))
-        problems.push(`There is no ${one} “${item.slice(0, 60)}”.`);
+      if (match === undefined && !item.startsWith(GROUP_MARK)) problems.push(none(item));
       return match ?? [];
     });
     if (found.length > max) problems.push(`Only the first ${max} ${many} are shown.`);
     return [...new Set(found)].slice(0, max);
   };
-  const codes = [...splitList(sent.countries ?? DEFAULT_COUNTRIES.join()), ...splitList(sent.add_country)];
+  const asked = [sent.countries ?? DEFAULT_COUNTRIES.join(), sent.add_country ?? ''];
+  const codes = asked.flatMap(placeCodes);
   const ids = [
     ...splitList(sent.indicators ?? defaultIndicator(catalogue)),
-    ...splitList(sent.add_indicator),
+    ...(await addedIndicators(edition, catalogue, sent.add_indicator)),
   ];
   const entryOf = (id: string) => catalogue.indicators.get(edition.resolve(id).id);
-  const entries = take(ids, entryOf, [INDICATORS_MAX, 'indicator', 'indicators']);
+  const noIndicator = (id: string): string => `There is no indicator “${id.slice(0, 60)}”.`;
+  const entries = take(ids, entryOf, [INDICATORS_MAX, 'indicators', noIndicator]);
   const shown = await showFigures(edition, entries, sent, codes);
-  const placeOf = (code: string) => findCountry(edition, code) ?? shown.groups.get(code);
-  const found = take(codes, placeOf, [PLACES_MAX, 'country', 'places']);
-  const places = found.map((one) => ('iso3' in one ? asPlace(one) : one));
+  const placeOf = (code: string) => findPlace(edition, code, shown.groups);
+  const found = take(codes, placeOf, [PLACES_MAX, 'places', noPlace]);
+  const places = [...new Map(found.map((place) => [place.code, place])).values()];
   return { entries, places, shown, problems };
+}
+
+/** By their ids, or the one that is found by words. */
+async function addedIndicators(
+  edition: Edition,
+  { indicators }: Catalogue,
+  sent: string | undefined,
+): Promise<string[]> {
+  const ids = splitList(sent);
+  if (sent === undefined || ids.every((id) => indicators.has(edition.resolve(id).id))) return ids;
+  const { hits } = await findSeries(edition, sent, { limit: 1 });
+  return [hits.find(({ match }) => match === 'good')?.record.id ?? sent];
 }
 
 const splitList = (sent: string | undefined): string[] =>
@@ -132,6 +145,19 @@ async function shownScatter(edition: Edition, [x, y]: readonly ShownSeries[], pl
   };
 }
 
+/** Countries like the first one that are not shown, with the address that adds each. */
+async function suggestedPeers(
+  edition: Edition,
+  [first, ...others]: readonly DrawnPlace[],
+  fields: Filters,
+): Promise<{ name: string; path: string }[]> {
+  const country = edition.countriesByCode.get(first?.code ?? '');
+  const peers = country === undefined ? [] : await findPeers(edition, country);
+  return peers
+    .filter(({ iso3 }) => others.every(({ code }) => code !== iso3))
+    .map(({ iso3, name }) => ({ name, path: withQuery('/compare', { ...fields, add_country: iso3 }) }));
+}
+
 /** What the address holds, addresses without one of the choices, and the call of the same figures. */
 function compareLinks(
   entries: readonly CatalogueItem[],
@@ -149,14 +175,5 @@ function compareLinks(
     fields,
     without: Object.fromEntries([...codes, ...ids].map((choice) => [choice, without(choice)])),
     call: withQuery('/v1/data', { ...fields, format: 'csv' }),
-  };
-}
-
-/** What the forms offer: all countries, and featured indicators by topic. */
-function formChoices(edition: Edition, catalogue: Catalogue) {
-  const featured = catalogue.ordered('topic', 'asc').filter(({ record }) => record.featured);
-  return {
-    countries: edition.countries.map(({ record }) => record),
-    indicators: featured.slice(0, CHOICES_MAX).map(({ record }) => record),
   };
 }

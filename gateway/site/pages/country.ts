@@ -1,13 +1,12 @@
 /** `/countries/{iso3}`: a country's profile by topic, and `/countries/{iso3}/{topic}`: all of one topic. */
-import type { CountryRecord, TopicItem } from '../../../data/schema/records.ts';
+import type { TopicItem } from '../../../data/schema/records.ts';
 import type { SeriesOpening } from '../../../data/schema/snapshot.ts';
 import type { Edition } from '../../api/snapshot/snapshot.ts';
 import { servedTopics } from '../lists.ts';
 import { definePage, missingPage, type Shown } from '../page.ts';
-import { findCountry, peopleByCountry } from '../subjects.ts';
+import { findCountry, findPeers } from '../subjects.ts';
 
 const ITEMS_PER_TOPIC = 5;
-const PEERS = 3;
 
 /**
  * The latest values of a country by topic, as `/v1/countries/{iso3}` gives them, with pictures of featured series. Series of one
@@ -110,18 +109,3 @@ export const countryTopic = definePage({
 
 const unknownCountry = (sent = ''): Shown =>
   missingPage('country', sent, { path: '/countries', label: 'All countries' });
-
-/** Countries to compare with: those of the same subregion whose population is nearest. */
-async function findPeers(edition: Edition, { iso3, subregion }: CountryRecord): Promise<CountryRecord[]> {
-  const people = await peopleByCountry(edition);
-  const own = people.get(iso3);
-  const distance = (peer: CountryRecord): number => {
-    const other = people.get(peer.iso3);
-    return own && other ? Math.abs(Math.log(other / own)) : Infinity;
-  };
-  return edition.countries
-    .map(({ record }) => record)
-    .filter((peer) => peer.subregion === subregion && peer.iso3 !== iso3)
-    .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(a) - distance(b)))
-    .slice(0, PEERS);
-}

@@ -1,6 +1,6 @@
 /** `/indicators/{indicator_id}`: one indicator, its latest figures, and all that is known about it. */
 import { z } from 'zod';
-import { describedBy } from '../../api/operations/operations.ts';
+import { describedBy, text } from '../../api/operations/operations.ts';
 import type { CatalogueEntry } from '../../api/snapshot/snapshot.ts';
 import { callExamples, freeFiles, indicatorOffers } from '../calls.ts';
 import { DERIVED, offeredFigures, type ShownFigures, showFigures } from '../derived.ts';
@@ -13,22 +13,19 @@ import {
   relatedIndicators,
   structuredDataSet,
 } from '../indicator/about.ts';
-import {
-  choosePlaces,
-  countryCodeList,
-  otherYear,
-  shownLines,
-  shownYear,
-} from '../indicator/shown-figures.ts';
+import { choosePlaces, otherYear, shownLines, shownYear } from '../indicator/shown-figures.ts';
 import { firstWords, servedTopics, splitLead, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
 import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
-import { year } from '../subjects.ts';
+import { placeCodes, year } from '../subjects.ts';
+
+/** None is an error, since a page says which it does not know. */
+const places = () => text().transform(placeCodes);
 
 const query = z.object({
-  countries: countryCodeList().optional(),
-  /** More places, as the forms send them. */
-  add: countryCodeList().optional(),
+  countries: places().optional(),
+  /** More places, as the form sends them. */
+  add: places().optional(),
   /** Of map and ranking. */
   year: year().optional(),
   ...DERIVED,
@@ -97,7 +94,6 @@ async function contents(
     ...{ latest, ofYear, ranking: ofYear?.ranking ?? null },
     lines: latest && (await shownLines(series, choice.places)),
     choice,
-    allCountries: edition.countries.map(({ record: country }) => country),
     ...{ shown, published: record, credited: series.credited },
     /** Of the address, for forms and for the picture of the lines. */
     fields: { ...filters, countries: choice.codes },

@@ -1,6 +1,15 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
 import { describe, expect, test } from 'vitest';
-import { linksOf, rowsOf, sectionOf, tableIn, textOf, valuesByYear, valuesOf } from './page-text.ts';
+import {
+  columnsOf,
+  linksOf,
+  rowsOf,
+  sectionOf,
+  tableIn,
+  textOf,
+  valuesByYear,
+  valuesOf,
+} from './page-text.ts';
 import { testService } from './test-service.ts';
 
 const PUBLIC_URL = 'https://almanac.test';
@@ -12,6 +21,11 @@ const page = async (path: string): Promise<string> => {
   expect([path, status]).toEqual([path, 200]);
   return text;
 };
+
+interface Row {
+  iso3: string;
+  value: number | null;
+}
 
 interface RankingRow {
   rank: number | null;
@@ -112,7 +126,18 @@ describe('the lines', () => {
     const html = await lines('?countries=USA,KEN&year=2020');
     expect(linksOf(html)).toContain('/indicators/alpha.life_expectancy?year=2020&countries=USA');
     expect(html).toContain('<input type="hidden" name="countries" value="USA,KEN">');
-    expect(html).toContain('<option value="BRA">Brazil</option>');
+    expect(html).toContain('data-suggest="countries"');
+    expect(textOf(html)).toContain('2 of at most 6 are shown');
+    for (const [name, code] of [
+      ['Ivory Coast', 'CIV'],
+      ['the United States', 'USA'],
+      ['kenya', 'KEN'],
+      ['DE', 'DEU'],
+    ])
+      expect(drawn(await lines(`?countries=BRA&add=${name}`))).toEqual([
+        '/countries/BRA',
+        `/countries/${code}`,
+      ]);
   });
 
   test('are at most six, and a page says what it leaves out', async () => {
@@ -121,6 +146,8 @@ describe('the lines', () => {
     expect(textOf(html)).toContain('There is no country “QQ”.');
     expect(textOf(html)).toContain('Only 6 places are drawn');
     expect(html).not.toContain('name="add"');
+    expect(textOf(html)).toContain('6 are shown, the most there can be');
+    expect(textOf(await lines('?countries=KEN&add=Kongo'))).toContain('There is no country “Kongo”. Is ');
   });
 
   test('stand as a table of the figures of the API, for an open series', async () => {
@@ -132,7 +159,8 @@ describe('the lines', () => {
         .json;
       expect(valuesOf(table)).toEqual(valuesByYear(data, codes));
       expect(textOf(table)).toContain('Life expectancy, years, by year');
-      for (const cells of rowsOf(table)) expect(cells).toHaveLength(codes.length + 1);
+      const isShown = (code: string) => data.some(({ iso3, value }: Row) => iso3 === code && value !== null);
+      expect(columnsOf(table)).toHaveLength(1 + codes.filter(isShown).length);
     }
   });
 

@@ -243,6 +243,19 @@ describe('/suggest', () => {
     );
   });
 
+  test('offers to a form what it can send, of its kind alone', async () => {
+    const values = async (q: string, only: string): Promise<string[]> =>
+      (await service.get(`/suggest?q=${q}&only=${only}`)).json.map(({ value }: { value: string }) => value);
+    expect(await values('keny', 'countries')).toEqual(['KEN']);
+    expect(await values('keny', 'places')).toEqual(['KEN']);
+    expect(await values('ivory c', 'places')).toEqual(['CIV']);
+    expect(await values('euro', 'countries')).toEqual([]);
+    const ids = await values('life', 'indicators');
+    expect(ids).toContain('alpha.life_expectancy');
+    for (const id of ids) expect((await service.get(`/indicators/${id}`)).status).toBe(200);
+    expect((await service.get('/suggest?q=a&only=nothing')).status).toBe(422);
+  });
+
   test('offers nothing for nothing', async () => {
     for (const typed of ['', '  ', '%', '??']) expect(await offered(typed)).toEqual([]);
     expect((await service.get('/suggest')).json).toEqual([]);

@@ -38,6 +38,12 @@ export const rowsOf = (html: string): string[][] =>
       [...row.matchAll(/<t[dh]\b[^>]*>(.*?)<\/t[dh]>/gs)].map(([, cell = '']) => textOf(cell)),
   );
 
+/** The headings of the first table. */
+export const columnsOf = (html: string): string[] =>
+  [...(/<thead>.*?<\/thead>/s.exec(html)?.[0] ?? '').matchAll(/<th\b[^>]*>(.*?)<\/th>/gs)].map(
+    ([, label = '']) => textOf(label),
+  );
+
 /** The table that is shown for a picture; empty without one. */
 export const tableIn = (html: string, id: string): string =>
   new RegExp(`<table [^>]*id="${id}">.*?</table>`, 's').exec(html)?.[0] ?? '';

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { query } from '../../build/parquet-readers.ts';
 import {
+  columnsOf,
   linksOf,
   listedBy,
   rowsOf,
@@ -455,11 +456,6 @@ function misplacedBands({ bands }: DrawnLine, own: readonly TrueFigure[], { x, y
 /** `1,712` of `1,712 billion US$`, where the unit is `billion US$`. */
 const withoutUnit = (text: string, unit: string | null): string =>
   unit !== null && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
-
-const columnsOf = (section: string): string[] =>
-  [...(/<thead>.*?<\/thead>/s.exec(section)?.[0] ?? '').matchAll(/<th\b[^>]*>(.*?)<\/th>/gs)].map(
-    ([, label = '']) => textOf(label),
-  );
 
 /** A row of the ranking: rank, name with marks, value, bounds, change of rank. */
 function expectRow(
