@@ -30,7 +30,11 @@ export function dashboardRoutes(scope: FastifyInstance, area: AdminArea): void {
       readAttentionContext(area, MAX_RECONCILIATION_AGE_MS, RECONCILE_WAIT_MS),
       requests.listOpen(),
       area.runs.list({ limit: MAX_RUNS }),
-      summariseMoney(area),
+      // What cannot be read must not hide what needs attention, which says so, too.
+      summariseMoney(area).catch((error: Error) => {
+        area.log.error({ err: error }, 'the orders cannot be read');
+        return null;
+      }),
       findSetUpWarnings(area),
     ]);
     const daily = (name: 'requests' | 'credits' | 'errors') =>

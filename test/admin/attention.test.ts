@@ -289,6 +289,7 @@ describe('Needs attention', () => {
     await report('undp', { failed_indicators: [{ slug: 'gii', reason: 'cut off', rows: 0 }] });
     await operator.get('/admin/reconcile');
     await service.client.zadd(redisKeys.orders, 1, 'ord_of_no_account');
+    expect(wordsOf(await operator.get('/admin/'))).toContain('The orders cannot be read.');
     const all = await findings();
     expect(all.map(({ what }) => what)).toEqual(
       expect.arrayContaining([
