@@ -7,7 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
-import type { Archive, AuditLog } from '../gateway/commerce/history/history.ts';
+import type { Archive, AuditFacts, AuditLog } from '../gateway/commerce/history/history.ts';
 import type {
   GivenUpJobs,
   JobProducer,
@@ -98,3 +98,24 @@ export const idOf = ({ params }: FastifyRequest): string => (params as { id: str
 export const actorOf = (request: FastifyRequest): string => request.user?.email ?? '';
 
 export const userPath = (account_id: string): string => `/admin/users/${encodeURIComponent(account_id)}`;
+
+interface StepChange {
+  action: string;
+  subject: string;
+  before?: AuditFacts;
+  after?: AuditFacts;
+  reason: string;
+}
+
+/** Makes one change of many things: one entry of the audit log for the step, and one for each, which its own page shows. */
+export const auditedStep = (
+  { audit }: AdminArea,
+  request: FastifyRequest,
+  step: StepChange,
+  { work, each }: { work: () => Promise<void>; each: readonly StepChange[] },
+): Promise<void> =>
+  request.audited(step, async () => {
+    await work();
+    for (const change of each)
+      await audit.record({ ...change, by: actorOf(request), request_id: request.id });
+  });

@@ -1,10 +1,12 @@
 /**
- * Stores what operators decide about providers and about licences of single series; see
+ * Stores what operators decide about providers, licences of single series, and findings; see
  * `data/schema/operator-changes.ts`. A decision is replaced only if it is still the one that its maker saw.
  */
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
 import {
+  type FindingDecision,
+  findingDecision,
   type LicenceDecision,
   licenceDecision,
   type ProviderDecision,
@@ -87,6 +89,8 @@ class Decisions<One extends Decision> {
 export class DecisionStore {
   readonly providers: Decisions<ProviderDecision>;
   readonly licences: Decisions<LicenceDecision>;
+  /** By the id of the finding. */
+  readonly findings: Decisions<FindingDecision>;
 
   constructor(redis: RedisClient) {
     this.providers = new Decisions(redis, redisKeys.providerDecisions, (text) =>
@@ -94,6 +98,9 @@ export class DecisionStore {
     );
     this.licences = new Decisions(redis, redisKeys.licenceDecisions, (text) =>
       licenceDecision.parse(JSON.parse(text)),
+    );
+    this.findings = new Decisions(redis, redisKeys.findingDecisions, (text) =>
+      findingDecision.parse(JSON.parse(text)),
     );
   }
 }

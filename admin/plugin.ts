@@ -52,6 +52,7 @@ import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { providerRoutes } from './routes/providers.ts';
 import { qualityRoutes } from './routes/quality.ts';
+import { qualityDecisionRoutes } from './routes/quality-decisions.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
 import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
@@ -186,6 +187,7 @@ const ROUTES = [
   indicatorsRoutes,
   indicatorRoutes,
   qualityRoutes,
+  qualityDecisionRoutes,
   providerRoutes,
   licenceRoutes,
   licenceGroupRoutes,

@@ -1,6 +1,7 @@
 /** Figures that are old, or most likely wrong. */
+
+import { isOpen, readFindings } from '../findings.ts';
 import { oldestFreshYear, outdatedSince_ms, type ProviderFreshness } from '../provider-freshness.ts';
-import { readQuality } from '../quality-report.ts';
 import { RUNS_PATH, runsOf } from '../routes/run-path.ts';
 import { type AttentionItem, type AttentionSource, counted, listNames } from './item.ts';
 import { endedRuns } from './runs.ts';
@@ -81,8 +82,8 @@ export const staleSeries: AttentionSource = {
 export const openQualityErrors: AttentionSource = {
   finds: 'undecided quality errors',
   async find({ area }) {
-    const findings = (await readQuality(area.redis))?.findings ?? [];
-    const open = findings.filter(({ severity, decision }) => severity === 'error' && decision === null);
+    const findings = (await readFindings(area))?.findings ?? [];
+    const open = findings.filter((one) => one.severity === 'error' && isOpen(one));
     if (open.length === 0) return [];
     const subjects = [...new Set(open.map(({ indicator, provider }) => indicator ?? provider))];
     const noun = counted(open.length, 'quality error is', 'quality errors are');
@@ -91,7 +92,7 @@ export const openQualityErrors: AttentionSource = {
         severity: 'warning',
         what: `${noun} undecided: ${listNames(subjects)}.`,
         since_ms: Math.min(...open.map(({ first_seen }) => Date.parse(first_seen))),
-        path: '/admin/quality?severity=error&state=open',
+        path: '/admin/quality?severity=error&state=open&by=check',
         action: 'Decide',
       },
     ];

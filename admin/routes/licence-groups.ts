@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { LICENCE_WORDS, type LicenceDecision } from '../../data/schema/operator-changes.ts';
 import { counted } from '../../gateway/commerce/people/people.ts';
 import { PageError, parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf, shownChanges } from '../context.ts';
+import { type AdminArea, actorOf, auditedStep, shownChanges } from '../context.ts';
 import { versionOf } from '../decision-store.ts';
 import {
   allowedWords,
@@ -109,12 +109,14 @@ export function licenceGroupRoutes(scope: FastifyInstance, area: AdminArea): voi
       ...{ action: 'licences.decide', subject: groupSubject(collector), reason },
       ...{ before: { publish: of }, after: { publish, series: decided.length } },
     };
-    await request.audited(change, async () => {
-      await area.decisions.licences.replace(
-        decided.map(({ series, next }) => ({ id: series.id, seen: versionOf(series.decision), next })),
-      );
-      for (const { series, next } of decided)
-        await area.audit.record({ ...licenceChange(series, next), by: next.by, request_id: request.id });
+    const changes = decided.map(({ series, next }) => ({
+      id: series.id,
+      seen: versionOf(series.decision),
+      next,
+    }));
+    await auditedStep(area, request, change, {
+      work: () => area.decisions.licences.replace(changes),
+      each: decided.map(({ series, next }) => licenceChange(series, next)),
     });
   }
 }

@@ -1,106 +1,159 @@
-/** The quality report: what the last build doubts, what was decided, and how a finding is decided. */
+/**
+ * The quality report: what the last build doubts and what was decided, one by one or in groups by check, or by series and
+ * provider. `quality-decisions.ts` decides.
+ */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type QualityFinding, qualityDecisionWord } from '../../data/schema/quality.ts';
+import { qualityDecisionWord } from '../../data/schema/quality.ts';
 import { QUALITY_KINDS, qualitySeverity } from '../../data/schema/quality-kinds.ts';
-import { csvLine, parseFields, textField } from '../../gateway/web/forms.ts';
-import { type AdminArea, actorOf } from '../context.ts';
+import { parseFields, textField, withQuery } from '../../gateway/web/forms.ts';
+import type { AdminArea } from '../context.ts';
+import { isOpen, type ListedFinding, readFindings } from '../findings.ts';
 import { LIST_FIELDS, listLinks, sendRecords } from '../list.ts';
-import { readQuality } from '../quality-report.ts';
 import { indicatorPath } from './indicator.ts';
 
-const PATH = '/admin/quality';
+export const QUALITY_PATH = '/admin/quality';
+const DECIDE_PATH = `${QUALITY_PATH}/decide`;
 
-/** `open`: no decision holds. `lapsed`: open although it was decided. `changed`: new or worse since the night before. */
-const STATES = ['open', 'lapsed', 'changed', ...qualityDecisionWord.options] as const;
+/**
+ * `open`: neither decided nor snoozed. `lapsed`: open although it was decided. `changed`: new or worse since the night before.
+ */
+const STATES = ['open', 'lapsed', 'changed', 'snoozed', ...qualityDecisionWord.options] as const;
 
-const query = z.object({
+/** What a list of findings is narrowed by. */
+export const FINDING_FILTERS = {
   severity: textField(20),
   kind: textField(60),
   provider: textField(100),
+  /** An indicator id, of a pair either one; a provider id for findings on a whole provider. */
+  series: textField(200),
+};
+const query = z.object({
+  ...FINDING_FILTERS,
   state: textField(20),
+  by: z.enum(['', 'check', 'series']).default(''),
   ...LIST_FIELDS,
 });
-type Filters = Pick<z.output<typeof query>, 'severity' | 'kind' | 'provider' | 'state'>;
+type Filters = Pick<z.output<typeof query>, keyof typeof FINDING_FILTERS | 'state'>;
 
-function statesOf({ decision, lapsed, change }: QualityFinding): string[] {
+function statesOf(finding: ListedFinding): string[] {
+  const { decision, snoozedUntil, lapsed, change } = finding;
   return [
-    ...(decision === null ? ['open'] : [decision]),
+    ...(isOpen(finding) ? ['open'] : []),
+    ...(snoozedUntil === null ? [] : ['snoozed']),
+    ...(decision === null ? [] : [decision]),
     ...(lapsed === null ? [] : ['lapsed']),
     ...(change === null ? [] : ['changed']),
   ];
 }
 
-const matches = (finding: QualityFinding, { severity, kind, provider, state }: Filters): boolean =>
+export const matches = (
+  finding: ListedFinding,
+  { severity, kind, provider, series, state = '' }: Omit<Filters, 'state'> & { state?: string },
+): boolean =>
   (severity === '' || finding.severity === severity) &&
   (kind === '' || finding.kind === kind) &&
   (provider === '' || finding.provider === provider) &&
+  (series === '' || subjectsOf(finding).includes(series)) &&
   (state === '' || statesOf(finding).includes(state));
 
-/** Worst first; of one severity the undecided first, of these the new and worse ones. */
-const compare = (a: QualityFinding, b: QualityFinding): number =>
+/** Worst first; of one severity the open first, of these the new and worse ones. */
+const compare = (a: ListedFinding, b: ListedFinding): number =>
   qualitySeverity.options.indexOf(a.severity) - qualitySeverity.options.indexOf(b.severity) ||
-  Number(a.decision !== null) - Number(b.decision !== null) ||
+  Number(!isOpen(a)) - Number(!isOpen(b)) ||
   Number(a.change === null) - Number(b.change === null);
-
-/**
- * The row of `data/quality-decisions.csv` that decides a finding, to be completed: the reader of the table refuses a row
- * without decision and reason.
- */
-function decisionRow(finding: QualityFinding, by: string, today: string): string {
-  const { kind, provider, indicator, other, extent } = finding;
-  return csvLine([kind, indicator ?? provider, other, extent, '', by, today, '']).trimEnd();
-}
 
 export function qualityRoutes(scope: FastifyInstance, area: AdminArea): void {
   const view = area.view('quality.njk');
 
   scope.get('/quality', async (request, reply) => {
-    const { limit, offset, format, ...filters } = parseFields(query, request.query);
-    const report = await readQuality(area.redis);
+    const { limit, offset, format, by, ...filters } = parseFields(query, request.query);
+    const report = await readFindings(area);
     const all = report?.findings ?? [];
     const found = all.filter((one) => matches(one, filters)).sort(compare);
     if (format === 'csv') return sendRecords(reply, 'quality', COLUMNS, found.map(record));
     const published = area.snapshots.current()?.catalogue.indicators;
     const pathOf = (id: string) => (published?.has(id) ? indicatorPath(id) : null);
-    const today = new Date(area.now()).toISOString().slice(0, 10);
-    const listed = (one: QualityFinding) => ({
-      ...one,
-      about: QUALITY_KINDS[one.kind].about,
-      /** What the extent counts or measures. */
-      unit: QUALITY_KINDS[one.kind].extent,
-      first_seen_ms: Date.parse(one.first_seen),
-      series: [one.indicator, one.other].flatMap((id) => (id === null ? [] : [{ id, path: pathOf(id) }])),
-      row: decisionRow(one, actorOf(request), today),
-    });
+    const groups = by === '' ? [] : groupFindings(found, by, filters);
+    const total = by === '' ? found.length : groups.length;
     const openOf = (severity: string): number =>
-      all.filter((one) => one.severity === severity && one.decision === null).length;
+      all.filter((one) => one.severity === severity && isOpen(one)).length;
     return view(reply, 'Quality', {
-      ...filters,
+      ...{ ...filters, by },
       night: report?.night ?? null,
       severities: qualitySeverity.options,
       kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
       providers: [...new Set(all.map(({ provider }) => provider))].sort(),
       states: STATES,
-      findings: found.slice(offset, offset + limit).map(listed),
+      groups: groups.slice(offset, offset + limit),
+      findings: by === '' ? found.slice(offset, offset + limit).map((one) => shownFinding(one, pathOf)) : [],
       open: Object.fromEntries(qualitySeverity.options.map((severity) => [severity, openOf(severity)])),
+      snoozed: all.filter(({ snoozedUntil }) => snoozedUntil !== null).length,
       unused: report?.unused ?? [],
-      ...listLinks(PATH, filters, { total: found.length, limit, offset }),
+      ...listLinks(QUALITY_PATH, { ...filters, by }, { total, limit, offset }),
     });
   });
 }
 
+/** With links to its series, and to the page that decides it. */
+export const shownFinding = (one: ListedFinding, pathOf: (id: string) => string | null) => ({
+  ...one,
+  about: QUALITY_KINDS[one.kind].about,
+  /** What the extent counts or measures. */
+  unit: QUALITY_KINDS[one.kind].extent,
+  first_seen_ms: Date.parse(one.first_seen),
+  series: [one.indicator, one.other].flatMap((id) => (id === null ? [] : [{ id, path: pathOf(id) }])),
+  decide: withQuery(DECIDE_PATH, { id: one.id }),
+});
+
+/** The series that it is about, or the whole provider. */
+const subjectsOf = ({ indicator, provider, other }: ListedFinding): string[] => [
+  indicator ?? provider,
+  ...(other === null ? [] : [other]),
+];
+
+/** By check and provider, or by what they are about (a pair is in two groups); those with most that is open first. */
+function groupFindings(found: readonly ListedFinding[], by: 'check' | 'series', filters: Filters) {
+  const groups = new Map<string, { narrowed: Filters; findings: ListedFinding[] }>();
+  for (const one of found) {
+    const { kind, provider } = one;
+    const narrowings = by === 'check' ? [{ kind, provider }] : subjectsOf(one).map((series) => ({ series }));
+    for (const narrowing of narrowings) {
+      const key = JSON.stringify(narrowing);
+      const group = groups.get(key) ?? { narrowed: { ...filters, ...narrowing }, findings: [] };
+      groups.set(key, group);
+      group.findings.push(one);
+    }
+  }
+  return [...groups.values()].map(shownGroup).sort((a, b) => b.open - a.open || (a.label < b.label ? -1 : 1));
+
+  function shownGroup({ narrowed, findings }: { narrowed: Filters; findings: ListedFinding[] }) {
+    const { state: _, ...decided } = narrowed;
+    return {
+      label: by === 'check' ? narrowed.kind.replaceAll('_', ' ') : narrowed.series,
+      providers: [...new Set(findings.map(({ provider }) => provider))],
+      severity: qualitySeverity.options.find((word) => findings.some(({ severity }) => severity === word)),
+      open: findings.filter(isOpen).length,
+      snoozed: findings.filter(({ snoozedUntil }) => snoozedUntil !== null).length,
+      decided: findings.filter(({ decision }) => decision !== null).length,
+      show: withQuery(QUALITY_PATH, narrowed),
+      decide: withQuery(DECIDE_PATH, decided),
+    };
+  }
+}
+
 const COLUMNS = [
   ...['id', 'kind', 'severity', 'provider', 'indicator', 'other', 'countries', 'first_year', 'last_year'],
-  ...['extent', 'message', 'first_seen', 'change', 'decision', 'reason'],
+  ...['extent', 'message', 'first_seen', 'change', 'decision', 'reason', 'snoozed_until'],
   ...['lapsed_decision', 'lapsed_reason'],
 ];
 
-const record = (one: QualityFinding) => ({
+const record = (one: ListedFinding) => ({
   ...one,
   countries: one.countries.join(' '),
   first_year: one.years?.[0],
   last_year: one.years?.[1],
+  snoozed_until: one.snoozedUntil,
   lapsed_decision: one.lapsed?.decision,
   lapsed_reason: one.lapsed?.reason,
 });

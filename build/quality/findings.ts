@@ -12,6 +12,7 @@ import { draftReplacement, type Replacement } from '../../data/runtime/durable-f
 import { readSql } from '../../data/runtime/sql-files.ts';
 import { QUALITY_REPORTS } from '../../data/schema/lake.ts';
 import {
+  decisionKey,
   type FoundDoubt,
   foundDoubt,
   type QualityCounts,
@@ -34,10 +35,8 @@ export function findingId({ kind, provider, indicator, other }: Identity): strin
 
 /** Finds the decision about a doubt by kind and subjects; it may name a pair in either order. */
 function decisionFinder(decisions: readonly QualityDecision[]) {
-  const key = (kind: string, subject: string, other: string | null): string =>
-    [kind, ...[subject, other ?? ''].sort()].join(' ');
-  const byKey = new Map(decisions.map((one) => [key(one.kind, one.subject, one.other), one]));
-  return (doubt: FoundDoubt) => byKey.get(key(doubt.kind, subjectOf(doubt), doubt.other));
+  const byKey = new Map(decisions.map((one) => [decisionKey(one), one]));
+  return (doubt: FoundDoubt) => byKey.get(decisionKey({ ...doubt, subject: subjectOf(doubt) }));
 }
 
 /** The doubts of kinds that last which are known, not found again, and not decided yet. */

@@ -75,7 +75,7 @@ export function loadOverrides(
   });
 }
 
-/** What operators decided about providers and licences: from Redis, else as it was last seen. */
+/** What operators decided about providers, licences and findings: from Redis, else as it was last seen. */
 export function loadDecisions(
   redis: RedisClient | null,
   { LAKE_DIR }: Pick<Settings, 'LAKE_DIR'>,
@@ -85,8 +85,9 @@ export function loadDecisions(
     read: async (open) => ({
       providers: await open.hgetall(redisKeys.providerDecisions),
       licences: await open.hgetall(redisKeys.licenceDecisions),
+      findings: await open.hgetall(redisKeys.findingDecisions),
     }),
-    none: { providers: {}, licences: {} },
+    none: { providers: {}, licences: {}, findings: {} },
     parse: parseDecisions,
   });
 }

@@ -26,7 +26,12 @@ import {
   topicDefinition,
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
-import { QUALITY_DECISION_COLUMNS, type QualityDecision, qualityDecision } from '../schema/quality.ts';
+import {
+  decisionKey,
+  QUALITY_DECISION_COLUMNS,
+  type QualityDecision,
+  qualityDecision,
+} from '../schema/quality.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
 import { type Collectors, loadCollectors } from './collectors.ts';
 import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
@@ -248,7 +253,7 @@ export async function loadDecisions(
     if (decision === undefined) continue;
     checkSubject(decision, providers, at, problems);
     const { kind, subject, other } = decision;
-    const key = [kind, ...[subject, other ?? ''].sort()].join(' ');
+    const key = decisionKey(decision);
     if (seen.has(key))
       problems.add(at, `${kind} of ${subject}${other ? ` and ${other}` : ''} is decided twice`);
     seen.add(key);

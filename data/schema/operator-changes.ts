@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { topicSlug } from './curated.ts';
+import { type QualityDecision, qualityDecision, qualityDecisionWord } from './quality.ts';
 import { indicatorRecord } from './records.ts';
 
 export const editableFacts = indicatorRecord.pick({
@@ -111,24 +112,48 @@ export const licenceDecision = z.discriminatedUnion('publish', [
 ]);
 export type LicenceDecision = z.infer<typeof licenceDecision>;
 
+/** What an operator decided about a finding of the quality report. */
+export const findingDecision = decision.extend({
+  ...qualityDecision.pick({ kind: true, subject: true, other: true, extent: true }).shape,
+  /** `snooze` decides nothing: operators are not asked again until a day, unless it gets worse. */
+  decision: z.enum([...qualityDecisionWord.options, 'snooze']),
+  /** The last day (UTC) of a snooze; null for the others. */
+  until: z.iso.date().nullable(),
+});
+export type FindingDecision = z.infer<typeof findingDecision>;
+
+/** As a row of `data/quality-decisions.csv`; none for a snooze. */
+function qualityRow({ decision, decided_at_ms, kind, subject, other, extent, by, reason }: FindingDecision) {
+  if (decision === 'snooze') return [];
+  const on = new Date(decided_at_ms).toISOString().slice(0, 10);
+  return [{ kind, subject, other, extent, decision, by, on, reason }];
+}
+
 export interface OperatorDecisions {
   /** By provider id. */
   providers: ReadonlyMap<string, ProviderDecision>;
   /** By indicator id. */
   licences: ReadonlyMap<string, LicenceDecision>;
+  /** About findings; they come before the rows of `data/quality-decisions.csv`. */
+  findings: readonly QualityDecision[];
 }
 
-export const NO_DECISIONS: OperatorDecisions = { providers: new Map(), licences: new Map() };
+export const NO_DECISIONS: OperatorDecisions = { providers: new Map(), licences: new Map(), findings: [] };
 
 /** JSON by id, as Redis stores it. */
 export interface StoredDecisions {
   providers: Record<string, string>;
   licences: Record<string, string>;
+  findings: Record<string, string>;
 }
 
 /** @throws {Error} for an invalid entry: skipping it could publish what must not be. */
-export function parseDecisions({ providers, licences }: StoredDecisions): OperatorDecisions {
+export function parseDecisions({ providers, licences, findings }: StoredDecisions): OperatorDecisions {
   const parse = <One>(schema: z.ZodType<One>, stored: Record<string, string>): Map<string, One> =>
     new Map(Object.entries(stored).map(([id, text]) => [id, schema.parse(JSON.parse(text))]));
-  return { providers: parse(providerDecision, providers), licences: parse(licenceDecision, licences) };
+  return {
+    providers: parse(providerDecision, providers),
+    licences: parse(licenceDecision, licences),
+    findings: [...parse(findingDecision, findings).values()].flatMap(qualityRow),
+  };
 }

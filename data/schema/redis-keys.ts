@@ -98,6 +98,7 @@
  *   overrides                         hash    indicator id -> JSON: the operators' override and the original; see operator-changes.ts
  *   decisions:providers               hash    provider id -> JSON: switched on or off by an operator; see operator-changes.ts
  *   decisions:licences                hash    indicator id -> JSON: published under a licence, or withheld, by an operator
+ *   decisions:findings                hash    finding id -> JSON: decided, or snoozed until a day, by an operator
  *   {invoices}:last                   hash    year -> last number of an invoice or credit note
  *   {invoices}:y:YYYY                 hash    number -> JSON: what was issued under it; see document.ts
  *   {invoices}:of-orders              hash    order id -> numbers of its documents
@@ -228,6 +229,7 @@ export const redisKeys = {
   overrides: 'overrides',
   providerDecisions: 'decisions:providers',
   licenceDecisions: 'decisions:licences',
+  findingDecisions: 'decisions:findings',
   excluded: 'left-out',
   quality: 'quality',
   backedUp: 'backup',

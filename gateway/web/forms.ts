@@ -153,7 +153,7 @@ const CSV: Options = {
   cast: { boolean: String, string: (text) => (FORMULA.test(text) ? `'${text}` : text) },
 };
 
-export const csvLine = (cells: readonly Cell[]): string => stringify([[...cells]], CSV);
+const csvLine = (cells: readonly Cell[]): string => stringify([[...cells]], CSV);
 
 async function* csvLines(header: readonly string[], rows: Rows): AsyncGenerator<string> {
   yield csvLine(header);

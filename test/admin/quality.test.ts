@@ -1,20 +1,18 @@
-/** The page of the quality report: what it lists and marks, and that its rows decide findings. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+/** The page of the quality report: what it lists, marks and groups, and what decisions and snoozes made there do. */
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
 import { decideFindings } from '../../build/quality/findings.ts';
-import { loadDecisions } from '../../data/curated/curated.ts';
-import { Problems } from '../../data/curated/table.ts';
-import { QUALITY_DECISION_COLUMNS, type QualityFinding } from '../../data/schema/quality.ts';
-import { redisKeys } from '../../data/schema/redis-keys.ts';
-import { stopAfterTests } from '../after-tests.ts';
+import { loadDecisions } from '../../build/runtime/redis-connection.ts';
+import type { QualityFinding } from '../../data/schema/quality.ts';
+import { DAY_MS, redisKeys } from '../../data/schema/redis-keys.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { silentLog } from '../redis.ts';
 import { startAdmin, wordsOf } from './harness.ts';
 import { ACCEPTED, LAPSED, OPEN, SERIES, UNPUBLISHED } from './quality-findings.ts';
 
 const service = await stopAfterTests(startAdmin());
-const operator = await service.signedIn();
+let operator = await service.signedIn();
+const LAKE_DIR = await useDirectory();
 const reporter = new RunReporter(service.client, () => service.clock.ms);
 afterAll(() => reporter.close());
 
@@ -59,39 +57,6 @@ describe('the quality page', () => {
     expect(await messages(`?${search}`)).toEqual(expected.map(({ message }) => message));
   });
 
-  it('gives each open finding a row that decides it, once decision and reason are filled in', async () => {
-    const { html } = await operator.get('/admin/quality');
-    const rows = [...html.matchAll(/<\/summary><code>(.*?)<\/code>/g)].map(([, row = '']) => row);
-    expect(rows).toHaveLength(3);
-    const read = async (lines: readonly string[]) => {
-      const directory = await mkdtemp(join(tmpdir(), 'alm-quality-'));
-      const file = join(directory, 'quality-decisions.csv');
-      await writeFile(file, [QUALITY_DECISION_COLUMNS.join(), ...lines, ''].join('\n'));
-      const problems = new Problems();
-      const decisions = await loadDecisions(file, new Set(['alpha', 'beta']), problems);
-      await rm(directory, { recursive: true });
-      return { decisions, problems };
-    };
-    const completed = rows.map((row) => row.replace(/,,([^,]*,[^,]*),$/, ',accept,$1,It is so.'));
-    const { decisions, problems } = await read(completed);
-    problems.throwIfAny();
-    const decided = decideFindings({
-      doubts: [OPEN, LAPSED, UNPUBLISHED],
-      decisions,
-      series: new Set(),
-      wholeProviders: new Set(),
-      before: null,
-      earlier: [],
-      now: OPEN.first_seen,
-    });
-    expect(decided.findings.map(({ decision, reason }) => [decision, reason])).toEqual(
-      Array.from({ length: 3 }, () => ['accept', 'It is so.']),
-    );
-    expect(() => problems.throwIfAny()).not.toThrow();
-    const unfilled = await read(rows);
-    expect(() => unfilled.problems.throwIfAny()).toThrow(/decision: .*\n.*reason: /);
-  });
-
   it('links series that are published', async () => {
     const { html } = await operator.get('/admin/quality');
     expect(html).toContain(`href="/admin/indicators/${SERIES}"`);
@@ -118,5 +83,157 @@ describe('the quality page', () => {
     const findings = [{ ...OPEN, kind: 'of_tomorrow' }, ACCEPTED];
     await service.client.set(redisKeys.quality, JSON.stringify({ ...stored, findings }));
     expect(await messages('')).toEqual([ACCEPTED.message]);
+  });
+});
+
+const PATH = '/admin/quality/decide';
+
+/** Decides what a search finds, as its page shows it. */
+async function decide(search: string, fields: Record<string, string>) {
+  const page = await operator.get(`${PATH}?${search}`);
+  const [, seen = ''] = /name="seen" value="([0-9a-f]{64})"/.exec(page.html) ?? [];
+  const chosen = Object.fromEntries(new URLSearchParams(search));
+  return operator.submit('/admin/quality', PATH, {
+    until: '',
+    reason: 'It is so.',
+    seen,
+    ...chosen,
+    ...fields,
+  });
+}
+const open = () => messages('?state=open');
+/** What a build reads. */
+const rowsOfBuild = async () => (await loadDecisions(service.client, { LAKE_DIR }, silentLog)).findings;
+const nightWith = async (...doubts: QualityFinding[]) =>
+  decideFindings({
+    ...{ doubts, decisions: await rowsOfBuild(), series: new Set(), wholeProviders: new Set() },
+    ...{ before: null, earlier: [], now: OPEN.first_seen },
+  }).findings;
+
+describe('deciding findings', () => {
+  beforeEach(async () => {
+    await service.client.del(redisKeys.findingDecisions);
+    await report(UNPUBLISHED, ACCEPTED, OPEN, LAPSED);
+  });
+
+  it('accepts one with a reason, at once for operators and with the next build for readers', async () => {
+    expect((await decide(`id=${OPEN.id}`, { decision: 'accept' })).location).toBe('/admin/quality');
+    expect(await open()).toEqual([LAPSED, UNPUBLISHED].map(({ message }) => message));
+    expect(wordsOf(await operator.get('/admin/quality?state=accept'))).toMatch(/accept ?: It is so. pending/);
+    expect(wordsOf(await operator.get('/admin/'))).toContain('1 quality error is undecided: alpha.');
+    const [same, worse] = [await nightWith(OPEN), await nightWith({ ...OPEN, extent: OPEN.extent + 1 })];
+    expect(same).toMatchObject([{ decision: 'accept', reason: 'It is so.', lapsed: null }]);
+    expect(worse).toMatchObject([
+      { decision: null, lapsed: { by: 'operator@example.org', on: '2026-11-21' } },
+    ]);
+    const subject = `indicator ${SERIES}`;
+    const [entry] = (await service.audit.page({ subject })).entries;
+    expect(entry).toMatchObject({
+      action: 'finding.decide',
+      reason: 'It is so.',
+      after: { decision: 'accept' },
+    });
+    const obeyed = { ...OPEN, decision: 'accept' as const, reason: 'It is so.' };
+    const stored = { night: '2026-11-22', reported_at: '2026-11-22T02:00:00+00:00', unused: [] };
+    await service.client.set(redisKeys.quality, JSON.stringify({ ...stored, findings: [obeyed] }));
+    expect(wordsOf(await operator.get('/admin/quality'))).not.toContain('pending');
+    await service.client.set(redisKeys.quality, JSON.stringify({ ...stored, findings: worse }));
+    expect(await open()).toHaveLength(1);
+  });
+
+  it('snoozes until the end of a day, unless it gets worse; builds are told nothing', async () => {
+    const begin = service.clock.ms;
+    await decide(`id=${OPEN.id}`, { decision: 'snooze', until: '2026-11-23' });
+    expect(await open()).not.toContain(OPEN.message);
+    expect(await messages('?state=snoozed')).toEqual([OPEN.message]);
+    expect(wordsOf(await operator.get('/admin/quality'))).toContain('snoozed until 2026-11-23: It is so.');
+    expect(wordsOf(await operator.get('/admin/'))).toContain('1 quality error is undecided');
+    expect(await rowsOfBuild()).toEqual([]);
+    await report({ ...OPEN, extent: OPEN.extent + 1 });
+    expect(await open()).toEqual([OPEN.message]);
+    await report(OPEN);
+    for (const [days, count] of [
+      [2, 0],
+      [3, 1],
+    ]) {
+      service.clock.ms = begin + Number(days) * DAY_MS;
+      operator = await service.signedIn();
+      expect([days, (await open()).length]).toEqual([days, count]);
+    }
+    service.clock.ms = begin;
+    operator = await service.signedIn();
+  });
+
+  it.each(['check', 'series'])('groups them by %s, each found and open one once', async (by) => {
+    const page = await operator.get(`/admin/quality?by=${by}`);
+    const groups = [...page.html.matchAll(/<tr><td data-label="Severity">.*?<\/tr>/gs)].map(([row]) => row);
+    const count = (label: string) =>
+      groups.reduce(
+        (sum, row) => sum + Number(new RegExp(`data-label="${label}"[^>]*>(\\d+)`).exec(row)?.[1]),
+        0,
+      );
+    expect([groups.length, count('Open'), count('Snoozed'), count('Decided')]).toEqual([4, 3, 0, 1]);
+    for (const row of groups) {
+      const href = /href="(\/admin\/quality\?[^"]*)"/.exec(row)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const shown = await messages(href.slice('/admin/quality'.length));
+      expect(shown).toHaveLength(
+        ['Open', 'Snoozed', 'Decided'].reduce(
+          (sum, label) => sum + Number(new RegExp(`data-label="${label}"[^>]*>(\\d+)`).exec(row)?.[1]),
+          0,
+        ),
+      );
+    }
+  });
+
+  it('decides all open ones of a group in one step, and leaves others', async () => {
+    await report(OPEN, LAPSED, UNPUBLISHED, ACCEPTED);
+    expect(wordsOf(await operator.get(`${PATH}?provider=alpha`))).toContain('Decide 3 findings');
+    await decide('severity=error', { decision: 'fix' });
+    expect(await open()).toEqual([UNPUBLISHED.message]);
+    expect((await rowsOfBuild()).map(({ kind, decision }) => [kind, decision]).sort()).toEqual(
+      [OPEN, LAPSED].map(({ kind }) => [kind, 'fix']).sort(),
+    );
+    expect(await messages('?state=accept')).toEqual([ACCEPTED.message]);
+  });
+
+  it('rebuilds for what changes the figures', async () => {
+    const rebuilds = async () => (await service.audit.page({ subject: 'quality report' })).entries.length;
+    const before = await rebuilds();
+    await decide(`id=${OPEN.id}`, { decision: 'withhold' });
+    expect(await rebuilds()).toBe(before + 1);
+    expect(wordsOf(await operator.get('/admin/quality'))).toContain('The catalogue is being rebuilt');
+    expect(await rowsOfBuild()).toMatchObject([{ subject: SERIES, decision: 'withhold' }]);
+  });
+
+  it.each([
+    ['without a reason', `id=${OPEN.id}`, { decision: 'accept', reason: '' }, 422, 'Reason: say why.'],
+    [
+      'a provider to be withheld',
+      `id=${LAPSED.id}`,
+      { decision: 'withhold' },
+      422,
+      'not all of these findings can be decided as withhold',
+    ],
+    [
+      'a snooze into the past',
+      `id=${OPEN.id}`,
+      { decision: 'snooze', until: '2026-11-20' },
+      422,
+      'Until: a day',
+    ],
+    ['a snooze without a day', `id=${OPEN.id}`, { decision: 'snooze' }, 422, 'Until: a day'],
+    ['another word', `id=${OPEN.id}`, { decision: 'ignore' }, 422, 'one of accept'],
+    ['what is not there', 'id=0000000000000000', { decision: 'accept' }, 404, 'No such finding'],
+    [
+      'what others have seen',
+      `id=${OPEN.id}`,
+      { decision: 'accept', seen: 'x' },
+      409,
+      'have changed meanwhile',
+    ],
+  ])('refuses %s', async (_, search, fields, status, problem) => {
+    const page = await decide(search, fields);
+    expect([page.status, wordsOf(page)]).toEqual([status, expect.stringContaining(problem)]);
+    expect(await rowsOfBuild()).toEqual([]);
   });
 });

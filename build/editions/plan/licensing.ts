@@ -11,6 +11,7 @@ import type { WithheldRecord } from '../../../data/runtime/withheld.ts';
 import type { Collector, IndicatorOverlay, ProviderDefinition } from '../../../data/schema/curated.ts';
 import type { CatalogueEntry, NamedSource } from '../../../data/schema/lake.ts';
 import type { LicenceDecision, OperatorDecisions } from '../../../data/schema/operator-changes.ts';
+import { decisionKey } from '../../../data/schema/quality.ts';
 import type { IndicatorRecord, IndicatorSource } from '../../../data/schema/records.ts';
 
 export type Terms = Pick<IndicatorRecord, 'licence' | 'licence_url' | 'access_tier' | 'attribution'> & {
@@ -134,16 +135,21 @@ function creditLine(definition: ProviderDefinition, sources: readonly IndicatorS
  * Decisions come before curated settings. They cannot publish what the provider's own definition withholds, and what was
  * deleted because law demands it stays away, too; see `withoutWithheld`, which is applied after this.
  */
-export function withDecisions(curated: Curated, { providers, licences }: OperatorDecisions): Curated {
-  if (providers.size === 0 && licences.size === 0) return curated;
+export function withDecisions(
+  curated: Curated,
+  { providers, licences, findings }: OperatorDecisions,
+): Curated {
+  if (providers.size + licences.size + findings.length === 0) return curated;
   const decided = [...curated.providers].map(([id, definition]) => {
     const { enabled = definition.enabled } = providers.get(id) ?? {};
     return [id, { ...definition, enabled }] as const;
   });
   const refused = [...licences].flatMap(([id, { publish }]) => (publish === 'withhold' ? [id] : []));
+  const keys = new Set(findings.map(decisionKey));
   return {
     ...curated,
     providers: new Map(decided),
+    decisions: [...findings, ...curated.decisions.filter((row) => !keys.has(decisionKey(row)))],
     refused: new Set(refused),
     overlay: (provider, entry) => {
       const decision = licences.get(`${provider}.${entry.slug}`);

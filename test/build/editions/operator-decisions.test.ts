@@ -1,4 +1,4 @@
-/** What operators decide about providers and licences, in builds: obeyed, remembered, and never wider than allowed. */
+/** What operators decide about providers, licences and findings, in builds: obeyed, remembered, and never wider than allowed. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +12,7 @@ import {
   type OperatorDecisions,
   type ProviderDecision,
 } from '../../../data/schema/operator-changes.ts';
+import type { QualityDecision } from '../../../data/schema/quality.ts';
 import { ROUTE_FILES } from '../../../data/schema/snapshot.ts';
 import { silentLog, startRedis } from '../../redis.ts';
 import { cells, type Series, World } from '../world.ts';
@@ -129,6 +130,34 @@ describe('a series that is withheld for its licence', () => {
     await world.build({ decisions: licences(publish('open')) });
     const found = (await published()).filter(({ id }) => id === 'atlas.lent');
     expect(found.map(({ access_tier }) => access_tier)).toEqual(tiers);
+  });
+});
+
+describe('a finding that an operator decided', () => {
+  const row: QualityDecision = {
+    ...{ kind: 'twin_disagreement', subject: 'globe.other', other: 'atlas.one', extent: 3 },
+    ...{ decision: 'withhold', by: 'ann@example.org', on: '2026-11-21', reason: 'Not to be trusted.' },
+  };
+
+  it('is obeyed like a row of the curated table', async () => {
+    await ingestAll();
+    const excluded: unknown[] = [];
+    const observer = { onExcluded: (all: readonly unknown[]) => excluded.push(...all) };
+    await world.build({ decisions: decided({ findings: [row] }), observer });
+    expect(await ids()).toEqual(['atlas.one']);
+    expect(excluded).toContainEqual(
+      expect.objectContaining({ id: 'globe.other', why: 'withheld', detail: 'Not to be trusted.' }),
+    );
+  });
+
+  it('comes before the curated row about the same pair, in either order, and beside all others', async () => {
+    const { curated } = await world.dependencies();
+    const same: QualityDecision = { ...row, subject: 'atlas.one', other: 'globe.other', decision: 'accept' };
+    const another: QualityDecision = { ...same, kind: 'twin_scale' };
+    const all = await decided({ findings: [row] })();
+    const once = withDecisions({ ...curated, decisions: [same, another] }, all);
+    expect(once.decisions).toEqual([row, another]);
+    expect(withDecisions(once, all).decisions).toEqual(once.decisions);
   });
 });
 
