@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { columnDecimals, figureHtml, figureText, nameWithUnit } from '../../../gateway/site/figures.ts';
+import { splitLead } from '../../../gateway/site/lists.ts';
 
 test('have four digits, and names for large numbers', () => {
   const read = [34_049_588, 12_345.4, 77.9333, 0.032149, -5.5, 1.5e13, 5e-324, 0].map((value) =>
@@ -61,4 +62,25 @@ describe('the figures of a column', () => {
       }),
     );
   });
+});
+
+test('a long description is folded behind its first sentences, and nothing of it is lost', () => {
+  const sentence = fc
+    .array(fc.constantFrom('share', 'of', 'people', 'e.g.', '(2.5 %)', 'U.S.', 'Åland', 'aged', '15+'), {
+      minLength: 1,
+      maxLength: 60,
+    })
+    .map((words) => `The ${words.join(' ')} ends.`);
+  fc.assert(
+    fc.property(fc.array(sentence, { maxLength: 8 }), (sentences) => {
+      const text = sentences.join(' ');
+      const { first, rest } = splitLead(text);
+      expect(first.length).toBeLessThanOrEqual(282);
+      expect(rest === text || [first, rest].filter((part) => part !== '').join(' ') === text).toBe(true);
+      expect(rest === '').toBe(text.length <= 280);
+      if (rest !== '' && rest !== text) expect(first).toMatch(/\w[.!?]$/);
+    }),
+  );
+  const [one, two] = ['People without work who look for it.', 'x'.repeat(270)];
+  expect(splitLead(`${one} Of them, ${two}.`)).toEqual({ first: one, rest: `Of them, ${two}.` });
 });

@@ -257,19 +257,6 @@ describe('what is told beside the figures', () => {
   });
 });
 
-test('a description longer than a few lines is folded behind its first sentences', async () => {
-  const { json } = await service.get('/v1/indicators');
-  for (const { id } of json.data) {
-    const html = await page(id);
-    const { description } = (await service.get(`/v1/indicators/${id}`)).json.data;
-    const lead = textOf(/<p class="lead">(.*?)<\/p>/s.exec(html)?.[1] ?? '');
-    expect(lead.length).toBeLessThan(300);
-    const rest = textOf(/<details class="lead-rest">.*?<p>(.*?)<\/p>/s.exec(html)?.[1] ?? '');
-    const whole = (description ?? '').replaceAll(/\s+/g, ' ').trim();
-    expect([id, rest === whole || [lead, rest].filter(Boolean).join(' ') === whole]).toEqual([id, true]);
-  }
-});
-
 test('an indicator that there is not is a page that says so', async () => {
   const { status, text } = await service.get('/indicators/alpha.nothing%3Cb%3E');
   expect(status).toBe(404);

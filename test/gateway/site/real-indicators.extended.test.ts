@@ -140,6 +140,18 @@ describeReal('pages of a hundred real indicators', (real) => {
       (await real.json(`/v1/rankings/${id}?year=${year}`)).data;
   });
 
+  test('the description is whole, and at most a few lines of it stand above the figures', async () => {
+    const folded = await each(async ({ id, description }, html) => {
+      const lead = textOf(/<p class="lead">(.*?)<\/p>/s.exec(html)?.[1] ?? '');
+      const rest = textOf(/<details class="lead-rest">.*?<p>(.*?)<\/p>/s.exec(html)?.[1] ?? '');
+      const whole = (description ?? '').replaceAll(/\s+/g, ' ').trim();
+      expect([id, lead.length < 300]).toEqual([id, true]);
+      expect([id, rest === whole || [lead, rest].filter(Boolean).join(' ') === whole]).toEqual([id, true]);
+      return Number(rest !== '');
+    });
+    expect(folded).toBeGreaterThan(5);
+  });
+
   describe('the map', () => {
     test('has every country of the year in the class of its value, and says the value', async () => {
       const compared = await each(async (record, html) => {
