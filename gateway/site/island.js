@@ -351,7 +351,7 @@ function makeTrial(form) {
     status.textContent = `This call costs ${credits(price)}; ${balance_after < 0 ? 'you have too few' : `${credits(balance_after)} will be left`}. Nothing is charged yet.`;
     spend.textContent = `Send for ${credits(price)}`;
     spend.hidden = false;
-    most = Math.min(price, form.elements.max_credits?.value || price);
+    most = price;
   });
   spend?.addEventListener('click', () => {
     forget();
