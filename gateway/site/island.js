@@ -6,6 +6,7 @@
  *                             its form is sent with what is chosen, by Enter or click alone
  *   svg.chart                 shows the title of what the pointer is on
  *   pre                       gets a button that copies it
+ *   button[data-link]         copies the address of the page
  *   [data-price]              says beside a price what the signed-in account has
  *   form[data-try]            shows the price of the call of its path, sends it, shows the answer and saves it
  */
@@ -209,6 +210,15 @@ function showTitles() {
   });
 }
 
+/** Copies the address, which says all that was chosen. */
+function makeCopier(button) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = 'Copied';
+  });
+}
+
 function addCopyButton(block) {
   const button = document.createElement('button');
   button.type = 'button';
@@ -391,6 +401,7 @@ function enhance() {
   each('input[data-suggest]', makeSuggesting);
   each('form[data-try]', makeTrial);
   each('pre', addCopyButton);
+  each('button[data-link]', makeCopier);
   document.dispatchEvent(new Event('enhance'));
 }
 

@@ -57,11 +57,46 @@ export function mapOfYear(
   };
 }
 
-export function linesPicture(series: ShownSeries, held: readonly History[]): Picture | undefined {
+/** What an address says of lines: their years and their scale. */
+export interface LinesView {
+  from?: number | undefined;
+  to?: number | undefined;
+  scale?: 'linear' | 'log' | undefined;
+}
+
+/** What is drawn of lines, and what is asked for and makes no sense, as sentences. */
+export function viewLines(
+  all: readonly History[],
+  { from = -Infinity, to = Infinity, scale = 'linear' }: LinesView,
+) {
+  const isRange = from <= to;
+  const held = all.map(({ place, points }) => ({
+    place,
+    points: isRange ? points.filter(({ year }) => year >= from && year <= to) : points,
+  }));
+  const below = held.find(({ points }) => points.some(({ value }) => value <= 0));
+  const isAsked = scale === 'log';
+  return {
+    held,
+    isLog: isAsked && below === undefined,
+    problems: [
+      ...(isRange ? [] : [`The year ${from} is after ${to}: all years are shown.`]),
+      ...(isAsked && below
+        ? [`A log scale needs figures above 0, and ${below.place.name} has others: the scale is linear.`]
+        : []),
+    ],
+  };
+}
+
+export function linesPicture(
+  series: ShownSeries,
+  held: readonly History[],
+  isLog = false,
+): Picture | undefined {
   const years = held.flatMap(({ points }) => points.map(({ year }) => year));
   if (years.length === 0) return undefined;
   return {
-    drawing: lineChart(held, series.record.unit, series.record.access_tier === 'open'),
+    drawing: lineChart(held, series.record.unit, series.record.access_tier === 'open', isLog),
     labels: pictureLabels(series, [Math.min(...years), Math.max(...years)]),
   };
 }

@@ -1,6 +1,14 @@
 /** What the address of a page or a picture asks for. */
 import type { CountryRecord, IndicatorRecord } from '../../data/schema/records.ts';
-import { COUNTRY_CODE, fail, GROUP_MARK, integer, placeNamed, text } from '../api/operations/operations.ts';
+import {
+  COUNTRY_CODE,
+  fail,
+  GROUP_MARK,
+  integer,
+  oneOf,
+  placeNamed,
+  text,
+} from '../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../api/snapshot/snapshot.ts';
 import type { ShownFigures } from './derived.ts';
 import { type DrawnPlace, findPlace, openingFigures, publishedSeries, type ShownSeries } from './series.ts';
@@ -52,6 +60,13 @@ export function noPlace(sent: string): string {
 
 /** Codes of countries; ids of groups are lower-case. */
 export const upperCased = (code: string): string => (code.startsWith(GROUP_MARK) ? code : code.toUpperCase());
+
+/** What an address says of lines. */
+export const linesView = () => ({
+  from: year().optional(),
+  to: year().optional(),
+  scale: oneOf(['linear', 'log']).optional(),
+});
 
 export const year = () => integer({ min: -10_000, max: 10_000 });
 

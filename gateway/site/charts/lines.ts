@@ -3,7 +3,7 @@
  * of each place at the end of its line. Paths are rounded to whole units, so that no figure can be read back exactly.
  */
 import { extent } from 'd3-array';
-import { scaleLinear } from 'd3-scale';
+import { scaleLinear, scaleLog } from 'd3-scale';
 import { area, line } from 'd3-shape';
 import type { Sparkline } from '../../../data/schema/snapshot.ts';
 import { type Html, html } from '../../web/templates.ts';
@@ -31,9 +31,14 @@ const NAMES_MAX = 0.3;
 const ZERO_BELOW = 0.4;
 
 /** @param histories of at most six places; those without a figure are left out. @param isOpen the words may say earlier figures */
-export function lineChart(histories: readonly History[], unit: string | null, isOpen = false): Drawing {
+export function lineChart(
+  histories: readonly History[],
+  unit: string | null,
+  isOpen = false,
+  isLog = false,
+): Drawing {
   const shown = histories.filter(({ points }) => points.length > 0).slice(0, SERIES_MAX);
-  const plan = planLines(shown);
+  const plan = planLines(shown, isLog);
   return { description: describe(shown, unit, isOpen), body: (box) => draw(plan, box) };
 }
 
@@ -56,21 +61,23 @@ const movement = (from: number, to: number): string =>
   to > from ? 'rose' : to < from ? 'fell' : 'did not change';
 
 /** What is drawn, whatever the box. */
-function planLines(histories: readonly History[]) {
+function planLines(histories: readonly History[], isLog: boolean) {
   const step = usualStep(histories.map(({ points }) => points));
   const years = histories.flatMap(({ points }) => points.map(({ year }) => year));
   return {
     lines: histories.map((history) => ({ history, runs: yearRuns(history.points, step) })),
     years: extent(years) as [number, number],
-    domain: valueDomain(histories),
+    domain: isLog ? logDomain(histories) : valueDomain(histories),
+    isLog,
   };
 }
 
-function draw({ lines, years, domain }: ReturnType<typeof planLines>, box: Box): string {
+function draw({ lines, years, domain, isLog }: ReturnType<typeof planLines>, box: Box): string {
   const { width, height, font } = box;
   if (lines.length === 0)
     return textAt(width / 2, height / 2, 'No figures', { size: font, anchor: 'middle' });
-  const y = linearScale(domain, [height - font * 2, font]).nice();
+  const range = [height - font * 2, font] as const;
+  const y = isLog ? scaleLog(domain, range).clamp(true) : linearScale(domain, range).nice();
   const axis = valueAxis(y, box);
   const histories = lines.map(({ history }) => history);
   const names = Math.min(
@@ -138,6 +145,13 @@ function yearRuns(points: readonly Point[], step: number): Run[] {
 /** A projection continues the measured line; what follows a projection without a gap is joined by a dashed line, too. */
 function joinedStart(last: Point | undefined, point: Point, isJoined: boolean): Point[] {
   return isJoined && last !== undefined && point.projected ? [last, point] : [point];
+}
+
+/** What bounds have beyond it is drawn at its ends. @param histories of figures above zero */
+function logDomain(histories: readonly History[]): [number, number] {
+  const values = histories.flatMap(({ points }) => points.map(({ value }) => value));
+  const [low = 1, high = 1] = extent(values);
+  return low === high ? [low / 2, high * 2] : [low, high];
 }
 
 /** From zero where that does not flatten the lines. */

@@ -11,7 +11,7 @@ import { pageChart, pageMap } from '../charts/frame.ts';
 import type { ShownFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
-import { linesPicture, mapOfYear } from '../pictures.ts';
+import { type LinesView, linesPicture, mapOfYear, viewLines } from '../pictures.ts';
 import {
   type CountryFigure,
   type DrawnPlace,
@@ -108,8 +108,8 @@ export function yearsToChoose({ coverage }: IndicatorRecord): number[] {
 }
 
 /** The lines of some places, and what they have in the year that the page opens on. */
-export async function shownLines(series: ShownSeries, places: readonly DrawnPlace[]) {
-  const { histories: held, ...lines } = await drawnLines(series, places, 'lines');
+export async function shownLines(series: ShownSeries, places: readonly DrawnPlace[], view: LinesView) {
+  const { histories: held, ...lines } = await drawnLines(series, places, 'lines', view);
   const rows = held.map(({ place, points }) => ({
     place,
     figure: points.find(({ year }) => year === series.opening) ?? null,
@@ -119,13 +119,37 @@ export async function shownLines(series: ShownSeries, places: readonly DrawnPlac
 }
 
 /** @param id of the picture, unique on the page */
-export async function drawnLines(series: ShownSeries, places: readonly DrawnPlace[], id: string) {
-  return linesWithTable(series, await histories(series, places), id);
+export async function drawnLines(
+  series: ShownSeries,
+  places: readonly DrawnPlace[],
+  id: string,
+  view: LinesView = {},
+) {
+  const all = await histories(series, places);
+  const { held, isLog, problems } = viewLines(all, view);
+  const years = yearsOf(all);
+  const shown = held.some(({ points }) => points.length > 0) ? yearsOf(held) : years;
+  return {
+    ...linesWithTable(series, held, id, pageChart, isLog),
+    ...{ histories: all, isLog, problems },
+    /** For a choice: all that there are, and the first and the last that are shown. */
+    ...{ years, from: shown[0], to: shown.at(-1) },
+  };
 }
 
+/** In their order. */
+const yearsOf = (all: readonly History[]): number[] =>
+  [...new Set(all.flatMap(({ points }) => points.map(({ year }) => year)))].sort((a, b) => a - b);
+
 /** Lines and the same as a table. @param draw makes the picture */
-export function linesWithTable(series: ShownSeries, held: readonly History[], id: string, draw = pageChart) {
-  const drawn = linesPicture(series, held);
+export function linesWithTable(
+  series: ShownSeries,
+  held: readonly History[],
+  id: string,
+  draw = pageChart,
+  isLog = false,
+) {
+  const drawn = linesPicture(series, held, isLog);
   return {
     id,
     histories: held,
@@ -140,7 +164,7 @@ export function linesWithTable(series: ShownSeries, held: readonly History[], id
 function yearTable(all: readonly History[]) {
   const held = all.filter(({ points }) => points.length > 0);
   const columns = held.map(({ points }) => new Map(points.map((point) => [point.year, point])));
-  const years = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort((a, b) => b - a);
+  const years = yearsOf(held).reverse();
   return {
     places: held.map(({ place }) => place),
     decimals: columnDecimals(held.flatMap(({ points }) => points.map(({ value }) => value))),

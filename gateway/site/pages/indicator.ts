@@ -17,7 +17,7 @@ import { choosePlaces, otherYear, shownLines, shownYear } from '../indicator/sho
 import { firstWords, servedTopics, splitLead, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
 import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
-import { placeCodes, year } from '../subjects.ts';
+import { linesView, placeCodes, year } from '../subjects.ts';
 
 /** None is an error, since a page says which it does not know. */
 const places = () => text().transform(placeCodes);
@@ -28,6 +28,7 @@ const query = z.object({
   add: places().optional(),
   /** Of map and ranking. */
   year: year().optional(),
+  ...linesView(),
   ...DERIVED,
 });
 type Sent = z.infer<typeof query>;
@@ -75,7 +76,10 @@ async function contents(
   { shown, series, other }: { shown: ShownFigures; series: ShownSeries; other: number | undefined },
 ) {
   const { record } = entry;
-  const filters = { year: other, ...shown.filters };
+  const { from, to, scale: sentScale } = sent;
+  const scale = sentScale === 'log' ? sentScale : undefined;
+  const derived = { year: other, ...shown.filters };
+  const filters = { ...derived, from, to, scale };
   const page = { path: `/indicators/${record.id}`, filters };
   const codes = chosenCodes(sent);
   // Without an excerpt, or where it is not enough, several parts of the series are needed: it is read once.
@@ -92,12 +96,14 @@ async function contents(
   const countries = choice.places.map(({ code }) => code).filter((code) => edition.countriesByCode.has(code));
   return {
     ...{ latest, ofYear, ranking: ofYear?.ranking ?? null },
-    lines: latest && (await shownLines(series, choice.places)),
+    lines: latest && (await shownLines(series, choice.places, sent)),
     choice,
     ...{ shown, published: record, credited: series.credited },
     /** Of the address, for forms and for the picture of the lines. */
     fields: { ...filters, countries: choice.codes },
-    drawn: { countries: choice.codes, ...shown.filters },
+    drawn: { countries: choice.codes, from, to, scale, ...shown.filters },
+    /** Without years and scale of the lines, which a form chooses. */
+    unscaled: { ...derived, countries: choice.codes },
     offered: await offeredFigures(edition, [entry], shown),
     offers,
     free: freeFiles(record, ofYear?.year ?? null, countries),

@@ -13,10 +13,17 @@ import { isSaidBy } from '../figures.ts';
 import { drawnLines } from '../indicator/shown-figures.ts';
 import { withQuery } from '../lists.ts';
 import { type Asset, defineAsset, definePage, missingPage, type PageInput } from '../page.ts';
-import { barsPicture, linesPicture, mapPicture, scatterPicture } from '../pictures.ts';
+import {
+  barsPicture,
+  type LinesView,
+  linesPicture,
+  mapPicture,
+  scatterPicture,
+  viewLines,
+} from '../pictures.ts';
 import { pngAsset } from '../png.ts';
 import { histories, type ShownSeries } from '../series.ts';
-import { chosenPlaces, findCountry, picturedPlaces, year } from '../subjects.ts';
+import { chosenPlaces, findCountry, linesView, picturedPlaces, year } from '../subjects.ts';
 import { countryTopics } from './country.ts';
 
 const SVG = 'image/svg+xml';
@@ -26,7 +33,7 @@ const size = oneOf(['wide', 'square']).optional();
 /** What the address of a picture of one indicator says about it. */
 const ASKED = {
   map: { year: year().optional(), ...DERIVED },
-  lines: { countries: picturedPlaces().optional(), ...DERIVED },
+  lines: { countries: picturedPlaces().optional(), ...linesView(), ...DERIVED },
   bars: { around: picturedPlaces(1).optional(), year: year().optional(), ...DERIVED },
 };
 
@@ -85,14 +92,18 @@ const ofIndicator =
     return shown && series && draw(input, series, shown);
   };
 
-const drawLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series, shown) =>
-  linesPicture(series, await histories(series, await chosenPlaces(edition, shown, query.countries))),
-);
+const drawLines = ofIndicator(async ({ edition, query }: PageInput<Sent & LinesView>, series, shown) => {
+  const places = await chosenPlaces(edition, shown, query.countries);
+  const { held, isLog, problems } = viewLines(await histories(series, places), query);
+  return problems.length === 0 ? linesPicture(series, held, isLog) : undefined;
+});
 
 /** With the table from which a script reads them. */
-const drawReadableLines = ofIndicator(async ({ edition, query }: PageInput<Sent>, series, shown) => {
-  const lines = await drawnLines(series, await chosenPlaces(edition, shown, query.countries), FRAME_ID);
-  const picture = linesPicture(series, lines.histories);
+const drawReadableLines = ofIndicator(async (input: PageInput<Sent & LinesView>, series, shown) => {
+  const { edition, query } = input;
+  const places = await chosenPlaces(edition, shown, query.countries);
+  const lines = await drawnLines(series, places, FRAME_ID, query);
+  const picture = await drawLines(input);
   return picture && { ...picture, lines, record: series.record, isExact: shown.formula === null };
 });
 

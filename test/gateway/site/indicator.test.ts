@@ -164,6 +164,37 @@ describe('the lines', () => {
     }
   });
 
+  test('are of the years and on the scale that are asked for, or say why not', async () => {
+    const asked = async (query: string): Promise<string> => lines(`?countries=DEU,KEN&${query}`);
+    const all = (await service.buy('/v1/data?indicator=alpha.life_expectancy&countries=DEU,KEN')).json.data;
+    for (const [from, to] of [
+      [2020, 2021],
+      [2021, 2021],
+      [1900, 2019],
+    ] as const) {
+      const html = await asked(`from=${from}&to=${to}&scale=log`);
+      const rows = all.filter(({ year }: { year: number }) => year >= from && year <= to);
+      expect(valuesOf(tableIn(html, 'lines-table'))).toEqual(valuesByYear(rows, ['DEU', 'KEN']));
+      expect(html).not.toContain('class="problem"');
+      expect(html).toContain('<option value="log" selected>');
+      const removals = linksOf(html).filter((href) => href.startsWith('/indicators/alpha.life_expectancy?'));
+      expect(removals).toHaveLength(2);
+      for (const href of removals) expect(href).toContain(`from=${from}&to=${to}&scale=log`);
+      for (const href of linksOf(html).filter((path) => path.includes('/lines.svg')))
+        expect((await service.get(href)).text).toContain('<svg');
+    }
+    const [straight, bent] = await Promise.all(['from=2019', 'from=2019&scale=log'].map(asked));
+    const path = (html = ''): string | undefined =>
+      /<g class="c0"[^>]*><path d="([^"]+)" fill="none"/.exec(html)?.[1];
+    expect(path(bent)).not.toBe(path(straight));
+    expect(textOf(await asked('from=2021&to=2020'))).toContain(
+      'The year 2021 is after 2020: all years are shown.',
+    );
+    const zero = sectionOf(await page('gamma.zero?countries=ALB&scale=log'), 'lines');
+    expect(textOf(zero)).toContain('A log scale needs figures above 0, and Albania has others');
+    expect((await service.get('/indicators/gamma.zero/lines.svg?countries=ALB&scale=log')).status).toBe(404);
+  });
+
   test('are a picture alone where figures are for display only', async () => {
     const html = await page('gamma.reserves?countries=KEN,DEU,USA');
     expect(html).toContain('id="lines-picture-title"');
