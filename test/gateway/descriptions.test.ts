@@ -44,7 +44,7 @@ test('without PUBLIC_URL, addresses are on this machine', async () => {
   const [first] = dataset('alpha.life_expectancy').distribution ?? [];
   const addresses = [id, ...downloads.map(({ path }: Resource) => path), url, distribution?.[0]?.contentUrl];
   for (const address of [...addresses, first?.accessURL])
-    expect(address).toMatch(/^http:\/\/localhost:8123\/v1\//);
+    expect(address).toMatch(/^http:\/\/localhost:8123\/(v1|indicators)\//);
 });
 
 interface Field {
