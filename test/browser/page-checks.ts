@@ -65,6 +65,11 @@ async function expectEverythingInSight(page: Page, name: string, width: number):
   }
 }
 
+/** What is seen now, for people to look at. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  if (WITH_SCREENSHOTS) await page.screenshot({ path: screenshotPath(name), fullPage: true });
+}
+
 /** Paths of the pages that were inspected, without queries. */
 const inspected = new Set<string>();
 
@@ -98,9 +103,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
       if (!isChecked && !WITH_SCREENSHOTS) continue;
       await page.emulateMedia({ colorScheme });
       if (isChecked) await expectAccessible(page, colorScheme);
-      const suffix = colorScheme === 'dark' ? '-dark' : '';
-      const path = screenshotPath(`${name}-${width}${suffix}`);
-      if (WITH_SCREENSHOTS) await page.screenshot({ path, fullPage: true });
+      await keepScreenshot(page, `${name}-${width}${colorScheme === 'dark' ? '-dark' : ''}`);
     }
     await page.emulateMedia({ colorScheme: 'light' });
   }

@@ -1,5 +1,5 @@
 /** What every page holds, whatever it shows, measured in the page: each property is a list of what breaks it. */
-import type { Page } from 'playwright-core';
+import type { Page, Request, Response } from 'playwright-core';
 import { expect } from 'vitest';
 
 /** No part of a page is further away by Tab, with the links that lead past lists. */
@@ -64,6 +64,35 @@ const UNPRINTED = `[
     && box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== 'visible'),
   ...[...document.querySelectorAll('.masthead, .filter, .search, .finder')].filter((box) => box.checkVisibility()),
 ].map((element) => element.outerHTML.slice(0, 200))`;
+
+/** All that a visit with an empty cache transfers, headers included. */
+const COLD_BYTES_MAX = 60_000;
+
+/** Opens a page as a first visit does, and expects it to weigh little. @returns its status and the texts that it loaded */
+export async function openCold(page: Page, url: string): Promise<{ status: number; texts: string[] }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.clearBrowserCache');
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  const loaded: Promise<string>[] = [];
+  const keep = (response: Response): void => {
+    if (/json|html|csv/.test(response.headers()['content-type'] ?? '')) loaded.push(response.text());
+  };
+  page.on('response', keep);
+  const failed: string[] = [];
+  const fail = (request: Request): number => failed.push(`${request.url()}: ${request.failure()?.errorText}`);
+  page.on('requestfailed', fail);
+  const answer = await page.goto(url, { waitUntil: 'networkidle' });
+  page.off('response', keep);
+  page.off('requestfailed', fail);
+  expect([url, failed]).toEqual([url, []]);
+  await session.detach();
+  expect([url, bytes, bytes > 0 && bytes <= COLD_BYTES_MAX]).toEqual([url, bytes, true]);
+  return { status: answer?.status() ?? 0, texts: await Promise.all(loaded) };
+}
 
 async function setTextSize(page: Page, standard: number): Promise<void> {
   const session = await page.context().newCDPSession(page);

@@ -46,6 +46,8 @@ interface SomeRedis {
 }
 
 export interface AccountPagesOptions {
+  /** Default: the fixture. */
+  snapshots?: string;
   settings?: Record<string, string>;
   cluster?: boolean;
   /** Hashes passwords at the product's own cost. */
@@ -218,7 +220,7 @@ const SELLER = { INVOICE_FROM: 'Example Ltd', INVOICE_PAY_TO: 'IBAN XX00 0000' }
 
 export async function startAccountPages(options: AccountPagesOptions = {}): Promise<AccountPagesHarness> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-account-'));
-  await publishFixture(directory);
+  if (options.snapshots === undefined) await publishFixture(directory);
   const server = options.redis ?? (await (options.cluster ? startRedisCluster() : startRedis()));
   const redis = await server.connect();
   const clock = { ms: NOON };
@@ -233,7 +235,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     ...options.settings,
   });
   const snapshots = await SnapshotStore.open({
-    directory,
+    directory: options.snapshots ?? directory,
     pollMs: 100_000,
     hotCacheMb: 4,
     queryTimeoutMs: 5_000,
