@@ -1,8 +1,11 @@
+import { FIXTURE_ID } from '../gateway/fixture-snapshot.ts';
+
 /** A page of each kind that the site has, of the fixture. */
 export const SITE_PAGES: [name: string, path: string][] = [
   ['site-home', '/'],
   ['site-indicators', '/indicators?q=life&provider=alpha'],
   ['site-indicator', '/indicators/alpha.life_expectancy?countries=KEN,DEU,QQ'],
+  ['site-indicator-edition', `/indicators/alpha.life_expectancy/editions/${FIXTURE_ID}`],
   ['site-display-only', '/indicators/gamma.reserves'],
   ['site-countries', '/countries'],
   ['site-country', '/countries/KEN'],
