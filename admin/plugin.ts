@@ -75,7 +75,7 @@ const NAV = [
   { path: '/admin/orders', label: 'Orders' },
   { path: '/admin/usage', label: 'Usage' },
   { path: '/admin/reconcile', label: 'Reconciliation' },
-  { path: '/admin/gdpr', label: 'Privacy requests' },
+  { path: '/admin/gdpr', label: 'Privacy' },
   { path: '/admin/operators', label: 'Operators' },
   { path: '/admin/audit', label: 'Audit log' },
 ];

@@ -54,11 +54,9 @@ function fromSettings({ settings }: AdminArea): SetUpWarning[] {
 async function backups({ redis, now }: AdminArea): Promise<SetUpWarning[]> {
   const finished_at_ms = Number(await redis.get(redisKeys.backedUp));
   if (now() - finished_at_ms <= BACKUP_DAYS * DAY_MS) return [];
-  const last =
-    finished_at_ms === 0 ? 'never' : `last on ${new Date(finished_at_ms).toISOString().slice(0, 10)}`;
-  return [
-    { what: `There is no backup of the last ${BACKUP_DAYS} days; ${last}: npm run backup.`, settings: [] },
-  ];
+  const last = new Date(finished_at_ms).toISOString().slice(0, 10);
+  const what = finished_at_ms === 0 ? 'There is no backup.' : `The last backup is of ${last}.`;
+  return [{ what: `${what} Run npm run backup.`, settings: [] }];
 }
 
 async function secondFactors({ operators, secondFactor, settings }: AdminArea): Promise<SetUpWarning[]> {

@@ -156,10 +156,10 @@ const digestOf = (series: readonly LicensedSeries[]): string =>
     .digest('hex');
 
 const FOLLOWS = {
-  open: 'Everybody can read them: in answers, pages, pictures and downloads, under this licence and credit line.',
+  open: 'open. Everybody can read them: in answers, pages, pictures and downloads, under this licence and credit line.',
   display:
-    'They are shown on pages and in JSON, with their latest values and rankings; no answer exports them.',
-  withhold: 'They vanish from every page, answer and file.',
+    'display only. They are shown on pages and in JSON, with their latest values and rankings; no answer exports them.',
+  withhold: 'withheld. They vanish from every page, answer and file.',
 } as const satisfies Record<LicenceDecision['publish'], string>;
 
 /** Which series change, and what follows. */
@@ -170,7 +170,7 @@ function preview({ publish }: Shown, series: readonly LicensedSeries[]) {
   return {
     seen: digestOf(series),
     effects: [
-      `${counted(changed.length, 'series becomes', 'series become')} ${publish}. ${FOLLOWS[publish]}`,
+      `${counted(changed.length, 'series becomes', 'series become')} ${FOLLOWS[publish]}`,
       ...(left > 0
         ? [
             `${counted(left, 'series stays', 'series stay')} as before: the definition of the provider allows no wider access.`,

@@ -32,17 +32,17 @@ it('says what is not set up: ordering first, each with its settings', async () =
   );
   for (const setting of ['SMTP_URL', 'PUBLIC_URL', 'CONTACT_EMAIL', 'NODE_ENV', 'ADMIN_PASSWORD'])
     expect(words).toContain(setting);
-  expect(words).toContain('There is no backup of the last 7 days; never');
+  expect(words).toContain('There is no backup. Run npm run backup.');
   expect(words).toContain('Without a second factor: operator@example.org.');
 });
 
 it('is silent about what is set up: settings, a backup, the second factor of everybody', async () => {
   const operator = await service.signedIn();
   expect(await section(operator, 'set-up')).toMatch(
-    /^Not set up yet 2 warnings There is no backup .* Without a second factor/,
+    /^Not set up yet 2 warnings There is no backup\. .* Without a second factor/,
   );
   await service.client.set(redisKeys.backedUp, NOON - 8 * DAY_MS);
-  expect(await section(operator, 'set-up')).toContain('last on 2026-11-13');
+  expect(await section(operator, 'set-up')).toContain('The last backup is of 2026-11-13.');
   await service.client.set(redisKeys.backedUp, NOON - 6 * DAY_MS);
   const now = () => service.clock.ms;
   const factor = new SecondFactorStore({ redis: service.client, now, random: randomBytes }, 'operator');

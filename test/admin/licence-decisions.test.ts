@@ -146,7 +146,7 @@ describe('by collector', () => {
   it('previews what changes and changes nothing, until it is confirmed', async () => {
     const before = await list('any');
     const { page, send } = await decideGroup(typed('undecided', 'display'));
-    expect(wordsOf(page)).toContain('1 series becomes display. They are shown on pages');
+    expect(wordsOf(page)).toContain('1 series becomes display only. They are shown on pages');
     expect(wordsOf(page)).toContain('withheld display Decide and rebuild');
     expect(await list('any')).toEqual(before);
     expect((await send()).status).toBe(303);
@@ -159,7 +159,7 @@ describe('by collector', () => {
 
   it('takes it back on the same page', async () => {
     const { page, send } = await decideGroup(typed('display', 'withhold'));
-    expect(wordsOf(page)).toContain('1 series becomes withhold. They vanish');
+    expect(wordsOf(page)).toContain('1 series becomes withheld. They vanish');
     await send();
     await expect.poll(() => statusOf('shown.lent')).toBe(404);
     expect(await preview(typed('display', 'withhold')).then(wordsOf)).toContain(

@@ -159,7 +159,9 @@ it('an operator compares two runs', async () => {
 
 it('was inspected page by page', () => {
   const roots = ['runs/compare', 'licences', 'providers', 'second-factor', 'operators', 'password'];
-  expect(roots.flatMap((root) => unseenPages(service.routes, `/admin/${root}`))).toEqual([]);
+  // `reader-operator.extended.test.ts` walks the licences by collector.
+  const routes = service.routes.filter(({ url }) => !url.includes('/collectors'));
+  expect(roots.flatMap((root) => unseenPages(routes, `/admin/${root}`))).toEqual([]);
 });
 
 /** Two nights of a provider, with their series in the lake. */
