@@ -114,6 +114,7 @@ async function toldSeries(edition: Edition): Promise<CatalogueItem[]> {
     const years = (opening?.year ?? 0) - (coverage?.yr_min ?? Infinity);
     return isTold && years >= SPAN && measured !== null && !UNTOLD.has(measured.measure);
   });
+  if (known.length === 0) return [];
   const ids = known.map(({ record }) => record.id);
   const lists = await edition.additions(['quality', 'twins', 'breaks'], ids);
   return known.filter(({ record: { id, preferred } }) => {

@@ -1,7 +1,13 @@
 /** `/`: what the service is, what is to be told of the figures of today, search, topics, the way to a key. */
 import type { Sparkline } from '../../../data/schema/snapshot.ts';
 import type { Operation } from '../../api/operations/operations.ts';
-import { type Catalogue, type Edition, exampleFigures, type Snapshots } from '../../api/snapshot/snapshot.ts';
+import {
+  type Catalogue,
+  type Edition,
+  exampleSeries,
+  type Snapshots,
+  wellKnownFirst,
+} from '../../api/snapshot/snapshot.ts';
 import { chooseHighlights } from '../highlights.ts';
 import { oncePerEdition, servedTopics } from '../lists.ts';
 import { definePage } from '../page.ts';
@@ -33,7 +39,7 @@ const homeData = oncePerEdition(async (edition) => {
   return {
     highlights: await chooseHighlights(edition),
     topics: await drawnTopics(edition, catalogue),
-    example: await exampleCall(edition, catalogue),
+    example: exampleCall(edition, catalogue),
     providers: listProviders(catalogue),
     counts: { indicators: catalogue.indicators.size, countries: edition.countries.length },
   };
@@ -75,11 +81,11 @@ async function drawnTopics(edition: Edition, catalogue: Catalogue) {
 const isWhole = ({ heights }: Sparkline = { from: 0, heights: [] }): boolean =>
   heights.length >= LINE_MIN && heights.filter((height) => height !== null).length > 0.8 * heights.length;
 
-/** Null in an edition without a ranked, open indicator. */
-async function exampleCall({ observations }: Edition, catalogue: Catalogue) {
-  const found = await exampleFigures({ catalogue, observations });
-  if (found === null) return null;
-  return { id: found.indicator.id, codes: found.countries.map(({ iso3 }) => iso3).join(',') };
+/** Null in an edition without a ranked, open indicator. Reads no file. */
+function exampleCall({ countries }: Edition, catalogue: Catalogue) {
+  const found = exampleSeries({ catalogue });
+  const codes = wellKnownFirst(countries.map(({ record }) => record.iso3)).join(',');
+  return found && { id: found.indicator.id, codes };
 }
 
 /** By name. */
