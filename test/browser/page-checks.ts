@@ -35,7 +35,7 @@ interface AxeResult {
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
 /** Lists each violated rule with its place. Pages run no script; axe is injected by the debugger. */
-async function expectAccessible(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+export async function expectAccessible(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe);
   const rules = colorScheme === 'dark' ? { runOnly: { type: 'rule', values: COLOUR_RULES } } : {};
   const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
