@@ -27,6 +27,7 @@ const ENTRY_POINTS = `^(${[
   'gateway/site/charts/png-thread.ts',
   'gateway/site/island.js', // loaded by the browser, as the next
   'gateway/site/crosshair.js',
+  'gateway/site/time.js',
 ].join('|')})$`;
 
 /** A room's doors: the only files of it that other rooms import. Each opens with what the room guarantees. */

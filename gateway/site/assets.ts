@@ -43,6 +43,7 @@ const SVG = 'image/svg+xml';
 const FILES = {
   stylesheet: staticFile('site', 'css', CSS, Buffer.concat(STYLES.map((name) => read(`${name}.css`)))),
   script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
+  time: staticFile('time', 'js', JAVASCRIPT, read('time.js')),
   crosshair: staticFile('crosshair', 'js', JAVASCRIPT, read('crosshair.js')),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
   outlines: staticFile('world', 'svg', SVG, Buffer.from(outlinesFile())),

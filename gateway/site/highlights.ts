@@ -284,7 +284,7 @@ async function asHighlight(
   const told = { record: item.record, sentence: html(sentence), path };
   if (drawn.length > 0) return { ...told, lines: linesWithTable(series, drawn, id, cardChart), map: null };
   const opening = await openingFigures(edition, series);
-  const map = opening && mapOfYear(series, opening, opening, ASSET_PATHS.outlines);
+  const map = opening && mapOfYear(series, opening, opening, { outlines: ASSET_PATHS.outlines });
   const picture = map && pageMap(map.drawing, map.labels, id);
   return { ...told, lines: null, map: picture ? { picture, legend: map.drawing.legend } : null };
 }

@@ -2,9 +2,11 @@
  * The one script of the site. Pages are complete without it; it saves reloads and clicks. Elements ask for it by attributes:
  *
  *   form[data-live="id id"]   sends itself when a choice changes and puts the named elements of the answer in place
+ *   a[data-live="id id"]      does the same where it leads
  *   input[data-suggest]       offers indicators and countries while somebody types; of a kind if it names one, and then
  *                             its form is sent with what is chosen, by Enter or click alone
  *   svg.chart                 shows the title of what the pointer is on
+ *   figure[data-map]          reads the countries of its map by arrow keys
  *   pre                       gets a button that copies it
  *   button[data-link]         copies the address of the page
  *   [data-price]              says beside a price what the signed-in account has
@@ -42,11 +44,12 @@ function addressOf(form) {
   return query === '' ? form.getAttribute('action') : `${form.getAttribute('action')}?${query}`;
 }
 
-function makeLive(form) {
+function makeLive(element) {
   const load = latestOnly();
-  const ids = form.dataset.live.split(' ');
+  const ids = element.dataset.live.split(' ');
+  const isLink = element.localName === 'a';
   const update = async () => {
-    const address = addressOf(form);
+    const address = isLink ? element.href : addressOf(element);
     try {
       const text = await (await load(address)).text();
       const page = new DOMParser().parseFromString(text, 'text/html');
@@ -60,49 +63,27 @@ function makeLive(form) {
       enhance();
       if (focused) document.getElementById(focused)?.focus();
     } catch (error) {
-      if (error.name !== 'AbortError') form.submit();
+      if (error.name !== 'AbortError') location.assign(address);
     }
   };
   // Arrows and letters walk through a list: what they pass is chosen by Enter or the button alone.
   let isWalking = false;
-  form.addEventListener('pointerdown', () => {
+  element.addEventListener('pointerdown', () => {
     isWalking = false;
   });
-  form.addEventListener('keydown', (event) => {
+  element.addEventListener('keydown', (event) => {
     isWalking = event.target.localName === 'select';
     if (!isWalking || event.key !== 'Enter') return;
     event.preventDefault();
     update();
   });
   const settle = settled(DRAGGING_MS, update);
-  form.addEventListener('input', () => isWalking || form.querySelector('[data-suggest]') || settle());
-  form.addEventListener('submit', (event) => {
+  element.addEventListener('input', () => isWalking || element.querySelector('[data-suggest]') || settle());
+  element.addEventListener(isLink ? 'click' : 'submit', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     update();
   });
-}
-
-/** A choice of years becomes a slider that says its year. */
-function makeSlider(select) {
-  const years = [...select.options].map(({ value }) => value).filter((value) => value !== '');
-  if (years.length < 2) return;
-  years.sort((a, b) => a - b);
-  const slider = document.createElement('input');
-  const output = document.createElement('output');
-  slider.type = 'range';
-  slider.id = `${select.id}-slider`;
-  slider.max = String(years.length - 1);
-  slider.setAttribute('aria-label', select.dataset.slider);
-  const show = () => {
-    select.value = years[slider.value];
-    slider.setAttribute('aria-valuetext', select.value);
-    output.value = select.value;
-  };
-  slider.value = String(years.indexOf(select.value));
-  slider.addEventListener('input', show);
-  show();
-  select.hidden = true;
-  select.after(slider, output);
 }
 
 function makeSuggesting(input) {
@@ -198,7 +179,7 @@ function showTitles() {
   box.className = 'tooltip';
   box.hidden = true;
   document.body.append(box);
-  document.addEventListener('pointermove', ({ target, clientX, clientY }) => {
+  const show = ({ target, clientX, clientY }) => {
     const mark = target.closest?.('svg.chart *');
     const title = mark && [...mark.children].find(({ localName }) => localName === 'title');
     box.hidden = !title;
@@ -207,7 +188,35 @@ function showTitles() {
     const left = Math.min(clientX + 14, innerWidth - box.offsetWidth - 8);
     box.style.left = `${Math.max(8, left)}px`;
     box.style.top = `${Math.max(8, clientY - box.offsetHeight - 12)}px`;
-  });
+  };
+  document.addEventListener('pointermove', show);
+  document.addEventListener('pointerdown', show);
+}
+
+function makeMapReadable(figure) {
+  const said = document.createElement('p');
+  said.className = 'unseen';
+  said.setAttribute('role', 'status');
+  Object.assign(figure, { tabIndex: 0, role: 'group', ariaLabel: 'Map: arrow keys read its countries' });
+  figure.append(said);
+  let at = -1;
+  const point = (mark) => {
+    figure.querySelector('.world [aria-current]')?.removeAttribute('aria-current');
+    if (mark !== figure) mark.ariaCurrent = true;
+    const { x, y, width, height } = mark.getBoundingClientRect();
+    const middle = { clientX: x + width / 2, clientY: y + height / 2 };
+    mark.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, ...middle }));
+  };
+  figure.onkeydown = (event) => {
+    const marks = [...figure.querySelectorAll('.world g > :has(title):not(.pale)')];
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step || marks.length === 0) return;
+    event.preventDefault();
+    at = at < 0 && step < 0 ? marks.length - 1 : (at + step + marks.length) % marks.length;
+    point(marks[at]);
+    said.textContent = marks[at].textContent;
+  };
+  figure.onblur = () => point(figure);
 }
 
 /** Copies the address, which says all that was chosen. */
@@ -396,10 +405,10 @@ function each(selector, run) {
 }
 
 function enhance() {
-  each('select[data-slider]', makeSlider);
-  each('form[data-live]', makeLive);
+  each('[data-live]', makeLive);
   each('input[data-suggest]', makeSuggesting);
   each('form[data-try]', makeTrial);
+  each('figure[data-map]', makeMapReadable);
   each('pre', addCopyButton);
   each('button[data-link]', makeCopier);
   document.dispatchEvent(new Event('enhance'));

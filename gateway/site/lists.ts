@@ -82,9 +82,9 @@ const NEIGHBOURS = 2;
 export type Filters = Readonly<Record<string, string | number | undefined>>;
 
 /** A path with those filters that are set. */
-export function withQuery(path: string, filters: Filters): string {
+export function withQuery(path: string, filters: Filters, changes: Filters = {}): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filters))
+  for (const [name, value] of Object.entries({ ...filters, ...changes }))
     if (value !== undefined && value !== '') query.set(name, String(value));
   // These need no escape, and people read addresses.
   return query.size === 0 ? path : `${path}?${String(query).replaceAll(/%(2C|3A|40)/g, decodeURIComponent)}`;

@@ -4,7 +4,7 @@ import type { Edition } from '../api/snapshot/snapshot.ts';
 import { barChart } from './charts/bars.ts';
 import { type Picture, pictureLabels } from './charts/frame.ts';
 import { lineChart } from './charts/lines.ts';
-import { type WorldMap, worldMap } from './charts/map.ts';
+import { classifier, type MapOptions, type WorldMap, worldMap } from './charts/map.ts';
 import { type Pair, pairFigures, scatterChart } from './charts/scatter.ts';
 import { nameWithUnit } from './figures.ts';
 import {
@@ -32,7 +32,7 @@ export async function mapPicture(
   if (opening === null) return undefined;
   const isOpening = asked === undefined || asked === opening.year;
   const held = isOpening ? opening : await yearFigures(edition, series, asked);
-  return mapOfYear(series, held, opening, outlines);
+  return mapOfYear(series, held, opening, { outlines });
 }
 
 /** In the classes of the year that pages open on. The map of a series that may only be shown says figures of that year alone. */
@@ -40,7 +40,7 @@ export function mapOfYear(
   series: ShownSeries,
   held: YearFigures,
   opening: YearFigures,
-  outlines?: string,
+  options: Partial<Pick<MapOptions, 'outlines' | 'notes' | 'group'>> = {},
 ): MapPicture | undefined {
   const { year, figures } = held;
   if (figures.length === 0) return undefined;
@@ -48,13 +48,34 @@ export function mapOfYear(
   const hasTitles = access_tier === 'open' || year === opening.year;
   return {
     drawing: worldMap(held, {
-      unit,
-      outlines,
-      hasTitles,
+      ...{ unit, outlines: undefined, hasTitles },
+      ...options,
       classed: opening.figures.map(({ value }) => value),
     }),
     labels: pictureLabels(series, [year, year]),
   };
+}
+
+/**
+ * The class of each country in the years that have any figure, for maps that move through them: by ISO3 a digit a year, or `-` without
+ * a figure. Undefined for a series that may only be shown: no file tells of its other years.
+ */
+export async function mapClasses(edition: Edition, series: ShownSeries) {
+  const opening = await openingFigures(edition, series);
+  if (opening === null || series.record.access_tier !== 'open') return undefined;
+  const held = await series.columns({});
+  const { year, value } = held.columns;
+  const classOf = classifier(opening.figures.map((figure) => figure.value));
+  const years = [...new Set(year.filter((_, row) => !Number.isNaN(value[row])))].sort((a, b) => a - b);
+  const classAt = (iso3: string, one: number): number | '-' => {
+    const found = value[held.rowOf(iso3, one)] ?? Number.NaN;
+    return Number.isNaN(found) ? '-' : classOf(found);
+  };
+  const codes = edition.countries.map(({ record: { iso3 } }) => iso3);
+  const classes = Object.fromEntries(
+    codes.map((iso3) => [iso3, years.map((one) => classAt(iso3, one)).join('')]),
+  );
+  return { edition: edition.id, years, classes };
 }
 
 /** What an address says of lines: their years and their scale. */

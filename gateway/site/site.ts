@@ -23,7 +23,7 @@ import { indicatorEdition } from './pages/indicator-edition.ts';
 import { indicators } from './pages/indicators.ts';
 import { legalPages } from './pages/legal.ts';
 import type { ApiReference } from './pages/openapi-text.ts';
-import { cards, embed, pictures } from './pages/pictures.ts';
+import { cards, embed, mapClassesFile, pictures } from './pages/pictures.ts';
 import { pricing } from './pages/pricing.ts';
 import { provider, providers } from './pages/providers.ts';
 import { referencePages } from './pages/reference.ts';
@@ -50,7 +50,16 @@ export function sitePages(
 ): readonly Operation[] {
   const about = [pricing(facts), status(facts, service), ...legalPages(facts)];
   const pages = [home(facts), ...SITE_PAGES, ...about, ...docs(facts), ...referencePages(facts, api)];
-  return [...pages, ...pictures, ...downloads, ...cards, embed, suggest, ...textFiles(facts, pages)];
+  return [
+    ...pages,
+    ...pictures,
+    mapClassesFile,
+    ...downloads,
+    ...cards,
+    embed,
+    suggest,
+    ...textFiles(facts, pages),
+  ];
 }
 
 interface Problem {

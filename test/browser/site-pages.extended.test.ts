@@ -62,8 +62,85 @@ it('an indicator: a country that is added is drawn and priced, and the slider ch
   expect(new URL(page.url()).search).toBe('?countries=KEN&add=Germany');
   expect(await page.locator('#use-section h3').textContent()).toContain('Kenya, Germany');
   await page.getByRole('slider', { name: 'Year of map and ranking' }).press('ArrowLeft');
-  await page.getByRole('heading', { name: 'Map, 2020' }).waitFor();
+  await page.getByRole('heading', { name: 'Ranking, 2020' }).waitFor();
   expect(new URL(page.url()).search).toBe('?countries=KEN%2CDEU&year=2020');
+  await page.close();
+});
+
+/** Run in the page: how many countries each class of the map has, and how many of them say a figure. */
+const MAP_STATE =
+  "[[...document.querySelectorAll('.world > g')].map((group) => group.children.length), document.querySelectorAll('.world title').length]";
+
+it('an indicator: Play colours the map by its classes alone, and rests on map and ranking of the last year', async () => {
+  const { page, refused } = await newPage();
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy?year=2019`);
+  const before = asked.length;
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.getByRole('heading', { name: 'Ranking, 2021' }).waitFor();
+  expect(asked.slice(before)).toEqual([
+    '/indicators/alpha.life_expectancy/classes.json',
+    '/indicators/alpha.life_expectancy',
+  ]);
+  expect(new URL(page.url()).search).toBe('?year=2021');
+  expect(await page.locator('#year-form p[role=status]').textContent()).toBe('Ranking, 2021');
+  const rested = await page.evaluate<[number[], number]>(MAP_STATE);
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy?year=2021`);
+  expect(rested).toEqual(await page.evaluate(MAP_STATE));
+  expect(refused).toEqual([]);
+  await page.close();
+});
+
+it('an indicator: while the year moves, countries have the classes of the year, and say no figure of another', async () => {
+  const { page } = await newPage();
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy?year=2020`);
+  const [drawn] = await page.evaluate<[number[], number]>(MAP_STATE);
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy?year=2019`);
+  // The page of the year does not come, so that what moved stays.
+  await page.route('**/alpha.life_expectancy?year=2020', () => {});
+  await page.getByRole('slider', { name: 'Year of map and ranking' }).press('ArrowRight');
+  await page.getByRole('heading', { name: 'Map, 2020' }).waitFor();
+  expect(await page.evaluate(MAP_STATE)).toEqual([drawn, 0]);
+  expect(await page.locator('#ranking-of-year').getAttribute('aria-busy')).toBe('true');
+  await page.close();
+});
+
+it('an indicator: nothing plays where motion is not wanted, and a series for display only steps', async () => {
+  const { page } = await newPage();
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy`);
+  expect(await page.getByRole('button', { name: 'Play' }).count()).toBe(0);
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await page.goto(`${service.url}/indicators/gamma.reserves`);
+  expect(await page.getByRole('button', { name: 'Play' }).count()).toBe(0);
+  await page.getByRole('slider', { name: 'Year of map and ranking' }).press('ArrowLeft');
+  await page.getByRole('heading', { name: 'Map, 2018' }).waitFor();
+  await page.close();
+});
+
+it('an indicator: arrow keys read the countries of the map, a link zooms it, and a head sorts the ranking', async () => {
+  const { page } = await newPage();
+  await page.goto(`${service.url}/indicators/alpha.life_expectancy`);
+  const map = page.getByRole('group', { name: 'Map: arrow keys read its countries' });
+  await map.focus();
+  const told: (string | null)[] = [];
+  for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft']) {
+    await page.keyboard.press(key);
+    told.push(await map.getByRole('status').textContent());
+    expect(await page.locator('.tooltip').textContent()).toBe(told.at(-1));
+  }
+  expect(told[0]).toMatch(/^\S.*: \S+ years/);
+  expect(told[0]).not.toBe(told[1]);
+  expect(told[2]).toBe(told[0]);
+  await page.keyboard.press('Tab');
+  expect(await page.locator('.tooltip').isVisible()).toBe(false);
+  await page.locator('#sort-name').press('Enter');
+  await page.locator('th[aria-sort=ascending] #sort-name').waitFor();
+  await page.waitForFunction("document.activeElement.id === 'sort-name'");
+  await page.getByRole('link', { name: 'Africa', exact: true }).press('Enter');
+  await page.getByRole('heading', { name: 'Map, 2021, Africa' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?group=un-africa&sort=name');
   await page.close();
 });
 

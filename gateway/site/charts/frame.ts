@@ -6,7 +6,7 @@ import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { escapedXml } from '../../api/encoders/encoders.ts';
 import { isSaidBy, yearsText } from '../figures.ts';
 import { type Box, coloured, type Drawing, FAINT, INK, RULE, textAt, textWidth, wrapped } from './drawing.ts';
-import { WORLD } from './map.ts';
+import { WORLD, type WorldMap } from './map.ts';
 
 /** A drawing and what is to be said about it. */
 export interface Picture {
@@ -57,8 +57,8 @@ const PAGE_BOXES = {
 } as const satisfies Record<string, PageBox>;
 
 /** @param id unique on the page */
-export const pageMap = (drawing: Drawing, labels: Labels, id: string): string =>
-  inPage(drawing, labels, { ...PAGE_BOXES.map, id }, 'chart map');
+export const pageMap = (drawing: WorldMap, labels: Labels, id: string): string =>
+  inPage(drawing, labels, { ...PAGE_BOXES.map, id }, 'chart map', drawing.viewBox);
 
 /** Two pictures, of which the stylesheet shows one. @param id unique on the page */
 export const pageChart = (drawing: Drawing, labels: Labels, id: string): string =>
@@ -69,9 +69,14 @@ export const pageChart = (drawing: Drawing, labels: Labels, id: string): string 
 export const cardChart = (drawing: Drawing, labels: Labels, id: string): string =>
   inPage(drawing, labels, { ...PAGE_BOXES.narrow, id }, 'chart');
 
-function inPage(drawing: Drawing, labels: Labels, box: Box, className: string): string {
-  const size = `viewBox="0 0 ${box.width} ${box.height}"`;
-  return `<svg class="${className}" ${size} ${described(drawing, labels, box.id)}${drawing.body(box)}</svg>`;
+function inPage(
+  drawing: Drawing,
+  labels: Labels,
+  box: Box,
+  className: string,
+  viewBox = `0 0 ${box.width} ${box.height}`,
+): string {
+  return `<svg class="${className}" viewBox="${viewBox}" ${described(drawing, labels, box.id)}${drawing.body(box)}</svg>`;
 }
 
 /** The rest of the start tag, then title and description. */

@@ -34,15 +34,32 @@ export interface World {
 
 /** In units of the map. */
 export const DOT_RADIUS = 3;
+const STROKE = 0.4;
+
+/** What the map of a continent shows: left, top, width and height. Islands beyond the date line lie outside of that of Oceania. */
+const VIEWS: Readonly<Record<string, readonly [number, number, number, number]>> = {
+  'un-africa': [400, 100, 232, 272],
+  'un-americas': [40, 0, 425, 435],
+  'un-asia': [530, 48, 340, 240],
+  'un-europe': [425, 6, 200, 116],
+  'un-oceania': [755, 205, 245, 205],
+};
+
+/** Groups of countries that a map can be zoomed to. */
+export const CONTINENTS: readonly string[] = Object.keys(VIEWS);
 
 export const WORLD = JSON.parse(readFileSync(new URL('world.json', import.meta.url), 'utf8')) as World;
 
-interface MapOptions {
+export interface MapOptions {
   unit: string | null;
   /** Path of the file of outlines; undefined: they stand in the picture, with a legend below. */
   outlines: string | undefined;
   /** Says the figure of each country where somebody points at it, and of some in words. */
   hasTitles: boolean;
+  /** What else is said of a country where somebody points at it. */
+  notes?(figure: CountryFigure): readonly string[];
+  /** A group of countries: the others are pale, and a map of a continent shows no more than it. */
+  group?: { id: string; members: ReadonlySet<string> } | undefined;
   /** The values that classes are made of, so that all years share them; default those of the year. */
   classed?: readonly number[];
 }
@@ -57,6 +74,8 @@ interface LegendEntry {
 export interface WorldMap extends Drawing {
   /** From the lowest class; what has no figure last. */
   legend: readonly LegendEntry[];
+  /** The part of the world that is in sight, as an attribute of SVG; undefined for all of it. */
+  viewBox: string | undefined;
 }
 
 const MISSING = { className: 'none', text: 'No figure', colour: FAINT } as const;
@@ -68,6 +87,7 @@ export function worldMap(year: YearFigures, options: MapOptions): WorldMap {
   const legend = makeLegend(classes, year);
   return {
     legend,
+    viewBox: VIEWS[options.group?.id ?? '']?.join(' '),
     description: describe(year, options),
     body: (box) => draw(year, classes, box, options) + (options.outlines ? '' : drawLegend(legend, box)),
   };
@@ -97,41 +117,47 @@ function rangeText(from: number | undefined, to: number | undefined): string {
   return to === undefined ? `${figureText(from)} or more` : `${figureText(from)} to ${figureText(to)}`;
 }
 
-function draw(
-  { figures, missing }: YearFigures,
-  classes: Classes,
-  box: Box,
-  { unit, outlines, hasTitles }: MapOptions,
-): string {
+function draw({ figures, missing }: YearFigures, classes: Classes, box: Box, options: MapOptions): string {
+  const { unit, outlines, hasTitles, notes } = options;
   const legendHeight = outlines === undefined ? box.font * LEGEND_LINES : 0;
   const scale = Math.min(box.width / WORLD.width, (box.height - legendHeight) / WORLD.height);
-  const nameOf = ({ country, value }: CountryFigure): string =>
-    hasTitles ? titleElement(`${country.name}: ${measureText(value, unit)}`) : '';
+  const zoom = (VIEWS[options.group?.id ?? '']?.[2] ?? WORLD.width) / WORLD.width;
+  const nameOf = (figure: CountryFigure): string => {
+    const lines = [`${figure.country.name}: ${measureText(figure.value, unit)}`, ...(notes?.(figure) ?? [])];
+    return hasTitles ? titleElement(lines.join('\n')) : '';
+  };
   const byClass = group(figures, ({ value }) => classOf(value, classes));
   const shown = classes.colours.map(({ className, light }, at) => {
-    const shapes = (byClass.get(at) ?? []).map((each) => drawShape(each.country, outlines, nameOf(each)));
+    const shapes = (byClass.get(at) ?? []).map((each) => drawShape(each.country, options, nameOf(each)));
     return `<g class="${className}" color="${light}" fill="currentColor">${shapes.join('')}</g>`;
   });
   const withoutName = ({ name }: CountryRecord): string =>
     hasTitles ? titleElement(`${name}: no figure`) : '';
-  const hatched = missing.map((country) => drawShape(country, outlines, withoutName(country))).join('');
+  const hatched = missing.map((country) => drawShape(country, options, withoutName(country))).join('');
+  const stroke = Number((STROKE * zoom).toFixed(2));
   const left = Math.round((box.width - WORLD.width * scale) / 2);
   const transform =
     left === 0 && scale === 1 ? '' : ` transform="translate(${left} 0) scale(${scale.toFixed(4)})"`;
   return (
     hatching(box.id) +
-    `<g class="world" color="${FAINT}" stroke="currentColor" stroke-width="0.4"${transform}>${shown.join('')}` +
-    `<g class="none" color="${MISSING.colour}" fill="url(#${box.id}-hatch)" stroke="currentColor" stroke-width="0.4">${hatched}</g></g>`
+    `<g class="world" color="${FAINT}" stroke="currentColor" stroke-width="${stroke}"${transform}>${shown.join('')}` +
+    `<g class="none" color="${MISSING.colour}" fill="url(#${box.id}-hatch)" stroke="currentColor" stroke-width="${stroke}">${hatched}</g></g>`
   );
 }
 
 /** Empty for a country that the map does not know. */
-function drawShape({ iso3 }: CountryRecord, outlines: string | undefined, title: string): string {
+function drawShape({ iso3 }: CountryRecord, { outlines, group }: MapOptions, title: string): string {
   const dot = WORLD.dots[iso3];
-  if (dot) return element('circle', `class="dot" cx="${dot[0]}" cy="${dot[1]}" r="${DOT_RADIUS}"`, title);
+  const pale = group === undefined || group.members.has(iso3) ? '' : ' pale';
+  if (dot) {
+    const radius = VIEWS[group?.id ?? ''] ? DOT_RADIUS / 2 : DOT_RADIUS;
+    const place = `cx="${dot[0]}" cy="${dot[1]}" r="${radius}" data-iso3="${iso3}"`;
+    return element('circle', `class="dot${pale}" ${place}`, title);
+  }
   if (!WORLD.shapes[iso3]) return '';
-  if (outlines) return element('use', `href="${outlines}#${iso3}"`, title);
-  return element('path', `d="${WORLD.shapes[iso3]}"`, title);
+  const className = pale && ' class="pale"';
+  if (outlines) return element('use', `href="${outlines}#${iso3}"${className}`, title);
+  return element('path', `d="${WORLD.shapes[iso3]}"${className}`, title);
 }
 
 const element = (name: string, attributes: string, content: string): string =>
@@ -209,6 +235,12 @@ function classify(values: readonly number[]): Classes {
     return aroundZero(negative, positive);
   const bounds = findBounds(sorted, CLASSES_MAX);
   return { bounds, colours: pick(SEQUENTIAL, bounds.length + 1) };
+}
+
+/** @param classed the values that classes are made of. @returns tells the number of a value's class, from 0 */
+export function classifier(classed: readonly number[]): (value: number) => number {
+  const classes = classify(classed);
+  return (value) => classOf(value, classes);
 }
 
 /** @returns the number of the value's class, from 0 */

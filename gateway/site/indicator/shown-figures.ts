@@ -3,11 +3,19 @@
  * choose others, which need no script.
  */
 import type { Reason } from '../../../data/derived/derivation.ts';
-import { type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
-import { countryCodes, GROUP_MARK } from '../../api/operations/operations.ts';
+import { type CountryRecord, type IndicatorRecord, isForecastStatus } from '../../../data/schema/records.ts';
+import {
+  countryCodes,
+  GROUP_MARK,
+  GROUPS,
+  oneOf,
+  servedMembers,
+  text,
+} from '../../api/operations/operations.ts';
 import { type Edition, wellKnownFirst } from '../../api/snapshot/snapshot.ts';
 import { ASSET_PATHS } from '../assets.ts';
 import { pageChart, pageMap } from '../charts/frame.ts';
+import { CONTINENTS } from '../charts/map.ts';
 import type { ShownFigures } from '../derived.ts';
 import { columnDecimals } from '../figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
@@ -70,17 +78,59 @@ export function choosePlaces(
 export const otherYear = ({ record, opening }: ShownSeries, asked: number | undefined): number | undefined =>
   asked !== undefined && asked !== opening && yearsToChoose(record).includes(asked) ? asked : undefined;
 
+const COLUMNS = {
+  rank: ({ rank }: CountryFigure) => rank,
+  name: ({ country }: CountryFigure) => country.name,
+  value: ({ value }: CountryFigure) => value,
+  change: ({ rankDelta }: CountryFigure) => rankDelta,
+} as const;
+type ColumnName = keyof typeof COLUMNS;
+
+/** What map and ranking of a year are made of, as an address says it. */
+export const YEAR_VIEW = {
+  /** The id of a group of countries. */
+  group: text().optional(),
+  /** A column of the ranking; with a minus the largest first, or the last by name. */
+  sort: oneOf(['rank', '-rank', 'name', '-name', 'value', '-value', 'change', '-change'] as const).optional(),
+};
+
+interface YearView {
+  /** The year, where it is not the one that the page opens on. */
+  other: number | undefined;
+  group?: string | undefined;
+  sort?: string | undefined;
+}
+
 /** What is shown of one year, that the page opens on or another: a map and the ranking beside it. */
 export async function shownYear(
   edition: Edition,
   series: ShownSeries,
   latest: YearFigures,
-  other: number | undefined,
+  { other, group: asked, sort }: YearView,
 ) {
   const { record } = series;
   const held = other === undefined ? latest : await yearFigures(edition, series, other);
-  const drawn = mapOfYear(series, held, latest, ASSET_PATHS.outlines);
+  const known = GROUPS.get(asked ?? '');
+  const group = known && { ...known, members: new Set(servedMembers(known, edition)) };
+  const said = {
+    ...{ record, sort, members: group?.members },
+    remarks: other === undefined ? series.remarks : await series.remarksOn(other),
+    isComparable: await hasComparableRanks(edition, series, held.year),
+  };
+  const isShown = other === undefined || record.access_tier === 'open';
+  const ranking = isShown ? shownRanking(held, said) : null;
+  const notes = (figure: CountryFigure): string[] => [
+    ...(figure.rank === null ? [] : [`Rank ${figure.rank} of ${ranking?.ranked}`]),
+    ...marksBeside(figure, said.remarks),
+  ];
+  const drawn = mapOfYear(series, held, latest, { outlines: ASSET_PATHS.outlines, notes, group });
   return {
+    /** Null for the whole world. */
+    group: group ?? null,
+    /** The id of a group that there is not. */
+    unknown: asked && !known ? asked.slice(0, 60) : null,
+    continents: CONTINENTS.flatMap((id) => GROUPS.get(id) ?? []),
+    groups: [...GROUPS.values()],
     year: held.year,
     map: {
       /** Null where no country has a figure of the year. */
@@ -89,14 +139,7 @@ export async function shownYear(
       years: yearsToChoose(record),
     },
     /** Null where the figures of the year may not be shown. */
-    ranking:
-      other === undefined || record.access_tier === 'open'
-        ? shownRanking(held, {
-            record,
-            remarks: other === undefined ? series.remarks : await series.remarksOn(other),
-            isComparable: await hasComparableRanks(edition, series, held.year),
-          })
-        : null,
+    ranking,
   };
 }
 
@@ -196,27 +239,55 @@ interface Said {
   remarks: ReadonlyMap<string, Remark>;
   /** Whether the ranks compare with those of the year before. */
   isComparable: boolean;
+  /** ISO3 of the countries that are listed; undefined for all. */
+  members?: ReadonlySet<string> | undefined;
+  sort?: string | undefined;
 }
 
 export function shownRanking(
-  { figures, missing }: Pick<YearFigures, 'figures' | 'missing'>,
-  { record: { no_rank }, remarks, isComparable }: Said,
+  held: Pick<YearFigures, 'figures' | 'missing'>,
+  { record: { no_rank }, remarks, isComparable, members, sort }: Said,
 ) {
-  const ranked = figures.filter(({ rank }) => rank !== null);
-  const [first, last] = [ranked[0], ranked.at(-1)];
+  const isListed = ({ iso3 }: CountryRecord): boolean => members?.has(iso3) ?? true;
+  const figures = held.figures.filter(({ country }) => isListed(country));
+  const missing = held.missing.filter(isListed);
+  const isRanked = ({ rank }: CountryFigure): boolean => rank !== null;
+  const ends = figures.filter(isRanked);
+  const [first, last] = [ends[0], ends.at(-1)];
+  const hasChanges = !no_rank && isComparable;
+  const isKnown = hasChanges ? sort : no_rank ? /name|value/.test(sort ?? '') : !sort?.endsWith('change');
+  const order = isKnown ? sort : undefined;
   return {
+    sort: order ?? (no_rank ? '-value' : 'rank'),
     /** How many countries are ranked: the field of each rank. */
-    ranked: ranked.length,
+    ranked: held.figures.filter(isRanked).length,
+    listed: ends.length,
     hasRanks: !no_rank,
-    hasChanges: !no_rank && isComparable,
+    hasChanges,
     hasBounds: figures.some(({ ciLo, ciHi }) => ciLo !== null || ciHi !== null),
     /** Digits after the point that figures have at least. */
     decimals: columnDecimals(figures.map(({ value }) => value)),
-    rows: figures.map((figure) => ({ ...figure, marks: marksBeside(figure, remarks) })),
+    rows: sorted(figures, order).map((figure) => ({ ...figure, marks: marksBeside(figure, remarks) })),
     missing: missing.map((country) => ({ country, note: noteOn(remarks.get(country.iso3)) })),
     /** The countries at both ends; null where there is none. */
     ends: first && last && first !== last ? { first, last } : null,
   };
+}
+
+/** By a column, those without a value in it last. The sort is stable. @param sort undefined leaves the order */
+function sorted(figures: readonly CountryFigure[], sort: string | undefined): readonly CountryFigure[] {
+  if (sort === undefined) return figures;
+  const column = COLUMNS[sort.replace('-', '') as ColumnName];
+  const direction = sort.startsWith('-') ? -1 : 1;
+  const compare = (a: CountryFigure, b: CountryFigure): number => {
+    const [first, second] = [column(a), column(b)];
+    if (first === null || second === null) return Number(first === null) - Number(second === null);
+    return (
+      direction *
+      (typeof first === 'string' ? first.localeCompare(String(second), 'en') : first - Number(second))
+    );
+  };
+  return figures.toSorted(compare);
 }
 
 /** `projected`, and what the source says: a forecast is one that is projected. */

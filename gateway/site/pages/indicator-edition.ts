@@ -34,7 +34,14 @@ export const indicatorEdition = definePage({
       description: `${nameWithUnit(name, unit)} as published in edition ${edition.id}, from ${provider.name}.`,
       section: 'indicators',
       data: {
-        ...{ record, shown: { formula: null }, fields: {}, cited: edition.id, citedAt: edition.generatedAt },
+        ...{
+          record,
+          shown: { formula: null },
+          fields: {},
+          state: null,
+          cited: edition.id,
+          citedAt: edition.generatedAt,
+        },
         isServed: edition.id === served.id,
         today: today.path,
         ...(await figuresThen(edition, entry, query.year)),
@@ -51,7 +58,7 @@ export const indicatorEdition = definePage({
 async function figuresThen(edition: Edition, { record }: CatalogueEntry, asked: number | undefined) {
   const series = await publishedSeries(edition, record);
   const latest = record.access_tier === 'open' ? await openingFigures(edition, series) : null;
-  const ofYear = latest && (await shownYear(edition, series, latest, otherYear(series, asked)));
+  const ofYear = latest && (await shownYear(edition, series, latest, { other: otherYear(series, asked) }));
   return { latest, ofYear, ranking: ofYear?.ranking ?? null };
 }
 

@@ -13,7 +13,7 @@ import {
   relatedIndicators,
   structuredDataSet,
 } from '../indicator/about.ts';
-import { choosePlaces, otherYear, shownLines, shownYear } from '../indicator/shown-figures.ts';
+import { choosePlaces, otherYear, shownLines, shownYear, YEAR_VIEW } from '../indicator/shown-figures.ts';
 import { firstWords, servedTopics, splitLead, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
 import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
@@ -29,6 +29,7 @@ const query = z.object({
   /** Of map and ranking. */
   year: year().optional(),
   ...linesView(),
+  ...YEAR_VIEW,
   ...DERIVED,
 });
 type Sent = z.infer<typeof query>;
@@ -76,9 +77,9 @@ async function contents(
   { shown, series, other }: { shown: ShownFigures; series: ShownSeries; other: number | undefined },
 ) {
   const { record } = entry;
-  const { from, to, scale: sentScale } = sent;
+  const { from, to, scale: sentScale, group, sort } = sent;
   const scale = sentScale === 'log' ? sentScale : undefined;
-  const derived = { year: other, ...shown.filters };
+  const derived = { year: other, group, sort, ...shown.filters };
   const filters = { ...derived, from, to, scale };
   const page = { path: `/indicators/${record.id}`, filters };
   const codes = chosenCodes(sent);
@@ -91,7 +92,7 @@ async function contents(
   const offers = isOpen ? await indicatorOffers(edition, record, choice.codes, shown.filters) : null;
   // The call that gives what the page shows: the lines, or else the whole series.
   const shownCall = offers?.drawn ?? offers?.whole;
-  const ofYear = latest && (await shownYear(edition, series, latest, other));
+  const ofYear = latest && (await shownYear(edition, series, latest, { other, group, sort }));
   const about = await comparability(edition, { ...entry, record: series.record });
   const countries = choice.places.map(({ code }) => code).filter((code) => edition.countriesByCode.has(code));
   return {
@@ -104,6 +105,8 @@ async function contents(
     drawn: { countries: choice.codes, from, to, scale, ...shown.filters },
     /** Without years and scale of the lines, which a form chooses. */
     unscaled: { ...derived, countries: choice.codes },
+    /** Of the address, without places that nobody has chosen. */
+    state: { ...filters, countries: codes && choice.codes },
     offered: await offeredFigures(edition, [entry], shown),
     offers,
     free: freeFiles(record, ofYear?.year ?? null, countries),

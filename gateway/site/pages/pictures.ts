@@ -17,6 +17,7 @@ import {
   barsPicture,
   type LinesView,
   linesPicture,
+  mapClasses,
   mapPicture,
   scatterPicture,
   viewLines,
@@ -136,6 +137,18 @@ export const pictures: readonly Operation[] = [
   ),
 ];
 
+/** The classes of a map in all years. */
+export const mapClassesFile = defineAsset({
+  path: '/indicators/{indicator_id}/classes.json',
+  query: z.object(DERIVED),
+  make: ofIndicator(async ({ edition }, series) => {
+    const found = await mapClasses(edition, series);
+    return (
+      found && { bytes: Buffer.from(JSON.stringify(found)), mediaType: 'application/json; charset=utf-8' }
+    );
+  }),
+});
+
 export const embed = definePage({
   path: '/embed/indicators/{indicator_id}',
   query: z.object({
@@ -163,7 +176,7 @@ export const embed = definePage({
       isEmbeddable: true,
       data: {
         labels,
-        chart: (map ? pageMap : pageChart)(drawing, labels, FRAME_ID),
+        chart: drawnMap ? pageMap(drawnMap.drawing, labels, FRAME_ID) : pageChart(drawing, labels, FRAME_ID),
         readable: readable ?? null,
         legend: drawnMap?.drawing.legend ?? [],
         link: withQuery(`/indicators/${id}`, {

@@ -10,6 +10,7 @@ import {
   valuesByYear,
   valuesOf,
 } from './page-text.ts';
+import { chartsIn, mapIn } from './read-charts.ts';
 import { testService } from './test-service.ts';
 
 const PUBLIC_URL = 'https://almanac.test';
@@ -71,7 +72,7 @@ describe('a year that is chosen', () => {
     expect(html).toContain('/indicators/alpha.life_expectancy/card.png?year=2020"');
     for (const heading of ['map', 'ranking'])
       expect(html).toMatch(new RegExp(`<h2 id="${heading}">\\w+, 2020<`));
-    expect(linksOf(sectionOf(html, 'map'))).toEqual(
+    expect(linksOf(sectionOf(html, 'map')).filter((href) => href.includes('/map.'))).toEqual(
       ['png', 'svg'].map((kind) => `/indicators/alpha.life_expectancy/map.${kind}?year=2020`),
     );
     expect(textOf(sectionOf(html, 'embed'))).toContain('/embed/indicators/alpha.life_expectancy?year=2020"');
@@ -90,10 +91,88 @@ describe('a year that is chosen', () => {
     expect(valuesOf(sectionOf(html, 'ranking'))).toEqual([]);
   });
 
+  test('has a file of the classes of all years, which are those of the map of each', async () => {
+    const { json, text } = await service.get('/indicators/alpha.life_expectancy/classes.json');
+    expect(json.years).toEqual([2019, 2020, 2021]);
+    for (const [at, year] of json.years.entries()) {
+      const svg = chartsIn(await page(`alpha.life_expectancy?year=${year}`), 'map')[0] ?? '';
+      const order = [...svg.matchAll(/<g class="([sd]\d|none)"/g)].map(([, className]) => className);
+      for (const [iso3, { className }] of mapIn(svg))
+        expect([iso3, year, json.classes[iso3]?.[at]]).toEqual([
+          ...[iso3, year, className === 'none' ? '-' : String(order.indexOf(className))],
+        ]);
+    }
+    expect(text).not.toContain('.');
+    expect((await service.get('/indicators/gamma.reserves/classes.json')).status).toBe(404);
+  });
+
+  test('says of each country its value and its rank in the field, where somebody points at it', async () => {
+    const html = await page('alpha.life_expectancy?year=2020');
+    const ranked = rowsOf(sectionOf(html, 'ranking'));
+    const shapes = [...mapIn(chartsIn(html, 'map')[0] ?? '').values()];
+    for (const [rank, name, value] of ranked) {
+      const lines = [`${name}: ${Number(value)} years`, `Rank ${rank} of ${ranked.length}`];
+      expect(shapes.map(({ title }) => title)).toContain(lines.join('\n'));
+    }
+  });
+
   test('of a series for display has a map, and a link to the year whose figures may be shown', async () => {
     const ranking = sectionOf(await page('gamma.reserves?year=2018&countries=KEN'), 'ranking');
     expect(ranking).not.toContain('<table');
     expect(linksOf(ranking)).toEqual(['/indicators/gamma.reserves?countries=KEN']);
+  });
+});
+
+describe('the ranking of a group', () => {
+  const ranking = async (query: string): Promise<string> =>
+    sectionOf(await page(`alpha.life_expectancy?${query}`), 'ranking');
+
+  test('has its members alone, with their ranks among all, beside a map on which the others are pale', async () => {
+    const all = rowsOf(await ranking('year=2020'));
+    const html = await page('alpha.life_expectancy?year=2020&group=african-union');
+    const section = sectionOf(html, 'ranking');
+    expect(rowsOf(section)).toEqual(all.filter(([, name]) => ['Kenya', 'Zimbabwe'].includes(name ?? '')));
+    expect(textOf(section)).toContain(`Rank of ${all.length} `);
+    const shapes = chartsIn(html, 'map')[0] ?? '';
+    expect([/#DEU" class="pale"/.test(shapes), /#KEN" class="pale"/.test(shapes)]).toEqual([true, false]);
+    const kept = linksOf(section).filter((href) => href.includes('sort='));
+    for (const href of kept) expect(href).toContain('year=2020&group=african-union&sort=');
+    expect(kept.length).toBeGreaterThan(2);
+  });
+
+  test('that is a continent stands beside a map of it', async () => {
+    const boxOf = async (query: string) =>
+      / viewBox="([^"]+)"/.exec(chartsIn(await page(`alpha.life_expectancy?${query}`), 'map')[0] ?? '')?.[1];
+    expect(await boxOf('group=un-africa')).toBe('400 100 232 272');
+    expect(await boxOf('group=oecd')).toBe(await boxOf(''));
+  });
+
+  test('is said to be unknown where there is none', async () => {
+    expect(textOf(await ranking('group=un-moon'))).toContain('There is no group “un-moon”.');
+  });
+
+  test('is sorted by each column in both directions, and says by which', async () => {
+    const rows = rowsOf(await ranking('year=2020'));
+    for (const [sort, at, isText] of [
+      ['rank', 0, false],
+      ['name', 1, true],
+      ['value', 2, false],
+    ] as const) {
+      const compare = (a: string[], b: string[]): number =>
+        isText ? (a[at] ?? '').localeCompare(b[at] ?? '', 'en') : Number(a[at]) - Number(b[at]);
+      const [up, down] = [await ranking(`year=2020&sort=${sort}`), await ranking(`year=2020&sort=-${sort}`)];
+      expect(rowsOf(up)).toEqual(rows.toSorted(compare));
+      expect(rowsOf(down)).toEqual(rows.toSorted((a, b) => compare(b, a)));
+      expect(/aria-sort="(\w+)"><a class="sort" id="sort-(\w+)"/.exec(up)?.slice(1)).toEqual([
+        'ascending',
+        sort,
+      ]);
+      expect(/aria-sort="(\w+)"><a class="sort" id="sort-(\w+)"/.exec(down)?.slice(1)).toEqual([
+        'descending',
+        sort,
+      ]);
+    }
+    expect((await service.get('/indicators/alpha.life_expectancy?sort=colour')).status).toBe(422);
   });
 });
 

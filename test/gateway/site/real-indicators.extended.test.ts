@@ -30,7 +30,8 @@ import {
   shows,
   valueScale,
 } from './read-charts.ts';
-import { describeReal, type TrueFigure, type TrueRank } from './real-edition.ts';
+import { describeReal, type TrueFigure } from './real-edition.ts';
+import { expectRow } from './real-rows.ts';
 
 const OPEN = 75;
 const DISPLAY = 25;
@@ -79,67 +80,6 @@ describeReal('pages of a hundred real indicators', (real) => {
     expect(marked).toBeGreaterThan(100);
   });
 
-  describe('map and ranking of any year', () => {
-    test('are of that year, with the field of ranks, and changes over the same countries only', async () => {
-      const counts = { figures: 0, incomparable: 0 };
-      for (const record of real.records) {
-        for (const year of await yearsOf(record)) {
-          const html = await real.page(`/indicators/${record.id}?year=${year}`);
-          const headings = [...html.matchAll(/<h2 id="(?:map|ranking)">\w+, (-?\d+)</g)].map(([, of]) => of);
-          expect([record.id, headings]).toEqual([record.id, [String(year), String(year)]]);
-          const section = sectionOf(html, 'ranking');
-          const { access_tier, no_rank } = record;
-          const isShown = access_tier === 'open' || year === (await real.opening(record))?.year;
-          if (isShown && !no_rank) await expectRanking(section, { record, year, counts });
-          else expect([record.id, year, section.includes('Rank')]).toEqual([record.id, year, false]);
-        }
-      }
-      expect(counts.figures).toBeGreaterThan(100_000);
-      expect(counts.incomparable).toBeGreaterThan(100);
-    });
-
-    /** The opening year, the one before, and one in the middle. */
-    async function yearsOf(record: IndicatorRecord): Promise<number[]> {
-      const first = record.coverage?.yr_min;
-      const opened = (await real.opening(record))?.year;
-      if (typeof first !== 'number' || opened === undefined) return [];
-      const years = new Set([opened, opened - 1, Math.floor((first + opened) / 2)]);
-      // The ranking of the API takes years of four digits.
-      return [...years].filter((year) => year >= Math.max(first, 1_000));
-    }
-
-    async function expectRanking(
-      section: string,
-      of: { record: IndicatorRecord; year: number; counts: { figures: number; incomparable: number } },
-    ): Promise<void> {
-      const { record, year, counts } = of;
-      const [now, before] = await Promise.all([year, year - 1].map((one) => rankingOf(record, one)));
-      const held = (now ?? []).filter(({ value }) => value !== null);
-      const [ranked, earlier] = [now, before].map(
-        (rows = []) => new Set(rows.filter(({ rank }) => rank !== null).map(({ iso3 }) => iso3)),
-      );
-      const [size, sizeBefore] = [ranked?.size ?? 0, earlier?.size ?? 0];
-      const both = [...(ranked ?? [])].filter((iso3) => earlier?.has(iso3)).length;
-      const isComparable = both >= 0.9 * Math.max(size, sizeBefore);
-      const columns = columnsOf(section);
-      const rows = rowsOf(section);
-      expect([record.id, year, rows.length]).toEqual([record.id, year, held.length]);
-      if (held.length === 0) return;
-      const heads = [columns[0], columns.includes('Change of rank')];
-      expect([record.id, year, ...heads]).toEqual([record.id, year, `Rank of ${size}`, isComparable]);
-      const statuses = await real.statuses(record, year);
-      for (const [at, row] of held.entries()) {
-        const figure = { ...row, year };
-        expectRow(record, columns, { cells: rows[at] ?? [], figure, status: statuses.get(row.iso3) });
-      }
-      counts.figures += held.length;
-      if (!isComparable) counts.incomparable += 1;
-    }
-
-    const rankingOf = async ({ id }: IndicatorRecord, year: number): Promise<TrueRank[]> =>
-      (await real.json(`/v1/rankings/${id}?year=${year}`)).data;
-  });
-
   test('the description is whole, and at most a few lines of it stand above the figures', async () => {
     const folded = await each(async ({ id, description }, html) => {
       const lead = textOf(/<p class="lead">(.*?)<\/p>/s.exec(html)?.[1] ?? '');
@@ -160,7 +100,7 @@ describeReal('pages of a hundred real indicators', (real) => {
         expectMap(record, svg, { held, legend: sectionOf(html, 'map') });
         const titles = mapIn(svg);
         for (const { iso3, name, value } of held) {
-          const title = titles.get(iso3)?.title ?? '';
+          const [title = ''] = titles.get(iso3)?.title?.split('\n') ?? [];
           expect(title.startsWith(`${name}: `)).toBe(true);
           expect([
             record.id,
@@ -468,30 +408,6 @@ function misplacedBands({ bands }: DrawnLine, own: readonly TrueFigure[], { x, y
 /** `1,712` of `1,712 billion US$`, where the unit is `billion US$`. */
 const withoutUnit = (text: string, unit: string | null): string =>
   unit !== null && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
-
-/** A row of the ranking: rank, name with marks, value, bounds, change of rank. */
-function expectRow(
-  { id, unit }: IndicatorRecord,
-  columns: readonly string[],
-  { cells, figure, status = '' }: { cells: readonly string[]; figure: TrueRank; status: string | undefined },
-): void {
-  const cell = (label: string): string | undefined => cells[columns.indexOf(label)];
-  const where = [id, figure.iso3];
-  // A forecast is one that is projected.
-  const said = status
-    .split(', ')
-    .filter((word) => !['', 'forecast', 'projection', 'predicted'].includes(word));
-  const marks = [...(figure.projected ? ['projected'] : []), ...said];
-  expect([...where, cell('Country')]).toEqual([...where, [figure.name, ...marks].join(' ')]);
-  expect([...where, shows(cell(unit ?? 'Value') ?? '', figure.value)]).toEqual([...where, true]);
-  const [field] = columns;
-  if (!field?.startsWith('Rank')) return;
-  const { rank, rank_delta_1y: delta } = figure;
-  expect([...where, cells[0]]).toEqual([...where, String(rank ?? '–')]);
-  if (!columns.includes('Change of rank')) return;
-  const change = cell('Change of rank')?.replace('−', '-').replace('+', '');
-  expect([...where, change]).toEqual([...where, delta === null ? '–' : String(delta)]);
-}
 
 /** `Kenya rose from 57.7 in 1990 to 63.6 years in 2023.` or `Kenya: 63.6 years in 2023.` */
 const TOLD =

@@ -75,7 +75,8 @@ function exampleLines() {
 }
 
 function siteData(): object {
-  const map = worldMap(year, { unit: UNIT, outlines: ASSET_PATHS.outlines, hasTitles: true });
+  const group = { id: 'un-africa', members: new Set(['KEN']) };
+  const map = worldMap(year, { unit: UNIT, outlines: ASSET_PATHS.outlines, hasTitles: true, group });
   const chosen = COUNTRIES.slice(0, 3).map(({ iso3 }) => iso3);
   const scatter = scatterChart(pairFigures(year, year), { across: 'A', up: 'B', chosen, hasTitles: true });
   const list = listPage(DAYS.concat(DAYS, DAYS, DAYS), 2, '/patterns/site');
@@ -106,7 +107,8 @@ function siteData(): object {
       ...shownRanking({ figures, missing: [] }, { ...series, remarks, isComparable: true }),
       hasBounds: true,
     },
-    ofYear: { year: 2021 },
+    ofYear: { year: 2021, group: null, unknown: null, groups: [] },
+    state: {},
     latest: { year: 2021 },
     fields: { countries: 'KEN,@world', aggregate: 'declared' },
     shown: { problems: ['“per_head” makes no sense for “Life expectancy”.'], formula: 'v(t) − v(t−10)' },

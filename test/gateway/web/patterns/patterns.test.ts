@@ -6,7 +6,7 @@ import { PATTERN_PATHS, renderPattern } from './pattern-pages.ts';
 
 const PAGES = join(import.meta.dirname, '../../../../gateway');
 const STYLES = ['web/styles', 'site/styles'];
-const SCRIPTS = ['site/island.js', 'site/crosshair.js'];
+const SCRIPTS = ['site/island.js', 'site/crosshair.js', 'site/time.js'];
 const MACROS = ['web/views/parts.njk', 'site/views/data-parts.njk', 'site/views/profile-parts.njk'];
 const PATTERNS = ['patterns-site.njk', 'patterns-area.njk'];
 
