@@ -124,6 +124,10 @@ export async function yearFigures(edition: Edition, series: ShownSeries, year: n
   return { year, figures: figures.sort(byRank), missing };
 }
 
+/** The field of each rank: how many countries are ranked. */
+export const countRanked = ({ figures }: Pick<YearFigures, 'figures'>): number =>
+  figures.filter(({ rank }) => rank !== null).length;
+
 /** The sort is stable, and countries come by name. */
 const byRank = (a: CountryFigure, b: CountryFigure): number =>
   a.rank === null && b.rank === null ? b.value - a.value : (a.rank ?? Infinity) - (b.rank ?? Infinity);

@@ -9,7 +9,15 @@ import { drawnLines } from '../indicator/shown-figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
 import { definePage } from '../page.ts';
 import { axisTitle, scatterPicture } from '../pictures.ts';
-import { type DrawnPlace, findPlace, type History, type Point, type ShownSeries } from '../series.ts';
+import {
+  countRanked,
+  type DrawnPlace,
+  findPlace,
+  type History,
+  openingFigures,
+  type Point,
+  type ShownSeries,
+} from '../series.ts';
 import { findPeers, noPlace, placeCodes } from '../subjects.ts';
 
 const PLACES_MAX = 5;
@@ -51,7 +59,7 @@ export const compare = definePage<Query>({
       ...(sent.countries === undefined && sent.indicators === undefined && { canonical: '/compare' }),
       data: {
         ...{ places, problems, shown },
-        compared: await Promise.all(series.map((one, at) => compareOn(one, places, at))),
+        compared: await Promise.all(series.map((one, at) => compareOn(edition, one, places, at))),
         scatter: await shownScatter(edition, series, places),
         links,
         peers: places.length < PLACES_MAX ? await suggestedPeers(edition, places, links.fields) : [],
@@ -116,12 +124,17 @@ const defaultIndicator = (catalogue: Catalogue): string =>
   '';
 
 /** One indicator for the chosen places: their histories as a picture, their latest figures as a table. */
-async function compareOn(series: ShownSeries, places: readonly DrawnPlace[], at: number) {
+async function compareOn(edition: Edition, series: ShownSeries, places: readonly DrawnPlace[], at: number) {
   const { record, credited } = series;
   const { histories, ...lines } = await drawnLines(series, places, `lines-${at}`);
-  const rows = histories.map((history) => ({ place: history.place, latest: latestPoint(history) }));
+  const opening = await openingFigures(edition, series);
+  const rows = histories.map((history) => {
+    const latest = latestPoint(history);
+    return { place: history.place, latest, isOpening: latest?.year === opening?.year };
+  });
   return {
     ...{ record, credited, lines, rows },
+    ranked: opening && countRanked(opening),
     decimals: columnDecimals(rows.map(({ latest }) => latest?.value ?? null)),
   };
 }

@@ -16,7 +16,7 @@ import {
 import { choosePlaces, otherYear, shownLines, shownYear, YEAR_VIEW } from '../indicator/shown-figures.ts';
 import { firstWords, servedTopics, splitLead, topicName, withQuery } from '../lists.ts';
 import { definePage, missingPage, type PageInput, type Shown } from '../page.ts';
-import { openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
+import { countRanked, openingFigures, publishedSeries, type ShownSeries } from '../series.ts';
 import { linesView, placeCodes, year } from '../subjects.ts';
 
 /** None is an error, since a page says which it does not know. */
@@ -98,6 +98,7 @@ async function contents(
   return {
     ...{ latest, ofYear, ranking: ofYear?.ranking ?? null },
     lines: latest && (await shownLines(series, choice.places, sent)),
+    ranked: latest && countRanked(latest),
     choice,
     ...{ shown, published: record, credited: series.credited },
     /** Of the address, for forms and for the picture of the lines. */

@@ -99,6 +99,35 @@ describe('a rank on a profile', () => {
       }
     expect([...seen].sort()).toEqual(['0 0', '1 1', 'unranked']);
   });
+
+  /** What the table beside lines says of each place's rank, with the year; without those that say none. */
+  function ranksBesideLines(text: string) {
+    const [, body = ''] = /<div class="beside">(.*?)<\/table>/s.exec(text) ?? [];
+    const head = /<thead>.*<\/thead>/s.exec(body)?.[0] ?? '';
+    if (!head.includes('Rank')) return [];
+    const rows = body.match(/<tr><th scope="row">.*?<\/tr>/gs) ?? [];
+    return rows.flatMap((row, at) => {
+      const [, year] = /<td>(\d{4})/.exec(row) ?? /<th scope="col">(\d{4})/.exec(head) ?? [];
+      const said = textOf(row.slice(row.lastIndexOf('<td')));
+      return said === '–' ? [] : [{ at, said, year: Number(year) }];
+    });
+  }
+
+  test('stands with its field beside lines and in comparisons, too', async () => {
+    const five = codes.slice(0, 5);
+    let compared = 0;
+    for (const { id } of (await service.get('/v1/indicators')).json.data)
+      for (const path of [`/indicators/${id}?`, `/compare?indicators=${id}&`])
+        for (const { at, said, year } of ranksBesideLines(
+          (await service.get(`${path}countries=${five}`)).text,
+        )) {
+          const ranks = await rankingOf(id, year);
+          if (ranks.size === 0) continue;
+          expect([path, said]).toEqual([path, `${ranks.get(five[at] ?? '')} of ${ranks.size}`]);
+          compared += 1;
+        }
+    expect(compared).toBeGreaterThan(20);
+  });
 });
 
 describe('/countries/{iso3}/{topic}', () => {
