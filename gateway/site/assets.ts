@@ -40,11 +40,25 @@ const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 
+/** Sent without comments and indentation, which are a fifth of it. */
+const script = (name: string) =>
+  staticFile(
+    name,
+    'js',
+    JAVASCRIPT,
+    Buffer.from(
+      read(`${name}.js`)
+        .toString()
+        .replaceAll(/^ *(?:\/\/[^\n]*|\/\*\*.*?\*\/)$/gms, '')
+        .replaceAll(/\n\s+/g, '\n'),
+    ),
+  );
+
 const FILES = {
   stylesheet: staticFile('site', 'css', CSS, Buffer.concat(STYLES.map((name) => read(`${name}.css`)))),
-  script: staticFile('site', 'js', JAVASCRIPT, read('island.js')),
-  time: staticFile('time', 'js', JAVASCRIPT, read('time.js')),
-  crosshair: staticFile('crosshair', 'js', JAVASCRIPT, read('crosshair.js')),
+  script: script('island'),
+  time: script('time'),
+  crosshair: script('crosshair'),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
   outlines: staticFile('world', 'svg', SVG, Buffer.from(outlinesFile())),
 };

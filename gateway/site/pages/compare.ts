@@ -8,7 +8,7 @@ import { columnDecimals } from '../figures.ts';
 import { drawnLines } from '../indicator/shown-figures.ts';
 import { type Filters, withQuery } from '../lists.ts';
 import { definePage } from '../page.ts';
-import { axisTitle, scatterPicture } from '../pictures.ts';
+import { axisTitle, type LinesView, scatterPicture } from '../pictures.ts';
 import {
   countRanked,
   type DrawnPlace,
@@ -18,7 +18,7 @@ import {
   type Point,
   type ShownSeries,
 } from '../series.ts';
-import { findPeers, noPlace, placeCodes } from '../subjects.ts';
+import { findPeers, linesView, noPlace, placeCodes } from '../subjects.ts';
 
 const PLACES_MAX = 5;
 const INDICATORS_MAX = 2;
@@ -29,6 +29,7 @@ const query = z.object({
   indicators: text().optional(),
   add_country: text().optional(),
   add_indicator: text().optional(),
+  ...linesView(),
   ...DERIVED,
 });
 type Query = z.output<typeof query>;
@@ -49,7 +50,8 @@ export const compare = definePage<Query>({
     const catalogue = await edition.wholeCatalogue();
     const { entries, places, shown, problems } = await readChoice(edition, catalogue, sent);
     const { series } = shown;
-    const links = compareLinks(entries, places, shown);
+    const { from, to, scale } = sent;
+    const links = compareLinks(entries, places, shown, { from, to, scale });
     const names = places.map(({ name }) => name).join(', ');
     return {
       template: 'compare.njk',
@@ -59,7 +61,7 @@ export const compare = definePage<Query>({
       ...(sent.countries === undefined && sent.indicators === undefined && { canonical: '/compare' }),
       data: {
         ...{ places, problems, shown },
-        compared: await Promise.all(series.map((one, at) => compareOn(edition, one, places, at))),
+        compared: await Promise.all(series.map((one, at) => compareOn(edition, one, places, at, sent))),
         scatter: await shownScatter(edition, series, places),
         links,
         peers: places.length < PLACES_MAX ? await suggestedPeers(edition, places, links.fields) : [],
@@ -124,9 +126,15 @@ const defaultIndicator = (catalogue: Catalogue): string =>
   '';
 
 /** One indicator for the chosen places: their histories as a picture, their latest figures as a table. */
-async function compareOn(edition: Edition, series: ShownSeries, places: readonly DrawnPlace[], at: number) {
+async function compareOn(
+  edition: Edition,
+  series: ShownSeries,
+  places: readonly DrawnPlace[],
+  at: number,
+  view: LinesView,
+) {
   const { record, credited } = series;
-  const { histories, ...lines } = await drawnLines(series, places, `lines-${at}`);
+  const { histories, ...lines } = await drawnLines(series, places, `lines-${at}`, view);
   const opening = await openingFigures(edition, series);
   const rows = histories.map((history) => {
     const latest = latestPoint(history);
@@ -176,17 +184,21 @@ function compareLinks(
   entries: readonly CatalogueItem[],
   places: readonly DrawnPlace[],
   { filters }: ShownFigures,
+  { scale, ...years }: LinesView,
 ) {
   const codes = places.map(({ code }) => code);
   const ids = entries.map(({ record }) => record.id);
-  const listed = (all: readonly string[], left?: string) => all.filter((one) => one !== left).join();
+  const listed = (items: readonly string[], left?: string) => items.filter((one) => one !== left).join();
+  const all = { ...filters, ...years, scale };
   // Without any, a list is sent as a blank one: without it, the default is shown.
   const without = (left: string) =>
-    `/compare?countries=${listed(codes, left)}&indicators=${listed(ids, left)}${withQuery('', filters).replace('?', '&')}`;
-  const fields = { indicators: ids.join(), countries: codes.join(), ...filters };
+    `/compare?countries=${listed(codes, left)}&indicators=${listed(ids, left)}${withQuery('', all).replace('?', '&')}`;
+  const chosen = { indicators: ids.join(), countries: codes.join() };
   return {
-    fields,
+    fields: { ...chosen, ...all },
+    /** Without years and scale. */
+    unscaled: { ...chosen, ...filters },
     without: Object.fromEntries([...codes, ...ids].map((choice) => [choice, without(choice)])),
-    call: withQuery('/v1/data', { ...fields, format: 'csv' }),
+    call: withQuery('/v1/data', { ...chosen, ...filters, ...years, format: 'csv' }),
   };
 }

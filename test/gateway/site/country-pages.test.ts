@@ -226,6 +226,22 @@ describe('/compare', () => {
       }
     });
 
+    test('has the years that are asked for in every picture, link and call', async () => {
+      const view = 'from=2020&to=2020&scale=log';
+      const path = `/compare?countries=KEN,USA&indicators=alpha.life_expectancy,alpha.population_total&${view}`;
+      const { text } = await service.get(path);
+      for (const [at, id] of ['alpha.life_expectancy', 'alpha.population_total'].entries()) {
+        const table = tableIn(text, `lines-${at}-table`);
+        const record = records.find((one) => one.id === id) as IndicatorRecord;
+        const rows = await rowsFor(record, 'countries=KEN,USA&from=2020&to=2020');
+        expect(valuesOf(table)).toEqual(valuesByYear(rows, ['KEN', 'USA']));
+      }
+      const links = linksOf(text).filter((href) => href.startsWith('/compare?'));
+      expect(links.length).toBeGreaterThan(3);
+      for (const href of links) expect(href).toContain(view);
+      expect(textOf(text)).toContain('from=2020&to=2020&format=csv');
+    });
+
     test('has both figures of each country as a table, where both series are open', async () => {
       let compared = 0;
       for (const pair of pairs) {

@@ -128,6 +128,13 @@ function siteData(): object {
     diverging: DIVERGING,
     charts: [pageChart(scatter, labels, 'scatter')],
     drawn: {
+      ...{
+        problems: ['The year 2020 is after 2019.'],
+        years: [2023, 2024],
+        from: 2023,
+        to: 2024,
+        isLog: true,
+      },
       ...{ id: 'lines', picture: pageChart(exampleLines(), labels, 'lines-picture') },
       table: {
         ...{ places: COUNTRIES.slice(0, 2).map(asPlace), decimals: 1 },
