@@ -6,7 +6,6 @@
  *   input[data-suggest]       offers indicators and countries while somebody types; of a kind if it names one, and then
  *                             its form is sent with what is chosen, by Enter or click alone
  *   svg.chart                 shows the title of what the pointer is on
- *   figure[data-map]          reads the countries of its map by arrow keys
  *   pre                       gets a button that copies it
  *   button[data-link]         copies the address of the page
  *   [data-price]              says beside a price what the signed-in account has
@@ -191,32 +190,6 @@ function showTitles() {
   };
   document.addEventListener('pointermove', show);
   document.addEventListener('pointerdown', show);
-}
-
-function makeMapReadable(figure) {
-  const said = document.createElement('p');
-  said.className = 'unseen';
-  said.setAttribute('role', 'status');
-  Object.assign(figure, { tabIndex: 0, role: 'group', ariaLabel: 'Map: arrow keys read its countries' });
-  figure.append(said);
-  let at = -1;
-  const point = (mark) => {
-    figure.querySelector('.world [aria-current]')?.removeAttribute('aria-current');
-    if (mark !== figure) mark.ariaCurrent = true;
-    const { x, y, width, height } = mark.getBoundingClientRect();
-    const middle = { clientX: x + width / 2, clientY: y + height / 2 };
-    mark.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, ...middle }));
-  };
-  figure.onkeydown = (event) => {
-    const marks = [...figure.querySelectorAll('.world g > :has(title):not(.pale)')];
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step || marks.length === 0) return;
-    event.preventDefault();
-    at = at < 0 && step < 0 ? marks.length - 1 : (at + step + marks.length) % marks.length;
-    point(marks[at]);
-    said.textContent = marks[at].textContent;
-  };
-  figure.onblur = () => point(figure);
 }
 
 /** Copies the address, which says all that was chosen. */
@@ -408,7 +381,6 @@ function enhance() {
   each('[data-live]', makeLive);
   each('input[data-suggest]', makeSuggesting);
   each('form[data-try]', makeTrial);
-  each('figure[data-map]', makeMapReadable);
   each('pre', addCopyButton);
   each('button[data-link]', makeCopier);
   document.dispatchEvent(new Event('enhance'));

@@ -1,4 +1,7 @@
-/** A slider for the year of `form[data-time]`, and a button that plays the years: its file of classes colours the map meanwhile. */
+/**
+ * The map of an indicator: the countries of `figure[data-map]` are read by arrow keys; `form[data-time]` gets a slider for its
+ * year and a button that plays the years, while its file of classes colours the map.
+ */
 
 const STEP_MS = 250;
 
@@ -81,7 +84,33 @@ function makeTime(form) {
   if (time && !matchMedia('(prefers-reduced-motion)').matches) form.append(button);
 }
 
+/** The title of each country is shown as if the pointer were on it. */
+function makeMapReadable(figure) {
+  const said = make('p', { className: 'unseen', role: 'status' });
+  Object.assign(figure, { tabIndex: 0, role: 'group', ariaLabel: 'Map: arrow keys read its countries' });
+  figure.append(said);
+  let at = -1;
+  const point = (mark) => {
+    figure.querySelector('.world [aria-current]')?.removeAttribute('aria-current');
+    if (mark !== figure) mark.ariaCurrent = true;
+    const { x, y, width, height } = mark.getBoundingClientRect();
+    const middle = { clientX: x + width / 2, clientY: y + height / 2 };
+    mark.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, ...middle }));
+  };
+  figure.onkeydown = (event) => {
+    const marks = [...figure.querySelectorAll('.world g > :has(title):not(.pale)')];
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step || marks.length === 0) return;
+    event.preventDefault();
+    at = at < 0 && step < 0 ? marks.length - 1 : (at + step + marks.length) % marks.length;
+    point(marks[at]);
+    said.textContent = marks[at].textContent;
+  };
+  figure.onblur = () => point(figure);
+}
+
 function enhance() {
+  for (const figure of document.querySelectorAll('figure[data-map]:not([tabindex])')) makeMapReadable(figure);
   for (const form of document.querySelectorAll('form[data-time]:not(:has(output))')) makeTime(form);
 }
 
