@@ -176,6 +176,7 @@ function makeSuggesting(input) {
 function showTitles() {
   const box = document.createElement('div');
   box.className = 'tooltip';
+  box.ariaHidden = true;
   box.hidden = true;
   document.body.append(box);
   const show = ({ target, clientX, clientY }) => {

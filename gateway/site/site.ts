@@ -17,6 +17,7 @@ import { countries } from './pages/countries.ts';
 import { country, countryTopic } from './pages/country.ts';
 import { docs } from './pages/docs.ts';
 import { downloads } from './pages/downloads.ts';
+import { editionPage } from './pages/edition.ts';
 import { home } from './pages/home.ts';
 import { indicator } from './pages/indicator.ts';
 import { indicatorEdition } from './pages/indicator-edition.ts';
@@ -38,7 +39,7 @@ export { type SalesFacts, serviceFacts } from './service-facts.ts';
 
 /** Pages of figures. */
 export const SITE_PAGES: readonly Operation[] = [
-  ...[indicators, indicator, indicatorEdition, topics, topic, providers, provider],
+  ...[indicators, indicator, indicatorEdition, editionPage, topics, topic, providers, provider],
   ...[countries, country, countryTopic, compare],
 ];
 

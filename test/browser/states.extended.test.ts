@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { stopAfterTests } from '../after-tests.ts';
+import { FIXTURE_ID } from '../gateway/fixture-snapshot.ts';
 import { Service } from '../gateway/service.ts';
 import { openBrowser } from './browser.ts';
 import { expectAccessible } from './page-checks.ts';
@@ -24,6 +25,17 @@ async function read(page: Page): Promise<void> {
   await page.locator('.reading:not(:empty)').waitFor();
 }
 
+async function readMap(page: Page): Promise<void> {
+  await page.getByRole('group', { name: /^Map/ }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.locator('.tooltip:visible').waitFor();
+}
+
+async function play(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+}
+
 async function send(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByRole('region', { name: 'Answer of your call' }).waitFor();
@@ -35,6 +47,10 @@ it.each<[state: string, path: string, reach: (page: Page) => Promise<void>]>([
   ['suggestions', '/', type],
   ['a reading of lines', `${SERIES}?countries=KEN,DEU`, read],
   ['a reading in a frame', `/embed${SERIES}?picture=lines&countries=KEN,DEU`, read],
+  ['a country of the map', SERIES, readMap],
+  ['a map that moves', SERIES, play],
+  ['a continent, ordered by name', `${SERIES}?group=africa&sort=name`, nothing],
+  ['a cited edition', `/editions/${FIXTURE_ID}`, nothing],
   ['an answer', '/docs/reference/listTopics', send],
   ['unknown places', `${SERIES}?countries=QQ&transform=nonsense`, nothing],
   ['a year without figures', `${SERIES}?year=1900`, nothing],

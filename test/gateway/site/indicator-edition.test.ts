@@ -69,3 +69,27 @@ test('a series that may only be shown has no figures there, and what is not show
   expect((await service.get(`/indicators/atlas.secret/editions/${first}`)).status).toBe(404);
   expect((await service.get('/indicators/atlas.cattle/editions/nothing')).status).toBe(404);
 });
+
+test('the citation of an edition, or of a provider in it, opens its series with their pages', async () => {
+  for (const edition of served)
+    for (const cited of [
+      `editions/${edition}/citation.json`,
+      `providers/atlas/citation.json?as_of=${edition}`,
+    ]) {
+      const answer = await service.get(`/v1/${cited}`);
+      const { pathname, search } = new URL(answer.json[0].URL);
+      const { status, headers, text } = await service.get(pathname + search);
+      expect([pathname, status, headers['content-type']]).toEqual([
+        `/editions/${edition}`,
+        ...[200, 'text/html; charset=utf-8'],
+      ]);
+      const list = `/v1/indicators?as_of=${edition}&limit=500${search.replace('?', '&')}`;
+      const ids: string[] = (await service.get(list)).json.data.map(({ id }: { id: string }) => id);
+      const pages = linksOf(sectionOf(text, 'all'));
+      expect(pages.sort()).toEqual(ids.map((id) => `/indicators/${id}/editions/${edition}`).sort());
+      for (const href of linksOf(text).filter((path) => /^\/(v1|indicators|editions)/.test(path)))
+        expect([href, (await service.get(href)).status]).toEqual([href, 200]);
+    }
+  for (const missing of ['nothing', `${served[0]}?provider=nobody`, `${served[0]}?page=9`])
+    expect((await service.get(`/editions/${missing}`)).status).toBe(404);
+});

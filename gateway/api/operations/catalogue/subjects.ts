@@ -93,7 +93,7 @@ export async function citeIndicator(snapshot: Edition, id: string): Promise<Cite
   const authors = new Set([provider.name, ...sources.map((source) => source.name)]);
   const note = creditLine({ attribution, licence, licence_url });
   const path = `/indicators/${id}/editions/${snapshot.id}`;
-  return { ...ofEdition(snapshot, `indicators/${id}`, id), path, title: name, authors: [...authors], note };
+  return { ...ofEdition(snapshot, id), path, title: name, authors: [...authors], note };
 }
 
 async function citeProvider({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
@@ -102,8 +102,8 @@ async function citeProvider({ snapshot }: Input<CitedQuery>, id: string): Promis
   if (first === undefined) return refused('not_found', `No provider has the id '${truncateInput(id)}'.`);
   const { provider } = first.record;
   const title = `Indicators of ${provider.name}`;
-  const about = ofEdition(snapshot, `indicators?provider=${id}`, id);
-  return { ...about, title, authors: [provider.name], note: creditLine(provider) };
+  const path = `/editions/${snapshot.id}?provider=${id}`;
+  return { ...ofEdition(snapshot, id), path, title, authors: [provider.name], note: creditLine(provider) };
 }
 
 async function citeEdition({ snapshot }: Input<CitedQuery>, id: string): Promise<Cited | Refused> {
@@ -115,7 +115,7 @@ async function citeEdition({ snapshot }: Input<CitedQuery>, id: string): Promise
     `${counts.indicators} indicators of ${counts.providers} providers for ${counts.countries} countries, ` +
     'each under the licence of its provider';
   const title = 'Almanac: comparative country statistics';
-  const address = { path: `/v1/indicators?as_of=${edition}`, key: `almanac-${edition}` };
+  const address = { path: `/editions/${edition}`, key: `almanac-${edition}` };
   return { ...address, version: edition, published_at, title, authors: ['Almanac'], note };
 }
 
@@ -128,11 +128,12 @@ interface Credit {
 const creditLine = ({ attribution, licence, licence_url }: Credit): string =>
   `${attribution}; licence: ${licence}${licence_url === null ? '' : ` (${licence_url})`}`;
 
-/** A cited address names the edition, so that it shows what was cited. */
-function ofEdition({ id: version, generatedAt }: Edition, resource: string, id: string) {
-  const path = `/v1/${resource}${resource.includes('?') ? '&' : '?'}as_of=${version}`;
-  return { path, key: `${id}-${version}`, version, published_at: generatedAt };
-}
+/** What is cited is cited as the edition has it. */
+const ofEdition = ({ id: version, generatedAt }: Edition, id: string) => ({
+  key: `${id}-${version}`,
+  version,
+  published_at: generatedAt,
+});
 
 /** The documents about a subject, beside its own address. */
 export const DOCUMENT_FILES = {
