@@ -31,6 +31,7 @@ const FEWEST_COUNTRIES = 20;
 const MOST_OFF = 0.1;
 
 const latest = z.object({ id: z.string(), iso3, year: z.int(), value: z.number() });
+type Latest = z.infer<typeof latest>;
 const cell = z.object({ iso3, year: z.int(), values: z.array(z.number()) });
 type Cell = z.infer<typeof cell>;
 
@@ -41,41 +42,73 @@ const isOff = ({ values }: Cell): boolean => Math.abs(sum(values) - WHOLE) > OFF
 /** The medians of parts add up to nearly the whole. Testing them first spares most triples. */
 const MEDIANS_OFF = 20;
 
-/** The latest shares of a series by country and year. */
-type Latest = ReadonlyMap<string, number>;
+/** A series with its latest shares. Countries with their years are numbered over all series of a provider and unit. */
+interface Candidate {
+  id: string;
+  median: number;
+  /** The numbers of its own countries and years. */
+  keys: readonly number[];
+  /** By number; NaN where it has none. Millions of triples are tried: looked up in maps, they took minutes. */
+  values: Float64Array;
+}
+
+function candidatesOf(shares: readonly CheckedSeries[], rows: ReadonlyMap<string, Latest[]>): Candidate[] {
+  const numbers = new Map<string, number>();
+  const numbered = shares.map(({ record: { id }, statistics: { median } }) => {
+    const own = (rows.get(id) ?? []).map(({ iso3, year, value }) => {
+      const key = `${iso3} ${year}`;
+      const number = numbers.get(key) ?? numbers.size;
+      numbers.set(key, number);
+      return { number, value };
+    });
+    return { id, median: median ?? Number.NaN, own };
+  });
+  return numbered.map(({ own, ...about }) => {
+    const values = new Float64Array(numbers.size).fill(Number.NaN);
+    for (const { number, value } of own) values[number] = value;
+    return { ...about, keys: own.map(({ number }) => number), values };
+  });
+}
 
 /** Whether series add up to the whole in nearly all countries, and not because one of them is all or nothing. */
-function areParts(all: readonly Latest[]): boolean {
-  const [first, ...others] = all;
+function areParts(parts: readonly [Candidate, ...Candidate[]]): boolean {
+  const { keys } = parts[0];
   let [common, off, mixed] = [0, 0, 0];
-  for (const [key, value] of first ?? []) {
-    const values = [value, ...others.map((one) => one.get(key) ?? Number.NaN)];
-    if (values.some(Number.isNaN)) continue;
+  for (const key of keys) {
+    let [total, least] = [0, Number.POSITIVE_INFINITY];
+    for (const { values } of parts) {
+      const value = values[key] ?? Number.NaN;
+      total += value;
+      if (value < least) least = value;
+    }
+    if (Number.isNaN(total)) continue;
     common += 1;
-    if (values.every((each) => each > ROUNDING)) mixed += 1;
-    if (!isWhole(values)) off += 1;
-    if (off > 2 && off > MOST_OFF * (first?.size ?? 0)) return false;
+    if (least > ROUNDING) mixed += 1;
+    if (Math.abs(total - WHOLE) > ROUNDING) off += 1;
+    if (off > 2 && off > MOST_OFF * keys.length) return false;
   }
   return common >= FEWEST_COUNTRIES && off <= MOST_OFF * common && mixed >= common / 2;
 }
 
+const areNear = (medians: number): boolean => Math.abs(medians - WHOLE) <= MEDIANS_OFF;
+
 /** Pairs of the series of one provider and unit, then triples without any of them. */
-function findParts(shares: readonly CheckedSeries[], figures: ReadonlyMap<string, Latest>): string[][] {
-  const candidates = shares.map(({ record: { id }, statistics: { median } }) => ({
-    ...{ id, median: median ?? Number.NaN, latest: figures.get(id) ?? new Map<string, number>() },
-  }));
-  type Candidate = (typeof candidates)[number];
-  const add = (...parts: Candidate[]): string[][] => {
-    const isNear = Math.abs(sum(parts.map(({ median }) => median)) - WHOLE) <= MEDIANS_OFF;
-    return isNear && areParts(parts.map(({ latest }) => latest)) ? [parts.map(({ id }) => id).sort()] : [];
+function findParts(candidates: readonly Candidate[]): string[][] {
+  const found: string[][] = [];
+  const add = (...parts: [Candidate, ...Candidate[]]): void => {
+    if (areParts(parts)) found.push(parts.map(({ id }) => id).sort());
   };
-  const pairs = candidates.flatMap((a, at) => candidates.slice(at + 1).flatMap((b) => add(a, b)));
-  const paired = new Set(pairs.flat());
+  for (const [at, a] of candidates.entries())
+    for (const b of candidates.slice(at + 1)) if (areNear(a.median + b.median)) add(a, b);
+  const paired = new Set(found.flat());
   const rest = candidates.filter(({ id }) => !paired.has(id));
-  const triples = rest.flatMap((a, i) =>
-    rest.slice(i + 1).flatMap((b, j) => rest.slice(i + j + 2).flatMap((c) => add(a, b, c))),
-  );
-  return [...pairs, ...triples];
+  for (const [i, a] of rest.entries())
+    for (let j = i + 1; j < rest.length; j += 1)
+      for (let k = j + 1; k < rest.length; k += 1) {
+        const [b, c] = [rest[j] as Candidate, rest[k] as Candidate];
+        if (areNear(a.median + b.median + c.median)) add(a, b, c);
+      }
+  return found;
 }
 
 /** The part that left its usual level most, where the country adds up in other years; else null. */
@@ -129,16 +162,11 @@ async function findUnequalSums(context: CheckContext): Promise<FoundDoubt[]> {
   if (shares.length < 2) return [];
   const ids = new Set(shares.map(({ record }) => record.id));
   const rows = (await duck.select(latest, LATEST_SHARES)).filter(({ id }) => ids.has(id));
-  const figures = new Map(
-    [...Map.groupBy(rows, ({ id }) => id)].map(([id, own]) => [
-      id,
-      new Map(own.map((row) => [`${row.iso3} ${row.year}`, row.value])),
-    ]),
-  );
+  const rowsOf = Map.groupBy(rows, ({ id }) => id);
   const doubts = new Map<string, FoundDoubt>();
   const groups = Map.groupBy(shares, ({ planned, record }) => `${planned.providerId}\n${record.unit}`);
   for (const group of groups.values()) {
-    for (const parts of findParts(group, figures)) {
+    for (const parts of findParts(candidatesOf(group, rowsOf))) {
       const cells = await duck.select(cell, SUMS_OF_PARTS, { files: files(parts), parts: parts.length });
       for (const doubt of partsDoubts(context, parts, cells))
         doubts.set(`${doubt.indicator} ${doubt.other}`, doubt);
