@@ -40,22 +40,19 @@ const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 
-/** Sent without comments and indentation, which are a fifth of it. */
-const script = (name: string) =>
-  staticFile(
-    name,
-    'js',
-    JAVASCRIPT,
-    Buffer.from(
-      read(`${name}.js`)
-        .toString()
-        .replaceAll(/^ *(?:\/\/[^\n]*|\/\*\*.*?\*\/)$/gms, '')
-        .replaceAll(/\n\s+/g, '\n'),
-    ),
+/** Without comments and indentation, which are a fifth of what is sent. */
+const bare = (...names: string[]): Buffer =>
+  Buffer.from(
+    names
+      .map((name) => read(name).toString())
+      .join('')
+      .replaceAll(/^ *(?:\/\/[^\n]*|\/\*.*?\*\/)$/gms, '')
+      .replaceAll(/\n\s+/g, '\n'),
   );
+const script = (name: string) => staticFile(name, 'js', JAVASCRIPT, bare(`${name}.js`));
 
 const FILES = {
-  stylesheet: staticFile('site', 'css', CSS, Buffer.concat(STYLES.map((name) => read(`${name}.css`)))),
+  stylesheet: staticFile('site', 'css', CSS, bare(...STYLES.map((name) => `${name}.css`))),
   script: script('island'),
   time: script('time'),
   crosshair: script('crosshair'),

@@ -67,7 +67,14 @@ const CHUNK_MIN_BYTES = 1_024;
 const CHUNK_BYTES = 256 * 1024;
 
 /** Low levels: each body is compressed for one reader. */
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 2 }, chunkSize: CHUNK_BYTES };
+const brotliOf = (quality: number) => ({
+  params: { [constants.BROTLI_PARAM_QUALITY]: quality },
+  chunkSize: CHUNK_BYTES,
+});
+const BROTLI = brotliOf(2);
+/** For bodies up to a chunk, such as pages: 5 % smaller, for 0.8 ms more of a page of 200 kB. */
+const BROTLI_OF_PAGES = brotliOf(4);
+const brotliFor = ({ length }: Buffer) => (length > CHUNK_BYTES ? BROTLI : BROTLI_OF_PAGES);
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: CHUNK_BYTES };
 const GZIP = { level: 1, chunkSize: CHUNK_BYTES };
 
@@ -81,7 +88,7 @@ const fitted = <Options extends object>(options: Options, { length }: Buffer): O
 });
 
 const IN_PLACE: Record<Compressed, (plain: Buffer) => Buffer> = {
-  br: (plain) => brotliCompressSync(plain, fitted(BROTLI, plain)),
+  br: (plain) => brotliCompressSync(plain, fitted(brotliFor(plain), plain)),
   zstd: (plain) => zstdCompressSync(plain, fitted(ZSTD, plain)),
   gzip: (plain) => gzipSync(plain, fitted(GZIP, plain)),
 };
@@ -89,7 +96,7 @@ const brotliAside = promisify(brotliCompress);
 const zstdAside = promisify(zstdCompress);
 const gzipAside = promisify(gzip);
 const ASIDE: Record<Compressed, (plain: Buffer) => Promise<Buffer>> = {
-  br: (plain) => brotliAside(plain, fitted(BROTLI, plain)),
+  br: (plain) => brotliAside(plain, fitted(brotliFor(plain), plain)),
   zstd: (plain) => zstdAside(plain, fitted(ZSTD, plain)),
   gzip: (plain) => gzipAside(plain, fitted(GZIP, plain)),
 };
