@@ -1,5 +1,5 @@
 /**
- * The one script of the site. Pages are complete without it; it saves reloads and clicks. Elements ask for it by attributes:
+ * The script of every page. Pages are complete without it; it saves reloads and clicks. Elements ask for it by attributes:
  *
  *   form[data-live="id id"]   sends itself when a choice changes and puts the named elements of the answer in place
  *   a[data-live="id id"]      does the same where it leads
