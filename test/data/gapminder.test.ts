@@ -27,25 +27,6 @@ const settingsOf = (slug: string): IndicatorOverlay => {
 const LAST_POSSIBLE_YEAR = 2025;
 
 describe("Gapminder's overlay", () => {
-  it('curates topic, direction and order of every enabled series, and disables the non-numeric one', () => {
-    expect(served).toHaveLength(478);
-    expect(rows.filter(({ enabled }) => enabled === 'false').map(({ slug }) => slug)).toEqual([
-      'income_mountains',
-    ]);
-    for (const { slug = '' } of served) {
-      const { topic, higher_is_better, order } = settingsOf(slug);
-      expect(TOPIC_SLUGS, slug).toContain(topic);
-      expect([true, false, null], slug).toContain(higher_is_better);
-      expect(order, slug).toBeGreaterThanOrEqual(0);
-    }
-  });
-
-  it('has a unit for every series but the one with an unknown scale', () => {
-    expect(served.filter(({ unit }) => unit === '').map(({ slug }) => slug)).toEqual([
-      'tax_revenue_percent_of_gdp',
-    ]);
-  });
-
   it('fills every topic without duplicate orders, featured series and those with a preferred twin first', () => {
     const all = served.map(({ slug = '' }) => ({ slug, ...settingsOf(slug) }));
     for (const topic of TOPIC_SLUGS) {

@@ -90,33 +90,27 @@ const ready = () => service.get('/readyz');
 describe.each(REFUSALS)('Redis is $name', ({ says, cause, begin, end }) => {
   const paid = () => service.get('/v1/countries/KEN', { key: owner.key });
 
-  test(`${says}: keyed calls get 503 and Retry-After, the catalogue goes on, nothing is charged`, async () => {
+  test(`${says}: keyed calls get 503 and Retry-After, the catalogue goes on, nothing is charged, /readyz tells the cause`, async () => {
     expect((await paid()).status).toBe(200);
+    expect((await ready()).status).toBe(200);
     const before = await service.balance(owner);
     await begin(control);
     expect(await service.client.eval(WRITE, 0).catch(String)).toContain(says);
     const answers = await Promise.all([paid(), service.get('/v1/ping', { key: owner.key })]);
     const free = await service.get('/v1/indicators');
+    const [unready, health] = [await ready(), await service.get('/healthz')];
     await end(control);
     for (const answer of answers) {
       expect(answer.status).toBe(503);
       expect(codeOf(answer)).toBe('unavailable');
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     }
-    expect(free.status).toBe(200);
+    expect(unready.status).toBe(503);
+    expect(unready.json).toMatchObject({ status: 'not ready', redis: false, causes: [cause] });
+    expect([free.status, health.status]).toEqual([200, 200]);
     expect(await service.balance(owner)).toBe(before);
     expect((await paid()).status).toBe(200);
     expect(await service.balance(owner)).toBe(before - 1);
-  });
-
-  test(`${says}: /readyz is 503 and tells the cause while it lasts, /healthz is 200`, async () => {
-    expect((await ready()).status).toBe(200);
-    await begin(control);
-    const [unready, health] = [await ready(), await service.get('/healthz')];
-    await end(control);
-    expect(unready.status).toBe(503);
-    expect(unready.json).toMatchObject({ status: 'not ready', redis: false, causes: [cause] });
-    expect(health.status).toBe(200);
     const { status, json } = await ready();
     expect(status).toBe(200);
     expect(json).toMatchObject({ status: 'ready', redis: true });

@@ -42,6 +42,19 @@ const byColumn = (table: Table): string[] =>
   placeYears.map(({ place, year }) =>
     [place, year, ...SLUGS.map((slug) => cell(table, slug, place, year))].join(','),
   );
+/** A DDF package with a file of these measures. */
+function ddfOf(measures: readonly string[], file: string): Record<string, string> {
+  const fields = ['geo', 'time', ...measures].map((name) => ({ name }));
+  const resources = [
+    { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
+    { path: 'd.csv', schema: { fields, primaryKey: ['geo', 'time'] } },
+  ];
+  return {
+    'datapackage.json': JSON.stringify({ resources }),
+    'c.csv': ['concept,concept_type', ...measures.map((one) => `${one},measure`), ''].join('\n'),
+    'd.csv': file,
+  };
+}
 const WIDE: Record<string, Layout> = {
   'a column per year': {
     connector: 'frictionless',
@@ -121,22 +134,7 @@ const WIDE: Record<string, Layout> = {
   'a DDF file of several measures': {
     connector: 'ddf',
     source: {},
-    write: (table) => ({
-      'datapackage.json': JSON.stringify({
-        resources: [
-          { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
-          {
-            path: 'd.csv',
-            schema: {
-              fields: ['geo', 'time', ...SLUGS].map((name) => ({ name })),
-              primaryKey: ['geo', 'time'],
-            },
-          },
-        ],
-      }),
-      'c.csv': 'concept,concept_type\none,measure\ntwo,measure\n',
-      'd.csv': ['geo,time,one,two', ...byColumn(table)].join('\n'),
-    }),
+    write: (table) => ddfOf(SLUGS, ['geo,time,one,two', ...byColumn(table)].join('\n')),
   },
 };
 
@@ -176,19 +174,7 @@ const LONG: Record<string, Layout> = {
   'a DDF file of one measure': {
     connector: 'ddf',
     source: {},
-    write: (table) => ({
-      'datapackage.json': JSON.stringify({
-        resources: [
-          { path: 'c.csv', schema: { fields: [], primaryKey: 'concept' } },
-          {
-            path: 'd.csv',
-            schema: { fields: ['geo', 'time', 'one'].map((name) => ({ name })), primaryKey: ['geo', 'time'] },
-          },
-        ],
-      }),
-      'c.csv': 'concept,concept_type\none,measure\n',
-      'd.csv': longCsv('geo,time,one', table),
-    }),
+    write: (table) => ddfOf(['one'], longCsv('geo,time,one', table)),
   },
   'the WHO\'s "No data"': {
     connector: 'who-gho',
