@@ -92,6 +92,8 @@ it('finds the order by the number on the bank statement and by the payer, and ma
   for (const words of ['wharf', number]) {
     await search.fill(words);
     await page.getByRole('button', { name: 'Filter' }).click();
+    // The page before has the link, too.
+    await page.waitForURL(({ searchParams }) => searchParams.get('q') === words);
     await page.getByRole('link', { name: number }).waitFor();
     expect(await page.getByRole('link', { name: /^Mark paid/ }).count()).toBe(1);
   }
@@ -132,6 +134,7 @@ it('decides findings: a group at once, one snoozed', async () => {
   await follow(page, 'Quality', '/admin/quality');
   await page.getByLabel('Group').selectOption('check');
   await page.getByRole('button', { name: 'Filter' }).click();
+  await page.waitForURL(/=check/);
   await inspect(page, 'reader-operator-groups');
   await page.getByRole('link', { name: /^Decide 1 of share out of range, alpha/ }).click();
   await inspect(page, 'reader-operator-decide');
