@@ -62,6 +62,26 @@ export const figureHtml = (value: number | null, decimals = 0): string =>
 export const figureElement = (value: number | null, decimals = 0, isExact = true): Html =>
   html(isExact ? figureHtml(value, decimals) : figureText(value, decimals));
 
+interface Cell {
+  value: number;
+  projected: boolean;
+}
+
+/** The cells of a row of a table by year, which has hundreds of rows. @param exact for each cell, as `figureElement` takes it */
+export const figureCells = (
+  cells: readonly (Cell | null)[],
+  decimals: number,
+  exact: readonly boolean[],
+): Html =>
+  html(
+    cells
+      .map((cell, at) => {
+        const text = (exact[at] ? figureHtml : figureText)(cell?.value ?? null, decimals);
+        return `<td>${text}${cell?.projected ? ' <span class="faint">projected</span>' : ''}</td>`;
+      })
+      .join(''),
+  );
+
 /** Whether a name says its unit, as many do, so that a page need not repeat it. */
 export const isSaidBy = (unit: string, name: string): boolean =>
   ` ${wordsIn(name)} `.includes(` ${wordsIn(unit)} `) ||

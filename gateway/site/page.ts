@@ -12,7 +12,15 @@ import type { Edition } from '../api/snapshot/snapshot.ts';
 import { TEMPLATE_FILTERS } from '../web/templates.ts';
 import { ASSET_PATHS } from './assets.ts';
 import { sparkline } from './charts/lines.ts';
-import { dateText, figureElement, isSaidBy, momentText, shareText, yearsText } from './figures.ts';
+import {
+  dateText,
+  figureCells,
+  figureElement,
+  isSaidBy,
+  momentText,
+  shareText,
+  yearsText,
+} from './figures.ts';
 import { withQuery } from './lists.ts';
 import { inlineMarkdown } from './markdown.ts';
 
@@ -143,6 +151,7 @@ const FILTERS = {
   sparkline,
   dateText,
   figureElement,
+  figureCells,
   inlineMarkdown,
   isSaidBy,
   momentText,

@@ -22,6 +22,7 @@ import { type Filters, withQuery } from '../lists.ts';
 import { type LinesView, linesPicture, mapOfYear, viewLines } from '../pictures.ts';
 import {
   type CountryFigure,
+  countRanked,
   type DrawnPlace,
   findPlace,
   type History,
@@ -210,6 +211,8 @@ function yearTable(all: readonly History[]) {
   const years = yearsOf(held).reverse();
   return {
     places: held.map(({ place }) => place),
+    /** Whether it may have exact figures: those of groups are derived. */
+    exact: held.map(({ place }) => !place.code.startsWith(GROUP_MARK)),
     decimals: columnDecimals(held.flatMap(({ points }) => points.map(({ value }) => value))),
     rows: years.map((year) => ({ year, cells: columns.map((column) => column.get(year) ?? null) })),
   };
@@ -260,7 +263,7 @@ export function shownRanking(
   return {
     sort: order ?? (no_rank ? '-value' : 'rank'),
     /** How many countries are ranked: the field of each rank. */
-    ranked: held.figures.filter(isRanked).length,
+    ranked: countRanked(held),
     listed: ends.length,
     hasRanks: !no_rank,
     hasChanges,

@@ -137,7 +137,7 @@ function siteData(): object {
       },
       ...{ id: 'lines', picture: pageChart(exampleLines(), labels, 'lines-picture') },
       table: {
-        ...{ places: COUNTRIES.slice(0, 2).map(asPlace), decimals: 1 },
+        ...{ places: COUNTRIES.slice(0, 2).map(asPlace), decimals: 1, exact: [true, true] },
         rows: [2024, 2023].map((of) => ({ year: of, cells: [null, point(of, 63.5, { projected: true })] })),
       },
     },
