@@ -1,5 +1,6 @@
 /**
- * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser and pip (test), a first snapshot (start).
+ * Set-up for `npm start` and `npm test`: Node packages, a Redis server, a browser and pip (test), LibreOffice and R
+ * (extended), a first snapshot (start).
  *
  * Plain JavaScript without dependencies: it runs before anything is installed, under any Node. Each step does nothing
  * when nothing is missing, and announces what it installs. Without permission to install, it exits 1 with the command.
@@ -13,6 +14,8 @@ import { fileURLToPath } from 'node:url';
 
 const OLDEST_NODE = 20;
 const RUNTIME_NODE = 24; // runs TypeScript directly; the dev dependency `node` provides it
+/** What the R package and the tests of it need, by their names in R. */
+const R_PACKAGES = ['curl', 'jsonlite', 'openssl', 'testthat', 'knitr', 'rmarkdown'];
 const POLICY = '/usr/sbin/policy-rc.d'; // Debian starts an installed service only if this script allows it
 
 // Not read through data/runtime/settings.ts, whose packages may be missing.
@@ -99,12 +102,30 @@ function packagesInstalled() {
   }
 }
 
+/** What reads our output in extended tests. */
+function missingReaders() {
+  const missing = [];
+  if (!onPath('soffice')) missing.push({ debian: 'libreoffice-calc', brew: 'libreoffice' });
+  if (!onPath('pandoc')) missing.push({ debian: 'pandoc', brew: 'pandoc' });
+  if (!onPath('Rscript')) missing.push({ debian: 'r-base-core', brew: 'r' });
+  const installed = spawnSync('Rscript', ['-e', 'cat(rownames(installed.packages()))'], { encoding: 'utf8' });
+  const found = (installed.stdout ?? '').split(/\s+/);
+  // Homebrew has no packages of R.
+  for (const name of R_PACKAGES)
+    if (!found.includes(name)) missing.push({ debian: `r-cran-${name}`, brew: '' });
+  return missing;
+}
+
 /** Installs system packages (`{ debian, brew }`), or prints the command to run. */
 async function install(missing) {
   const debian = missing.map((program) => program.debian).join(' ');
   if (!onPath('apt-get')) {
-    const brew = missing.map((program) => program.brew).join(' ');
-    if (!onPath('brew')) fail(`missing: ${debian}. Install with your package manager, then try again`);
+    const brew = missing
+      .map((program) => program.brew)
+      .filter(Boolean)
+      .join(' ');
+    if (!onPath('brew') || !brew)
+      fail(`missing: ${debian}. Install with your package manager, then try again`);
     say(`installing with Homebrew: ${brew}`);
     return await run('brew', 'install', ...brew.split(' '));
   }
@@ -132,12 +153,14 @@ const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim
 if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)
   fail(`Node ${RUNTIME_NODE} is needed, found ${found}. Run: npm ci --include=dev --foreground-scripts`);
 
+const isTest = task === 'test' || task === 'extended';
 const missing = [];
 if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
   missing.push({ debian: 'redis-server', brew: 'redis' });
-if (task === 'test' && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
+if (isTest && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
   missing.push({ debian: 'chromium', brew: 'chromium' });
-if (task === 'test' && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
+if (isTest && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
+if (task === 'extended') missing.push(...missingReaders());
 if (missing.length > 0) await install(missing);
 
 if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current'))) {

@@ -43,6 +43,27 @@ describe('build/setup.mjs', () => {
     });
   });
 
+  it('asks for LibreOffice and R with its packages in the extended tests alone', async () => {
+    const names = ['curl', 'jsonlite', 'openssl', 'testthat', 'knitr', 'rmarkdown'];
+    const missing = ['libreoffice-calc pandoc r-base-core', ...names.map((name) => `r-cran-${name}`)].join(
+      ' ',
+    );
+    for (const name of ['redis-server', 'chromium', 'pip3']) await program('tested', name);
+    const tested = [bare, join(dir, 'tested')];
+    expect(setUp('test', tested)).toEqual({ status: 0, said: '' });
+    expect(setUp('extended', tested)).toEqual({
+      status: 1,
+      said: `setup: missing: ${missing}. Install with your package manager, then try again\n`,
+    });
+    for (const name of ['soffice', 'pandoc']) await program('readers', name);
+    await program('readers', 'Rscript', `echo '${names.slice(1).join(' ')} utils'`);
+    expect(setUp('extended', [...tested, join(dir, 'readers')]).said).toContain(
+      'missing: r-cran-curl. Install',
+    );
+    await program('readers', 'Rscript', `echo '${names.join(' ')} utils'`);
+    expect(setUp('extended', [...tested, join(dir, 'readers')])).toEqual({ status: 0, said: '' });
+  });
+
   it('is silent when REDIS_URL is set and nothing else is needed', () => {
     expect(setUp('bench', [bare], { REDIS_URL: 'redis://127.0.0.1:1' })).toEqual({ status: 0, said: '' });
   });
