@@ -159,7 +159,8 @@ if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
   missing.push({ debian: 'redis-server', brew: 'redis' });
 if (isTest && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
   missing.push({ debian: 'chromium', brew: 'chromium' });
-if (isTest && !['pip3', 'pip'].some(onPath)) missing.push({ debian: 'python3-pip', brew: 'python' });
+if ((isTest || task === 'release') && !['pip3', 'pip'].some(onPath))
+  missing.push({ debian: 'python3-pip', brew: 'python' });
 if (task === 'extended') missing.push(...missingReaders());
 if (missing.length > 0) await install(missing);
 

@@ -1,0 +1,162 @@
+/**
+ * `npm run release` builds what a version publishes, from the last commit, into `var/release/<version>`, and checks it as
+ * the registries would. It publishes and tags nothing; without `--dry-run` it prints the commands for that.
+ *
+ * Built twice from one commit, the files are equal to the byte. `SHA256SUMS` is written last, when all checks passed.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { installNodePackages } from '../node-packages.ts';
+import { installPackages, pythonPath } from '../python-packages.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PYTHON_TOOLS = ['build==1.6.1', 'hatchling==1.33.0', 'twine==7.0.0'];
+/** `npm sbom --omit dev` leaves out packages that a development dependency needs as well, such as `yaml`. */
+const NODE_TOOLS = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5', '@cyclonedx/cyclonedx-npm@6.0.1'];
+const OUTPUT_BYTES = 50_000_000;
+
+/** What ends the program with a message instead of a stack. */
+class Refusal extends Error {}
+
+const isDryRun = process.argv[2] === '--dry-run';
+/** `NAME=value` for the programs that build and check. */
+let variables: readonly string[] = [];
+
+/** Runs a program. @returns what it printed @throws {Refusal} with all that it said, when it fails */
+function run(directory: string, program: string, ...words: string[]): string {
+  try {
+    return execFileSync('env', [...variables, program, ...words], {
+      cwd: directory,
+      encoding: 'utf8',
+      maxBuffer: OUTPUT_BYTES,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  } catch (error) {
+    const { message, stdout = '', stderr = '' } = error as Error & { stdout?: string; stderr?: string };
+    throw new Refusal([message.split('\n')[0], stdout, stderr].join('\n'));
+  }
+}
+
+/** The version that all manifests have. @param tree the exported commit @throws {Refusal} naming those that differ */
+function commonVersion(tree: string): string {
+  const read = (path: string): string => readFileSync(join(tree, path), 'utf8');
+  const json = (path: string): string => JSON.parse(read(path)).version;
+  const found = (path: string, pattern: RegExp): string | undefined => pattern.exec(read(path))?.[1];
+  // Hatch reads the version from the module.
+  const module = found('clients/python/pyproject.toml', /^\[tool\.hatch\.version\]\npath = "(.+)"$/m);
+  const python = `clients/python/${module}`;
+  const version = json('package.json');
+  const others = {
+    'package-lock.json': json('package-lock.json'),
+    'clients/typescript/package.json': json('clients/typescript/package.json'),
+    [python]: found(python, /^__version__ = "(.+)"$/m),
+  };
+  const differing = Object.entries(others).filter(([, other]) => other !== version);
+  if (differing.length === 0) return version;
+  const lines = differing.map(([path, other]) => `${path} has version ${other}, package.json has ${version}`);
+  throw new Refusal(lines.join('\n'));
+}
+
+/** @returns the section of the version, with its heading @throws {Refusal} when there is none */
+function changelogSection(tree: string, version: string): string {
+  const sections = readFileSync(join(tree, 'CHANGELOG.md'), 'utf8').split(/^(?=## )/m);
+  const section = sections.find((text) => text.startsWith(`## [${version}] - `));
+  if (section === undefined) throw new Refusal(`CHANGELOG.md has no section "## [${version}] - DATE"`);
+  return section;
+}
+
+function buildPython(tree: string, output: string): string[] {
+  const outdir = ['--outdir', output];
+  run(tree, 'python3', '-m', 'build', '--no-isolation', ...outdir, join(tree, 'clients/python'));
+  const built = readdirSync(output).filter((file) => /[.](whl|tar[.]gz)$/.test(file));
+  run(output, 'python3', '-m', 'twine', 'check', '--strict', ...built);
+  return built;
+}
+
+function buildTypeScript(tree: string, output: string, tools: string): string[] {
+  const directory = join(tree, 'clients/typescript');
+  const file = run(directory, 'npm', 'pack', '--silent', '--pack-destination', output).trim();
+  run(output, join(tools, 'publint'), 'run', '--strict', file);
+  run(output, join(tools, 'attw'), '--profile', 'esm-only', '--no-emoji', file);
+  return [file];
+}
+
+/** The service as `git` has it, and the packages that it runs with. */
+function buildService(tree: string, output: string, version: string, tools: string): string[] {
+  const archive = `almanac-${version}.tar.gz`;
+  const prefix = `--prefix=almanac-${version}/`;
+  run(ROOT, 'git', 'archive', '--format=tar.gz', prefix, `--output=${join(output, archive)}`, 'HEAD');
+  const bill = `almanac-${version}.cdx.json`;
+  const production = ['--package-lock-only', '--omit', 'dev', '--flatten-components'];
+  const reproducible = ['--output-reproducible', '--output-file', join(output, bill)];
+  run(tree, join(tools, 'cyclonedx-npm'), ...production, ...reproducible, 'package.json');
+  return [archive, bill];
+}
+
+/** One line a file, as `sha256sum -c` reads it. */
+const checksums = (output: string): string =>
+  readdirSync(output)
+    .toSorted()
+    .map((file) => [
+      createHash('sha256')
+        .update(readFileSync(join(output, file)))
+        .digest('hex'),
+      file,
+    ])
+    .map((line) => `${line.join('  ')}\n`)
+    .join('');
+
+function publishing(version: string, output: string, python: readonly string[], npm: string): string {
+  const built = relative(ROOT, output);
+  return `Nothing was published: that and the tag are up to the owner, with credentials of the registries.
+
+  git tag -s v${version} -m 'Almanac ${version}' && git push origin v${version}
+  twine upload ${python.map((file) => join(built, file)).join(' ')}
+  npm publish --access public ./${join(built, npm)}
+
+Attach all files of ${built} to the tag, with CHANGELOG-${version}.md as its text.`;
+}
+
+async function release(tree: string): Promise<void> {
+  const changed = run(ROOT, 'git', 'status', '--porcelain');
+  if (changed !== '') throw new Refusal(`a release is made from a commit; not committed:\n${changed}`);
+  run(ROOT, 'git', 'archive', '--output', join(tree, 'tree.tar'), 'HEAD');
+  run(tree, 'tar', '--extract', '--file', 'tree.tar');
+  const version = commonVersion(tree);
+  const section = changelogSection(tree, version);
+
+  const output = join(ROOT, 'var/release', version);
+  rmSync(output, { recursive: true, force: true });
+  mkdirSync(output, { recursive: true });
+  await installPackages(PYTHON_TOOLS);
+  const tools = join(await installNodePackages(NODE_TOOLS), '.bin');
+  variables = [
+    `SOURCE_DATE_EPOCH=${run(ROOT, 'git', 'log', '-1', '--format=%ct').trim()}`,
+    `PYTHONPATH=${pythonPath(PYTHON_TOOLS)}`,
+  ];
+
+  const python = buildPython(tree, output);
+  console.log(`${python.join(', ')}: twine check --strict passed`);
+  const [npm = ''] = buildTypeScript(tree, output, tools);
+  console.log(`${npm}: publint --strict and attw passed`);
+  console.log(buildService(tree, output, version, tools).join(', '));
+  writeFileSync(join(output, `CHANGELOG-${version}.md`), section);
+  writeFileSync(join(output, 'SHA256SUMS'), checksums(output));
+  console.log(`SHA256SUMS of all in ${relative('', output)}`);
+  if (!isDryRun) console.log(`\n${publishing(version, output, python, npm)}`);
+}
+
+const tree = mkdtempSync(join(tmpdir(), 'almanac-release-'));
+try {
+  if (process.argv.length > (isDryRun ? 3 : 2)) throw new Refusal('usage: npm run release -- [--dry-run]');
+  await release(tree);
+} catch (error) {
+  if (!(error instanceof Refusal)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  rmSync(tree, { recursive: true });
+}
