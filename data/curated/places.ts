@@ -84,7 +84,10 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems): Plac
 }
 
 const keyOf = (scheme: string, code: string): string =>
-  scheme === 'names' || scheme === 'spoken' ? foldName(code) : code.trim().toUpperCase();
+  scheme === 'names' || scheme === 'spoken' ? foldName(code) : upperCase(code.trim());
+
+/** Some letters outside ASCII have an upper case inside it. */
+const upperCase = (code: string): string => code.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 
 /** The schemes that `countries.csv` makes; `places.csv` may add to them. */
 function spineSchemes(countries: readonly SpineCountry[]): Map<string, Map<string, Place>> {

@@ -24,6 +24,7 @@ export const KNOWN: KnownValues = {
   year: ['latest', '2020', '1900'],
   from: ['1900', '2000'],
   to: ['2000', '2030'],
+  years: ['2000', '2020,2000, 2000'],
   claim: ['alpha.life_expectancy,KEN,2020,62.5', 'gamma.reserves,BRA,2019,1e1', 'none.x,ZZZ,-1,.5'],
   transform: ['change', 'mean:2', 'mean:1,change:1'],
   q: ['life', 'LIFE expectancy', 'é'],

@@ -46,6 +46,18 @@ describe('GET /v1/indicators/{indicator_id}', () => {
     expect(answer.headers['x-snapshot']).toBe(service.snapshots.current()?.id);
   });
 
+  test.each([
+    ['alpha.life_expectency', 'alpha.life_expectancy, beta.life_expectancy'],
+    ['LIFE_EXPECTANCY', 'alpha.life_expectancy, beta.life_expectancy'],
+    ['alpha.gdp.pcap.cd', 'alpha.GDP.PCAP.CD'],
+  ])('404 indicator_not_found names the ids spelt most like it: %s', async (sent, nearest) => {
+    const { message } = (await service.get(`/v1/indicators/${sent}`)).json.error;
+    expect(message).toBe(`No indicator has the id '${sent}'. Nearest: ${nearest}.`);
+    const owner = await service.account({ credits: 1 });
+    const paid = await service.get(`/v1/data?indicator=${sent}`, { key: owner.key });
+    expect([paid.json.error.message, paid.headers['x-credits-charged']]).toEqual([message, '0']);
+  });
+
   test('accepts a percent-encoded id', async () => {
     expect((await service.get('/v1/indicators/alpha%2Elife%5Fexpectancy')).status).toBe(200);
   });
@@ -167,10 +179,10 @@ describe('GET /v1/countries/{iso3}', () => {
     ['xyz', 'xyz'],
     ['ATA', 'ATA'],
     ['K', 'K'],
-    ['KENYA', 'KENYA'],
-    ['404', '404'],
+    ['KENYYA', 'KENYYA'],
+    ['999', '999'],
     ['K%20N', 'K N'],
-    ['u%C5%BFa', 'uſa'], // its upper case would be USA
+    ['%C5%BFen', 'ſen'], // its upper case would be SEN
     ['%E6%9D%B1%E4%BA%AC%E9%83%BD', '東京都'],
     ['..%2f..%2fetc', '../../etc'],
     ['constructor', 'constructor'],
@@ -180,6 +192,23 @@ describe('GET /v1/countries/{iso3}', () => {
     expect(codeOf(answer)).toBe('country_not_found');
     expect(answer.json.error.message).toContain(`'${named}'`);
     expect(answer.headers['x-credits-charged']).toBe('0');
+  });
+
+  test.each(['KENYA', 'Republic%20of%20Kenya', 'ke', '404'])(
+    'is found by any usual name and code: %s',
+    async (name) => {
+      const answer = await get(`/v1/countries/${name}?topic=health`);
+      expect([answer.status, answer.text]).toEqual([200, (await get('/v1/countries/KEN?topic=health')).text]);
+    },
+  );
+
+  test.each([
+    ['KENYYA', 'Candidates: Kenya (KEN).'],
+    ['Congo', 'Candidates: DR Congo (COD), Congo (COG).'],
+  ])('404 country_not_found names those that may be meant: %s', async (sent, hint) => {
+    expect((await get(`/v1/countries/${sent}`)).json.error.message).toBe(
+      `No country has the code or name '${sent}'. ${hint}`,
+    );
   });
 
   test('includes values of display indicators', async () => {

@@ -110,7 +110,11 @@ describe('a receipt', () => {
       ...[served, served, served, served],
       null,
     ]);
-    expect((await receiptOf('alpha.life_expectancy', 'Kenya', 2020)).status).toBe(422);
+    const misspelt = await receiptOf('alpha.life_expectancy', 'Kenyya', 2020);
+    expect([misspelt.status, misspelt.json.detail[0].ctx.candidates]).toEqual([
+      422,
+      [{ iso3: 'KEN', name: 'Kenya' }],
+    ]);
     expect((await service.get('/v1/ping', { key })).json.data.credits).toEqual(before);
   });
 });

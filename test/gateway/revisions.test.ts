@@ -109,6 +109,16 @@ describe('revisions', () => {
     }
   });
 
+  test('are those of listed years alone', async () => {
+    const all = (await ask('/v1/revisions?indicator=atlas.cattle')).json.data;
+    const [first, , ...others] = [...new Set<number>(all.map(({ year }: { year: number }) => year))].sort();
+    const years = [first, ...others];
+    const answer = await ask(`/v1/revisions?indicator=atlas.cattle&years=${years}`);
+    expect(answer.json.data).toEqual(all.filter(({ year }: { year: number }) => years.includes(year)));
+    expect([answer.json.data.length < all.length, answer.json.meta.years]).toEqual([true, years]);
+    expect(answer.headers['x-credits-charged']).toBe(String(answer.json.data.length));
+  });
+
   test('begin after `since`, which a day ends and a rolled-back edition passes on to the one before', async () => {
     const [, second] = story.served;
     const of = async (since: string) =>

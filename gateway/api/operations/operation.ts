@@ -200,8 +200,11 @@ export const refused = (code: ErrorCode, message?: string): Refused => ({
 });
 
 /** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
-export const indicatorNotFound = (id: string): Refused =>
-  refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.`);
+export async function indicatorNotFound(id: string, snapshot: Edition): Promise<Refused> {
+  const nearest = (await snapshot.wholeCatalogue()).nearestIds(id);
+  const hint = nearest.length === 0 ? '' : ` Nearest: ${nearest.join(', ')}.`;
+  return refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.${hint}`);
+}
 
 /** An indicator whose figures may be exported, and the alias if it was asked for by a former id. */
 export interface FoundIndicator {
@@ -213,7 +216,7 @@ export async function findOpen(snapshot: Edition, asked: string): Promise<FoundI
   const { id, alias } = snapshot.resolve(asked);
   const found = snapshot.indicator(id);
   const entry = found instanceof Promise ? await found : found;
-  if (!entry) return indicatorNotFound(asked);
+  if (!entry) return indicatorNotFound(asked, snapshot);
   if (entry.record.access_tier === 'display') return refused('export_restricted');
   return { entry, alias };
 }

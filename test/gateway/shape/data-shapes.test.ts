@@ -123,6 +123,7 @@ test('NDJSON: a row a line, as in JSON', async () => {
 
 describe('refused parameters, free of charge', () => {
   const many = Array.from({ length: 51 }, (_, at) => `alpha.x${at}`).join(',');
+  const years = Array.from({ length: 201 }, (_, at) => 1900 + at).join(',');
   const cases: [string, string, object][] = [
     [
       'both indicator and indicators',
@@ -143,6 +144,18 @@ describe('refused parameters, free of charge', () => {
       { loc: ['query', 'fields'], type: 'value_error' },
     ],
     ['no latest value', `${TWO}&latest=0`, { loc: ['query', 'latest'], type: 'greater_than_equal' }],
+    ['years and a span', `${TWO}&years=2020&to=2021`, { loc: ['query', 'years'], type: 'value_error' }],
+    [
+      'a range among years',
+      `${TWO}&years=2000,2001-2003`,
+      { loc: ['query', 'years', 1], type: 'int_parsing' },
+    ],
+    ['no year', `${TWO}&years=`, { loc: ['query', 'years', 0], type: 'int_parsing' }],
+    [
+      '201 years',
+      `${TWO}&years=${years}`,
+      { type: 'too_long', ctx: { max_length: 200, actual_length: 201 } },
+    ],
     ['another layout', `${TWO}&layout=square`, { loc: ['query', 'layout'], type: 'literal_error' }],
     ['another rule for nulls', `${TWO}&missing=keep`, { loc: ['query', 'missing'], type: 'literal_error' }],
   ];

@@ -12,6 +12,7 @@ export interface DataCall {
   countries?: string[];
   from?: number;
   to?: number;
+  years?: number[];
   fields?: string[];
   layout?: 'long' | 'wide';
   latest?: number;
@@ -47,12 +48,13 @@ export const queryOf = ({ indicators, ...rest }: DataCall): string => {
 };
 
 async function selected(world: World, id: string, call: DataCall): Promise<FullRow[]> {
-  const { countries, from = -Infinity, to = Infinity, latest, missing } = call;
+  const { countries, from = -Infinity, to = Infinity, years, latest, missing } = call;
   const passing = (await world.rowsOf(id)).filter(
     ({ iso3, year, value }) =>
       (countries === undefined || countries.includes(iso3)) &&
       from <= year &&
       year <= to &&
+      (years === undefined || years.includes(year)) &&
       (missing !== 'omit' || value !== null),
   );
   if (latest === undefined) return passing;

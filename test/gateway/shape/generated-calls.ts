@@ -24,10 +24,10 @@ export function generatedCalls(world: Pick<World, 'countries' | 'indicators'>): 
     },
     { requiredKeys: [] },
   );
-  const years = fc.record({
-    from: fc.integer({ min: 1950, max: 2000 }),
-    to: fc.integer({ min: 2000, max: 2100 }),
-  });
+  const years = fc.oneof(
+    fc.record({ from: fc.integer({ min: 1950, max: 2000 }), to: fc.integer({ min: 2000, max: 2100 }) }),
+    fc.record({ years: fc.array(fc.integer({ min: 1990, max: 2026 }), { minLength: 1, maxLength: 12 }) }),
+  );
   const indicators = fc.oneof(ids, fc.array(ids, { minLength: 1, maxLength: 8 }));
   return fc
     .tuple(indicators, shape, filter, fc.option(years))

@@ -13,6 +13,7 @@ import {
   encoderOf,
   type Plan,
   type Planned,
+  type Refused,
   refused,
   sentOnly,
   tablePlan,
@@ -20,6 +21,7 @@ import {
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { COUNTRY_CODE, flag, oneOf, text } from '../parameters/parameters.ts';
+import { type NamedPlace, placeNamed } from '../parameters/place-names.ts';
 
 const PRICE = 1;
 
@@ -36,8 +38,8 @@ export const country = defineOperation({
   priceText: '1 credit',
   pathParameters: {
     iso3: {
-      description: 'ISO 3166-1 alpha-3 code, upper or lower case',
-      schema: { pattern: COUNTRY_CODE.source },
+      description: 'ISO3, ISO2 or M49 code, upper or lower case, or a usual name: `Viet Nam`',
+      schema: { minLength: 1 },
     },
   },
   query: z.object({
@@ -57,11 +59,8 @@ export const country = defineOperation({
   }),
   errors: ['country_not_found', 'edition_not_found'],
   async plan({ snapshot, path, query }): Promise<Planned> {
-    const sent = path.iso3 ?? '';
-    const code = COUNTRY_CODE.test(sent) ? sent.toUpperCase() : '';
-    if (!snapshot.countriesByCode.has(code)) {
-      return refused('country_not_found', `No country has the code '${truncateInput(sent)}'.`);
-    }
+    const code = findCode(path.iso3 ?? '', snapshot);
+    if (typeof code !== 'string') return code;
     const { featured, topic, format } = query;
     const echo = sentOnly({ featured, topic, as_of: query.as_of?.sent, format });
     const profile = await snapshot.countryProfile(code);
@@ -77,6 +76,18 @@ export const country = defineOperation({
     return tablePlan(table, encoderOf(format), { price: PRICE });
   },
 });
+
+/** The code of the country that is called so, or the refusal with those that may be meant. */
+function findCode(sent: string, { countriesByCode }: Edition): string | Refused {
+  const named: NamedPlace = COUNTRY_CODE.test(sent)
+    ? { kind: 'country', iso3: sent.toUpperCase() }
+    : placeNamed(sent);
+  if (named.kind === 'country' && countriesByCode.has(named.iso3)) return named.iso3;
+  const candidates = named.kind === 'none' ? named.candidates : [];
+  const meant = candidates.map((one) => `${one.name} (${'iso3' in one ? one.iso3 : one.group})`);
+  const hint = meant.length === 0 ? '' : ` Candidates: ${meant.join(', ')}.`;
+  return refused('country_not_found', `No country has the code or name '${truncateInput(sent)}'.${hint}`);
+}
 
 const paid = (rows: number, produce: Plan['produce']): Plan => ({
   kind: 'plan',

@@ -41,8 +41,10 @@ export const indicator = defineOperation({
     const asked = path.indicator_id ?? '';
     const { id, alias } = snapshot.resolve(asked);
     const found = snapshot.indicator(id);
-    const plan = (entry: CatalogueEntry | undefined): Planned =>
-      entry === undefined ? indicatorNotFound(asked) : underAlias(planDetail(snapshot, id, query), alias);
+    const plan = (entry: CatalogueEntry | undefined): Planned | Promise<Planned> =>
+      entry === undefined
+        ? indicatorNotFound(asked, snapshot)
+        : underAlias(planDetail(snapshot, id, query), alias);
     return found instanceof Promise ? found.then(plan) : plan(found);
   },
 });

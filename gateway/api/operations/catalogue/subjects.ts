@@ -86,7 +86,7 @@ export const SUBJECTS: readonly Subject[] = [
 /** @param id of today. */
 export async function citeIndicator(snapshot: Edition, id: string): Promise<Cited | Refused> {
   const entry = await snapshot.indicator(id);
-  if (entry === undefined) return indicatorNotFound(id);
+  if (entry === undefined) return indicatorNotFound(id, snapshot);
   const { name, provider, attribution, licence, licence_url } = entry.record;
   const lists = await snapshot.additions(['sources'], [id]);
   const sources: IndicatorSource[] = JSON.parse(lists.json('sources', id));

@@ -18,8 +18,8 @@ import {
   withUnmatched,
 } from '../operation.ts';
 import { positionOf, since } from '../parameters/as-of.ts';
-import { checkYears, oneOf } from '../parameters/parameters.ts';
-import { countriesEcho, countryCodes, selection } from '../parameters/places.ts';
+import { checkYears, oneOf, yearFilter } from '../parameters/parameters.ts';
+import { countriesEcho, countryCodes, selection, yearsEcho } from '../parameters/places.ts';
 
 const number = z.number().nullable();
 const word = z.string().nullable();
@@ -78,32 +78,33 @@ export const revisions = defineOperation({
     licence_url: z.string().nullable(),
     ...credit,
     countries: countriesEcho,
-    from: z.int().optional(),
-    to: z.int().optional(),
+    ...yearsEcho,
     since: z.string().optional(),
     format: z.enum(LIST_FORMATS).optional(),
   }),
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found'],
   async plan({
     snapshot,
-    query: { indicator: asked, countries: places, from, to, since: sent, format },
+    query: { indicator: asked, countries: places, from, to, years, since: sent, format },
   }): Promise<Planned> {
     const countries = places && countryCodes(places, snapshot);
     const { editions } = snapshot;
     const { id, alias } = snapshot.resolve(asked);
     const entry = await editions.history.newestRecord(id);
-    if (entry === undefined) return indicatorNotFound(asked);
+    if (entry === undefined) return indicatorNotFound(asked, snapshot);
     if (entry.record.access_tier === 'display') return refused('export_restricted');
     const after = positionOf(sent, editions);
     if (typeof after !== 'number') return after;
-    const rows = await editions.history.revisions(id, { countries, from, to, after });
+    const span = yearFilter({ from, to, years });
+    const changes = await editions.history.revisions(id, { countries, ...span, after });
+    const rows = changes.filter(({ year }) => years?.includes(year) ?? true);
     const encoder = encoderOf(format);
     const record = { ...entry.record, id };
     const meta = {
       generated_at: snapshot.generatedAt,
       count: rows.length,
       ...creditOfOne(record),
-      ...sentOnly({ countries, from, to, since: sent?.sent, format }),
+      ...sentOnly({ countries, from, to, years, since: sent?.sent, format }),
     };
     const table = recordTable(
       encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,

@@ -4,7 +4,7 @@ import { indicatorId, iso3, observationRow } from '../../../../data/schema/recor
 import { FORMATS } from '../../encoders/encoders.ts';
 import { count, credit, envelope } from '../envelope.ts';
 import { asOfEcho } from '../parameters/as-of.ts';
-import { countriesEcho } from '../parameters/places.ts';
+import { countriesEcho, yearsEcho } from '../parameters/places.ts';
 import { derivation, transformEcho } from '../parameters/transforms.ts';
 import { FIELDS, longColumns } from './long-table.ts';
 
@@ -40,8 +40,7 @@ const oneOrSeveral = z.object({ ...one, ...several }).partial().shape;
 
 const echo = {
   countries: countriesEcho,
-  from: z.int().optional(),
-  to: z.int().optional(),
+  ...yearsEcho,
   ...transformEcho,
   latest: z.int().optional(),
   missing: z.enum(['null', 'omit']).optional(),

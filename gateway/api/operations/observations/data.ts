@@ -19,7 +19,7 @@ import {
   withUnmatched,
 } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
-import { checkYears, fail, integer, oneOf, parsed, text } from '../parameters/parameters.ts';
+import { checkYears, fail, integer, oneOf, parsed, text, yearFilter } from '../parameters/parameters.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
 import { countryCodes, ownGroup, selection } from '../parameters/places.ts';
 import { transforms } from '../parameters/transforms.ts';
@@ -98,7 +98,7 @@ const dataQuery = z
     latest: integer({ min: 1 })
       .optional()
       .describe(
-        'Only the newest so many observed values of each country and indicator, within `from` and `to`',
+        'Only the newest so many observed values of each country and indicator, within the years asked for',
       ),
     transform: transforms().optional(),
     group: ownGroup(),
@@ -269,8 +269,8 @@ async function planRows(
   query: DataQuery,
 ): Promise<Planned> {
   const encoder = encoderOf(query.format);
-  const { countries, from, to, latest, missing, layout } = query;
-  const filter = { countries: placesOf(countries, groups), from, to };
+  const { countries, latest, missing, layout } = query;
+  const filter = { countries: placesOf(countries, groups), ...yearFilter(query) };
   const wide = layout === 'wide' ? new WideRows() : null;
   const asked = { filter, omission: { latest, missing: missing === 'omit' } };
   let figures = 0;
@@ -352,10 +352,10 @@ const buildMeta = (
   { generatedAt }: Edition,
   count: number,
   about: Record<string, unknown>,
-  { countries, from, to, fields, layout, latest, missing, format, as_of }: DataQuery,
+  { countries, from, to, years, fields, layout, latest, missing, format, as_of }: DataQuery,
 ): Record<string, unknown> => ({
   generated_at: generatedAt,
   count,
   ...about,
-  ...{ countries, from, to, fields, layout, latest, missing, format, as_of: as_of?.sent },
+  ...{ countries, from, to, years, fields, layout, latest, missing, format, as_of: as_of?.sent },
 });

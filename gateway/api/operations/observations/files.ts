@@ -61,7 +61,7 @@ export const indicatorFile = defineOperation({
     const asked = path.indicator_id ?? '';
     const { id, alias } = snapshot.resolve(asked);
     const entry = await snapshot.indicator(id);
-    if (!entry) return indicatorNotFound(asked);
+    if (!entry) return indicatorNotFound(asked, snapshot);
     if (entry.record.access_tier === 'display') return refused('export_restricted');
     const file = await snapshot.wholeFile(id);
     if (file === null)

@@ -86,7 +86,7 @@ export const rankings = defineOperation({
     const { id, alias } = snapshot.resolve(asked);
     const found = snapshot.indicator(id);
     const item = found instanceof Promise ? await found : found;
-    if (!item) return indicatorNotFound(asked);
+    if (!item) return indicatorNotFound(asked, snapshot);
     if (item.record.no_rank) return refused('not_rankable');
     const encoder = encoderOf(query.format);
     // Shown, and not exported: as JSON only, and nothing is derived from it.

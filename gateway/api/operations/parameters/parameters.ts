@@ -159,14 +159,38 @@ export const nonEmpty = () =>
 /** A country code as sent. Checked before upper-casing: some letters outside ASCII have an upper case inside it. */
 export const COUNTRY_CODE = /^[A-Za-z]{3}$/;
 
+const YEARS_MAX = 200;
+
+/** Years separated by commas: ascending, each once. */
+export const yearList = () =>
+  parsed((text, ctx): number[] => {
+    const parts = text.split(',').map((part) => part.trim());
+    const wrong = parts.findIndex((part) => !DECIMAL.test(part) || !Number.isSafeInteger(Number(part)));
+    if (wrong >= 0) return fail(ctx, { type: 'int_parsing', input: parts[wrong] ?? '', at: wrong });
+    const years = [...new Set(parts.map((part) => Number(part) + 0))].sort((a, b) => a - b);
+    if (years.length <= YEARS_MAX) return years;
+    return fail(ctx, { type: 'too_long', ctx: { max_length: YEARS_MAX, actual_length: years.length } });
+  }).meta({ type: 'string', pattern: `^-?[0-9]{1,15}(,-?[0-9]{1,15}){0,${YEARS_MAX - 1}}$` });
+
+export interface AskedYears {
+  from?: number | undefined;
+  to?: number | undefined;
+  years?: number[] | undefined;
+}
+
+/** As a filter of rows has them. */
+export const yearFilter = ({ from, to, years }: AskedYears): AskedYears =>
+  years === undefined ? { from, to } : { from: years[0], to: years.at(-1), years };
+
 /** For `superRefine`. */
-export function checkYears(
-  { from, to }: { from?: number | undefined; to?: number | undefined },
-  ctx: z.core.$RefinementCtx,
-): void {
-  if (from === undefined || to === undefined || from <= to) return;
-  const failure: Failure = { type: 'value_error', ctx: { error: 'from must not be after to' } };
-  ctx.addIssue({ code: 'custom', path: ['from'], params: { failure } });
+export function checkYears({ from, to, years }: AskedYears, ctx: z.core.$RefinementCtx): void {
+  const fault = (path: string, error: string): void => {
+    const failure: Failure = { type: 'value_error', ctx: { error } };
+    ctx.addIssue({ code: 'custom', path: [path], params: { failure } });
+  };
+  if (years !== undefined && (from ?? to) !== undefined)
+    fault('years', 'years must not be sent together with from or to');
+  if (from !== undefined && to !== undefined && from > to) fault('from', 'from must not be after to');
 }
 
 /** What every priced operation takes beside its own parameters. `execute` obeys them; operations do not see them. */

@@ -1,7 +1,7 @@
 /** Lists of places and what they stand for, and the parameters that select rows of one indicator. */
 import { z } from 'zod';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { fail, integer, nonEmpty, parsed } from './parameters.ts';
+import { fail, integer, nonEmpty, parsed, yearList } from './parameters.ts';
 import { GROUP_MARK, GROUPS, placeNamed, servedMembers } from './place-names.ts';
 import type { Failure } from './validation.ts';
 
@@ -77,7 +77,17 @@ export const selection = {
     ),
   from: integer().optional().describe('First year, inclusive'),
   to: integer().optional().describe('Last year, inclusive'),
+  years: yearList()
+    .optional()
+    .describe('These years alone, separated by commas, instead of `from` and `to`: `2000,2010`'),
 };
+
+/** One place: a code, also that of a country that is named, or a group. */
+export const onePlace = () =>
+  parsed((sent, ctx): string => {
+    const found = place(sent.trim());
+    return typeof found === 'string' ? found : fail(ctx, found);
+  }).meta({ type: 'string', pattern: `^${PLACE}$` });
 
 /** A group of one's own. */
 export const ownGroup = () =>
@@ -94,3 +104,10 @@ export const countriesEcho = z
   .describe(
     'ISO3 codes in the order sent, each once, groups as their members; other codes where no country has them',
   );
+
+/** The years as `meta` repeats them. */
+export const yearsEcho = {
+  from: z.int().optional(),
+  to: z.int().optional(),
+  years: z.array(z.int()).optional().describe('Ascending, each once'),
+};

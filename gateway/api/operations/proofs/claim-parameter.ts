@@ -1,6 +1,7 @@
-/** The parameter `claim`: `<indicator>,<iso3>,<year>,<value as text>`, repeated for several claims. */
+/** The parameter `claim`: `<indicator>,<country>,<year>,<value as text>`, repeated for several claims. */
 import { z } from 'zod';
 import { COUNTRY_CODE, fail } from '../parameters/parameters.ts';
+import { placeNamed } from '../parameters/place-names.ts';
 import type { Claim } from './claims/check-claim.ts';
 import { NUMBER_EXPECTED, readNumber } from './claims/claimed-number.ts';
 
@@ -11,7 +12,7 @@ const YEAR = /^-?\d{1,5}$/;
 /** What each part of a claim is, in the order in which they are sent. */
 const EXPECTED = {
   indicator: 'an indicator id',
-  iso3: 'a code of three letters',
+  iso3: 'a country, by code or name',
   year: 'a year',
   value: NUMBER_EXPECTED,
 } as const;
@@ -37,15 +38,20 @@ export const claimList = () =>
       return fail(ctx, { type: 'too_long', ctx: bounds });
     })
     .describe(
-      '`<indicator>,<iso3>,<year>,<value>`, for example `world-bank.SP.POP.TOTL,KEN,2020,52 million`. The value is ' +
+      '`<indicator>,<country>,<year>,<value>`, for example `world-bank.SP.POP.TOTL,KEN,2020,52 million`. The value is ' +
         `${NUMBER_EXPECTED}: its digits tell how far it is rounded. Repeat the parameter for up to ${CLAIMS_MAX} claims`,
     )
     .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: CLAIMS_MAX });
 
+function codeOfName(text: string): string | null {
+  const named = placeNamed(text);
+  return named.kind === 'country' ? named.iso3 : null;
+}
+
 /** Everything after the third comma is the value. */
 function readClaim(text: string): Claim | UnreadClaim {
   const [indicator = '', code = '', inYear = '', ...rest] = text.split(',').map((part) => part.trim());
-  const iso3 = COUNTRY_CODE.test(code) ? code.toUpperCase() : null;
+  const iso3 = COUNTRY_CODE.test(code) ? code.toUpperCase() : codeOfName(code);
   // The sum makes a year of -0 a 0.
   const year = YEAR.test(inYear) ? Number(inYear) + 0 : null;
   const number = readNumber(rest.join(','));

@@ -16,25 +16,13 @@ import {
   underAlias,
 } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
-import { COUNTRY_CODE, fail, integer, oneOf, text } from '../parameters/parameters.ts';
+import { integer, oneOf } from '../parameters/parameters.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
-import { selection } from '../parameters/places.ts';
+import { countryCodes, onePlace, selection } from '../parameters/places.ts';
 import { transforms } from '../parameters/transforms.ts';
 import { planDerivation } from './derivation.ts';
 
 const PRICE = 1;
-
-const GROUP = /^@[a-z0-9-]{1,64}$/;
-const expected = 'a code of three letters, or @ and the id of a group';
-
-const country = text()
-  .transform((sent, ctx): string => {
-    if (GROUP.test(sent)) return sent;
-    return COUNTRY_CODE.test(sent)
-      ? sent.toUpperCase()
-      : fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
-  })
-  .meta({ type: 'string', pattern: `${COUNTRY_CODE.source}|${GROUP.source}` });
 
 const number = z.number().nullable();
 const proof = z.object({ index: z.int(), path: z.array(z.string()) });
@@ -99,8 +87,8 @@ export const receipts = defineOperation({
   priceText: '1 credit; of a derived figure 1 per row in the receipt',
   query: z.object({
     indicator: selection.indicator,
-    country: country.describe(
-      'ISO 3166-1 alpha-3 code, upper or lower case; with `aggregate` a group such as `@eu`',
+    country: onePlace().describe(
+      'ISO3, ISO2 or M49 code, or a usual name; with `aggregate` a group such as `@eu`',
     ),
     year: integer().describe('Year of the row'),
     transform: transforms().optional(),
@@ -113,12 +101,13 @@ export const receipts = defineOperation({
     'not_in_edition',
   ],
   async plan({ snapshot, query }): Promise<Planned> {
-    const { indicator: asked, country: iso3, year, as_of, transform, aggregate } = query;
+    const { indicator: asked, year, as_of, transform, aggregate } = query;
+    const [iso3 = ''] = countryCodes([query.country], snapshot, true);
     const isGroup = iso3.startsWith(GROUP_MARK);
     if (transform || aggregate || isGroup) return planDerivation(snapshot, { ...query, place: iso3 });
     const { id, alias } = snapshot.resolve(asked);
     const entry = await snapshot.indicator(id);
-    if (!entry) return indicatorNotFound(asked);
+    if (!entry) return indicatorNotFound(asked, snapshot);
     const { access_tier, licence, licence_url, attribution } = entry.record;
     if (access_tier === 'display') return refused('export_restricted');
     const { count } = await snapshot.observations.select(id, { countries: [iso3], from: year, to: year });

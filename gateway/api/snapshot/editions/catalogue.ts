@@ -3,6 +3,7 @@
  * ordered list and joins texts, so no record is serialised twice and the cost depends on the matches only.
  */
 
+import { distance } from 'fastest-levenshtein';
 import type { EditableFacts } from '../../../../data/schema/operator-changes.ts';
 import type { CountryRecord, IndicatorRecord } from '../../../../data/schema/records.ts';
 import {
@@ -65,6 +66,10 @@ const searchedText = ({ record }: CatalogueItem): string =>
 /** Case-folds and composes letters. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase();
 
+const NEAREST_MAX = 3;
+/** A longer text is no id. */
+const LONGEST_ID = 200;
+
 export class Catalogue {
   readonly generatedAt: string;
   readonly countries: readonly CountryItem[];
@@ -92,6 +97,24 @@ export class Catalogue {
   get texts(): readonly string[] {
     this.#texts ??= this.#byName.map(searchedText);
     return this.#texts;
+  }
+
+  /** The ids that are spelt most like one that none has, nearest first; that of the provider may be left out. */
+  nearestIds(asked: string): string[] {
+    const sent = asked.toLowerCase();
+    const wrong_max = Math.max(1, Math.floor(sent.length / 4));
+    if (sent.length > LONGEST_ID) return [];
+    const wrongIn = (id: string): number =>
+      Math.abs(id.length - sent.length) > wrong_max ? Number.POSITIVE_INFINITY : distance(sent, id);
+    return this.#byName
+      .map(({ record: { id } }) => {
+        const own = id.toLowerCase();
+        return { id, wrong: Math.min(wrongIn(own), wrongIn(own.slice(own.indexOf('.') + 1))) };
+      })
+      .filter(({ wrong }) => wrong <= wrong_max)
+      .sort((a, b) => a.wrong - b.wrong)
+      .slice(0, NEAREST_MAX)
+      .map(({ id }) => id);
   }
 
   /** All indicators in one order; in both directions, ties are by name ascending and missing keys come last. */

@@ -35,6 +35,8 @@ export interface RowFilter {
   countries?: readonly string[] | undefined;
   from?: number | undefined;
   to?: number | undefined;
+  /** Ascending, each once; `from` and `to` are then the first and the last of them. */
+  years?: readonly number[] | undefined;
 }
 
 export class IndicatorColumns {
@@ -71,21 +73,23 @@ export class IndicatorColumns {
   }
 
   /** The ranges of rows that pass the filter, in row order, touching ones merged. */
-  select(filter: RowFilter): RowRange[] {
-    const { countries, from, to } = filter;
-    if (countries === undefined && from === undefined && to === undefined) {
+  select({ countries, from, to, years }: RowFilter): RowRange[] {
+    if (countries === undefined && from === undefined && to === undefined)
       return this.rows === 0 ? [] : [{ start: 0, end: this.rows }];
-    }
+    const span = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
+    const spans = years?.map((year) => ({ from: year, to: year })) ?? [span];
     const ranges: RowRange[] = [];
     for (const position of this.#positions(countries)) {
       const last = this.#end(position);
-      const start =
-        from === undefined ? this.#start(position) : this.#firstFrom(this.#start(position), last, from);
-      const end = to === undefined ? last : this.#firstFrom(start, last, to + 1);
-      if (start === end) continue;
-      const previous = ranges.at(-1);
-      if (previous?.end === start) previous.end = end;
-      else ranges.push({ start, end });
+      let next = this.#start(position);
+      for (const { from: first, to: final } of spans) {
+        const start = this.#firstFrom(next, last, first);
+        next = this.#firstFrom(start, last, final + 1);
+        if (start === next) continue;
+        const previous = ranges.at(-1);
+        if (previous?.end === start) previous.end = next;
+        else ranges.push({ start, end: next });
+      }
     }
     return ranges;
   }
@@ -214,10 +218,9 @@ function pick(held: IndicatorColumns, filter: RowFilter, omission: Omission): Pi
   let rows = 0;
   for (const [index, iso3] of held.countries.entries()) {
     if (filter.countries !== undefined && !filter.countries.includes(iso3)) continue;
-    const [range] = held.select({ ...filter, countries: [iso3] });
-    if (range === undefined) continue;
+    const ranges = held.select({ ...filter, countries: [iso3] });
     const before = rows;
-    for (const position of wanted(held, range, omission)) {
+    for (const position of wanted(held, ranges, omission)) {
       at[rows] = position;
       rows += 1;
     }
@@ -229,16 +232,18 @@ function pick(held: IndicatorColumns, filter: RowFilter, omission: Omission): Pi
 /** Positions that are not left out, ascending. */
 function wanted(
   { columns: { value, projected, kept } }: IndicatorColumns,
-  { start, end }: RowRange,
+  ranges: readonly RowRange[],
   { latest, missing }: Omission,
 ): number[] {
   const hasValue = (at: number): boolean => !Number.isNaN(value[at]) || kept?.[at] === 1;
   const found: number[] = [];
   if (latest === undefined) {
-    for (let at = start; at < end; at += 1) if (missing !== true || hasValue(at)) found.push(at);
+    for (const { start, end } of ranges)
+      for (let at = start; at < end; at += 1) if (missing !== true || hasValue(at)) found.push(at);
     return found;
   }
-  for (let at = end - 1; at >= start && found.length < latest; at -= 1)
-    if (projected[at] !== 1 && hasValue(at)) found.push(at);
+  for (const { start, end } of ranges.toReversed())
+    for (let at = end - 1; at >= start && found.length < latest; at -= 1)
+      if (projected[at] !== 1 && hasValue(at)) found.push(at);
   return found.reverse();
 }

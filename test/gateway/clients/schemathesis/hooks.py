@@ -64,12 +64,15 @@ def obey_rules(query, choice):
     if "countries" in query:
         places = query["countries"].split(",")
         query["countries"] = ",".join(place if CODE.fullmatch(place) else "@eu" for place in places)
-    order_years(query)
+    choose_years(query)
     choose_columns(query)
     choose_derivation(query, choice)
 
 
-def order_years(query):
+def choose_years(query):
+    if "years" in query:
+        for bound in ("from", "to"):
+            query.pop(bound, None)
     years = [name for name in ("from", "to") if name in query]
     if len(years) == 2:
         query["from"], query["to"] = sorted((query["from"], query["to"]), key=int)

@@ -88,7 +88,7 @@ test.each([
       unread: [{ part: 'value', expected: expect.stringContaining('without currency and unit') }],
     },
   ],
-  ['atlas.use,KENYA', { verdict: 'unreadable', iso3: null, year: null, reasons: [] }],
+  ['atlas.use,KENYYA', { verdict: 'unreadable', iso3: null, year: null, reasons: [] }],
   ['atlas.use,KEN,2020,183', { verdict: 'close', value: 182.4, reasons: [] }],
   ['atlas.use,KEN,2020,431', { verdict: 'mismatch', value: 182.4, reasons: [] }],
 ])('verdicts %s', async (claim, expected) => {
