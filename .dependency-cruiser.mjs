@@ -52,6 +52,7 @@ const DOORS = {
   'gateway/api/status': ['status.ts'],
   'gateway/commerce/accounts': ['accounts.ts'],
   'gateway/commerce/cli': ['commands.ts'],
+  'gateway/commerce/connections': ['connections.ts'],
   'gateway/commerce/history': ['history.ts'],
   'gateway/commerce/notifications': ['notifications.ts'],
   'gateway/commerce/orders': ['orders.ts'],

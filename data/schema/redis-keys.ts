@@ -10,6 +10,10 @@
  *                                     credits charged in it: 2026-11=120) | ranges (see address-ranges.ts) | origins (separated by
  *                                     spaces) | replaces, replaced_by (key ids) | counted_with (id of the key for whose limit it
  *                                     counts) | bound ('1': it has rules, an end or a successor; see admit.lua)
+ *   {a:ID}:connections        hash    <connection id>:state (pending: its code waits, active, ended) | client_id | client_name | host |
+ *                                     by (who allowed it) | created_at_ms | ended_at_ms | ended_because | code, family, refresh,
+ *                                     before (digests) | code_until_ms | challenge | redirect_uri | refreshed_at_ms | answer
+ *                                     (encrypted); and as of a key: expires_at_ms | last_used_ms | limit | month | bound
  *   {a:ID}:minute:N, :day:N   counter requests in one UTC minute or day
  *   {a:ID}:ledger             stream  changes of the balance that are not archived yet
  *   {a:ID}:carried            hash    through, at_ms, balance, entries: how far the ledger is archived; see archive.ts
@@ -46,7 +50,10 @@
  *
  * Without that tag: immutable facts and indexes, whose writes are idempotent:
  *
- *   key:KID                   string  JSON: immutable facts of a key
+ *   key:KID                   string  JSON: immutable facts of a key, or of an access token, with which it expires
+ *   connection:CID            string  account id of a connection; expires with it
+ *   client:ID                 string  JSON: a client that registered itself; expires unless it is used
+ *   authorization:ID          string  JSON: what a client asked of a person, until the person answers; expires after minutes
  *   email:SHA256              string  id of the person with that lower-cased address, or of the account that the person signed up for
  *   accounts, orders          zset    ids by creation
  *   order:OID                 string  account id of an order
@@ -142,6 +149,10 @@ export const addressDigest = (address: string): string =>
 export const redisKeys = {
   account: (accountId: string) => `${tag(accountId)}:account`,
   keys: (accountId: string) => `${tag(accountId)}:keys`,
+  connections: (accountId: string) => `${tag(accountId)}:connections`,
+  /** Where state, rules and month of a key are, or of a connection. */
+  rulesOf: (accountId: string, keyId: string): string =>
+    keyId.startsWith('con_') ? redisKeys.connections(accountId) : redisKeys.keys(accountId),
   minute: (accountId: string, minute: number) => `${tag(accountId)}:minute:${minute}`,
   day: (accountId: string, day: number) => `${tag(accountId)}:day:${day}`,
   ledger: (accountId: string) => `${tag(accountId)}:ledger`,
@@ -171,6 +182,9 @@ export const redisKeys = {
   personOutbox: (personId: string) => `${personTag(personId)}:outbox`,
   personAccounts: (personId: string) => `${personTag(personId)}:accounts`,
 
+  connection: (connectionId: string) => `connection:${encodeURIComponent(connectionId)}`,
+  client: (clientId: string) => `client:${encodeURIComponent(clientId)}`,
+  authorization: (requestId: string) => `authorization:${encodeURIComponent(requestId)}`,
   key: (keyId: string) => `key:${encodeURIComponent(keyId)}`,
   email: (address: string) => `email:${addressDigest(address)}`,
   accounts: 'accounts',

@@ -10,6 +10,7 @@ import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { contactOf } from '../api/http/http.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
+import { Authorizations, ClientStore, ConnectionStore } from './connections/connections.ts';
 import { Archive, AuditLog } from './history/history.ts';
 import {
   BalanceAlerts,
@@ -81,6 +82,8 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   const audit = new AuditLog(redis, now, archive);
   const { privacy, requests } = openPrivacy({ settings, redis, accounts, archive, mailer, now, log });
   const links = new SignedLinks(store);
+  const connections = new ConnectionStore(store);
+  const clients = new ClientStore({ ...store, allowsPrivate: settings.WEBHOOK_PRIVATE_TARGETS });
   const freeGrant = settings.FREE_GRANT;
   const bounds = { perRange: settings.FREE_GRANTS_PER_RANGE, perDomain: settings.FREE_GRANTS_PER_DOMAIN };
   const freeGrants = new FreeGrants(store, bounds);
@@ -96,7 +99,8 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   });
   return {
     ...{ accounts, persons, members, outbox, webhooks, audit, privacy, requests, emailChanges, teller },
-    ...{ operatorAlerts, mailer, archive, jobs, redis, now, publicUrl },
+    ...{ operatorAlerts, mailer, archive, jobs, redis, now, publicUrl, connections, clients },
+    authorizations: new Authorizations({ ...store, clients, connections, publicUrl }),
     alerts: new BalanceAlerts(store),
     spendingAlerts: new SpendingAlerts(store),
     changeAlerts: new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox),
@@ -112,9 +116,16 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   const packs = await readPacks(settings.CURATED_DIR);
   const countries = readCountries(settings.CURATED_DIR);
   const parts = openParts(dependencies, packs);
-  const { accounts, audit, archive, jobs, givenUpJobs, webhooks, operatorAlerts } = parts;
+  const { accounts, audit, archive, jobs, givenUpJobs, webhooks, operatorAlerts, clients } = parts;
   const handlers = createJobHandlers(parts);
-  const closed = [jobs, givenUpJobs, webhooks, operatorAlerts, ...(dependencies.archive ? [] : [archive])];
+  const closed = [
+    jobs,
+    givenUpJobs,
+    webhooks,
+    operatorAlerts,
+    clients,
+    ...(dependencies.archive ? [] : [archive]),
+  ];
   const stops = closed.map((part) => (): Promise<unknown> => part.close());
   return {
     ...parts,

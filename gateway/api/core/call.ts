@@ -10,6 +10,8 @@ export interface Call<Rendered> {
   requestId: string;
   /** The `Authorization` header or its equivalent; undefined for an anonymous call. */
   authorization: string | undefined;
+  /** Whether access tokens of connections are valid here, beside keys. */
+  readonly takesTokens?: boolean;
   /** Path parameters, decoded. */
   path: Readonly<Record<string, string>>;
   /** The caller's network address, for the anonymous rate window and for keys that are bound to address ranges. */

@@ -58,6 +58,11 @@ export type { QuotaStatus, Result } from './result.ts';
 /** Every key has this scope, and every operation needs it. */
 const SCOPE = 'read';
 
+const TOKEN_ELSEWHERE: ApiError = {
+  code: 'invalid_key',
+  message: 'This is an access token for /mcp and valid there alone. Here, send an API key.',
+};
+
 const RETRY_AFTER_S = 5;
 export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };
 
@@ -127,6 +132,8 @@ export class Executor {
     const { metering } = this.#dependencies;
     const key = await metering.resolveKey(authorization);
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
+    if (key.environment === 'mcp' && call.takesTokens !== true)
+      return { kind: 'error', error: TOKEN_ELSEWHERE, ...anonymous(snapshot) };
     const file = call.operation.isFile && isPriced(call.operation) ? { pin: pinOf(call) } : undefined;
     const keyed: KeyedCall<Rendered> = { call, key, snapshot, file, repeatable: repeatableAs(call) };
     const standing = metering.standingOf(key, call);

@@ -67,6 +67,7 @@ export async function carryOut<Made>(
     route,
     requestId: newRequestId(),
     authorization,
+    takesTokens: true,
     path,
     address,
     origin,

@@ -4,9 +4,11 @@ export type Tier = 'anonymous' | 'free' | 'paid';
 
 /** The properties of an API key that never change after it was minted, so they are cached without expiry. */
 export interface ApiKey {
+  /** That of the connection, where this is an access token. */
   key_id: string;
   account_id: string;
-  environment: 'live' | 'test';
+  /** `mcp`: an access token, valid at `/mcp` alone. */
+  environment: 'live' | 'test' | 'mcp';
   scopes: readonly string[];
   /** Unix milliseconds, or null for a key that never expires. */
   expires_at_ms: number | null;

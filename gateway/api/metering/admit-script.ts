@@ -81,6 +81,7 @@ export class AdmitArguments {
       month,
       indicators,
     ];
+    if (key.environment === 'mcp') values[1] = redisKeys.rulesOf(account_id, key_id);
     if (source === null && idempotency === undefined && file === undefined) return values;
     const record = idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key);
     const ofFile = file === undefined ? [] : fileKeys(account_id, file);

@@ -123,7 +123,7 @@ export class DebitReversals {
       redisKeys.debits(account_id, minuteOf(at_ms)),
       idempotency_key === undefined ? account : redisKeys.repeatable(account_id, idempotency_key),
       leased === undefined ? account : redisKeys.lease(account_id, leased),
-      redisKeys.keys(account_id),
+      redisKeys.rulesOf(account_id, key_id),
     ];
     const values = [now(), debit_id, price, route, request_id, key_id, isCharged ? '1' : '', at_ms];
     const more = [monthOf(at_ms), indicators];

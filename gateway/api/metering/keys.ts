@@ -3,7 +3,7 @@
  *
  * A key is `alm_<environment>_<id>_<secret>`:
  *
- *   environment  `live` or `test`
+ *   environment  `live` or `test`; `mcp` for the access token of a connection, which expires soon
  *   id           12 characters of Crockford base32 in lower case (60 bits); names the key, not secret
  *   secret       40 characters of base62: 34 random ones (202 bits), then a checksum of 6
  *
@@ -30,9 +30,10 @@ const CHECKSUM_LENGTH = 6;
 
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const KEY_SHAPE = /^alm_(live|test)_([0-9a-hjkmnp-tv-z]{12})_([0-9A-Za-z]{40})$/;
+const KEY_SHAPE = /^alm_(live|test|mcp)_([0-9a-hjkmnp-tv-z]{12})_([0-9A-Za-z]{40})$/;
 
-export type KeyEnvironment = 'live' | 'test';
+const keyEnvironment = z.enum(['live', 'test', 'mcp']);
+type KeyEnvironment = z.infer<typeof keyEnvironment>;
 
 export interface ParsedKey {
   environment: KeyEnvironment;
@@ -89,7 +90,7 @@ export function parseKey(text: string): ParsedKey | null {
   const [, environment, key_id, secret] = KEY_SHAPE.exec(text) ?? [];
   if (key_id === undefined || secret === undefined) return null;
   if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return null;
-  return { environment: environment === 'test' ? 'test' : 'live', key_id, secret };
+  return { environment: keyEnvironment.parse(environment), key_id, secret };
 }
 
 /** SHA-256 of a secret, 32 bytes. */
@@ -100,9 +101,11 @@ export const storedKey = z.object({
   account_id: z.string(),
   /** SHA-256 of the secret, hexadecimal. */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
-  environment: z.enum(['live', 'test']),
+  environment: keyEnvironment,
   scopes: z.array(z.string()),
   expires_at_ms: z.int().nullable(),
+  /** Of an access token: what is counted and charged in place of a key. */
+  connection_id: z.string().optional(),
 });
 export type StoredKey = z.infer<typeof storedKey>;
 
@@ -126,10 +129,12 @@ const UNKNOWN_KEY_TEXT = JSON.stringify(UNKNOWN_KEY);
 
 export class KeyResolver {
   readonly #redis: RedisClient;
+  readonly #now: () => number;
   readonly #known = new LRUCache<string, KnownKey>({ max: CACHED_KEYS });
 
-  constructor(redis: RedisClient) {
+  constructor(redis: RedisClient, now: () => number) {
     this.#redis = redis;
+    this.#now = now;
   }
 
   /** @throws {MeteringUnavailable} when the key is not cached and Redis does not answer. */
@@ -138,7 +143,10 @@ export class KeyResolver {
     if (!parsed) return null;
     const digest = digestOf(parsed.secret);
     const isPresented = ({ digest: known, apiKey, exists }: KnownKey): boolean =>
-      timingSafeEqual(digest, known) && exists && apiKey.environment === parsed.environment;
+      timingSafeEqual(digest, known) &&
+      exists &&
+      apiKey.environment === parsed.environment &&
+      !this.#isPastToken(apiKey);
     const cached = this.#known.get(parsed.key_id);
     if (cached && isPresented(cached)) return cached.apiKey;
     const stored = await this.#read(parsed.key_id);
@@ -147,13 +155,18 @@ export class KeyResolver {
     return stored.apiKey;
   }
 
+  /** An expired token is as if it had never been: it must not be remembered as a refusal of its connection. */
+  #isPastToken({ environment, expires_at_ms }: ApiKey): boolean {
+    return environment === 'mcp' && this.#now() >= (expires_at_ms ?? 0);
+  }
+
   async #read(key_id: string): Promise<KnownKey> {
     const text = await this.#redis.get(redisKeys.key(key_id)).catch((cause: unknown) => {
       throw new MeteringUnavailable('keys cannot be read', { cause });
     });
-    const { digest, ...properties } = storedKey.parse(JSON.parse(text ?? UNKNOWN_KEY_TEXT));
+    const { digest, connection_id, ...properties } = storedKey.parse(JSON.parse(text ?? UNKNOWN_KEY_TEXT));
     return {
-      apiKey: Object.freeze({ key_id, ...properties }),
+      apiKey: Object.freeze({ key_id: connection_id ?? key_id, ...properties }),
       digest: Buffer.from(digest, 'hex'),
       exists: text !== null,
     };

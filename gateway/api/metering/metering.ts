@@ -30,6 +30,7 @@ export {
 export { parseIndicators } from './admit-script.ts';
 export { DOWNLOADS_PER_HOUR } from './download-meter.ts';
 export {
+  KeyResolver,
   type MintedKey,
   mintKeyText,
   parseKey,

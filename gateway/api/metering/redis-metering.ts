@@ -108,7 +108,7 @@ export class RedisMetering {
     this.#debitId = debitId;
     this.#runner = new ScriptRunner(redis);
     this.#timeout_ms = timeout_ms;
-    this.#resolver = new KeyResolver(redis);
+    this.#resolver = new KeyResolver(redis, now);
     const counted = { redis, runner: this.#runner, now, timeout_ms };
     const limitsOf = (callers: Callers) => ({
       per_minute: settings[`${callers}_PER_MINUTE`],

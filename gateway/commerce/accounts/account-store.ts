@@ -34,7 +34,7 @@ import { founderOf, ownAccountOf, PersonStore } from './person-store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
-const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 6);
+const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 7);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
@@ -170,8 +170,8 @@ export class AccountStore extends Store {
     // Written before the change, so that the search index (admin/account-index.ts) never misses one.
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
     await this.expectEvents(account_id);
-    const { account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox } = redisKeys;
-    const names = [account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox];
+    const { account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox, connections } = redisKeys;
+    const names = [account, keys, webhooks, webhookDeliveries, webhookLog, accountOutbox, connections];
     const [result] = await this.run(SET_STATE, [...names.map((name) => name(account_id)), now(), to, by]);
     expectOpenAccount(result, account_id);
     if (result === 'refused')

@@ -118,7 +118,7 @@ function keyFrom(key_id: string, hash: Hash, now_ms: number): KeyRecord {
 }
 
 /** Credits of the current month, from `2026-11=120`. The month of a key can lie ahead: see admit.lua. */
-function creditsOfMonth(latest = '', now_ms: number): number {
+export function creditsOfMonth(latest = '', now_ms: number): number {
   const [month = '', credits] = latest.split('=');
   return month >= monthOf(now_ms) ? numberOr(credits, 0) : 0;
 }

@@ -72,6 +72,7 @@ const id = z.string().min(1);
 const credits = z.coerce.number().int().min(0);
 
 const key = z.strictObject({ key_id: id, label: z.string() });
+const connection = z.strictObject({ connection_id: id, client: z.string() });
 const order = z.strictObject({
   order_id: id,
   pack_id: id,
@@ -204,6 +205,8 @@ export const EVENTS = {
       },
     },
   }),
+  'connection.made': row({ data: connection }),
+  'connection.ended': row({ data: connection }),
   'order.placed': orderStep('placed'),
   'order.paid': orderStep('paid', 'An order was paid, and its credits are granted'),
   'order.failed': orderStep('failed'),

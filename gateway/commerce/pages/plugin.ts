@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import { installOAuth } from '../connections/connections.ts';
 import { accountSubject, personSubject } from '../history/history.ts';
 import { invoicePayment, missingForInvoices, salesTermsOf } from '../orders/orders.ts';
 import {
@@ -19,6 +20,7 @@ import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext, accountIdOf, personIdOf } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
+import { connectRoutes } from './routes/connect.ts';
 import { homeRoutes, summaryRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
 import { billingRoutes, invoiceRoutes } from './routes/invoices.ts';
@@ -101,6 +103,7 @@ const ROUTES = [
   removeMemberRoutes,
   ownershipRoutes,
   homeRoutes,
+  connectRoutes,
   keysRoutes,
   keyRoutes,
   revokeKeyRoutes,
@@ -129,5 +132,6 @@ export function registerAccountPages(app: FastifyInstance, service: AccountServi
     },
     { prefix: ACCOUNT_ROOT },
   );
+  installOAuth(app, context);
   if (service.stripe) installStripeWebhook(app, service.stripe, service.log);
 }

@@ -17,6 +17,9 @@ const WEBHOOKS_PER_ACCOUNT: ThrottlePolicy = { free_attempts: 30, max_delay_ms: 
 const CHOICE_PER_ADDRESS: ThrottlePolicy = { free_attempts: 20, max_delay_ms: 300_000, decay_ms: 60_000 };
 const CHOICE_PER_LINK: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 60_000 };
 
+/** A request of a client writes a record, and may fetch a document, before anybody has signed in. */
+const CONNECT_PER_ADDRESS: ThrottlePolicy = { free_attempts: 60, max_delay_ms: 60_000, decay_ms: 10_000 };
+
 type Counter = readonly [scope: string, id: string, policy: ThrottlePolicy];
 
 export interface Asker {
@@ -46,6 +49,10 @@ export const throttleSignInLink = (throttle: Throttle, { address, email }: Asker
     ['account-mail-address', addressUnit(address), MAIL_PER_ADDRESS],
     ['account-sign-in-link', addressDigest(email), SIGN_IN_LINK_PER_EMAIL],
   ]);
+
+/** Seconds to wait before a client may send somebody from the address, or 0. */
+export const throttleConnect = (throttle: Throttle, address: string): Promise<number> =>
+  waitFor(throttle, [['account-connect', addressUnit(address), CONNECT_PER_ADDRESS]]);
 
 /** Seconds to wait before a password may be hashed for a link that is valid, or 0. @param id of the link's account */
 export const throttleChoice = (throttle: Throttle, address: string, id: string): Promise<number> =>

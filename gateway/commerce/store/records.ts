@@ -122,6 +122,7 @@ const STATUS = {
   archive_damaged: 500,
   bad_input: 422,
   busy: 503,
+  connection_unknown: 404,
   delivery_unknown: 404,
   endpoint_disabled: 409,
   endpoint_unknown: 404,

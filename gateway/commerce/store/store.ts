@@ -6,7 +6,8 @@
  * - A script runs again when its reply is lost, so each script has its effect once, however often it runs.
  * - All times are Unix milliseconds, all credits whole numbers, all addresses trimmed and in lower case.
  *
- * The rooms import each other in one direction: store, history, orders, accounts, notifications, people, privacy, pages.
+ * The rooms import each other in one direction: store, history, orders, accounts, notifications, people, connections, privacy,
+ * pages.
  */
 export * from './records.ts';
 export * from './redis-access.ts';

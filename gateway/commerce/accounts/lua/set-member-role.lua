@@ -1,15 +1,18 @@
--- Changes the role of a member who is not the owner.
+-- Changes the role of a member who is not the owner. The connections that the member allowed end with the permission for it.
 --
--- KEYS
---   1 members  hash
+-- KEYS, all with the account's hash tag
+--   1 members      hash
+--   2 connections  hash
 -- ARGV
 --   1 person_id
 --   2 role
---   3 by  person who changes it
+--   3 by       person who changes it
+--   4 now_ms
+--   5 allows   '1': the role may allow connections
 -- Returns 'done' | 'not_owner' | 'not_member' | 'is_owner'
 
-local members = KEYS[1]
-local person_id, role, by = ARGV[1], ARGV[2], ARGV[3]
+local members, connections = unpack(KEYS)
+local person_id, role, by, now_ms, allows = unpack(ARGV)
 
 if redis.call('HGET', members, by .. ':role') ~= 'owner' then
   return 'not_owner'
@@ -21,4 +24,11 @@ elseif current == 'owner' then
   return 'is_owner'
 end
 redis.call('HSET', members, person_id .. ':role', role)
+local fields = allows == '1' and {} or redis.call('HGETALL', connections)
+for i = 1, #fields, 2 do
+  local id = string.match(fields[i], '^(.*):by$')
+  if id and fields[i + 1] == person_id and redis.call('HGET', connections, id .. ':state') ~= 'ended' then
+    redis.call('HSET', connections, id .. ':state', 'ended', id .. ':ended_at_ms', now_ms, id .. ':ended_because', 'left')
+  end
+end
 return 'done'

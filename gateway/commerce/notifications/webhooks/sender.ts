@@ -46,7 +46,7 @@ export class WebhookSender {
 
   constructor({ timeout_ms = SEND_TIMEOUT_MS, allowsPrivate, allowsAnyPort = false }: SenderOptions) {
     this.#timeout_ms = timeout_ms;
-    this.#agent = new Agent({ connect: connector(allowsPrivate, allowsAnyPort, timeout_ms) });
+    this.#agent = guardedAgent({ timeout_ms, allowsPrivate, allowsAnyPort });
   }
 
   /** Never rejects. */
@@ -86,18 +86,19 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Node resolves no address that stands in the URL itself, so it is checked apart. */
-function connector(
-  allowsPrivate: boolean,
-  allowsAnyPort: boolean,
-  timeout: number,
-): buildConnector.connector {
-  const connect = buildConnector({ timeout, ...(!allowsPrivate && { lookup: publicLookup() }) });
-  return (options, callback) => {
+/** For URLs that strangers chose. Node resolves no address that stands in the URL itself, so it is checked apart. */
+export function guardedAgent({
+  timeout_ms: timeout = SEND_TIMEOUT_MS,
+  allowsPrivate,
+  allowsAnyPort = false,
+}: SenderOptions): Agent {
+  const resolve = buildConnector({ timeout, ...(!allowsPrivate && { lookup: publicLookup() }) });
+  const connect: buildConnector.connector = (options, callback) => {
     const { hostname, port } = options;
     if (!allowsPrivate && isPrivateHost(hostname)) callback(new PrivateAddressError(hostname), null);
     else if (!allowsAnyPort && !isWebhookPort(port))
       callback(new Error(`port ${port} is not ${PORTS_EXPECTED}`), null);
-    else connect(options, callback);
+    else resolve(options, callback);
   };
+  return new Agent({ connect });
 }

@@ -16,7 +16,7 @@ const ALLOWED: Record<Role, readonly string[]> = {
 };
 /** Answer without a session. */
 const ANONYMOUS =
-  /^\/account\/(?:sign-in|sign-up|confirm|forgot|reset|closed$|summary$|stripe|invitation|email|undo-email)/;
+  /^\/account\/(?:connect$|sign-in|sign-up|confirm|forgot|reset|closed$|summary$|stripe|invitation|email|undo-email)/;
 
 const harness = await stopAfterTests(startAccountPages());
 const ann = await harness.customer();

@@ -1,0 +1,171 @@
+/**
+ * Authorization requests (RFC 6749 with PKCE, 8707 and 9207): checked when a client sends a person here, kept until the person
+ * answers, and answered by a redirect to the client.
+ *
+ * What is wrong about the client, or about where its answer would go, is told to the person and never redirected. All else is told
+ * to the client, and every answer to it names this server, so that a client of several cannot mix them up.
+ */
+import { z } from 'zod';
+import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { AccountError, Store, type StoreDependencies } from '../store/store.ts';
+import { type ClientStore, expectRedirect } from './clients.ts';
+import type { ConnectionStore } from './connection-store.ts';
+import { redirectHost, withParameters } from './redirects.ts';
+import { newSecret } from './secrets.ts';
+
+/** Time to sign in, with a second factor, and to decide. */
+export const REQUEST_TTL_MS = 900_000;
+const MAX_STATE_LENGTH = 2_000;
+const REQUEST_ID = /^[A-Za-z0-9_-]{43}$/;
+
+const client = z.object({
+  client_id: z.string(),
+  name: z.string(),
+  kind: z.enum(['document', 'registered']),
+  redirect_uris: z.array(z.string()),
+});
+
+const authorizationRequest = z.object({
+  request_id: z.string(),
+  client,
+  /** Of the client's document, else where the answer goes. */
+  host: z.string(),
+  redirect_uri: z.string(),
+  state: z.string().nullable(),
+  challenge: z.string(),
+});
+
+/** What a client asks a person for. */
+export type AuthorizationRequest = z.infer<typeof authorizationRequest>;
+
+/** What a person allows. */
+export interface Allowance {
+  account_id: string;
+  person_id: string;
+  monthly_limit: number;
+  expires_at_ms: number;
+}
+
+const once = z.string().optional().catch('');
+const asked = z.object({
+  response_type: once,
+  response_mode: once,
+  code_challenge: once,
+  code_challenge_method: once,
+  resource: once,
+  request: once,
+  request_uri: once,
+});
+const S256 = /^[A-Za-z0-9_-]{43}$/;
+
+type Problem = [error: string, description: string];
+
+export interface AuthorizationDependencies extends StoreDependencies {
+  clients: ClientStore;
+  connections: ConnectionStore;
+  /** Public base URL, without a trailing slash: the name of this server. */
+  publicUrl: () => string;
+}
+
+export class Authorizations extends Store {
+  readonly #clients: ClientStore;
+  readonly #connections: ConnectionStore;
+  readonly #publicUrl: () => string;
+
+  constructor(dependencies: AuthorizationDependencies) {
+    super(dependencies);
+    this.#clients = dependencies.clients;
+    this.#connections = dependencies.connections;
+    this.#publicUrl = dependencies.publicUrl;
+  }
+
+  /** What access is for: the only resource of this server. */
+  get resource(): string {
+    return `${this.#publicUrl()}/mcp`;
+  }
+
+  /**
+   * Checks a request and keeps it. @param query as it was sent
+   * @returns its id, or where to tell its client what is wrong
+   * @throws {AccountError} `bad_input` for the person
+   */
+  async begin(
+    query: Readonly<Record<string, unknown>>,
+  ): Promise<{ request_id: string } | { redirect: string }> {
+    const { client_id, redirect_uri, state = null } = query;
+    if (typeof client_id !== 'string') throw incomplete('client_id');
+    if (typeof redirect_uri !== 'string') throw incomplete('redirect_uri');
+    if (state !== null && (typeof state !== 'string' || state.length > MAX_STATE_LENGTH))
+      throw incomplete('state');
+    const found = await this.#clients.find(client_id);
+    expectRedirect(found, redirect_uri);
+    const problem = this.#problemOf(asked.parse(query));
+    if (problem !== null) return { redirect: this.#refusal({ redirect_uri, state }, problem) };
+    const request_id = newSecret(this.random);
+    const host = found.kind === 'document' ? new URL(client_id).host : redirectHost(redirect_uri);
+    const challenge = String(query.code_challenge);
+    const request = { request_id, client: found, host, redirect_uri, state, challenge };
+    const key = redisKeys.authorization(request_id);
+    await this.redis.set(key, JSON.stringify(request), 'PX', REQUEST_TTL_MS);
+    return { request_id };
+  }
+
+  #problemOf(query: z.infer<typeof asked>): Problem | null {
+    if (query.response_type !== 'code')
+      return ['unsupported_response_type', 'The only response_type is code.'];
+    if ((query.response_mode ?? 'query') !== 'query')
+      return ['invalid_request', 'The only response_mode is query.'];
+    if (query.request !== undefined)
+      return ['request_not_supported', 'Send parameters, not a request object.'];
+    if (query.request_uri !== undefined)
+      return ['request_uri_not_supported', 'Send parameters, not a request object.'];
+    if (query.code_challenge_method !== 'S256' || !S256.test(query.code_challenge ?? ''))
+      return ['invalid_request', 'A code_challenge with code_challenge_method S256 is needed.'];
+    if (query.resource !== this.resource)
+      return ['invalid_target', `The resource is needed, and it is ${this.resource}.`];
+    return null;
+  }
+
+  /** Null once it was answered, or took too long. */
+  async find(request_id: string): Promise<AuthorizationRequest | null> {
+    if (!REQUEST_ID.test(request_id)) return null;
+    const text = await this.redis.get(redisKeys.authorization(request_id));
+    return text === null ? null : authorizationRequest.parse(JSON.parse(text));
+  }
+
+  /**
+   * @returns where to send the browser, with a code
+   * @throws {AccountError} `bad_input`, `member_refused`, `account_state`, `too_many_keys`; the request then stays
+   */
+  async allow(request: AuthorizationRequest, allowance: Allowance): Promise<string> {
+    const { request_id, client, host, redirect_uri, state, challenge } = request;
+    const { client_id, name: client_name } = client;
+    const facts = { client_id, client_name, host, redirect_uri, challenge };
+    const code = await this.#connections.create({ ...allowance, ...facts });
+    await this.#end(request_id);
+    await this.#clients.noteUse(client);
+    return withParameters(redirect_uri, { code, state, iss: this.#publicUrl() });
+  }
+
+  /** @returns where to send the browser */
+  async deny(request: AuthorizationRequest): Promise<string> {
+    await this.#end(request.request_id);
+    return this.#refusal(request, ['access_denied', 'The person did not allow it.']);
+  }
+
+  /** @throws {AccountError} `bad_input` when it was answered meanwhile */
+  async #end(request_id: string): Promise<void> {
+    if ((await this.redis.del(redisKeys.authorization(request_id))) === 0)
+      throw new AccountError('bad_input', 'This was answered already. Begin again where you came from.');
+  }
+
+  #refusal(
+    { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
+    [error, error_description]: Problem,
+  ): string {
+    return withParameters(redirect_uri, { error, error_description, state, iss: this.#publicUrl() });
+  }
+}
+
+const incomplete = (name: string): AccountError =>
+  new AccountError('bad_input', `This program cannot be connected: its request has no usable ${name}.`);
