@@ -86,7 +86,7 @@ export function unseenPages(routes: readonly { method: string; url: string }[], 
 }
 
 /**
- * Checks a page at each width, in light and dark.
+ * Checks a page at each width, in light and dark, and leaves it as wide as on a laptop.
  * @param name of the screenshots, such as `admin-runs`; `VITE_SCREENSHOTS=1` writes them to `var/screenshots`.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
@@ -107,6 +107,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     }
     await page.emulateMedia({ colorScheme: 'light' });
   }
+  await page.setViewportSize({ width: LAPTOP, height: HEIGHT });
 }
 
 /** Follows a link of the area's navigation. */
