@@ -125,7 +125,7 @@ const known = (rows: readonly Row[]): Map<string, number> =>
 it(
   'gives the same bytes after nights that revise figures, and lists exactly what they changed',
   async () => {
-    await python('-m', 'almanac.cli.main', 'lock', lock);
+    await python('-m', 'almanac_data.cli.main', 'lock', lock);
     const pinned = parseLock(await readFile(lock, 'utf8'));
     expect(formatLock(await typescript().lock())).toBe(await readFile(lock, 'utf8'));
     const other = join(folder, 'typescript.lock');
@@ -135,7 +135,7 @@ it(
     await untilServed(await night({ cows: herd(51, 52.25, 53, 58), goats: herd(54), lamas: herd(57) }));
 
     expect(await notebook('again', lock)).toBe(first);
-    expect(await python('-m', 'almanac.cli.main', 'lock', lock, '--check')).toContain('holds');
+    expect(await python('-m', 'almanac_data.cli.main', 'lock', lock, '--check')).toContain('holds');
     expect(await notebook('unlocked')).not.toBe(first);
     expect(await script(pinned)).toBe(firstScript);
     expect(await script()).not.toBe(firstScript);
@@ -189,7 +189,7 @@ it(
     const gateway = await program.start({ SNAPSHOT_DIR: forked.settings.SNAPSHOT_DIR });
     const words = [
       '-m',
-      'almanac.cli.main',
+      'almanac_data.cli.main',
       '--url',
       gateway.url,
       'lock',

@@ -29,7 +29,7 @@ const ACCOUNT_COMMAND = join(ROOT, 'admin/cli.ts');
 const WITHIN_MS = 600_000;
 
 const FRAME_ALONE = `
-from almanac import Provenance, Table
+from almanac_data import Provenance, Table
 Table({"year": [2020]}, {}, Provenance(None, None, None, None, None)).to_pandas()
 `;
 
@@ -52,12 +52,12 @@ afterAll(async () => {
 describe('the package', () => {
   it('is a wheel with types and licence, and needs nothing else', async () => {
     const listing = await run('python3', ['-m', 'zipfile', '--list', installed.wheel]);
-    for (const file of ['almanac/py.typed', 'almanac/cli/main.py', 'licenses/LICENSE'])
+    for (const file of ['almanac_data/py.typed', 'almanac_data/cli/main.py', 'licenses/LICENSE'])
       expect(listing).toContain(file);
     expect(listing).not.toContain('test');
     const alone = { PYTHONPATH: installed.site, PYTHONNOUSERSITE: '1' };
     const importAlone =
-      'import sys, almanac; assert not {"pyarrow", "pandas"} & set(sys.modules); print(almanac.__version__)';
+      'import sys, almanac_data; assert not {"pyarrow", "pandas"} & set(sys.modules); print(almanac_data.__version__)';
     expect(await run('python3', ['-S', '-c', importAlone], alone, dirname(installed.wheel))).toMatch(/^\d/);
     const frame = run('python3', ['-S', '-c', FRAME_ALONE], alone, dirname(installed.wheel));
     await expect(frame).rejects.toThrow("pandas is not installed: pip install 'almanac-data[pandas]'");

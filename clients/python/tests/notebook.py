@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from almanac import Almanac
+from almanac_data import Almanac
 
 output, *lock = sys.argv[1:]
 client = Almanac(lock=lock[0] if lock else None, progress=False)

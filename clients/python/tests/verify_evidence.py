@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from almanac import Refused, parse_keys, verify_derivation, verify_receipt, verify_rows
-from almanac.receipts import is_derivation, read_checkpoint, verify_one_log
+from almanac_data import Refused, parse_keys, verify_derivation, verify_receipt, verify_rows
+from almanac_data.receipts import is_derivation, read_checkpoint, verify_one_log
 
 
 def verify(files: dict[str, bytes]) -> None:

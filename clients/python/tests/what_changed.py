@@ -6,7 +6,7 @@ Usage: what_changed.py LOCK
 import json
 import sys
 
-from almanac import Almanac, Lock
+from almanac_data import Almanac, Lock
 
 lock = Lock.read(sys.argv[1])
 client = Almanac(progress=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from almanac import Almanac
+from almanac_data import Almanac
 
 URL = os.environ["ALMANAC_URL"]
 KEY = os.environ["ALMANAC_KEY"]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from almanac import Almanac, AlmanacError, ConnectionFailed, PaymentRequired
+from almanac_data import Almanac, AlmanacError, ConnectionFailed, PaymentRequired
 
 from .conftest import KEY, URL, balance
 from .cutting_proxy import cutting
@@ -14,7 +14,7 @@ FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_call_over_a_broken_network_is_paid_once(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("almanac.transport.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("almanac_data.transport.FIRST_WAIT_S", 0.001)
     with cutting(URL, seed) as proxy:
         client = Almanac(KEY, base_url=proxy.url, progress=False, retries=5)
         direct = Almanac(KEY, base_url=URL, progress=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from almanac import Almanac
+from almanac_data import Almanac
 
 from .conftest import KEY, URL
 
@@ -20,7 +20,7 @@ FERTILITY, POPULATION = "world-bank.SP.DYN.TFRT.IN", "world-bank.SP.POP.TOTL"
 def run(*words: str, code: int = 0, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "ALMANAC_URL": URL, "ALMANAC_KEY": KEY, "COLUMNS": "200", **variables}
     done = subprocess.run(
-        [sys.executable, "-m", "almanac.cli.main", *words],
+        [sys.executable, "-m", "almanac_data.cli.main", *words],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -175,7 +175,7 @@ def test_help_names_every_command() -> None:
 
 def test_a_reader_that_stops_is_no_error() -> None:
     environment = {**os.environ, "ALMANAC_URL": URL, "ALMANAC_KEY": KEY}
-    words = [sys.executable, "-m", "almanac.cli.main", "data", FERTILITY, "--csv"]
+    words = [sys.executable, "-m", "almanac_data.cli.main", "data", FERTILITY, "--csv"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
         assert process.stderr is not None

@@ -11,7 +11,7 @@ import polars
 import pytest
 from pandas.testing import assert_frame_equal
 
-from almanac import Almanac
+from almanac_data import Almanac
 
 from .conftest import KEY, URL
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from almanac import (
+from almanac_data import (
     Almanac,
     Forbidden,
     InvalidRequest,

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from almanac.columns import read_rows
-from almanac.errors import UnexpectedAnswer
+from almanac_data.columns import read_rows
+from almanac_data.errors import UnexpectedAnswer
 
 ROWS = [
     {"iso3": "CIV", "name": 'Côte d’Ivoire "x" ]}', "year": 2023, "value": 2, "rank": None, "projected": False},

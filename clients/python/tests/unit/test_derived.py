@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from almanac import Refused, derive, parse_keys, verify_derivation
+from almanac_data import Refused, derive, parse_keys, verify_derivation
 
 from .vectors import PAGE, vector
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from almanac.receipts import ed25519
+from almanac_data.receipts import ed25519
 
 # Public key, message, signature.
 VECTORS = [

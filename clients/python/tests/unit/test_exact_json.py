@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from almanac.receipts.exact_json import Refused, canonical, parse, print_number
+from almanac_data.receipts.exact_json import Refused, canonical, parse, print_number
 
 # Of RFC 8785, appendix B, and the bounds of docs/receipts.md.
 PRINTED = [

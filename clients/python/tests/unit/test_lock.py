@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from almanac import Lock, LockError
-from almanac.lock import check_edition, check_growth, check_log, pin
+from almanac_data import Lock, LockError
+from almanac_data.lock import check_edition, check_growth, check_log, pin
 
 from .vectors import vector
 

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from almanac.questions import DataQuestion, as_of_text, years_query
+from almanac_data.questions import DataQuestion, as_of_text, years_query
 
 
 def test_writes_the_query_of_the_service() -> None:

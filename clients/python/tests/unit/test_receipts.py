@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from almanac.receipts import Refused, parse_key, parse_keys, read_checkpoint, verify_one_log, verify_receipt
-from almanac.receipts.merkle import leaf_hash
+from almanac_data.receipts import Refused, parse_key, parse_keys, read_checkpoint, verify_one_log, verify_receipt
+from almanac_data.receipts.merkle import leaf_hash
 
 from .vectors import vector
 

@@ -2,8 +2,8 @@
 
 import io
 
-from almanac.progress import Progress
-from almanac.text import display_width, text_table
+from almanac_data.progress import Progress
+from almanac_data.text import display_width, text_table
 
 ROWS = [
     {"name": "Côte d’Ivoire", "value": 1234567.0, "rank": None},

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from almanac import Almanac
-from almanac.errors import (
+from almanac_data import Almanac
+from almanac_data.errors import (
     ApiError,
     ConnectionFailed,
     InvalidRequest,
@@ -20,7 +20,7 @@ from almanac.errors import (
     ServiceUnavailable,
     UnexpectedAnswer,
 )
-from almanac.transport import Answer, Transport
+from almanac_data.transport import Answer, Transport
 
 Step = Callable[[BaseHTTPRequestHandler], None]
 
@@ -232,7 +232,7 @@ def test_refuses_addresses_that_are_not_http() -> None:
 
 
 def test_calls_of_one_verb_share_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("almanac.transport.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("almanac_data.transport.FIRST_WAIT_S", 0.001)
     meta = {"generated_at": "2026-11-21T00:00:00Z", "indicator": "a.b"}
     rows = json.dumps({"data": [{"iso3": "KEN"}, {"iso3": "DEU"}], "meta": meta}).encode()
     repeated = answer(200, rows, X_Credits_Charged="0", Idempotent_Replayed="true")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from almanac.receipts.checkpoints import Checkpoint, LogKey, read_checkpoint
-from almanac.receipts.exact_json import (
+from almanac_data.receipts.checkpoints import Checkpoint, LogKey, read_checkpoint
+from almanac_data.receipts.exact_json import (
     Json,
     Members,
     Refused,
@@ -19,7 +19,7 @@ from almanac.receipts.exact_json import (
     parse,
     text_of,
 )
-from almanac.receipts.merkle import root_of, root_over, verify_consistency
+from almanac_data.receipts.merkle import root_of, root_over, verify_consistency
 
 FORMAT = "almanac-receipt/1"
 ROW = "iso3 year value ci_lo ci_hi status projected"

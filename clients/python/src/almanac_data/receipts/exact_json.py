@@ -7,7 +7,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Union
 
-from almanac.errors import AlmanacError
+from almanac_data.errors import AlmanacError
 
 LEVELS_MAX = 64
 LARGEST_INTEGER = 2**53 - 1

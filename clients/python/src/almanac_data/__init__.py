@@ -1,13 +1,13 @@
 """Country statistics with unit, licence, edition and proof attached.
 
->>> from almanac import Almanac
+>>> from almanac_data import Almanac
 >>> table = Almanac(key).data("world-bank.SP.POP.TOTL", countries="@eu", latest=10)
 """
 
-from almanac._version import __version__
-from almanac.client import Almanac, Receipt
-from almanac.derived import derive
-from almanac.errors import (
+from almanac_data._version import __version__
+from almanac_data.client import Almanac, Receipt
+from almanac_data.derived import derive
+from almanac_data.errors import (
     AlmanacError,
     ApiError,
     ConnectionFailed,
@@ -22,8 +22,8 @@ from almanac.errors import (
     Unauthorized,
     UnexpectedAnswer,
 )
-from almanac.lock import Lock
-from almanac.receipts import (
+from almanac_data.lock import Lock
+from almanac_data.receipts import (
     LogKey,
     Refused,
     Verified,
@@ -34,8 +34,8 @@ from almanac.receipts import (
     verify_receipt,
     verify_rows,
 )
-from almanac.records import Hits
-from almanac.table import Provenance, Series, Table
+from almanac_data.records import Hits
+from almanac_data.table import Provenance, Series, Table
 
 __all__ = [
     "Almanac",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from almanac.derived.groups import Row
-from almanac.derived.recompute import Recipe, Recomputed, Rule, recompute
-from almanac.derived.transforms import Measured
-from almanac.receipts.checkpoints import Checkpoint, LogKey, read_checkpoint
-from almanac.receipts.exact_json import (
+from almanac_data.derived.groups import Row
+from almanac_data.derived.recompute import Recipe, Recomputed, Rule, recompute
+from almanac_data.derived.transforms import Measured
+from almanac_data.receipts.checkpoints import Checkpoint, LogKey, read_checkpoint
+from almanac_data.receipts.exact_json import (
     Json,
     Members,
     Refused,
@@ -25,8 +25,8 @@ from almanac.receipts.exact_json import (
     parse,
     text_of,
 )
-from almanac.receipts.merkle import leaf_hash, root_of, root_of_several
-from almanac.receipts.receipt import DESCRIPTOR, EDITION, ROW, plain
+from almanac_data.receipts.merkle import leaf_hash, root_of, root_of_several
+from almanac_data.receipts.receipt import DESCRIPTOR, EDITION, ROW, plain
 
 FORMAT = "almanac-derivation/1"
 _DERIVATION = "format recipe figure series indicators rules manifest edition checkpoint proof notices"

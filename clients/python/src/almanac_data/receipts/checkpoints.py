@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from almanac.receipts import ed25519
-from almanac.receipts.exact_json import Refused, count_of, demand, members_of, parse, text_of
+from almanac_data.receipts import ed25519
+from almanac_data.receipts.exact_json import Refused, count_of, demand, members_of, parse, text_of
 
 _NAME = r"[!-*,-~]+"
 _KEY = re.compile(rf"({_NAME})\+([0-9a-f]{{8}})\+([A-Za-z0-9+/]{{44}})")

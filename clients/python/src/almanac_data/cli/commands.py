@@ -10,11 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from almanac.cli.output import write, write_file, write_table
-from almanac.client import Almanac
-from almanac.errors import LockError
-from almanac.lock import Lock
-from almanac.receipts import (
+from almanac_data.cli.output import write, write_file, write_table
+from almanac_data.client import Almanac
+from almanac_data.errors import LockError
+from almanac_data.lock import Lock
+from almanac_data.receipts import (
     LogKey,
     Verified,
     VerifiedDerivation,
@@ -27,8 +27,8 @@ from almanac.receipts import (
     verify_receipt,
     verify_rows,
 )
-from almanac.receipts.exact_json import print_number
-from almanac.records import Hits
+from almanac_data.receipts.exact_json import print_number
+from almanac_data.records import Hits
 
 REASONS = 2
 """Of a claim, the first are the likeliest."""

@@ -17,10 +17,10 @@ from email.message import Message
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from almanac._version import __version__
-from almanac.body import BROKEN, Body
-from almanac.errors import AlmanacError, ApiError, ConnectionFailed, UnexpectedAnswer, api_error
-from almanac.progress import Progress
+from almanac_data._version import __version__
+from almanac_data.body import BROKEN, Body
+from almanac_data.errors import AlmanacError, ApiError, ConnectionFailed, UnexpectedAnswer, api_error
+from almanac_data.progress import Progress
 
 ERROR_BYTES = 64 * 1024
 

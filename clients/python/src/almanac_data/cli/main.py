@@ -8,11 +8,11 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from almanac.cli.commands import COMMANDS, NOT_BORNE_OUT, USAGE, checked_lock
-from almanac.cli.parser import build_parser
-from almanac.client import Almanac
-from almanac.errors import AlmanacError, ApiError, ConnectionFailed, LockError, UnexpectedAnswer
-from almanac.receipts import Refused
+from almanac_data.cli.commands import COMMANDS, NOT_BORNE_OUT, USAGE, checked_lock
+from almanac_data.cli.parser import build_parser
+from almanac_data.client import Almanac
+from almanac_data.errors import AlmanacError, ApiError, ConnectionFailed, LockError, UnexpectedAnswer
+from almanac_data.receipts import Refused
 
 REFUSED_CALL, UNREACHABLE, INTERRUPTED = 4, 5, 130
 

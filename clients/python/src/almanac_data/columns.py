@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from almanac.errors import UnexpectedAnswer
+from almanac_data.errors import UnexpectedAnswer
 
 Cell = str | int | float | bool | None
 Columns = dict[str, list[Cell]]

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from almanac.errors import LockError
-from almanac.receipts import (
+from almanac_data.errors import LockError
+from almanac_data.receipts import (
     Checkpoint,
     LogKey,
     Refused,
@@ -19,7 +19,7 @@ from almanac.receipts import (
     read_checkpoint,
     verify_one_log,
 )
-from almanac.records import Edition
+from almanac_data.records import Edition
 
 FORMAT = "almanac-lock/1"
 _MEMBERS = {"edition", "published_at", "root", "keys", "checkpoint"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from almanac.derived.transforms import Transform
+from almanac_data.derived.transforms import Transform
 
 # From the strongest to the weakest; None is stronger than all, and what is in no list weaker.
 # fmt: off

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from almanac.derived.history import Figure, History, transformed
-from almanac.derived.transforms import parse_transforms
+from almanac_data.derived.history import Figure, History, transformed
+from almanac_data.derived.transforms import parse_transforms
 
 __all__ = ["derive"]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from almanac.table import Table
-from almanac.text import text_table
+from almanac_data.table import Table
+from almanac_data.text import text_table
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from almanac.columns import Columns, column_type
+from almanac_data.columns import Columns, column_type
 
 if TYPE_CHECKING:
     import pyarrow

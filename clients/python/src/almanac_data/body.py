@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from email.message import Message
 from typing import Protocol
 
-from almanac.errors import ConnectionFailed, UnexpectedAnswer
-from almanac.progress import Progress
+from almanac_data.errors import ConnectionFailed, UnexpectedAnswer
+from almanac_data.progress import Progress
 
 PIECE_BYTES = 256 * 1024
 

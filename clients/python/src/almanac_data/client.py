@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Union, cast
 from urllib.parse import quote
 
-from almanac.answers import (
+from almanac_data.answers import (
     joined_revisions,
     json_data,
     parquet_data,
@@ -17,8 +17,8 @@ from almanac.answers import (
     record_series,
     whole_file,
 )
-from almanac.lock import Lock
-from almanac.questions import (
+from almanac_data.lock import Lock
+from almanac_data.questions import (
     Aggregate,
     AsOf,
     DataQuestion,
@@ -30,11 +30,11 @@ from almanac.questions import (
     derived_query,
     words,
 )
-from almanac.receipts import LogKey, Verified, parse_keys, verify_receipt
-from almanac.records import Change, Country, Edition, Hits, Indicator, IndicatorDetail, Price, Verdict
-from almanac.session import Session
-from almanac.table import Table, has_arrow
-from almanac.transport import Answer, Transport
+from almanac_data.receipts import LogKey, Verified, parse_keys, verify_receipt
+from almanac_data.records import Change, Country, Edition, Hits, Indicator, IndicatorDetail, Price, Verdict
+from almanac_data.session import Session
+from almanac_data.table import Table, has_arrow
+from almanac_data.transport import Answer, Transport
 
 Claim = Union[str, "tuple[str, str, int, str | int | float]"]
 PathLike = Union[str, "os.PathLike[str]"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from almanac import lock as locks
-from almanac.errors import LockError
-from almanac.lock import Lock
-from almanac.questions import AsOf, Query, as_of_text
-from almanac.transport import Answer, Read, Transport
+from almanac_data import lock as locks
+from almanac_data.errors import LockError
+from almanac_data.lock import Lock
+from almanac_data.questions import AsOf, Query, as_of_text
+from almanac_data.transport import Answer, Read, Transport
 
 Result = TypeVar("Result")
 

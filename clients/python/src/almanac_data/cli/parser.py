@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from almanac._version import __version__
+from almanac_data._version import __version__
 
 DESCRIPTION = """\
 Country statistics on a terminal: search, figures, rankings, proofs.

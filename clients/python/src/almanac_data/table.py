@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from almanac.arrow import arrow_of_columns, arrow_of_parquet
-from almanac.columns import Cell, Columns
-from almanac.errors import MissingExtra
-from almanac.questions import DataQuestion
-from almanac.text import text_table
+from almanac_data.arrow import arrow_of_columns, arrow_of_parquet
+from almanac_data.columns import Cell, Columns
+from almanac_data.errors import MissingExtra
+from almanac_data.questions import DataQuestion
+from almanac_data.text import text_table
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from almanac.receipts.exact_json import Json, Refused, canonical, demand
+from almanac_data.receipts.exact_json import Json, Refused, canonical, demand
 
 _FORKED = "The log does not extend the earlier checkpoint."
 

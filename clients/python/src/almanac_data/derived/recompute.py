@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol
 
-from almanac.derived.groups import GroupFigure, Member, Row, containments_of, counts, group_figure
-from almanac.derived.history import Figure, History, breaks_of, transformed
-from almanac.derived.transforms import Measured, Transform, is_defined, parse_transforms
+from almanac_data.derived.groups import GroupFigure, Member, Row, containments_of, counts, group_figure
+from almanac_data.derived.history import Figure, History, breaks_of, transformed
+from almanac_data.derived.transforms import Measured, Transform, is_defined, parse_transforms
 
 SHARE_COVERAGE = 0.95
 """The least coverage of a group whose sum is the whole of a share."""

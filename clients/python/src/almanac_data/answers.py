@@ -12,11 +12,11 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from almanac.columns import Columns, read_rows
-from almanac.errors import ConnectionFailed, UnexpectedAnswer
-from almanac.questions import DataQuestion
-from almanac.table import Content, Provenance, Series, Table
-from almanac.transport import Answer
+from almanac_data.columns import Columns, read_rows
+from almanac_data.errors import ConnectionFailed, UnexpectedAnswer
+from almanac_data.questions import DataQuestion
+from almanac_data.table import Content, Provenance, Series, Table
+from almanac_data.transport import Answer
 
 _FACTS = ("name", "unit", "licence", "licence_url", "attribution")
 
