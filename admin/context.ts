@@ -7,6 +7,7 @@ import type { RunStore } from '../data/runtime/run-store.ts';
 import type { Settings } from '../data/runtime/settings.ts';
 import type { ProviderDefinition } from '../data/schema/curated.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
+import type { ConnectionStore } from '../gateway/commerce/connections/connections.ts';
 import type { Archive, AuditFacts, AuditLog } from '../gateway/commerce/history/history.ts';
 import type {
   GivenUpJobs,
@@ -63,6 +64,7 @@ export interface AdminArea extends AdminDependencies {
   secondFactor: SecondFactorStore;
   members: MemberStore;
   persons: PersonStore;
+  connections: ConnectionStore;
   /** Of the persons of accounts. */
   customerSecondFactor: SecondFactorStore;
   operators: OperatorStore;

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { JobService } from '../data/runtime/jobs.ts';
 import { RunStore } from '../data/runtime/run-store.ts';
 import { MemberStore, PersonStore } from '../gateway/commerce/accounts/accounts.ts';
+import { ConnectionStore } from '../gateway/commerce/connections/connections.ts';
 import { AuditLog } from '../gateway/commerce/history/history.ts';
 import { GivenUpJobs, JobQueue, SignedLinks } from '../gateway/commerce/notifications/notifications.ts';
 import {
@@ -124,6 +125,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     passwords,
     secondFactor,
     members: new MemberStore(store, persons),
+    connections: new ConnectionStore(store),
     persons,
     customerSecondFactor: new SecondFactorStore(store, 'account'),
     operators,

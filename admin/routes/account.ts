@@ -24,6 +24,7 @@ import {
 import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, idOf, shownChanges, userPath } from '../context.ts';
+import { accountConnectionsRoutes } from './account-connections.ts';
 import { accountExports } from './account-exports.ts';
 import { accountMembers, accountMembersRoutes } from './account-members.ts';
 
@@ -57,8 +58,9 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     before = '',
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
-    const [keys, members, ledger, orders, changes, usage, used] = await Promise.all([
+    const [keys, connections, members, ledger, orders, changes, usage, used] = await Promise.all([
       accounts.keys.list(id),
+      area.connections.list(id),
       accountMembers(area, id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.orders.list(id),
@@ -73,8 +75,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     return view(reply, account.email || account.account_id, {
       account,
       path,
-      keys,
-      members,
+      ...{ keys, connections, members },
       ledger: shown,
       gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,
@@ -163,6 +164,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
   });
 
   accountKeyRoutes(scope, area);
+  accountConnectionsRoutes(scope, area);
   accountMembersRoutes(scope, area);
 
   async function adjust(

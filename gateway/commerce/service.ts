@@ -93,6 +93,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   const operatorAlerts = new OperatorAlerts({ ...store, settings, mailer });
   const teller = new Teller({
     ...{ accounts, persons, members, operatorAlerts, outbox, webhooks, jobs, mailer, now, log, publicUrl },
+    connectionsOf: (account_id) => connections.list(account_id),
     contact: () => contactOf(settings, publicUrl()),
     isExportReady: async (request_id) => (await requests.get(request_id)).status === 'ready',
     followAddress: (person_id, event) => emailChanges.follow(person_id, event),

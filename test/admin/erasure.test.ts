@@ -6,6 +6,7 @@ import { readSettings } from '../../data/runtime/settings.ts';
 import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.ts';
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
+import { ConnectionStore } from '../../gateway/commerce/connections/connection-store.ts';
 import { AuditLog, accountSubject } from '../../gateway/commerce/history/audit-log.ts';
 import {
   CHANGE_KINDS,
@@ -31,6 +32,9 @@ const personsOf = ({ client, clock }: AdminService): PersonStore =>
 
 const endpointsOf = ({ client, clock }: AdminService): EndpointStore =>
   new EndpointStore({ redis: client, now: () => clock.ms, random: randomBytes, allowsPrivate: false });
+
+const connectionsOf = ({ client, clock }: AdminService): ConnectionStore =>
+  new ConnectionStore({ redis: client, now: () => clock.ms, random: randomBytes });
 
 /** An account with everything that an erasure removes, and a request for it. */
 async function person() {
@@ -58,6 +62,11 @@ async function person() {
     rules: { monthly_limit: 5, ranges: ['203.0.113.7'], origins: ['https://ada.example'] },
   });
   await accounts.keys.revoke(key_id);
+  await connectionsOf(service).create({
+    ...{ account_id, person_id: founderOf(account_id), monthly_limit: 5, expires_at_ms: service.clock.ms + 60_000 },
+    ...{ client_id: 'https://ada.example/host.json', client_name: 'Host of Ada', host: 'ada.example' },
+    ...{ redirect_uri: 'https://ada.example/', challenge: '' },
+  });
   await accounts.orders.create(account_id, 'starter');
   const { request_id } = await requests.open(account_id, 'erasure');
   return { email, account_id, request_id };
@@ -70,6 +79,7 @@ const ALL = {
     passwords: 1,
     keys: 1,
     key_labels: 2,
+    connections: 1,
     orders: 1,
     exports: 0,
     alerts: 2,
@@ -96,12 +106,13 @@ const stateOf = async (account_id: string) => {
     changes: await readToldKinds(service.client, account_id),
     used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),
+    connections: await connectionsOf(service).list(account_id),
   };
 };
 
 const ERASED = {
   ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
-  ...{ password: null, alert: null, webhooks: [] },
+  ...{ password: null, alert: null, webhooks: [], connections: [] },
   ...{ spending: null, changes: [...CHANGE_KINDS], used: 0 },
 };
 
@@ -114,7 +125,7 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
     ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
-    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 open order cancelled, 2 alerts, 1 webhook.',
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 connection, 1 open order cancelled, 2 alerts, 1 webhook.',
   );
   const [closed, erased] = await service.audit.list({ subject: accountSubject(account_id) });
   expect(closed).toMatchObject({ action: 'request.close', by: 'operator@example.org' });
@@ -132,6 +143,7 @@ it('an erasure that is interrupted stays open; the next attempt completes it and
   const erasures = new Erasures({
     ...{ ...base, accounts, persons, requests, mailer, log: silentLog },
     members: new MemberStore(base, persons),
+    connections: new ConnectionStore(base),
     exports: new ExportFiles('/nowhere'),
     audit: new AuditLog(client, now),
     stripe: null,

@@ -24,6 +24,10 @@ const key = {
   ...{ key_id: '0123456789ab', label: 'notebook', last4: 'wxyz', reason: '' },
   ...({ state: 'active', expires_at_ms: null } as const),
 };
+const connection = {
+  ...{ connection_id: 'con_1', person_id: 'per_1', client_name: 'Claude', host: 'claude.ai' },
+  ...{ monthly_limit: 1_000, expires_at_ms: 0, ended_because: 'person' },
+};
 const order: OrderRecord = {
   ...{ order_id: 'ord_1', account_id: 'acc_1', state: 'pending', pack_id: 'starter', pack_name: 'Starter' },
   ...{ credits: 10_000, price_minor: 900, currency: 'EUR', payment: 'invoice', by: '' },
@@ -35,6 +39,7 @@ const PERSON = 'the person';
 const OWNER = 'owner';
 const ORDER = 'owner and billing members';
 const KEY = "owner and the key's maker";
+const CONNECTION = 'owner and who allowed it';
 const OPERATOR = 'the operator';
 const ALERTS = '`OPERATOR_ALERT_EMAIL`';
 
@@ -109,6 +114,14 @@ export const MAILS: Readonly<Record<keyof Templates, readonly KnownMail[]>> = {
   keyExpires: [
     known(notices.keyExpires(key, 7, about), '7 days before a key expires, once', KEY),
     known(notices.keyExpires(key, 1, about), '1 day before a key expires, once', KEY),
+  ],
+  connectionMade: [known(notices.connectionMade(connection, about), 'a host is connected', CONNECTION)],
+  connectionEnded: [
+    known(
+      notices.connectionEnded(connection, '', about),
+      'a connection is ended by a person or an operator, with the reason, or because its code or refresh token came twice',
+      CONNECTION,
+    ),
   ],
   accountSuspended: [known(notices.accountSuspended(about), 'an operator suspends the account', OWNER)],
   accountRestored: [known(notices.accountRestored(about), 'the suspension ends', OWNER)],

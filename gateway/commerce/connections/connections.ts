@@ -13,3 +13,4 @@ export * from './authorizations.ts';
 export * from './clients.ts';
 export * from './connection-store.ts';
 export * from './oauth-routes.ts';
+export { redirectHost } from './redirects.ts';

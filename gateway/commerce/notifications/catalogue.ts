@@ -26,7 +26,7 @@ import type { StoredEvent } from './outbox.ts';
 import type { WebhookEndpoint } from './webhooks/endpoint-records.ts';
 
 /**
- * Roles in the account; `maker`: who made the key, while a member; `named`: the persons that the event is about, members or
+ * Roles in the account; `maker`: who made the key or allowed the connection, while a member; `named`: the persons that the event is about, members or
  * not; `operators`, by mail and by a webhook of their own.
  */
 type Recipient = Extract<Role, 'owner' | 'billing'> | 'maker' | 'named' | 'operators';
@@ -43,6 +43,7 @@ export interface Told {
   find: {
     order(order_id: string): Promise<OrderRecord | null>;
     keys(): Promise<KeyRecord[]>;
+    connection(connection_id: string): Promise<changes.ToldConnection | null>;
     person(person_id: string): Promise<PersonRecord | null>;
     endpoint(endpoint_id: string): Promise<WebhookEndpoint | null>;
     isExportReady(request_id: string): Promise<boolean>;
@@ -205,8 +206,28 @@ export const EVENTS = {
       },
     },
   }),
-  'connection.made': row({ data: connection }),
-  'connection.ended': row({ data: connection }),
+  'connection.made': row({
+    data: connection,
+    mail: {
+      ...{ what: 'Mail about a change', to: ['owner', 'maker'], isAuthored: true },
+      async words({ find, about }, { connection_id }) {
+        const found = await find.connection(connection_id);
+        return found && changes.connectionMade(found, about);
+      },
+    },
+  }),
+  'connection.ended': row({
+    data: connection,
+    mail: {
+      ...{ what: 'Mail about a change', to: ['owner', 'maker'] },
+      async words({ find, about, event }, { connection_id }) {
+        const found = await find.connection(connection_id);
+        // Its own client is not told of by mail.
+        if (!found || found.ended_because === 'client') return null;
+        return changes.connectionEnded(found, event.reason, about);
+      },
+    },
+  }),
   'order.placed': orderStep('placed'),
   'order.paid': orderStep('paid', 'An order was paid, and its credits are granted'),
   'order.failed': orderStep('failed'),

@@ -11,7 +11,7 @@ import type { OperatorAlerts } from './alerts/operator-alerts.ts';
 import { type EventRow, eventRow, type Told } from './catalogue.ts';
 import type { JobData } from './jobs/job-data.ts';
 import { type JobProducer, queueTold, toldId } from './jobs/queue.ts';
-import { accountLine, mailMoment } from './mail/change-mails.ts';
+import { accountLine, mailMoment, type ToldConnection } from './mail/change-mails.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { eventAccount, type Outbox, type StoredEvent } from './outbox.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
@@ -25,6 +25,7 @@ interface TellerDependencies {
   isExportReady(request_id: string): Promise<boolean>;
   outbox: Outbox;
   webhooks: Webhooks;
+  connectionsOf(account_id: string): Promise<readonly ToldConnection[]>;
   jobs: JobProducer;
   mailer: Mailer;
   /** Unix milliseconds. */
@@ -115,21 +116,35 @@ export class Teller {
     if (to.includes('operators')) return this.#deps.operatorAlerts.channels;
     if (to.includes('named'))
       return owner.startsWith('per_') ? [owner] : [String(facts.from), String(facts.to)];
-    const keys = to.includes('maker') ? await this.#deps.accounts.keys.list(owner) : [];
-    const key = keys.find(({ key_id }) => key_id === (facts.replaces ?? facts.key_id));
+    const maker = to.includes('maker') ? await this.#findMaker(owner, facts) : undefined;
     const members = await this.#deps.members.list(owner);
     const told = members.filter(
-      ({ role, person_id }) => to.some((one) => one === role) || person_id === key?.by,
+      ({ role, person_id }) => to.some((one) => one === role) || person_id === maker,
     );
     return told.map(({ person_id }) => person_id);
   }
 
+  /** Who made the key that an event is about, or allowed the connection. */
+  async #findMaker(owner: string, facts: Readonly<Record<string, unknown>>): Promise<string | undefined> {
+    const { accounts, connectionsOf } = this.#deps;
+    if (facts.connection_id !== undefined) {
+      const connections = await connectionsOf(owner);
+      return connections.find(({ connection_id }) => connection_id === facts.connection_id)?.person_id;
+    }
+    const keys = await accounts.keys.list(owner);
+    return keys.find(({ key_id }) => key_id === (facts.replaces ?? facts.key_id))?.by;
+  }
+
   #finder(owner: string): Told['find'] {
-    const { accounts, persons, webhooks, isExportReady } = this.#deps;
+    const { accounts, persons, webhooks, connectionsOf, isExportReady } = this.#deps;
     return {
       isExportReady,
       order: (order_id) => accounts.orders.get(order_id).catch(nullIf('order_unknown')),
       keys: () => accounts.keys.list(owner),
+      async connection(connection_id) {
+        const connections = await connectionsOf(owner);
+        return connections.find((one) => one.connection_id === connection_id) ?? null;
+      },
       person: (person_id) => persons.get(person_id),
       async endpoint(endpoint_id) {
         const endpoints = await webhooks.endpoints.list(owner);
@@ -141,6 +156,7 @@ export class Teller {
   /** Operators are not named, and neither is somebody whose data was erased. */
   async #nameAuthor(by: string, account: AccountRecord | null, reader: string): Promise<string> {
     if (by === 'stripe') return 'the card payment service';
+    if (by === '') return 'Almanac itself';
     if (!by.startsWith('per_')) return 'an operator of Almanac';
     if (by === reader) return 'you';
     const { persons, members } = this.#deps;

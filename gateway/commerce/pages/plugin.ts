@@ -21,6 +21,8 @@ import { ACCOUNT_ROOT, type AccountContext, accountIdOf, personIdOf } from './co
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
 import { connectRoutes } from './routes/connect.ts';
+import { connectionsRoutes } from './routes/connections.ts';
+import { consentRoutes } from './routes/consent.ts';
 import { homeRoutes, summaryRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
 import { billingRoutes, invoiceRoutes } from './routes/invoices.ts';
@@ -47,6 +49,7 @@ import { installStripeWebhook } from './stripe-webhook.ts';
 const NAV = [
   { path: '/account/', label: 'Overview' },
   { path: '/account/keys', label: 'Keys' },
+  { path: '/account/connections', label: 'Connections' },
   { path: '/account/webhooks', label: 'Webhooks' },
   { path: '/account/usage', label: 'Usage' },
   { path: '/account/wallet', label: 'Wallet' },
@@ -107,6 +110,8 @@ const ROUTES = [
   keysRoutes,
   keyRoutes,
   revokeKeyRoutes,
+  consentRoutes,
+  connectionsRoutes,
   webhooksRoutes,
   webhookRoutes,
   webhookDeliveryRoutes,

@@ -7,6 +7,7 @@ import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { readUsage, readUsedDays } from '../../api/metering/metering.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import type { ConnectionStore } from '../connections/connections.ts';
 import {
   type Archive,
   type AuditLog,
@@ -35,6 +36,7 @@ export interface DataExportDependencies {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
+  connections: ConnectionStore;
   alerts: BalanceAlerts;
   requests: PrivacyRequestStore;
   audit: AuditLog;
@@ -63,9 +65,10 @@ export async function countLedger(redis: RedisClient, account_id: string): Promi
 
 /** Times are Unix milliseconds, as stored, except `prepared_at`. Rows throw `archive_damaged` if something is missing. */
 export function listAccountData(
-  { redis, accounts, persons, members, alerts, requests, audit, archive, now }: DataExportDependencies,
+  dependencies: DataExportDependencies,
   account_id: string,
 ): ExportList[] {
+  const { redis, accounts, persons, members, connections, alerts, requests, audit, archive, now } = dependencies;
   const subject = accountSubject(account_id);
   const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
   const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });
@@ -95,6 +98,9 @@ export function listAccountData(
       each(members.invitations(account_id)),
     ),
     list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
+    list('connections', 'Hosts that were connected, without their tokens.', () =>
+      each(connections.list(account_id)),
+    ),
     list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
     list('billing', 'Billing details for the next invoices.', async function* () {
       const billing = await readBilling(redis, account_id);

@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
+import type { ConnectionStore } from '../connections/connections.ts';
 import { type AuditLog, accountSubject } from '../history/history.ts';
 import { endpointsFrom, type Mailer } from '../notifications/notifications.ts';
 import type { StripePayment } from '../orders/orders.ts';
@@ -20,7 +21,7 @@ import { AccountError, type KeyRecord, Store, type StoreDependencies } from '../
 import type { ExportFiles } from './export-files.ts';
 import type { ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
-const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 10);
+const ERASE = readScript(import.meta.url, 'lua/erase-account.lua', 11);
 
 const BY = 'system';
 
@@ -28,6 +29,7 @@ export interface ErasureDependencies extends StoreDependencies {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
+  connections: ConnectionStore;
   requests: PrivacyRequestStore;
   audit: AuditLog;
   mailer: Mailer;
@@ -55,12 +57,13 @@ export class Erasures extends Store {
 
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
-    const { accounts, requests } = this.#deps;
+    const { accounts, connections, requests } = this.#deps;
     const { redis } = this;
-    const [account, erased_as, keys, orders, asked, owner, alerts, hash] = await Promise.all([
+    const [account, erased_as, keys, connected, orders, asked, owner, alerts, hash] = await Promise.all([
       accounts.get(account_id),
       redis.hget(redisKeys.account(account_id), 'erased_as'),
       accounts.keys.list(account_id),
+      connections.list(account_id),
       accounts.orders.list(account_id),
       requests.listOf(account_id),
       this.#ownerToErase(account_id),
@@ -74,6 +77,7 @@ export class Erasures extends Store {
       passwords: owner?.password ? 1 : 0,
       keys: keys.filter(({ state }) => state === 'active').length,
       key_labels: keys.filter(isTelling).length,
+      connections: connected.length,
       orders: orders.filter(({ state }) => state === 'pending').length,
       exports: files.filter((exists) => exists).length,
       alerts,
@@ -91,7 +95,7 @@ export class Erasures extends Store {
     const { keys, orders, webhooks } = await this.find(account_id);
     return (
       `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
-      'labels, makers and rules of keys, alerts, used indicators, billing details and exports; keeps ledger, orders, usage and ' +
+      'labels, makers and rules of keys, connections, alerts, used indicators, billing details and exports; keeps ledger, orders, usage and ' +
       'the invoices that were issued, with the names on them.'
     );
   }
@@ -189,6 +193,7 @@ export class Erasures extends Store {
       redisKeys.usedIndicators(account_id),
       redisKeys.billing(account_id),
       redisKeys.accountOutbox(account_id),
+      redisKeys.connections(account_id),
       now(),
       this.newId('erased'),
     ]);
@@ -228,6 +233,7 @@ const NOUNS = {
   passwords: ['password', 'passwords'],
   keys: ['key revoked', 'keys revoked'],
   key_labels: ['key stripped of its names', 'keys stripped of their names'],
+  connections: ['connection', 'connections'],
   orders: ['open order cancelled', 'open orders cancelled'],
   exports: ['data export', 'data exports'],
   alerts: ['alert', 'alerts'],

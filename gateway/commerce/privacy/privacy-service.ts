@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { type AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
+import { ConnectionStore } from '../connections/connections.ts';
 import { type Archive, AuditLog } from '../history/history.ts';
 import { BalanceAlerts, createMailer, type Mailer } from '../notifications/notifications.ts';
 import { createStripePayment } from '../orders/orders.ts';
@@ -151,6 +152,7 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
   const privacy = new PrivacyService({
     ...{ ...base, accounts, persons, requests, archive, log },
     members: new MemberStore(base, persons),
+    connections: new ConnectionStore(base),
     alerts: new BalanceAlerts(base),
     audit,
     // It starts no payment here, so nobody is sent back from one.

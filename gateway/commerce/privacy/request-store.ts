@@ -23,6 +23,8 @@ export interface ErasureCounts {
   /** Active keys, which are revoked. */
   keys: number;
   key_labels: number;
+  /** Connected hosts, of now and before. */
+  connections: number;
   /** Open orders, which are cancelled. */
   orders: number;
   /** Files of data exports. */

@@ -160,6 +160,57 @@ export const keyExpires = (key: Omit<ToldKey, 'reason'>, days: number, about: Ci
     ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
   });
 
+/** A connected host as mails name it. */
+export interface ToldConnection {
+  connection_id: string;
+  /** Who allowed it. */
+  person_id: string;
+  client_name: string;
+  host: string;
+  monthly_limit: number;
+  expires_at_ms: number;
+  ended_because: string | null;
+}
+
+const CONNECTION_UNEXPECTED =
+  'If it was neither you nor somebody of your account, end the connection at once, choose a new password, and write to the address below.';
+
+export const connectionMade = (
+  { client_name, host, monthly_limit, expires_at_ms }: ToldConnection,
+  about: Circumstances,
+): Mail =>
+  changeMail(about, {
+    subject: 'A host was connected',
+    says: [
+      `${client_name} (${host}) can read figures and spend up to ${counted(monthly_limit, 'credit', 'credits')} of your account a month. Ends: ${mailMoment(expires_at_ms)}.`,
+    ],
+    ...{ linkFor: 'Your connections', path: '/account/connections', unexpected: CONNECTION_UNEXPECTED },
+  });
+
+/** Words of `ended_because` that a reader cannot have brought about. */
+const STOLEN = ['code_replayed', 'refresh_reused'];
+
+/** @param reason of an operator, or empty */
+export function connectionEnded(
+  { client_name, host, ended_because }: ToldConnection,
+  reason: string,
+  about: Circumstances,
+): Mail {
+  const isStolen = STOLEN.includes(ended_because ?? '');
+  return changeMail(about, {
+    subject: 'A connection has ended',
+    says: [
+      `${client_name} (${host}) is refused from now on. To use it again, connect it anew there.`,
+      ...(isStolen
+        ? ['What it signs in with was used a second time, so somebody may have copied it. The connection was ended for that.']
+        : []),
+      ...(reason === '' ? [] : [`The reason: ${reason}`]),
+    ],
+    ...{ linkFor: 'Your connections', path: '/account/connections' },
+    unexpected: 'If you did not expect this, write to the address below.',
+  });
+}
+
 export const passwordChanged = (about: Circumstances): Mail =>
   changeMail(about, {
     subject: 'Your password was changed',

@@ -36,9 +36,14 @@ export function parseRules({ use, limit, ranges, origins }: RulesFields): KeyRul
     throw badInput('A key for browsers needs the origins of its pages and a monthly limit.');
   if (use === 'server' && allowed.length > 0)
     throw badInput('Web origins are for keys for browsers: choose "Pages in browsers", or leave them empty.');
+  return { monthly_limit: parseLimit(limit), ranges: splitItems(ranges), origins: allowed };
+}
+
+/** Credits a month; null when blank. @throws {AccountError} `bad_input` */
+export function parseLimit(limit: string): number | null {
   if (!/^\d{0,12}$/.test(limit) || limit === '0')
     throw badInput(`The monthly limit is a whole number of credits, at least 1, not "${limit}".`);
-  return { monthly_limit: limit === '' ? null : Number(limit), ranges: splitItems(ranges), origins: allowed };
+  return limit === '' ? null : Number(limit);
 }
 
 /** Unix milliseconds of the end of a UTC day; null when blank. @throws {AccountError} `bad_input` */

@@ -86,7 +86,7 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, and labels, makers and rules of keys. Open orders are cancelled.',
+    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, connections, and labels, makers and rules of keys. Open orders are cancelled.',
     creditsAfter(account),
     'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',

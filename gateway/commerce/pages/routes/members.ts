@@ -199,7 +199,7 @@ const movingOwnership = (email: string): Confirmation => ({
 const leaving = (account: string): Confirmation => ({
   title: 'Leave the account',
   effects: [
-    'From the next page on you can neither see the account nor change it. Keys that you made keep working until somebody revokes them.',
+    'From the next page on you can neither see the account nor change it. Hosts that you connected are refused. Keys that you made keep working until somebody revokes them.',
     'Only its owner can invite you again.',
   ],
   figures: [{ label: 'Account of', value: account }],

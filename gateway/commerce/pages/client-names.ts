@@ -1,0 +1,62 @@
+/**
+ * Whether the name of a client looks like that of another. A client chooses its name itself; only the host of its id, or of
+ * the address that it is answered at, is proved.
+ */
+
+/** A client by its name and its proved host; null where nothing is proved, as for programs on the person's computer. */
+export interface NamedClient {
+  name: string;
+  host: string | null;
+}
+
+/** Names that people know, and the domains whose clients may have them. */
+const KNOWN_NAMES: readonly (readonly [name: string, ...domains: string[]])[] = [
+  ['Claude', 'claude.ai', 'claude.com', 'anthropic.com'],
+  ['Anthropic', 'claude.ai', 'claude.com', 'anthropic.com'],
+  ['ChatGPT', 'chatgpt.com', 'openai.com'],
+  ['OpenAI', 'chatgpt.com', 'openai.com'],
+  ['Gemini', 'google.com'],
+  ['Google', 'google.com'],
+  ['Copilot', 'microsoft.com', 'github.com'],
+  ['Microsoft', 'microsoft.com'],
+  ['Visual Studio Code', 'vscode.dev', 'visualstudio.com', 'microsoft.com'],
+  ['GitHub', 'github.com'],
+  ['Cursor', 'cursor.com', 'cursor.sh'],
+  ['Perplexity', 'perplexity.ai'],
+  ['Mistral', 'mistral.ai'],
+];
+
+/** Letters that look like a Latin one in some fonts, after Unicode's own decomposition. */
+const LOOKALIKES: Readonly<Record<string, string>> = {
+  ...{ а: 'a', в: 'b', с: 'c', ԁ: 'd', е: 'e', һ: 'h', і: 'l', ј: 'j', к: 'k', м: 'm', н: 'h', о: 'o', р: 'p' },
+  ...{ ԛ: 'q', ѕ: 's', т: 't', у: 'y', ѵ: 'v', ԝ: 'w', х: 'x', з: '3', г: 'r', п: 'n', ӏ: 'l' },
+  ...{ α: 'a', β: 'b', ε: 'e', η: 'n', ι: 'l', κ: 'k', ν: 'v', ο: 'o', ρ: 'p', τ: 't', υ: 'u', χ: 'x', ϲ: 'c' },
+  ...{ օ: 'o', ս: 'u', հ: 'h', ո: 'n', ɑ: 'a', ɡ: 'g', ı: 'l', ſ: 's', ø: 'o', ł: 'l', đ: 'd' },
+  ...{ '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '|': 'l', '!': 'l', $: 's', '@': 'a', i: 'l' },
+};
+
+/** What is left of a name for an eye that reads in passing: equal for names that look alike. */
+function looksOf(name: string): string {
+  const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const latin = Array.from(letters, (letter) => LOOKALIKES[letter] ?? letter).join('');
+  return latin.replaceAll(/[^\p{L}\p{N}]/gu, '').replaceAll('rn', 'm').replaceAll('vv', 'w');
+}
+
+const isBelow = (host: string | null, domain: string): boolean =>
+  host === domain || (host?.endsWith(`.${domain}`) ?? false);
+
+/**
+ * Whose name a client seems to bear: of a known host, of this service, or of another connected client.
+ * @param own host of this service
+ * @returns name and domain of the other; null where the name is its own
+ */
+export function findImitated(
+  { name, host }: NamedClient,
+  { own, connected }: { own: string; connected: readonly NamedClient[] },
+): NamedClient | null {
+  const looks = looksOf(name);
+  for (const [known, ...domains] of [...KNOWN_NAMES, ['Almanac', own] as const])
+    if (looks.includes(looksOf(known)) && !domains.some((domain) => isBelow(host, domain)))
+      return { name: known, host: domains[0] ?? null };
+  return connected.find((other) => other.host !== host && looksOf(other.name) === looks) ?? null;
+}
