@@ -34,7 +34,10 @@ export function accountConnectionsRoutes(scope: FastifyInstance, area: AdminArea
       };
       const end = { by: 'operator', because: 'operator', reason } as const;
       await request.audited(change, () => connections.end(account_id, connection_id, end));
-      return { path: userPath(account_id), notice: 'The connection has ended. The customer is told by mail.' };
+      return {
+        path: userPath(account_id),
+        notice: 'The connection has ended. The customer is told by mail.',
+      };
     },
   });
 }

@@ -63,7 +63,12 @@ async function person() {
   });
   await accounts.keys.revoke(key_id);
   await connectionsOf(service).create({
-    ...{ account_id, person_id: founderOf(account_id), monthly_limit: 5, expires_at_ms: service.clock.ms + 60_000 },
+    ...{
+      account_id,
+      person_id: founderOf(account_id),
+      monthly_limit: 5,
+      expires_at_ms: service.clock.ms + 60_000,
+    },
     ...{ client_id: 'https://ada.example/host.json', client_name: 'Host of Ada', host: 'ada.example' },
     ...{ redirect_uri: 'https://ada.example/', challenge: '' },
   });

@@ -13,8 +13,8 @@ import { walkTeam } from './team-walk.ts';
 import { walkWebhooks } from './webhooks-walk.ts';
 
 const EMAIL = 'ann@example.org';
-/** Files, redirections, the summary that public pages read, and what `invoices.extended.test.ts` walks. */
-const NO_PAGE = /\/(download|summary|invoice|pdf|billing)$/;
+/** Files, redirections, the summary that public pages read, and what `invoices.extended.test.ts` and `connect.extended.test.ts` walk. */
+const NO_PAGE = /\/(download|summary|invoice|pdf|billing)$|\/connect/;
 const CONTACT = 'help@almanac.example';
 
 const consoleErrors: string[] = [];

@@ -10,9 +10,9 @@ import { startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { openBrowser } from './browser.ts';
 import { follow, inspect, signIn, signInHere, unseenPages } from './page-checks.ts';
 
-/** `admin-decisions.extended.test.ts` and `reader-operator.extended.test.ts` walk these. */
+/** `admin-decisions.extended.test.ts`, `reader-operator.extended.test.ts` and `connect.extended.test.ts` walk these. */
 const OTHER_PAGES =
-  /^\/admin\/(operators|password|second-factor|providers|licences|runs\/compare|usage\/customers|quality\/decide)\b/;
+  /^\/admin\/(operators|password|second-factor|providers|licences|runs\/compare|usage\/customers|quality\/decide|users\/:id\/connections)\b/;
 
 /** Nothing delivers them here. */
 const ALERTS = {

@@ -26,20 +26,25 @@ const KNOWN_NAMES: readonly (readonly [name: string, ...domains: string[]])[] = 
   ['Mistral', 'mistral.ai'],
 ];
 
-/** Letters that look like a Latin one in some fonts, after Unicode's own decomposition. */
-const LOOKALIKES: Readonly<Record<string, string>> = {
-  ...{ а: 'a', в: 'b', с: 'c', ԁ: 'd', е: 'e', һ: 'h', і: 'l', ј: 'j', к: 'k', м: 'm', н: 'h', о: 'o', р: 'p' },
-  ...{ ԛ: 'q', ѕ: 's', т: 't', у: 'y', ѵ: 'v', ԝ: 'w', х: 'x', з: '3', г: 'r', п: 'n', ӏ: 'l' },
-  ...{ α: 'a', β: 'b', ε: 'e', η: 'n', ι: 'l', κ: 'k', ν: 'v', ο: 'o', ρ: 'p', τ: 't', υ: 'u', χ: 'x', ϲ: 'c' },
-  ...{ օ: 'o', ս: 'u', հ: 'h', ո: 'n', ɑ: 'a', ɡ: 'g', ı: 'l', ſ: 's', ø: 'o', ł: 'l', đ: 'd' },
-  ...{ '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '|': 'l', '!': 'l', $: 's', '@': 'a', i: 'l' },
-};
+/** Letters that look like a Latin one in some fonts, each before it, after Unicode's own decomposition. */
+const LOOKALIKES = new Map(
+  (
+    'аa вb сc ԁd еe һh іl јj кk мm нh оo рp ԛq ѕs тt уy ѵv ԝw хx з3 гr пn ӏl ' +
+    'αa βb εe ηn ιl κk νv οo ρp τt υu χx ϲc օo սu հh ոn ɑa ɡg ıl ſs øo łl đd ' +
+    '0o 1l 3e 4a 5s 7t |l !l $s @a il'
+  )
+    .split(' ')
+    .map(([letter = '', latin = '']): [string, string] => [letter, latin]),
+);
 
 /** What is left of a name for an eye that reads in passing: equal for names that look alike. */
 function looksOf(name: string): string {
   const letters = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
-  const latin = Array.from(letters, (letter) => LOOKALIKES[letter] ?? letter).join('');
-  return latin.replaceAll(/[^\p{L}\p{N}]/gu, '').replaceAll('rn', 'm').replaceAll('vv', 'w');
+  const latin = Array.from(letters, (letter) => LOOKALIKES.get(letter) ?? letter).join('');
+  return latin
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w');
 }
 
 const isBelow = (host: string | null, domain: string): boolean =>

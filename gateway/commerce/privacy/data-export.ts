@@ -64,11 +64,9 @@ export async function countLedger(redis: RedisClient, account_id: string): Promi
 }
 
 /** Times are Unix milliseconds, as stored, except `prepared_at`. Rows throw `archive_damaged` if something is missing. */
-export function listAccountData(
-  dependencies: DataExportDependencies,
-  account_id: string,
-): ExportList[] {
-  const { redis, accounts, persons, members, connections, alerts, requests, audit, archive, now } = dependencies;
+export function listAccountData(dependencies: DataExportDependencies, account_id: string): ExportList[] {
+  const { redis, accounts, persons, members, connections, alerts, requests, audit, archive, now } =
+    dependencies;
   const subject = accountSubject(account_id);
   const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
   const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });

@@ -90,7 +90,12 @@ export class OAuthClient {
     const request = await authorizations.find(location.split('/').at(-1) ?? '');
     if (request === null) throw new Error(`there is no request at ${location}`);
     const expires_at_ms = this.harness.clock.ms + days * DAY_MS;
-    const { url } = await authorizations.allow(request, { account_id, person_id, monthly_limit, expires_at_ms });
+    const { url } = await authorizations.allow(request, {
+      account_id,
+      person_id,
+      monthly_limit,
+      expires_at_ms,
+    });
     return new URL(url).searchParams;
   }
 

@@ -202,7 +202,9 @@ export function connectionEnded(
     says: [
       `${client_name} (${host}) is refused from now on. To use it again, connect it anew there.`,
       ...(isStolen
-        ? ['What it signs in with was used a second time, so somebody may have copied it. The connection was ended for that.']
+        ? [
+            'What it signs in with was used a second time, so somebody may have copied it. The connection was ended for that.',
+          ]
         : []),
       ...(reason === '' ? [] : [`The reason: ${reason}`]),
     ],

@@ -1,8 +1,8 @@
 /** Hosts that are connected to the account: a member sees and ends those that the member allowed, the owner all. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { formatMoment } from '../../../web/templates.ts';
 import type { ConnectionRecord } from '../../connections/connections.ts';
 import { type Confirmation, counted } from '../../people/people.ts';
-import { formatMoment } from '../../../web/templates.ts';
 import { AccountError } from '../../store/store.ts';
 import { may } from '../access.ts';
 import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';

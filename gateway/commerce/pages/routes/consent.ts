@@ -106,7 +106,9 @@ async function allow(
 /** Accounts that the person may let hosts pay with, the person's own first. */
 async function findPayers(context: AccountContext, person_id: string): Promise<Payer[]> {
   const memberships = await membershipsOf(context, person_id);
-  const usable = memberships.filter(({ state, role }) => state === 'active' && PERMISSIONS[role].includes('keys'));
+  const usable = memberships.filter(
+    ({ state, role }) => state === 'active' && PERMISSIONS[role].includes('keys'),
+  );
   return Promise.all(
     usable.map(async ({ account_id, name, email }) => {
       const { credits } = await context.accounts.get(account_id);
@@ -135,7 +137,8 @@ async function findWarnings(
   const imitated = findImitated(asking, { own: new URL(context.publicUrl()).hostname, connected });
   const warnings: string[] = [];
   if (imitated) {
-    const other = imitated.host === null ? 'a program that is connected already' : `${imitated.name} of ${imitated.host}`;
+    const other =
+      imitated.host === null ? 'a program that is connected already' : `${imitated.name} of ${imitated.host}`;
     const fact = asking.host === null ? 'nothing proves that it is' : `it belongs to ${asking.host}`;
     warnings.push(`“${client.name}” looks like ${other}, but ${fact}. Deny it unless you know why.`);
   }
@@ -151,5 +154,8 @@ function allowReturn(reply: FastifyReply, redirect_uri: string): void {
   const { protocol, host } = new URL(redirect_uri);
   const source = /^[\w.-]+(:\d+)?$/.test(host) ? `${protocol}//${host}` : protocol;
   const policy = String(reply.getHeader('content-security-policy'));
-  reply.header('content-security-policy', policy.replace("form-action 'self'", `form-action 'self' ${source}`));
+  reply.header(
+    'content-security-policy',
+    policy.replace("form-action 'self'", `form-action 'self' ${source}`),
+  );
 }

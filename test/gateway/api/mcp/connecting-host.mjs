@@ -12,7 +12,9 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 let comeBack = () => {};
 const listener = createServer((request, response) => {
-  response.setHeader('content-type', 'text/html').end('<!doctype html><title>Host</title><h1>Back in the host</h1>');
+  response
+    .setHeader('content-type', 'text/html')
+    .end('<!doctype html><title>Host</title><h1>Back in the host</h1>');
   comeBack(new URL(request.url, 'http://127.0.0.1').searchParams);
 });
 await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -58,7 +60,11 @@ async function load() {
   if (version === '1') {
     const sdk = `${modules}/@modelcontextprotocol/sdk/dist/esm/client`;
     const { Client } = await import(`${sdk}/index.js`);
-    return { ...(await import(`${sdk}/streamableHttp.js`)), ...(await import(`${sdk}/auth.js`)), make: () => new Client(IDENTITY) };
+    return {
+      ...(await import(`${sdk}/streamableHttp.js`)),
+      ...(await import(`${sdk}/auth.js`)),
+      make: () => new Client(IDENTITY),
+    };
   }
   const library = await import(`${modules}/@modelcontextprotocol/client/dist/index.mjs`);
   const newest = { versionNegotiation: { mode: { pin: '2026-07-28' } } };
@@ -93,9 +99,17 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { name, args } = JSON.parse(line);
   const before = authProvider.kept.tokens?.refresh_token;
   try {
-    const { structuredContent, isError = false } = await allowed(() => client.callTool({ name, arguments: args }));
+    const { structuredContent, isError = false } = await allowed(() =>
+      client.callTool({ name, arguments: args }),
+    );
     const { tokens, client: known } = authProvider.kept;
-    say({ answer: structuredContent, isError, tokens, isRefreshed: before !== tokens?.refresh_token, client_id: known?.client_id });
+    say({
+      answer: structuredContent,
+      isError,
+      tokens,
+      isRefreshed: before !== tokens?.refresh_token,
+      client_id: known?.client_id,
+    });
   } catch (error) {
     say({ failed: error.message });
   }

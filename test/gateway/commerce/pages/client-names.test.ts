@@ -40,7 +40,9 @@ describe('a client whose name looks like another', () => {
 
   it('is told whatever stands around it and however it is written', () => {
     const padding = fc.stringMatching(/^[ ._\-\u00ad]{0,3}$/);
-    const cases = fc.mixedCase(fc.constantFrom('Cursor', 'Perplexity', 'Mistral', 'GitHub'), { toggleCase: flipped });
+    const cases = fc.mixedCase(fc.constantFrom('Cursor', 'Perplexity', 'Mistral', 'GitHub'), {
+      toggleCase: flipped,
+    });
     fc.assert(
       fc.property(padding, cases, padding, (before, name, after) => {
         expect(imitated(`${before}${name}${after}`, 'evil.example')).not.toBeNull();

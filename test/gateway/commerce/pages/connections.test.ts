@@ -35,7 +35,11 @@ const answer = (visitor: Visitor, path: string, fields: Record<string, string>) 
   visitor.submit(path, path, { decision: 'allow', limit: '1000', days: '90', ...fields });
 
 /** Allows it on the page. @returns the tokens of the host */
-async function connect({ visitor, account_id }: Customer, name = 'Notes', fields: Record<string, string> = {}) {
+async function connect(
+  { visitor, account_id }: Customer,
+  name = 'Notes',
+  fields: Record<string, string> = {},
+) {
   const { client, pending, path } = await ask(name);
   const { location } = await answer(visitor, path, { account_id, ...fields });
   const code = new URL(location ?? '').searchParams.get('code') ?? '';
@@ -75,7 +79,11 @@ describe('the page that asks', () => {
     const made = harness.mailbox.next(ann.email, /A host was connected/);
     const sent = await answer(ann.visitor, path, { account_id: ann.account_id, limit: '7', days: '30' });
     const back = new URL(sent.location ?? '');
-    expect([sent.status, back.origin, back.searchParams.get('iss')]).toEqual([303, 'https://host.test', harness.url]);
+    expect([sent.status, back.origin, back.searchParams.get('iss')]).toEqual([
+      303,
+      'https://host.test',
+      harness.url,
+    ]);
     const { status } = await client.redeem(pending, back.searchParams.get('code') ?? '');
     expect(status).toBe(200);
     const [connection] = await harness.context.connections.list(ann.account_id);
@@ -119,14 +127,28 @@ describe('the page that asks', () => {
   });
 
   it.each([
-    ['a name of a known host', 'Claude', CALLBACK, ['looks like Claude of claude.ai, but it belongs to host.test']],
+    [
+      'a name of a known host',
+      'Claude',
+      CALLBACK,
+      ['looks like Claude of claude.ai, but it belongs to host.test'],
+    ],
     ['a name that is written otherwise', 'Сlаude', CALLBACK, ['looks like Claude of claude.ai']],
-    ['an answer on the device', 'Notes', 'http://127.0.0.1:4711/back', ['any program on it could have asked']],
+    [
+      'an answer on the device',
+      'Notes',
+      'http://127.0.0.1:4711/back',
+      ['any program on it could have asked'],
+    ],
     [
       'both',
       'Claude Code',
       'http://localhost/back',
-      ['but nothing proves that it is', 'any program on it could have asked', 'unknown: nothing proves who made it'],
+      [
+        'but nothing proves that it is',
+        'any program on it could have asked',
+        'unknown: nothing proves who made it',
+      ],
     ],
   ])('warns of %s', async (_what, name, redirect, warnings) => {
     const ann = await harness.customer('Ann');
@@ -175,7 +197,8 @@ describe('connections of an account', () => {
     expect(chargedBy(await client.figure(access_token))).toBe(1);
     for (const { visitor } of [ann, dev]) {
       const words = wordsOf(await visitor.get(PATH));
-      for (const word of ['Notes', 'host.test', dev.email, '1 of 1,000', 'active']) expect(words).toContain(word);
+      for (const word of ['Notes', 'host.test', dev.email, '1 of 1,000', 'active'])
+        expect(words).toContain(word);
     }
     expect(wordsOf(await other.visitor.get(PATH))).toContain('No host is connected.');
     const end = `${PATH}/${connection_id}/end`;
@@ -226,13 +249,19 @@ describe('connections of an account', () => {
     expect(lists.connections).toMatchObject([{ connection_id, client_name: 'Test host', host: 'host.test' }]);
     const text = JSON.stringify(lists);
     for (const secret of [refresh_token, access_token, code])
-      for (const part of secret.split(/[._]/).filter(({ length }) => length > 30)) expect(text).not.toContain(part);
+      for (const part of secret.split(/[._]/).filter(({ length }) => length > 30))
+        expect(text).not.toContain(part);
   });
 
   it('are seen by operators, who end one with a reason that is mailed', async () => {
     const ann = await harness.customer('Ann');
     const { client, connection_id, access_token } = await connect(ann);
-    const area = await startAdminOn({ ...redis, url: redis.url, connect: () => redis.connect(), stop: async () => {} });
+    const area = await startAdminOn({
+      ...redis,
+      url: redis.url,
+      connect: () => redis.connect(),
+      stop: async () => {},
+    });
     try {
       const operator = await area.signedIn();
       const account = `/admin/users/${ann.account_id}`;
