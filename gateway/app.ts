@@ -7,10 +7,10 @@ import { type ApiDependencies, buildApi } from './api/api.ts';
 import { registerAccountPages } from './commerce/pages/plugin.ts';
 import { salesFacts } from './commerce/sales-facts.ts';
 import type { AccountService } from './commerce/service.ts';
-import { installAssets } from './site/assets.ts';
+import { ICONS, installAssets } from './site/assets.ts';
 import { readAhead, renderErrorPage, serviceFacts, sitePages } from './site/site.ts';
 
-export interface AppDependencies extends Omit<ApiDependencies, 'siteOf'> {
+export interface AppDependencies extends Omit<ApiDependencies, 'siteOf' | 'hasSignIn'> {
   /** Mounts the operator area. */
   admin?: AdminDependencies;
   /** Mounts the account pages. */
@@ -26,9 +26,11 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const app = buildApi({
     ...dependencies,
     statusRedis,
+    hasSignIn: account !== undefined,
     siteOf: (reference, status) => ({
       pages: sitePages(facts, reference, status),
       errorPage: renderErrorPage,
+      icons: ICONS,
     }),
   });
   installAssets(app);

@@ -35,7 +35,7 @@ import {
   serviceAddress,
   slowClients,
 } from './http/http.ts';
-import { installMcp } from './mcp/mcp.ts';
+import { installMcp, type McpDependencies } from './mcp/mcp.ts';
 import type { RedisMetering } from './metering/metering.ts';
 import { OPERATIONS, type Operation } from './operations/operations.ts';
 import type { Snapshots } from './snapshot/snapshot.ts';
@@ -45,6 +45,8 @@ import { ServiceStatusReader } from './status/status.ts';
 export interface Site {
   pages: readonly Operation[];
   errorPage: ErrorPage;
+  /** Pictures of the service, for hosts of language models. */
+  icons: NonNullable<McpDependencies['icons']>;
 }
 
 export interface ApiDependencies extends Omit<ServerOptions, 'observe'> {
@@ -59,15 +61,22 @@ export interface ApiDependencies extends Omit<ServerOptions, 'observe'> {
   statusRedis?: RedisClient | null;
   /** Makes what is served beside the API, from the description of the API and the status of the service. */
   siteOf?: (reference: ReturnType<typeof apiReference>, status: ServiceStatusReader) => Site;
+  /** Whether people can sign in, so that hosts of language models need no key. Default: false. */
+  hasSignIn?: boolean;
 }
 
 export function buildApi(dependencies: ApiDependencies): FastifyInstance {
   const { metering, snapshots, log, settings, randomId, now, metrics = null } = dependencies;
-  const { loadShedder = new LoadShedder(LOAD_LIMITS, log), statusRedis = null, siteOf } = dependencies;
+  const {
+    loadShedder = new LoadShedder(LOAD_LIMITS, log),
+    statusRedis = null,
+    siteOf,
+    hasSignIn,
+  } = dependencies;
   const publicUrl = serviceAddress(settings);
   const described = { current: () => snapshots.current(), publicUrl, log };
   const status = new ServiceStatusReader({ snapshots, metering, redis: statusRedis, now, log });
-  const { pages, errorPage } = siteOf?.(apiReference(described), status) ?? NO_SITE;
+  const { pages, errorPage, icons } = siteOf?.(apiReference(described), status) ?? NO_SITE;
   const contact = contactOf(settings, publicUrl);
   const executor = new Executor({ metering, snapshots, now, log, contact });
   const addressOf = addressReader(settings);
@@ -93,6 +102,8 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
     newRequestId: randomId,
     addressOf,
     publicUrl,
+    ...(icons && { icons }),
+    ...(hasSignIn && { hasSignIn }),
     settings,
     log,
   });

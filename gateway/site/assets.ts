@@ -16,7 +16,7 @@ const read = (name: string): Buffer => readFileSync(new URL(name, import.meta.ur
 
 function staticFile(name: string, extension: string, type: string, plain: Buffer) {
   const digest = createHash('sha256').update(plain).digest('hex').slice(0, 12);
-  const path = `/assets/${name}-${digest}.${extension}`;
+  const path: `/${string}` = `/assets/${name}-${digest}.${extension}`;
   return { path, type, plain, compressed: new Map<string, Promise<Buffer>>() };
 }
 
@@ -39,6 +39,7 @@ const STYLES = [
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
+const PNG = 'image/png';
 
 /** Without comments and indentation, which are a fifth of what is sent. */
 const bare = (...names: string[]): Buffer =>
@@ -57,6 +58,7 @@ const FILES = {
   time: script('time'),
   crosshair: script('crosshair'),
   icon: staticFile('icon', 'svg', SVG, read('icon.svg')),
+  picture: staticFile('icon', 'png', PNG, read('icon.png')),
   outlines: staticFile('world', 'svg', SVG, Buffer.from(outlinesFile())),
 };
 
@@ -64,6 +66,12 @@ const FILES = {
 export const ASSET_PATHS = Object.fromEntries(
   Object.entries(FILES).map(([name, { path }]) => [name, path]),
 ) as Readonly<Record<keyof typeof FILES, string>>;
+
+/** The service's icon: as PNG for all, and in any size. */
+export const ICONS = [
+  { src: FILES.picture.path, mimeType: PNG, sizes: ['256x256'] },
+  { src: FILES.icon.path, mimeType: SVG, sizes: ['any'] },
+];
 
 export function installAssets(app: FastifyInstance): void {
   for (const { path, type, plain, compressed } of Object.values(FILES)) {

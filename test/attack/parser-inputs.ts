@@ -168,7 +168,7 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ['one escaped value', 200, (size) => get(`/v1/topics?x=${filled('%41', size)}`)],
     ['values that are not UTF-8', 422, (size) => get(`/v1/indicators?q=${filled('%C3', size)}`)],
     ['to a path that does not exist', 404, (size) => get(`/none?${thousandPairs('a', size)}`)],
-    ['to MCP', 403, (size) => get(`/mcp?${thousandPairs('a', size)}`, 'Origin: https://other.example')],
+    ['to MCP', 401, (size) => get(`/mcp?${thousandPairs('a', size)}`, 'Origin: https://other.example')],
   ]),
   ...rows('path', HEAD, [
     ['`%25…`', 404, (size) => get(`/v1/indicators/${filled('%25', size)}`)],
@@ -265,7 +265,7 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
   ]),
   ...header('X-Forwarded-Proto', '/account/sign-up', 200, [['a list', (size) => filled('https,', size)]]),
   ...header('Origin', '/v1/ping', 401, [['a long one', (size) => filled('https://a.', size)]]),
-  ...header('Origin', '/mcp', 403, [['a long one, to MCP', (size) => `https://${filled('a.', size)}`]]),
+  ...header('Origin', '/mcp', 401, [['a long one, to MCP', (size) => `https://${filled('a.', size)}`]]),
   ...header('X-Request-Id', '/v1/topics', 200, [['a long one', (size) => filled('a', size)]]),
   ...header('Expect', '/v1/topics', 417, [['a list', (size) => filled('100-continue ', size)]]),
   ...rows('header `Content-Type`', HEAD, [
@@ -290,7 +290,7 @@ export const PARSER_INPUTS: readonly ParserInput[] = [
     ],
     [
       'different names, to MCP',
-      403,
+      401,
       (size) => get('/mcp', 'Origin: https://other.example', ...manyHeaders(size, (number) => `a${number}`)),
     ],
   ]),

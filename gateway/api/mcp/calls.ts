@@ -23,6 +23,8 @@ export interface RequestContext {
   address: () => string;
   origin: () => string | undefined;
   publicUrl: string;
+  /** What a call is told whose credential is missing or does not work, as `WWW-Authenticate`. */
+  challenge: (reason?: string) => string;
   /** Told of each call. */
   onCall: (called: Called) => void;
   /**
@@ -38,6 +40,8 @@ export interface Called {
   charged: number;
   /** In a rate window. */
   isCounted: boolean;
+  /** A credential is missing, or does not work. */
+  needsSignIn: boolean;
   /** Takes back the charge, where there may be one. */
   onFault: ((fault: unknown) => Promise<void>) | undefined;
 }
@@ -83,19 +87,19 @@ export async function carryOut<Made>(
     keyId: result.key_id,
     charged: result.quota?.charged ?? 0,
     isCounted: !('error' in outcome && isUncounted(outcome.error)),
+    needsSignIn: 'error' in outcome && needsSignIn(outcome.error),
     onFault: result.kind === 'success' ? result.onFault : undefined,
   });
   return outcome;
 }
 
-const KEY_REFUSED: ReadonlySet<CallError['code']> = new Set([
-  'unauthorized',
-  'invalid_key',
-  'key_restricted',
-]);
+/** Signing in helps. */
+export const needsSignIn = ({ code }: Pick<CallError, 'code'>): boolean =>
+  code === 'unauthorized' || code === 'invalid_key';
 
 /** A key that is missing or refused has no rate window. */
-export const isUncounted = ({ code }: CallError): boolean => KEY_REFUSED.has(code);
+export const isUncounted = (error: CallError): boolean =>
+  needsSignIn(error) || error.code === 'key_restricted';
 
 function toOutcome<Made>(result: Result<Made>): Outcome<Made> {
   const { quota } = result;

@@ -5,7 +5,8 @@
  * There are no sessions: each message is answered by a server of its own, also in a batch, so that no message cancels another
  * or takes its id. Every message counts in the window of its key, or of its address. What is not answered in time is refused
  * and not charged. Bodies, nesting, batches, open connections and the length of an answer are bounded.
- * A page that a browser loaded from elsewhere cannot reach it: Host and Origin have to be names of this service.
+ * Host has to be a name of this service. A page that a browser loaded from elsewhere needs a credential of its own: no cookie
+ * is read. A call without a credential that works is told with 401 where to sign in (RFC 9728).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
@@ -22,7 +23,8 @@ import type { Settings } from '../../../data/runtime/settings.ts';
 import type { ApiError } from '../core/errors.ts';
 import { type Executor, UNAVAILABLE } from '../core/execute.ts';
 import { addressUnit } from '../metering/metering.ts';
-import type { Called, RequestContext } from './calls.ts';
+import { type CallError, type Called, needsSignIn, type RequestContext } from './calls.ts';
+import { type Described, type Description, describeServer } from './description.ts';
 import {
   BATCH_REVISION,
   countMessage,
@@ -51,10 +53,25 @@ const TOO_MANY_CONNECTIONS: ApiError = {
   retryAfter_s: 5,
 };
 const TOO_LATE = 'The answer took too long; nothing was charged.';
+const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 const TOO_LARGE = 413;
+const REFUSED_CREDENTIAL = 'The credential is not valid: it is unknown, or has ended.';
 
-interface McpDependencies {
+/** Scripts of other origins may read an answer and what it asks for. */
+const CROSS_ORIGIN = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'WWW-Authenticate, Retry-After, X-Request-Id',
+};
+/** What they may send: the headers of all revisions. */
+const PREFLIGHT = {
+  'access-control-allow-methods': 'GET, POST, DELETE',
+  'access-control-allow-headers':
+    'Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, X-Request-Id',
+  'access-control-max-age': '86400',
+};
+
+export interface McpDependencies extends Described {
   executor: Pick<Executor, 'execute'>;
   loadShedder: {
     shouldRefuseKeyed(): boolean;
@@ -66,8 +83,6 @@ interface McpDependencies {
   slowClients: { watch(raw: ServerResponse, bytes: number): void };
   newRequestId: () => string;
   addressOf: (request: FastifyRequest['raw']) => string;
-  /** Where callers reach the service. */
-  publicUrl: string;
   settings: Pick<Settings, 'HOST' | 'PUBLIC_URL'>;
   log: Logger;
   /** How long an answer may take. */
@@ -101,7 +116,7 @@ export function installMcp(app: FastifyInstance, dependencies: McpDependencies):
         return endpoint.send(refusal(TOO_MANY_CONNECTIONS, null), reply);
     });
     scope.route({
-      method: ['GET', 'POST', 'DELETE'],
+      method: ['GET', 'POST', 'DELETE', 'OPTIONS'],
       url: MCP_PATH,
       handler: (request, reply) => endpoint.serve(request, reply),
     });
@@ -118,6 +133,7 @@ interface Work {
 class Endpoint {
   readonly #dependencies: McpDependencies;
   readonly #hostnames: string[];
+  readonly #description: Description;
   // The protocol's library makes new request objects on the way to a server.
   readonly #contexts = new AsyncLocalStorage<RequestContext>();
   readonly #handler: ReturnType<typeof createMcpHandler>;
@@ -125,11 +141,12 @@ class Endpoint {
   constructor(dependencies: McpDependencies) {
     this.#dependencies = dependencies;
     this.#hostnames = ownHostnames(dependencies.settings);
+    this.#description = describeServer(dependencies);
     this.#handler = createMcpHandler(
       () => {
         const context = this.#contexts.getStore();
         if (context === undefined) throw new Error('a request without its context');
-        return createServer(context);
+        return createServer(context, this.#description);
       },
       { onerror: (err) => dependencies.log.debug({ err }, 'an MCP request was refused') },
     );
@@ -137,9 +154,11 @@ class Endpoint {
 
   async serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { host, origin, authorization } = request.headers;
-    const checks = [validateHostHeader(host, this.#hostnames), validateOriginHeader(origin, this.#hostnames)];
-    for (const checked of checks)
-      if (!checked.ok) return this.send(invalidRequest(checked.message, FORBIDDEN), reply);
+    const checked = validateHostHeader(host, this.#hostnames);
+    if (!checked.ok) return this.send(invalidRequest(checked.message, FORBIDDEN), reply);
+    if (request.method === 'OPTIONS') return this.send({ status: 204, headers: PREFLIGHT, text: '' }, reply);
+    if (authorization === undefined && !validateOriginHeader(origin, this.#hostnames).ok)
+      return this.send(refusal({ code: 'unauthorized' }, null), reply);
     const { loadShedder } = this.#dependencies;
     const isShed =
       authorization === undefined ? loadShedder.shouldRefuseAnonymous() : loadShedder.shouldRefuseKeyed();
@@ -156,8 +175,13 @@ class Endpoint {
 
   send({ status, headers, text }: HttpAnswer, reply: FastifyReply): FastifyReply {
     this.#dependencies.slowClients.watch(reply.raw, Buffer.byteLength(text));
-    reply.code(status).headers({ 'cache-control': 'no-store', ...headers });
+    reply.code(status).headers({ 'cache-control': 'no-store', ...CROSS_ORIGIN, ...headers });
+    if (status === UNAUTHORIZED) reply.header('www-authenticate', this.#challenge(reply.request));
     return reply.send(text === '' ? undefined : text);
+  }
+
+  #challenge({ headers: { authorization } }: FastifyRequest): string {
+    return this.#description.challenge(authorization === undefined ? undefined : REFUSED_CREDENTIAL);
   }
 
   async #answerBody(body: string, request: FastifyRequest, reply: FastifyReply): Promise<HttpAnswer> {
@@ -190,13 +214,12 @@ class Endpoint {
     context: RequestContext,
     { deadline: { signal }, calls, lists }: Work,
   ): Promise<HttpAnswer> {
-    const counted = async (): Promise<HttpAnswer | null> => {
-      if (signal.aborted || calls.some(({ isCounted }) => isCounted)) return null;
-      const error = await countMessage(context);
-      return error && refusal(error, message);
+    const counted = async (): Promise<CallError | null> => {
+      const isDone = signal.aborted || calls.some(({ isCounted }) => isCounted);
+      return isDone ? null : countMessage(context);
     };
     const refused = isCalling(message) ? null : await counted();
-    if (refused !== null) return refused;
+    if (refused !== null) return refusal(refused, message);
     const asked = webRequest(request, signal);
     const made = await answerOf(
       await this.#contexts.run(context, () => this.#handler.fetch(asked, { parsedBody: message })),
@@ -206,7 +229,10 @@ class Endpoint {
       (whole, [placeholder, list]) => whole.replace(placeholder, () => list),
       made.text,
     );
-    return (await counted()) ?? { ...made, text };
+    const limited = await counted();
+    if (limited !== null && !needsSignIn(limited)) return refusal(limited, message);
+    const status = calls.some((call) => call.needsSignIn) ? UNAUTHORIZED : made.status;
+    return { ...made, status, text };
   }
 
   #contextOf(request: FastifyRequest, reply: FastifyReply, { deadline, calls, lists }: Work): RequestContext {
@@ -218,6 +244,7 @@ class Endpoint {
       address: () => addressOf(request.raw),
       origin: () => request.headers.origin,
       publicUrl,
+      challenge: (reason) => this.#description.challenge(reason),
       onCall(call) {
         const { route, keyId, charged, onFault } = call;
         calls.push(call);

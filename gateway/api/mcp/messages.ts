@@ -12,9 +12,11 @@ import {
   carryOut,
   errorText,
   isUncounted,
+  needsSignIn,
   type RequestContext,
 } from './calls.ts';
 import { complete } from './completions.ts';
+import type { Description } from './description.ts';
 import { getPrompt, PROMPT_LIST } from './prompts.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { callTool } from './tool.ts';
@@ -142,11 +144,17 @@ const OTHER_MESSAGE: AskedCall = {
   reading: { ok: true, values: {}, controls: {}, ignored: [] },
 };
 
-/** Counts a message that calls nothing: for its key, or for its address where it has none that works. @returns why it is refused */
+/**
+ * Counts a message that calls nothing: for its key, or for its address where it has none that works.
+ * @returns why it is refused: the window is used up, or the credential does not work
+ */
 export async function countMessage(context: RequestContext): Promise<CallError | null> {
   const outcome = await carryOut(OTHER_MESSAGE, context, () => null);
   if (!('error' in outcome)) return null;
-  return isUncounted(outcome.error) ? countMessage({ ...context, authorization: undefined }) : outcome.error;
+  const { error } = outcome;
+  if (!isUncounted(error)) return error;
+  const limited = await countMessage({ ...context, authorization: undefined });
+  return limited ?? (needsSignIn(error) ? error : null);
 }
 
 /** Instructions for a language model that uses the service: through `/mcp`, and in `/llms.txt`. */
@@ -158,29 +166,8 @@ export const MODEL_INSTRUCTIONS = [
   'Groups such as the EU have no figure of their own: their members have. Do not add or average them, unless the user asks for it and is told that you computed it.',
   'For a comparison use compare_countries, which takes one year for all; for “the most” and “the least”, rank_countries, and name the year, the direction and how many countries are ranked.',
   'Publish the credit line (`source`) and the licence with the figures.',
-  'Finding and describing is free. Figures cost credits of the API key: set max_credits to bound a call.',
+  'Finding and describing is free. Figures cost credits of the account: set max_credits to bound a call.',
 ] as const;
-
-const VERSION = '1.0';
-
-/** Nothing is changed by a call, and what is asked of is this service alone. */
-const ANNOTATIONS = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
-};
-
-const TOOL_LIST = JSON.stringify(
-  TOOLS.map(({ name, title, description, inputSchema, outputSchema }) => ({
-    name,
-    title,
-    description,
-    inputSchema: { type: 'object', ...inputSchema },
-    outputSchema: { type: 'object', ...outputSchema },
-    annotations: ANNOTATIONS,
-  })),
-);
 
 const INSTRUCTIONS = MODEL_INSTRUCTIONS.join('\n');
 
@@ -192,28 +179,23 @@ const LISTED = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
 
 /** A server for one message: it keeps nothing. */
-export function createServer(context: RequestContext): Server {
-  const { publicUrl, prepared } = context;
-  const server = new Server(
-    {
-      name: 'almanac',
-      title: 'Almanac',
-      version: VERSION,
-      websiteUrl: publicUrl,
+export function createServer(
+  context: RequestContext,
+  { implementation, toolList }: Pick<Description, 'implementation' | 'toolList'>,
+): Server {
+  const { prepared } = context;
+  const server = new Server(implementation, {
+    capabilities: CAPABILITIES,
+    instructions: INSTRUCTIONS,
+    cacheHints: {
+      'tools/list': LISTED,
+      'prompts/list': LISTED,
+      'resources/list': LISTED,
+      'resources/templates/list': LISTED,
+      'server/discover': LISTED,
     },
-    {
-      capabilities: CAPABILITIES,
-      instructions: INSTRUCTIONS,
-      cacheHints: {
-        'tools/list': LISTED,
-        'prompts/list': LISTED,
-        'resources/list': LISTED,
-        'resources/templates/list': LISTED,
-        'server/discover': LISTED,
-      },
-    },
-  );
-  server.setRequestHandler('tools/list', () => prepared('tools', TOOL_LIST));
+  });
+  server.setRequestHandler('tools/list', () => prepared('tools', toolList));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const tool = TOOLS.find(({ name }) => name === params.name);
     if (tool === undefined)

@@ -62,7 +62,7 @@ export const pageMember = z
     price: z.int().optional().describe('Of that, in credits'),
   })
   .optional()
-  .describe('Which rows these are, where there are more');
+  .describe('If there are more rows');
 
 /** @param given rows of this answer. @param of how many there are. @param whole how all are got at once */
 export function paged(

@@ -25,7 +25,14 @@ import {
 } from '../operations/operations.ts';
 import { ByteCache, type Edition } from '../snapshot/snapshot.ts';
 import { type Answer, answerText, memberTexts } from './answer.ts';
-import { type CallError, carryOut, errorText, type RequestContext } from './calls.ts';
+import {
+  type CallError,
+  carryOut,
+  errorText,
+  needsSignIn,
+  type Outcome,
+  type RequestContext,
+} from './calls.ts';
 import { type Cursor, digestQuestion, type Page, pageOf } from './pages.ts';
 import { readList, renamed } from './sent.ts';
 
@@ -65,12 +72,17 @@ export interface Tool {
   /** Arguments as JSON Schema. */
   inputSchema: Record<string, unknown>;
   outputSchema: Record<string, unknown>;
+  /** Answers with its own members alone, and the same as JSON text. */
+  isBare: boolean;
   /** Parses arguments; `max_credits` among them is for `execute`. */
   input: z.ZodType;
   /** Members that every answer of the tool has, for one that failed. */
   empty: Readonly<Record<string, unknown>>;
   operation: Operation;
 }
+
+/** Works without a key. */
+export const isFree = ({ priceText }: Pick<Tool, 'priceText'>): boolean => priceText === 'free';
 
 interface Definition<Arguments extends object> {
   name: string;
@@ -81,22 +93,24 @@ interface Definition<Arguments extends object> {
   /** Without the `max_credits` of a priced tool, which `execute` obeys. */
   arguments: QuerySchema<Arguments>;
   answer: z.ZodObject;
+  isBare?: true;
   empty: Readonly<Record<string, unknown>>;
   plan(input: Input<Arguments>, page: Page): Planned | Promise<Planned>;
 }
 
 export function defineTool<Arguments extends object>(definition: Definition<Arguments>): Tool {
   const { name, title, description, priceText, answer, empty } = definition;
-  const isPriced = priceText !== 'free';
+  const isPriced = !isFree(definition);
   const { arguments: query } = definition;
   const input = z.strictObject({ ...query.shape, ...(isPriced && { max_credits: maxCredits }) });
   return {
     name,
     title,
-    description: `${description} ${isPriced ? `Costs ${priceText}; needs an API key.` : 'Free.'}`,
+    description: `${description} ${isPriced ? `Costs ${priceText}; needs a sign-in or a key.` : 'Free.'}`,
     priceText,
     inputSchema: toJsonSchema(input, 'input'),
     outputSchema: outline(toJsonSchema(answer, 'output')),
+    isBare: definition.isBare ?? false,
     input,
     empty,
     operation: defineOperation({
@@ -246,6 +260,9 @@ function kept(planned: Planned, question: string, plans: ByteCache<AnswerPlan>):
   return planned;
 }
 
+/** Where ChatGPT looks for the challenge; other hosts look for the header. */
+const CHALLENGE = 'mcp/www_authenticate';
+
 export async function callTool(
   tool: Tool,
   sent: Readonly<Record<string, unknown>>,
@@ -255,11 +272,32 @@ export async function callTool(
   const asked = { operation, route: operation.path, reading: read(tool, sent) };
   const outcome = await carryOut(asked, context, parseAnswer);
   const answer = 'error' in outcome ? failed(tool, outcome.error) : outcome.made;
+  const isChallenged = 'error' in outcome && needsSignIn(outcome.error);
+  return {
+    ...(tool.isBare ? bareResult(answer, tool) : wholeResult(answer, outcome)),
+    ...(isChallenged && { _meta: { [CHALLENGE]: [context.challenge(errorText(outcome.error))] } }),
+  };
+}
+
+function wholeResult(answer: Answer, outcome: Outcome<Answer>): CallToolResult {
   const added = outcome.quota ? { credits: creditsOf(outcome.quota) } : {};
   return {
     content: [{ type: 'text', text: [answerText(answer), ...memberTexts(added)].join('\n') }],
     structuredContent: { ...answer, ...added },
     isError: 'error' in outcome,
+  };
+}
+
+/** A failure is its message alone, beside members that hold nothing. */
+function bareResult(
+  { outcome, message, edition: _edition, ...members }: Answer,
+  { empty }: Tool,
+): CallToolResult {
+  const isError = outcome !== 'answer';
+  return {
+    content: [{ type: 'text', text: isError ? message : JSON.stringify(members) }],
+    structuredContent: isError ? { ...empty } : members,
+    isError,
   };
 }
 

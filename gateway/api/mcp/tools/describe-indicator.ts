@@ -7,10 +7,10 @@ import {
   indicatorSource,
   relatedEntry,
 } from '../../../../data/schema/records.ts';
-import { indicator as indicatorOperation } from '../../operations/operations.ts';
+import { indicator as indicatorOperation, type Plan, type Planned } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { addressOf, common, fitted, listed, refusal, refusedText, series, seriesOf } from '../answer.ts';
-import { documentOf, planInner } from '../calls.ts';
+import { type Asking, documentOf, planInner } from '../calls.ts';
 import { findIndicators } from '../indicators.ts';
 import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
@@ -48,6 +48,25 @@ async function conceptIn(edition: Edition, id: string): Promise<Concept> {
   if (concept === null) return { concept, other_series: [] };
   const series = [...indicators.values()].filter(({ traits }) => traits.concept === concept);
   return { concept, other_series: series.flatMap(({ record }) => (record.id === id ? [] : record.id)) };
+}
+
+export interface Described {
+  kind: 'described';
+  data: Detail;
+  concept: Concept;
+}
+
+/** What the edition says of a series that it has. */
+export async function readDescription(
+  asking: Asking,
+  id: string,
+): Promise<Described | Exclude<Planned, Plan>> {
+  const path = { indicator_id: id };
+  const query = { include: ['sources', 'quality'] };
+  const planned = await planInner(asking, { operation: indicatorOperation, path, query });
+  if (planned.kind !== 'plan') return planned;
+  const { data } = await documentOf<{ data: Detail }>(planned.produce(null));
+  return { kind: 'described', data, concept: await conceptIn(asking.edition, data.id) };
 }
 
 function describe(record: Detail, concept: Concept, publicUrl: string): z.infer<typeof description> {
@@ -102,19 +121,11 @@ export const describeIndicatorTool = defineTool({
         ...listed(refusals),
       });
     }
-    const planned = await planInner(
-      { edition: snapshot, publicUrl },
-      {
-        operation: indicatorOperation,
-        path: { indicator_id: found.id },
-        query: { include: ['sources', 'quality'] },
-      },
-    );
-    if (planned.kind !== 'plan') return planned;
-    const { data } = await documentOf<{ data: Detail }>(planned.produce(null));
+    const described = await readDescription({ edition: snapshot, publicUrl }, found.id);
+    if (described.kind !== 'described') return described;
+    const { data, concept } = described;
     const doubts = data.quality.map(({ message }) => message);
     const longest = Math.max(data.sources.length, doubts.length, data.related.length);
-    const concept = await conceptIn(snapshot, data.id);
     const { skip } = page;
     const answer = fitted(Math.max(0, longest - skip), (rows) => ({
       outcome: 'answer' as const,

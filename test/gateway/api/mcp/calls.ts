@@ -10,3 +10,9 @@ export const CALLS: Readonly<Record<string, Record<string, unknown>>> = {
   country_profile: { country: 'Kenya' },
   verify_claims: { claims: [{ indicator: LIFE, country: 'Kenya', year: 2020, value: '62.5' }] },
 };
+
+/** Of the tools that hosts for research know, whose answers have members of their own alone. */
+export const RESEARCH_CALLS: Readonly<Record<string, Record<string, unknown>>> = {
+  search: { query: 'life expectancy' },
+  fetch: { id: LIFE },
+};

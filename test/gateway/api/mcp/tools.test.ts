@@ -3,10 +3,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
+import type { Tool } from '../../../../gateway/api/mcp/tool.ts';
 import { TOOLS } from '../../../../gateway/api/mcp/tools/registry.ts';
 import { COUNTRIES } from '../../fixture-data.ts';
 import { Service } from '../../service.ts';
-import { CALLS } from './calls.ts';
+import { CALLS, RESEARCH_CALLS } from './calls.ts';
 import { call, REVISIONS, send, type ToolResult } from './mcp-client.ts';
 
 const service = await Service.start();
@@ -39,7 +40,13 @@ describe.each(REVISIONS)('revision %s', (revision) => {
       expect(tool.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
       expect(tool.outputSchema.type).toBe('object');
     }
-    expect(tokensAtMost(JSON.stringify(body.result))).toBeLessThan(8_000);
+    const forModels = body.result.tools.map(
+      ({ name, title, description, inputSchema, outputSchema }: Tool) => ({
+        ...{ name, title, description, inputSchema, outputSchema },
+      }),
+    );
+    expect(tokensAtMost(JSON.stringify(forModels))).toBeLessThan(8_000);
+    expect(tokensAtMost(JSON.stringify(body.result))).toBeLessThan(10_500);
   });
 
   test.each(Object.entries(CALLS))('%s answers in text and structure alike', async (name, args) => {
@@ -73,8 +80,9 @@ describe('answers', () => {
       expect(whole(answer), JSON.stringify(whole.errors)).toBe(true);
     };
     const places = { countries: ['Korea', 'Mars', 'Kenya'], country: 'Korea' };
+    const sound = CALLS[name] ?? RESEARCH_CALLS[name] ?? {};
     const asked = [
-      CALLS[name] ?? {},
+      sound,
       {
         ...CALLS[name],
         ...Object.fromEntries(Object.entries(places).filter(([member]) => member in (CALLS[name] ?? {}))),
@@ -84,8 +92,8 @@ describe('answers', () => {
     for (const args of asked) {
       validate((await ask(name, args)).structured);
     }
-    const { structured } = await call(service, name, CALLS[name] ?? {});
-    expect(structured.outcome).toBe(tool.priceText === 'free' ? 'answer' : 'error');
+    const { structured, isError } = await call(service, name, sound);
+    expect(isError).toBe(tool.priceText !== 'free');
     validate(structured);
   });
 
@@ -164,6 +172,50 @@ describe('answers', () => {
       message: expect.stringContaining('Gamma terms'),
     });
     expect((await ask('rank_countries', { indicator: 'gamma.reserves' })).figures).toHaveLength(2);
+  });
+});
+
+describe('search and fetch, as hosts for research ask for them', () => {
+  test.each(REVISIONS)(
+    'give results to cite and documents, as objects and as JSON text: %s',
+    async (revision) => {
+      const found = await call(service, 'search', { query: 'lifespan in Kenya' }, { revision });
+      expect(JSON.parse(found.text)).toEqual(found.structured);
+      expect(Object.keys(found.structured)).toEqual(['results']);
+      const [first] = found.structured.results;
+      expect(first).toEqual({
+        ...{ id: LIFE, title: expect.stringContaining('Life expectancy'), match: 'good' },
+        url: `https://almanac.test/indicators/${LIFE}`,
+      });
+      const { text, structured } = await call(service, 'fetch', { id: first.id }, { revision });
+      expect(JSON.parse(text)).toEqual(structured);
+      expect(structured).toMatchObject({ id: LIFE, title: first.title, url: first.url });
+      expect((await service.get(new URL(structured.url).pathname)).status).toBe(200);
+      expect(Object.values(structured.metadata).every((value) => typeof value === 'string')).toBe(true);
+    },
+  );
+
+  test('a document says what it is, under which terms and how figures are had, and holds none of them', async () => {
+    for (const { record } of (await service.snapshots.current()?.wholeCatalogue())?.indicators.values() ??
+      []) {
+      const { structured, isError } = await call(service, 'fetch', { id: record.id });
+      expect([record.id, isError]).toEqual([record.id, false]);
+      const { text, metadata } = structured;
+      for (const said of [record.name, record.attribution, record.licence, record.description ?? ''])
+        expect(text).toContain(said);
+      expect(text).toContain(
+        record.access_tier === 'open' ? `get_data with indicators ["${record.id}"]` : 'not exported',
+      );
+      expect(metadata).toMatchObject({ licence: record.licence, edition: service.snapshots.current()?.id });
+    }
+  });
+
+  test('what is not held is no result, and no document', async () => {
+    expect((await call(service, 'search', { query: 'unicorn sightings' })).structured).toEqual({
+      results: [],
+    });
+    const { text, isError } = await call(service, 'fetch', { id: 'alpha.life' });
+    expect([isError, text]).toEqual([true, expect.stringContaining('Nothing may be estimated')]);
   });
 });
 
