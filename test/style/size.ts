@@ -17,8 +17,8 @@ function rowsOf(path: string): string[] {
 const rows = new Map<string, Record<string, number>>();
 for (const path of files) {
   const kind = extname(path).slice(1);
-  // Python is code only in the clients: in tests it drives foreign software.
-  if (!KINDS.includes(kind) && !(kind === 'py' && path.startsWith('clients/'))) continue;
+  // Python and R are code only in the clients: in tests they drive foreign software.
+  if (!KINDS.includes(kind) && !(['py', 'R'].includes(kind) && path.startsWith('clients/'))) continue;
   const lines = read(path).split('\n').length - 1;
   for (const name of rowsOf(path)) {
     const row = rows.get(name) ?? { files: 0, lines: 0, ...Object.fromEntries(KINDS.map((one) => [one, 0])) };

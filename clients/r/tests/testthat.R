@@ -1,0 +1,4 @@
+library(testthat)
+library(almanacdata)
+
+test_check("almanacdata")
