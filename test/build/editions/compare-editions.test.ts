@@ -99,6 +99,15 @@ describe('the revisions of an edition', () => {
     expect(await kindsOf(2, 'b.new')).toEqual({ 'DEU 2001': 'restored' });
   });
 
+  it('restore a figure once that went with its series and later by itself', async () => {
+    const both = { 'DEU 2000': figure(1), 'DEU 2001': figure(2) };
+    const one = { 'DEU 2000': figure(1) };
+    for (const published of [{ 'a.x': both }, {}, { 'a.x': both }, { 'a.x': one }])
+      await editions.add(edition(published));
+    const changes = await editions.add(edition({ 'a.x': both }));
+    expect(changes?.revised['a.x']).toMatchObject({ added: 0, changed: 0, withdrawn: 0, restored: 1 });
+  });
+
   it('are counted by provider', async () => {
     const rows = { 'DEU 2000': figure(1) };
     const other = { 'DEU 2000': figure(2) };

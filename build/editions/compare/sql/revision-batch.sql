@@ -32,8 +32,8 @@ SELECT
   CASE
     WHEN new_value IS NULL THEN 'withdrawn'
     WHEN old_value IS NOT NULL THEN 'changed'
-    WHEN withdrawn_before.year IS NOT NULL THEN 'restored'
+    -- More than once where it went with its series and, later, by itself.
+    WHEN (number, iso3, year) IN (SELECT (number, iso3, year) FROM withdrawn_before) THEN 'restored'
     ELSE 'added'
   END AS kind
-FROM differing
-LEFT JOIN withdrawn_before USING (number, iso3, year);
+FROM differing;
