@@ -166,7 +166,7 @@ export const settingsSchema = z.object({
     .stringbool()
     .default(false)
     .describe(
-      'Customers may have webhooks at loopback and private addresses, and over http; for development',
+      'Customers may have webhooks, and clients their documents, at loopback and private addresses, and over http; for development',
     ),
   STRIPE_SECRET_KEY: z.string().optional().describe('Turns on payment by card through Stripe Checkout'),
   STRIPE_WEBHOOK_SECRET: z

@@ -11,7 +11,7 @@ import { AccountError, Store, type StoreDependencies } from '../store/store.ts';
 import { type ClientStore, expectRedirect } from './clients.ts';
 import type { ConnectionStore } from './connection-store.ts';
 import { redirectHost, withParameters } from './redirects.ts';
-import { connectionOfCode, newSecret } from './secrets.ts';
+import { newSecret } from './secrets.ts';
 
 /** Time to sign in, with a second factor, and to decide. */
 export const REQUEST_TTL_MS = 900_000;
@@ -134,21 +134,20 @@ export class Authorizations extends Store {
   }
 
   /**
-   * @returns where to send the browser, with a code, and what the person has allowed
+   * @returns the new connection, and where to send the browser, with a code
    * @throws {AccountError} `bad_input`, `member_refused`, `account_state`, `too_many_keys`; the request then stays
    */
   async allow(
     request: AuthorizationRequest,
     allowance: Allowance,
-  ): Promise<{ url: string; connection_id: string }> {
+  ): Promise<{ connection_id: string; url: string }> {
     const { request_id, client, host, redirect_uri, state, challenge } = request;
     const { client_id, name: client_name } = client;
     const facts = { client_id, client_name, host, redirect_uri, challenge };
-    const code = await this.#connections.create({ ...allowance, ...facts });
+    const { connection_id, code } = await this.#connections.create({ ...allowance, ...facts });
     await this.#end(request_id);
     await this.#clients.noteUse(client);
-    const url = withParameters(redirect_uri, { code, state, iss: this.#publicUrl() });
-    return { url, connection_id: connectionOfCode(code) ?? '' };
+    return { connection_id, url: withParameters(redirect_uri, { code, state, iss: this.#publicUrl() }) };
   }
 
   /** @returns where to send the browser */

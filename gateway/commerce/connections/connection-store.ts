@@ -4,6 +4,7 @@ import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, HOUR_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { KeyResolver, mintKeyText, type StoredKey } from '../../api/metering/metering.ts';
 import { creditsOfMonth, PERMISSIONS, ROLES } from '../accounts/accounts.ts';
+import { AuditLog, accountSubject } from '../history/history.ts';
 import {
   AccountError,
   type Hash,
@@ -102,14 +103,20 @@ export interface Redemption {
 
 export class ConnectionStore extends Store {
   readonly #tokens: KeyResolver;
+  readonly #audit: AuditLog;
 
   constructor(dependencies: StoreDependencies) {
     super(dependencies);
+    this.#audit = new AuditLog(dependencies.redis, dependencies.now);
     this.#tokens = new KeyResolver(dependencies.redis, dependencies.now);
   }
 
-  /** @returns the code for its client. @throws {AccountError} `bad_input`, `member_refused`, `account_state`, `too_many_keys` */
-  async create({ account_id, person_id, ...given }: NewConnection): Promise<string> {
+  /** @returns its id, and the code for its client. @throws {AccountError} `bad_input`, `member_refused`, `account_state`, `too_many_keys` */
+  async create({
+    account_id,
+    person_id,
+    ...given
+  }: NewConnection): Promise<{ connection_id: string; code: string }> {
     const { monthly_limit, expires_at_ms, ...facts } = given;
     const now_ms = this.now();
     const limit = validateCredits(monthly_limit, 1);
@@ -128,7 +135,7 @@ export class ConnectionStore extends Store {
       ...Object.entries(fields).flat(),
     ]);
     if (result !== 'created') throwCreateError(result, account_id);
-    return code;
+    return { connection_id, code };
   }
 
   /** Null for a code that is not valid. */
@@ -147,6 +154,7 @@ export class ConnectionStore extends Store {
     ]);
     if (result === 'redeemed') return answerOf(made, refresh);
     await this.redis.del(made.name);
+    if (result === 'replayed') await this.#auditEnd(account_id, connection_id, 'code_replayed');
     return null;
   }
 
@@ -167,6 +175,7 @@ export class ConnectionStore extends Store {
     ]);
     if (result === 'refreshed') return given;
     await this.redis.del(made.name);
+    if (result === 'reused') await this.#auditEnd(account_id, connection_id, 'refresh_reused');
     return result === 'repeated' ? JSON.parse(openText(sealingKey(token), String(repeated))) : null;
   }
 
@@ -185,6 +194,14 @@ export class ConnectionStore extends Store {
     const isGenuine = access !== null || (refresh !== null && digestOf(refresh.family) === family);
     if (!isGenuine || owner !== client_id) return;
     await this.end(account_id, connection_id, { because: 'client' });
+    await this.#auditEnd(account_id, connection_id, 'client');
+  }
+
+  /** Of an end that no person asked for. */
+  async #auditEnd(account_id: string, connection_id: string, because: EndedBecause): Promise<void> {
+    const entry = { by: 'system', action: 'connection.end', subject: accountSubject(account_id) };
+    const after = { connection_id, ended_because: because };
+    await this.#audit.record({ ...entry, after }, `${entry.action} ${connection_id}`);
   }
 
   /** Its tokens are refused from the next call on. @throws {AccountError} `connection_unknown` */
