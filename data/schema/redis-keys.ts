@@ -22,6 +22,10 @@
  *   {a:ID}:repeatable:KEY     hash    fingerprint, edition, debit, repeats: of a call with that Idempotency-Key; kept for minutes
  *   {a:ID}:lease:SHA256       hash    left (bytes), debit, uses: what was paid of a file with that content; kept for a day
  *   {a:ID}:pin:FILE           string  edition from which that file is answered while its lease lasts
+ *   {a:ID}:feeds              hash    <feed id>:key | digest (SHA-256 of the secret) | last4 | name | query | format | cap (credits a
+ *                                     month) | expires_at_ms | created_at_ms | by | revoked_at_ms | fetches | fetched_at_ms | edition
+ *                                     (of the last answer) | month (as of a key) | day (2026-11-27=bytes) | paid (JSON: the contents
+ *                                     paid last); see feeds.ts
  *   {a:ID}:idem               hash    caller's idempotency key -> outcome
  *   {a:ID}:order:OID          hash    state, pack, credits, price_minor, currency, by, times; session:ID, payment:ID and refund:ID
  *                                     as the payment provider reported them, settled (their state is the order's)
@@ -54,6 +58,7 @@
  *   connection:CID            string  account id of a connection; expires with it
  *   client:ID                 string  JSON: a client that registered itself; expires unless it is used
  *   authorization:ID          string  JSON: what a client asked of a person, until the person answers; expires after minutes
+ *   feed:SHA256               string  JSON: account and id of a feed link, by the digest of its secret
  *   email:SHA256              string  id of the person with that lower-cased address, or of the account that the person signed up for
  *   accounts, orders          zset    ids by creation
  *   order:OID                 string  account id of an order
@@ -162,6 +167,7 @@ export const redisKeys = {
   repeatable: (accountId: string, key: string) => `${tag(accountId)}:repeatable:${encodeURIComponent(key)}`,
   lease: (accountId: string, sha256: string) => `${tag(accountId)}:lease:${sha256}`,
   pin: (accountId: string, file: string) => `${tag(accountId)}:pin:${encodeURIComponent(file)}`,
+  feeds: (accountId: string) => `${tag(accountId)}:feeds`,
   idem: (accountId: string) => `${tag(accountId)}:idem`,
   order: (accountId: string, orderId: string) => `${tag(accountId)}:order:${encodeURIComponent(orderId)}`,
   accountOrders: (accountId: string) => `${tag(accountId)}:orders`,
@@ -186,6 +192,7 @@ export const redisKeys = {
   client: (clientId: string) => `client:${encodeURIComponent(clientId)}`,
   authorization: (requestId: string) => `authorization:${encodeURIComponent(requestId)}`,
   key: (keyId: string) => `key:${encodeURIComponent(keyId)}`,
+  feed: (digest: string) => `feed:${digest}`,
   email: (address: string) => `email:${addressDigest(address)}`,
   accounts: 'accounts',
   orders: 'orders',

@@ -19,7 +19,10 @@ import {
   contactOf,
   createHttpServer,
   type ErrorPage,
+  FEED_PATH,
   installErrorHandlers,
+  installFeedLinks,
+  installFeedManagement,
   installHealth,
   installOpenApi,
   installStatus,
@@ -87,8 +90,15 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
     PREFIXES.flatMap((prefix) => operations.map(({ path }) => prefix + path));
   const pagePaths = pages.map(({ path }) => path);
   installErrorHandlers(app, {
-    templates: [...prefixed(OPERATIONS), ...pagePaths, ...OPENAPI_PATHS, ...LOG_PATHS, ...ABOUT_SERVICE],
-    headTemplates: [...prefixed(OPERATIONS.filter(answersHead)), ...pagePaths],
+    templates: [
+      ...prefixed(OPERATIONS),
+      ...pagePaths,
+      ...OPENAPI_PATHS,
+      ...LOG_PATHS,
+      ...ABOUT_SERVICE,
+      FEED_PATH,
+    ],
+    headTemplates: [...prefixed(OPERATIONS.filter(answersHead)), ...pagePaths, FEED_PATH],
     ...(errorPage && { errorPage }),
     log,
   });
@@ -107,6 +117,9 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
     settings,
     log,
   });
+  const feeds = { executor, metering, loadShedder, addressOf, publicUrl, log };
+  for (const prefix of PREFIXES) installFeedManagement(app, prefix, feeds);
+  installFeedLinks(app, feeds);
   const api = { executor, snapshots, loadShedder, addressOf, publicUrl, pages, log };
   new PublicApi({ ...api, ...(errorPage && { errorPage }) }).install(app);
   return app;

@@ -34,14 +34,19 @@ export interface AttackCase {
 }
 
 const document = buildOpenApi() as {
-  paths: Record<string, { get: { parameters: Parameter[]; security: object[] } }>;
+  paths: Record<string, { get?: { parameters: Parameter[]; security: object[] } }>;
 };
 
-export const OPERATIONS: Operation[] = Object.entries(document.paths).map(([template, { get }]) => ({
-  template,
-  parameters: get.parameters.filter(({ in: place }) => place !== 'header'),
-  keyRequired: get.security.every((scheme) => Object.keys(scheme).length > 0),
-}));
+/** Without what is fetched or revoked by a secret or an id that only its maker has. */
+export const OPERATIONS: Operation[] = Object.entries(document.paths).flatMap(([template, { get }]) =>
+  get === undefined || !template.startsWith('/data/')
+    ? []
+    : {
+        template,
+        parameters: get.parameters.filter(({ in: place }) => place !== 'header'),
+        keyRequired: get.security.every((scheme) => Object.keys(scheme).length > 0),
+      },
+);
 
 /** Sample values by parameter name. */
 export type KnownValues = Readonly<Record<string, readonly string[]>>;

@@ -47,18 +47,22 @@ export function examplesRefused(served: Record<string, unknown>): string[] {
 }
 
 const document = buildOpenApi() as {
-  paths: Record<string, { get: Described }>;
+  paths: Record<string, { get?: Described }>;
   components: { headers: Record<string, Header> };
 };
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 (addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
 ajv.addSchema({ $id: 'https://openapi.test/', ...document });
 
-const operations = Object.entries(document.paths).map(([template, { get }]) => ({
-  template,
-  get,
-  pattern: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
-}));
+const operations = Object.entries(document.paths).flatMap(([template, { get }]) =>
+  get === undefined
+    ? []
+    : {
+        template,
+        get,
+        pattern: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
+      },
+);
 
 const validators = new Map<string, ValidateFunction>();
 

@@ -48,18 +48,29 @@ afterAll(() => story.world.remove());
 /** Serves a snapshot that revised another. */
 const revised = await stopAfterTests(Service.start({ snapshots: story.world.settings.SNAPSHOT_DIR }));
 
-test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1, GET only, files with HEAD', () => {
+/** Methods by path of feed links, which are no operations. */
+const FEEDS: Record<string, string[]> = {
+  '/v1/feeds': ['get', 'post'],
+  '/v1/feeds/{feed_id}': ['delete'],
+  '/feed/{file}': ['get', 'head'],
+};
+const TEMPLATES = [...PUBLIC_ROUTES.map(({ template }) => template), ...Object.keys(FEEDS)];
+const ofFeeds = ['createFeed', 'fetchFeed', 'listFeeds', 'revokeFeed'];
+
+test('OpenAPI 3.1, version 1.0, the routes of the interface under /data/api/v1: GET, files with HEAD, feed links', () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(document.info.version).toBe('1.0');
-  const templates = PUBLIC_ROUTES.map(({ template }) => template.replace('/v1', '/data/api/v1'));
+  const templates = TEMPLATES.map((template) => template.replace(/^\/v1/, '/data/api/v1'));
   expect(Object.keys(document.paths).toSorted()).toEqual(templates.toSorted());
-  for (const [path, methods] of Object.entries(document.paths))
-    expect(Object.keys(methods)).toEqual(/\.(parquet|duckdb)$/.test(path) ? ['get', 'head'] : ['get']);
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const usual = /\.(parquet|duckdb)$/.test(path) ? ['get', 'head'] : ['get'];
+    expect(Object.keys(methods)).toEqual(FEEDS[path.replace('/data/api', '')] ?? usual);
+  }
 });
 
 test('/v1/openapi.json lists the same routes under /v1', async () => {
   const { paths } = (await service.get('/v1/openapi.json')).json as Description;
-  expect(Object.keys(paths).toSorted()).toEqual(PUBLIC_ROUTES.map(({ template }) => template).toSorted());
+  expect(Object.keys(paths).toSorted()).toEqual(TEMPLATES.toSorted());
   const own = JSON.stringify(withoutExamples(document.paths)).replaceAll('/data/api/v1/', '/v1/');
   expect(JSON.stringify(withoutExamples(paths))).toBe(own);
 });
@@ -72,7 +83,7 @@ describe.each(FORMATS)('/v1/openapi.json?format=%s', (format) => {
     const listed = Object.values(paths).flatMap((methods) => Object.values(methods));
     const answering = OPERATIONS.filter(({ formats = ['json'] }) => formats.includes(format));
     expect(listed.map(({ operationId }) => operationId).toSorted()).toEqual(
-      answering.map(({ name }) => name).toSorted(),
+      [...answering.map(({ name }) => name), ...(format === 'json' ? ofFeeds : [])].toSorted(),
     );
     for (const { responses, parameters } of listed) {
       expect(Object.keys(responses['200']?.content ?? {})).toHaveLength(1);

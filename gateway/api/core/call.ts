@@ -1,4 +1,6 @@
 /** A call of an operation, as an adapter makes it. */
+
+import type { ApiKey, LiveFeed } from '../metering/metering.ts';
 import type { Content, Operation, ParameterReading, WholeFile } from '../operations/operations.ts';
 import type { Edition, Snapshot } from '../snapshot/snapshot.ts';
 
@@ -12,6 +14,8 @@ export interface Call<Rendered> {
   authorization: string | undefined;
   /** Whether access tokens of connections are valid here, beside keys. */
   readonly takesTokens?: boolean;
+  /** A fetch of a feed link, in place of `authorization`. */
+  readonly feed?: FeedFetch<Rendered>;
   /** Path parameters, decoded. */
   path: Readonly<Record<string, string>>;
   /** The caller's network address, for the anonymous rate window and for keys that are bound to address ranges. */
@@ -34,6 +38,21 @@ export interface Call<Rendered> {
    * @param snapshot the served one. @param edition the one that answers, where `as_of` was sent.
    */
   render(content: Content, snapshot: Snapshot, edition: Edition | undefined): Rendered | Promise<Rendered>;
+}
+
+export interface FeedFetch<Rendered> {
+  link: LiveFeed;
+  key: ApiKey;
+  /** What is served. Made before the charge, because it is paid by its content. */
+  make(content: Content, edition: Pick<Edition, 'id'> | undefined): Promise<MadeFeed<Rendered>>;
+}
+
+export interface MadeFeed<Rendered> {
+  rendered: Rendered;
+  /** Digest of the rows; empty where none are served. */
+  content: string;
+  /** That will be sent. */
+  bytes: number;
 }
 
 export interface RepeatableAs {

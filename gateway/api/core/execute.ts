@@ -28,7 +28,7 @@ import {
   type Snapshots,
   SnapshotUnreadable,
 } from '../snapshot/snapshot.ts';
-import type { Call, RepeatableAs } from './call.ts';
+import type { Call, FeedFetch, RepeatableAs } from './call.ts';
 import { type ApiError, ERRORS, QueueFull } from './errors.ts';
 import { type CallPlan, CountedPrices, keyOf, pinOf, planCall, type Unplanned } from './plan-call.ts';
 import {
@@ -52,7 +52,16 @@ export interface ExecuteDependencies {
   contact: string;
 }
 
-export type { Call, RepeatableAs } from './call.ts';
+export type { Call, FeedFetch, MadeFeed, RepeatableAs } from './call.ts';
+export {
+  type CheckedFeed,
+  checkFeed,
+  type FrozenCall,
+  feedEncoder,
+  feedRequest,
+  readFrozenCall,
+  writeFeed,
+} from './feeds.ts';
 export type { QuotaStatus, Result } from './result.ts';
 
 /** Every key has this scope, and every operation needs it. */
@@ -80,9 +89,10 @@ export class Executor {
     const snapshot = this.#dependencies.snapshots.current();
     if (snapshot === null) return { kind: 'error', error: UNAVAILABLE, ...anonymous(null) };
     try {
-      return call.authorization === undefined || call.operation.isDownload
-        ? await this.#executeAnonymous(call, snapshot)
-        : await this.#executeKeyed(call, call.authorization, snapshot);
+      const isKeyed = call.authorization !== undefined || call.feed !== undefined;
+      return isKeyed && !call.operation.isDownload
+        ? await this.#executeKeyed(call, snapshot)
+        : await this.#executeAnonymous(call, snapshot);
     } catch (error) {
       return { kind: 'error', error: this.#faultOf(error, call), ...anonymous(snapshot) };
     }
@@ -124,13 +134,10 @@ export class Executor {
    * before any work is done for it; so is a call that may repeat another, whose file may be pinned to an edition, or that could not
    * be paid a moment ago.
    */
-  async #executeKeyed<Rendered>(
-    call: Call<Rendered>,
-    authorization: string,
-    snapshot: Snapshot,
-  ): Promise<Result<Rendered>> {
+  async #executeKeyed<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Promise<Result<Rendered>> {
     const { metering } = this.#dependencies;
-    const key = await metering.resolveKey(authorization);
+    const { feed, authorization = '' } = call;
+    const key = feed?.key ?? (await metering.resolveKey(authorization));
     if (key === null) return { kind: 'error', error: { code: 'invalid_key' }, ...anonymous(snapshot) };
     if (key.environment === 'mcp' && call.takesTokens !== true)
       return { kind: 'error', error: TOKEN_ELSEWHERE, ...anonymous(snapshot) };
@@ -140,13 +147,16 @@ export class Executor {
     if (standing === 'refused' || standing === 'suspended')
       return this.#refuse({ kind: 'invalid_key', isSuspended: standing === 'suspended' }, NO_CHARGE, keyed);
     if (!key.scopes.includes(SCOPE)) return this.#refuseScope(keyed);
-    const counted = file ? undefined : this.#prices.find(key.account_id, call, snapshot);
+    const counted = file || feed ? undefined : this.#prices.find(key.account_id, call, snapshot);
     const { price, edition } = counted ?? { price: 0, edition: snapshot.id };
     const isKnown = standing === 'confirmed' && keyed.repeatable === null && !file?.pin;
-    if (isKnown && counted === undefined) return this.#charge(keyed, {});
-    const peek = { ...PEEK, price, idempotency: idempotency(keyed.repeatable, ''), file };
+    const charge = (peeked: Pick<Admitted, 'repeatOf' | 'pinned'>) =>
+      feed ? this.#fetchFeed(keyed, feed) : this.#charge(keyed, peeked);
+    if (isKnown && counted === undefined) return charge({});
+    const unmade = feed && { ...NOTHING_MADE, feed_id: feed.link.feed_id, edition };
+    const peek = { ...PEEK, price, idempotency: idempotency(keyed.repeatable, ''), file, feed: unmade };
     const peeked = await this.#admit(keyed, peek);
-    if (peeked.kind === 'admitted') return this.#charge(keyed, peeked);
+    if (peeked.kind === 'admitted') return charge(peeked);
     return this.#refuse(peeked, { price }, keyed, { id: edition });
   }
 
@@ -187,6 +197,46 @@ export class Executor {
       const answering = first === edition.id ? planned : await this.#planSafely(call, snapshot, first);
       return this.#answer(keyed, answering, verdict);
     }
+  }
+
+  /** Where a new content cannot be paid, the last answer is given again from its edition, if that still gives it. */
+  async #fetchFeed<Rendered>(
+    keyed: KeyedCall<Rendered>,
+    feed: FeedFetch<Rendered>,
+  ): Promise<Result<Rendered>> {
+    const result = await this.#chargeFeed(keyed, feed);
+    const { edition } = feed.link;
+    const isShort = result.kind === 'error' && result.error.code === 'insufficient_credits';
+    if (!isShort || edition === null || edition === keyed.snapshot.id) return result;
+    const last = await this.#chargeFeed(keyed, feed, edition);
+    return last.kind === 'success' ? last : result;
+  }
+
+  /** @param from the edition that answers again; only what is paid is admitted then */
+  async #chargeFeed<Rendered>(
+    keyed: KeyedCall<Rendered>,
+    { link, make }: FeedFetch<Rendered>,
+    from?: string,
+  ): Promise<Result<Rendered>> {
+    const { call, snapshot } = keyed;
+    const planned = await this.#planSafely(call, snapshot, from);
+    const isPlan = planned.kind === 'plan';
+    const { price, rows, indicators } = isPlan ? planned : FREE;
+    const made = isPlan ? await make(await planned.produce(null), planned.edition) : null;
+    const edition = editionOf(planned, snapshot);
+    const { content, bytes } = made ?? NOTHING_MADE;
+    const paid = {
+      feed_id: link.feed_id,
+      content,
+      bytes,
+      edition: edition.id,
+      isPaidOnly: from !== undefined,
+    };
+    const status = httpStatus(planned);
+    const verdict = await this.#admit(keyed, { price, rows, indicators, status, peek: false, feed: paid });
+    if (verdict.kind !== 'admitted') return this.#refuse(verdict, { price }, keyed, edition);
+    const answer = made && { kind: 'cached' as const, rendered: made.rendered, edition };
+    return this.#answer(keyed, answer ?? planned, verdict);
   }
 
   /** What was admitted. What fails here was charged, and is refunded. */
@@ -277,7 +327,8 @@ export class Executor {
     const { metering, now } = this.#dependencies;
     const { key_id, environment, scopes, account_id } = key;
     const usage = (days: number) => metering.usage(account_id, days);
-    return { key_id, environment, scopes, tier, balance, isLeased: isLeased === true, now_ms: now(), usage };
+    const owner = { key_id, account_id, environment, scopes };
+    return { ...owner, tier, balance, isLeased: isLeased === true, now_ms: now(), usage };
   }
 
   /** Transient faults other than timeouts are not logged: under load, a line for each would add to it. */
@@ -299,6 +350,7 @@ const TRANSIENT = [MeteringUnavailable, QueryTimeout, QueueFull, SnapshotUnreada
 
 const NO_CHARGE = { price: 0, rows: 0 } as const;
 const FREE = { ...NO_CHARGE, indicators: undefined, lease: undefined } as const;
+const NOTHING_MADE = { content: '', bytes: 0, isPaidOnly: false } as const;
 const PEEK = { ...NO_CHARGE, status: 200, peek: true } as const;
 
 /** Null for calls that cost nothing: they can be repeated anyway. */
@@ -335,6 +387,8 @@ interface KeyedCall<Rendered> {
 interface Cached<Rendered> {
   kind: 'cached';
   rendered: Rendered;
+  /** Where it is not the served one. */
+  edition?: Pick<Edition, 'id'>;
 }
 
 function cachedAnswer<Rendered>(call: Call<Rendered>, snapshot: Snapshot): Cached<Rendered> | null {

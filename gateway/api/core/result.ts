@@ -60,11 +60,11 @@ export function downloadsOver(retryAfter_s: number, now_ms: number): ApiError {
 }
 
 /** A verdict that tells quota and balance: the key may be used. */
-type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' }>;
+type KnownCaller = Exclude<Verdict, { kind: 'invalid_key' | 'restricted' | 'feed_over' }>;
 
 /** Whether the key is refused as such, whatever is asked for. */
 export const isKeyRefused = (verdict: Verdict): verdict is Exclude<Verdict, KnownCaller> =>
-  verdict.kind === 'invalid_key' || verdict.kind === 'restricted';
+  verdict.kind === 'invalid_key' || verdict.kind === 'restricted' || verdict.kind === 'feed_over';
 
 export function quotaOf(verdict: KnownCaller): QuotaStatus {
   const charged = verdict.kind === 'admitted' ? verdict.charged : 0;
@@ -81,8 +81,7 @@ export function refusal<Rendered>(
   snapshot: Pick<Edition, 'id'>,
 ): Result<Rendered> {
   if (isKeyRefused(verdict)) {
-    const error: ApiError =
-      verdict.kind === 'restricted' ? restricted(verdict.by, source) : invalid(verdict, contact);
+    const error: ApiError = keyRefusal(verdict, source, contact);
     return { kind: 'error', error, key_id, quota: null, snapshot };
   }
   const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
@@ -93,11 +92,25 @@ export function refusal<Rendered>(
   if (verdict.kind === 'lease_over') throw new Error('without its lease, a file is planned anew');
   if (verdict.kind === 'max_credits_exceeded')
     return { kind: 'error', error: tooDear(price, lease?.max_credits ?? 0), ...context };
-  const error: ApiError =
-    verdict.kind === 'rate_limited'
-      ? { code: 'rate_limited', retryAfter_s: verdict.retry_after_s }
-      : { code: 'insufficient_credits', message: shortage(verdict, price) };
-  return { kind: 'error', error, ...context };
+  if (verdict.kind === 'rate_limited')
+    return {
+      kind: 'error',
+      error: { code: 'rate_limited', retryAfter_s: verdict.retry_after_s },
+      ...context,
+    };
+  if (verdict.kind === 'feed_bytes_reached') {
+    const retryAfter_s = verdict.windows.day.ends_in_s;
+    return { kind: 'error', error: { code: 'rate_limited', retryAfter_s }, ...context };
+  }
+  const message = verdict.kind === 'feed_unpaid' ? FEED_UNPAID : shortage(verdict, price);
+  return { kind: 'error', error: { code: 'insufficient_credits', message }, ...context };
+}
+
+const FEED_UNPAID = 'The cap of the feed link does not allow the price.';
+
+function keyRefusal(verdict: Exclude<Verdict, KnownCaller>, source: CallSource, contact: string): ApiError {
+  if (verdict.kind === 'feed_over') return { code: 'not_found' };
+  return verdict.kind === 'restricted' ? restricted(verdict.by, source) : invalid(verdict, contact);
 }
 
 function shortage(

@@ -53,7 +53,7 @@ export {
   textVector,
   type Vector,
 } from './tables/table.ts';
-export { csv } from './tables/text-formats.ts';
+export { csv, feedCsv } from './tables/text-formats.ts';
 export { xlsx } from './tables/xlsx.ts';
 
 /** The output formats of rows. The first is the default. */

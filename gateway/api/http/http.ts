@@ -8,6 +8,8 @@
  * - An answer that breaks while it is sent is cut off, never ended as if it were whole, and its charge is taken back.
  * - `server/` makes any server of this project, `api/` serves the operations, `openapi/` describes them.
  */
+export { FEED_PATH, installFeedLinks } from './api/feed-links.ts';
+export { installFeedManagement } from './api/feed-management.ts';
 export { answersHead, LOG_PATHS, PREFIXES, PublicApi } from './api/public-api.ts';
 export { apiReference, installOpenApi, OPENAPI_PATHS } from './openapi/openapi-routes.ts';
 export { type ErrorPage, installErrorHandlers } from './server/error-handlers.ts';

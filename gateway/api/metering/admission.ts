@@ -60,6 +60,8 @@ export interface Admission {
     | undefined;
   /** Only for a call for a file; for a peek, only its pin is read. */
   file?: FileAdmission | undefined;
+  /** Only for a fetch of a feed link: the key's rules of addresses and origins do not hold. */
+  feed?: FeedAdmission | undefined;
   /**
    * Only checks the key, its rate windows and whether the price can be paid, and charges nothing. The request is counted when it is
    * rejected; otherwise by the call that follows.
@@ -76,6 +78,19 @@ export interface FileAdmission {
   pin: string | null;
   /** What is asked of the lease; absent for a peek. */
   lease?: LeaseTerms;
+}
+
+/** A fetch of a feed link, which pays once for each content. */
+export interface FeedAdmission {
+  feed_id: string;
+  /** Digest of the rows; empty where nothing is served, as for a peek. */
+  content: string;
+  /** Id of the edition that answers. */
+  edition: string;
+  /** That will be sent. */
+  bytes: number;
+  /** Admits only what is paid. */
+  isPaidOnly: boolean;
 }
 
 export interface LeaseTerms {
@@ -112,6 +127,8 @@ export interface Debit {
   readonly idempotency_key?: string | undefined;
   /** SHA-256 of the file of which it began a lease. */
   readonly leased?: string | undefined;
+  /** The feed link that pays. */
+  readonly feed_id?: string | undefined;
 }
 
 interface QuotaStatus {
@@ -144,6 +161,12 @@ export type Verdict =
   | ({ kind: 'max_credits_exceeded' } & QuotaStatus)
   /** No lease covers the edition that is followed: the call is to be planned anew. It is not counted. */
   | ({ kind: 'lease_over' } & QuotaStatus)
+  /** The cap of the feed link does not allow the price, or only what is paid was asked for. */
+  | ({ kind: 'feed_unpaid' } & QuotaStatus)
+  /** The feed link has sent as many bytes in this UTC day as it may. */
+  | ({ kind: 'feed_bytes_reached' } & QuotaStatus)
+  /** The feed link was revoked or has expired. */
+  | { kind: 'feed_over' }
   /** Another call was made under the same Idempotency-Key. */
   | ({ kind: 'idempotency_conflict' } & QuotaStatus)
   /** The key is bound to address ranges or to origins, and the call comes from elsewhere. */

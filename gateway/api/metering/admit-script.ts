@@ -6,6 +6,7 @@ import {
   type Admission,
   type CallSource,
   type Debit,
+  type FeedAdmission,
   type FileAdmission,
   type KeyRestriction,
   type LeaseTerms,
@@ -63,7 +64,7 @@ export class AdmitArguments {
     { now_ms, debit_id, price, indicators }: AdmitFacts,
     source: ComparableSource | null,
   ): (string | number)[] {
-    const { key, route, request_id, idempotency, file, status, rows, peek } = admission;
+    const { key, request_id, idempotency, file, feed, status, rows, peek } = admission;
     const { account_id, key_id } = key;
     const { names, month } = this.#keysOf(account_id, now_ms);
     const failed = status >= 400;
@@ -75,13 +76,18 @@ export class AdmitArguments {
       price,
       failed ? 0 : rows,
       peek ? 'peek' : failed ? 'failed' : '',
-      route,
+      spendingRoute(admission),
       request_id,
       ...this.#limits,
       month,
       indicators,
     ];
     if (key.environment === 'mcp') values[1] = redisKeys.rulesOf(account_id, key_id);
+    if (feed !== undefined) {
+      values.splice(names.length, 0, names[0], redisKeys.feeds(account_id));
+      values.push(...feedArguments(feed));
+      return values;
+    }
     if (source === null && idempotency === undefined && file === undefined) return values;
     const record = idempotency === undefined ? names[0] : redisKeys.repeatable(account_id, idempotency.key);
     const ofFile = file === undefined ? [] : fileKeys(account_id, file);
@@ -136,6 +142,16 @@ function fileKeys(account_id: string, { pin, lease }: FileAdmission): [lease: st
 const leaseArguments = ({ bytes, allowance, follows, looks, max_credits }: LeaseTerms) =>
   [bytes, allowance, follows ? '1' : '', looks ? '1' : '', max_credits ?? ''] as const;
 
+/** What a link may send in a UTC day: 256 MiB. */
+const FEED_BYTES_PER_DAY = 268_435_456;
+
+const feedArguments = ({ feed_id, content, edition, bytes, isPaidOnly }: FeedAdmission) =>
+  ['', '', '', edition, bytes, FEED_BYTES_PER_DAY, isPaidOnly ? '1' : '', '', '', feed_id, content] as const;
+
+/** As ledger and usage of the account name a call: with the feed link that pays. */
+export const spendingRoute = ({ route, feed }: Pick<Admission, 'route' | 'feed'>): string =>
+  feed === undefined ? route : `${route}/${feed.feed_id}`;
+
 const NAMED_AT_MOST = 3;
 const NAMED = /^(.*?)(?:\+(\d+))?$/;
 
@@ -170,7 +186,9 @@ type Reply = [
     | 'key_limit_reached'
     | 'max_credits_exceeded'
     | 'idempotency_conflict'
-    | 'lease_over',
+    | 'lease_over'
+    | 'feed_unpaid'
+    | 'feed_bytes_reached',
   charged: number,
   balance: number,
   tier: Tier,
@@ -185,7 +203,7 @@ type Reply = [
 /** What it returns instead of a window when there is none. */
 type BareReply =
   | [outcome: 'invalid_key', because?: 'suspended']
-  | [outcome: 'source_needed' | 'reversed']
+  | [outcome: 'source_needed' | 'reversed' | 'feed_over']
   | [outcome: 'restricted', by?: KeyRestriction];
 
 /** The key is bound to address ranges or origins, and the gateway did not say where the call comes from. */
@@ -223,6 +241,7 @@ export function decodeVerdict(raw: unknown, { limits, now_ms, debit, isPeek }: A
   const [kind] = bare;
   if (bare[0] === 'invalid_key') return { kind: bare[0], isSuspended: bare[1] === 'suspended' };
   if (bare[0] === 'restricted') return { kind: bare[0], by: bare[1] ?? 'address' };
+  if (kind === 'feed_over') return { kind };
   if (kind === 'reversed') throw new MeteringUnavailable('the debit was reversed before it arrived');
   if (kind === 'source_needed') throw new Error('the script was told where the call comes from');
   const reply = raw as Reply;
@@ -252,6 +271,8 @@ export function decodeVerdict(raw: unknown, { limits, now_ms, debit, isPeek }: A
     case 'max_credits_exceeded':
     case 'idempotency_conflict':
     case 'lease_over':
+    case 'feed_unpaid':
+    case 'feed_bytes_reached':
       return { kind: outcome, balance, tier, window, windows };
     case 'rate_limited':
       return {

@@ -13,7 +13,7 @@ import { readScript, type ScriptRunner } from '../../../data/runtime/redis-scrip
 import { dayOf, minuteOf, monthOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { Debit } from './admission.ts';
 
-const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 7);
+const REVERSE = readScript(import.meta.url, 'lua/reverse.lua', 8);
 const QUEUED_AT_MOST = 50_000;
 /** After this Redis may have forgotten a debit, and a delayed debit can no longer arrive. */
 const REMEMBERED_MS = 110_000;
@@ -113,7 +113,7 @@ export class DebitReversals {
 
   async #reverse(debit: Debit, isCharged: boolean): Promise<void> {
     const { debit_id, price, at_ms, account_id, key_id, route, request_id } = debit;
-    const { indicators, idempotency_key, leased } = debit;
+    const { indicators, idempotency_key, leased, feed_id = '' } = debit;
     const { runner, now, log } = this.#dependencies;
     const account = redisKeys.account(account_id);
     const keys = [
@@ -124,9 +124,10 @@ export class DebitReversals {
       idempotency_key === undefined ? account : redisKeys.repeatable(account_id, idempotency_key),
       leased === undefined ? account : redisKeys.lease(account_id, leased),
       redisKeys.rulesOf(account_id, key_id),
+      redisKeys.feeds(account_id),
     ];
     const values = [now(), debit_id, price, route, request_id, key_id, isCharged ? '1' : '', at_ms];
-    const more = [monthOf(at_ms), indicators];
+    const more = [monthOf(at_ms), indicators, feed_id];
     try {
       const given_back = await runner.run(REVERSE, [...keys, ...values, ...more], true);
       log.warn({ request_id, given_back }, 'debit reversed');

@@ -76,11 +76,28 @@ function checksum(text: string): string {
   return digits;
 }
 
+/** A random secret of 34 characters, then a checksum of 6 over both. @param start of the text that the secret ends */
+function withSecret(start: string, random: RandomBytes): string {
+  const body = start + randomText(BASE62, SECRET_LENGTH - CHECKSUM_LENGTH, random);
+  return body + checksum(body);
+}
+
+const hasChecksum = (text: string): boolean =>
+  checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+
+const FEED_PREFIX = `${KEY_PREFIX}_feed_`;
+const FEED_SHAPE = /^alm_feed_[0-9A-Za-z]{40}$/;
+
+/** Makes the secret of a feed link. */
+export const mintFeedSecret = (random: RandomBytes): string => withSecret(FEED_PREFIX, random);
+
+/** Whether a text can be the secret of a feed link: a guess is refused without a look-up. */
+export const isFeedSecret = (text: string): boolean => FEED_SHAPE.test(text) && hasChecksum(text);
+
 /** Makes a new key. The secret exists only in the result. */
 export function mintKeyText(environment: KeyEnvironment, random: RandomBytes): MintedKey {
   const key_id = randomId(KEY_ID_LENGTH, random);
-  const body = `${KEY_PREFIX}_${environment}_${key_id}_${randomText(BASE62, SECRET_LENGTH - CHECKSUM_LENGTH, random)}`;
-  const key = body + checksum(body);
+  const key = withSecret(`${KEY_PREFIX}_${environment}_${key_id}_`, random);
   const secret = key.slice(-SECRET_LENGTH);
   return { environment, key_id, secret, key, digest: digestOf(secret), last4: secret.slice(-4) };
 }
@@ -89,7 +106,7 @@ export function mintKeyText(environment: KeyEnvironment, random: RandomBytes): M
 export function parseKey(text: string): ParsedKey | null {
   const [, environment, key_id, secret] = KEY_SHAPE.exec(text) ?? [];
   if (key_id === undefined || secret === undefined) return null;
-  if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return null;
+  if (!hasChecksum(text)) return null;
   return { environment: keyEnvironment.parse(environment), key_id, secret };
 }
 
@@ -158,6 +175,14 @@ export class KeyResolver {
   /** An expired token is as if it had never been: it must not be remembered as a refusal of its connection. */
   #isPastToken({ environment, expires_at_ms }: ApiKey): boolean {
     return environment === 'mcp' && this.#now() >= (expires_at_ms ?? 0);
+  }
+
+  /** The key of a feed link; null where it is gone. @throws {MeteringUnavailable} as `resolve` */
+  async byId(key_id: string): Promise<ApiKey | null> {
+    const known = this.#known.get(key_id) ?? (await this.#read(key_id));
+    if (!known.exists) return null;
+    this.#known.set(key_id, known);
+    return known.apiKey;
   }
 
   async #read(key_id: string): Promise<KnownKey> {

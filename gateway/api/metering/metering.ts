@@ -7,6 +7,7 @@
  * - A debit whose answer the client never got is reversed, once, as soon as Redis answers.
  * - An address takes so many different files an hour without a key, however many it asks for at once.
  * - While Redis is away, keyed requests fail at once, and anonymous ones are admitted uncounted.
+ * - A feed link pays once for each content, and never beyond its cap; a link that was revoked is dead at the next fetch.
  * - Money changes only in `lua/`: one script decides a request and charges it.
  */
 export { addressUnit } from './address-meter.ts';
@@ -29,6 +30,15 @@ export {
 } from './admission.ts';
 export { parseIndicators } from './admit-script.ts';
 export { DOWNLOADS_PER_HOUR } from './download-meter.ts';
+export {
+  type CreatedFeed,
+  FEED_FORMATS,
+  type Feed,
+  type FeedFormat,
+  FeedStore,
+  type FeedTerms,
+  type LiveFeed,
+} from './feeds.ts';
 export {
   KeyResolver,
   type MintedKey,

@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { outcomeOf, readScript, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
+import { outcomeOf, readScript, type Script, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
 import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
 import {
@@ -36,9 +36,11 @@ import {
   formatIndicators,
   isSourceNeeded,
   type LimitsByTier,
+  spendingRoute,
 } from './admit-script.ts';
 import { DebitReversals } from './debit-reversals.ts';
 import { admitDownload } from './download-meter.ts';
+import { FeedStore, type LiveFeed } from './feeds.ts';
 import { KeyResolver, KeyStandings } from './keys.ts';
 import { redisFault } from './redis-health.ts';
 import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals, UsedIndicators } from './usage.ts';
@@ -46,6 +48,8 @@ import { ANONYMOUS, FREE_CALL, readUsage, UsageTotals, UsedIndicators } from './
 const ADMIT = readScript(import.meta.url, 'lua/admit.lua', 7);
 /** The same script for a call with an Idempotency-Key, whose record is a key. */
 const ADMIT_REPEATABLE = { ...ADMIT, keys: 8 };
+/** The same script for a fetch of a feed link. */
+const ADMIT_FEED = { ...ADMIT, keys: 9 };
 /** The same script for a file, whose lease and pin are keys. */
 const ADMIT_FILE = { ...ADMIT, keys: 10 };
 const CACHED_ACCOUNTS = 50_000;
@@ -66,6 +70,12 @@ export interface MeteringDependencies {
   timeout_ms?: number;
 }
 
+function scriptFor({ idempotency, file, feed }: Admission): Script {
+  if (feed !== undefined) return ADMIT_FEED;
+  if (file !== undefined) return ADMIT_FILE;
+  return idempotency === undefined ? ADMIT : ADMIT_REPEATABLE;
+}
+
 function wholeCredits(price: number): number {
   if (Number.isSafeInteger(price) && price >= 0) return price;
   throw new RangeError(`a price is a whole number of credits, not ${price}`);
@@ -79,6 +89,7 @@ function debitIds(): () => string {
 }
 
 export class RedisMetering {
+  readonly feeds: FeedStore;
   readonly #redis: RedisClient;
   readonly #now: () => number;
   readonly #log: Logger;
@@ -109,6 +120,7 @@ export class RedisMetering {
     this.#runner = new ScriptRunner(redis);
     this.#timeout_ms = timeout_ms;
     this.#resolver = new KeyResolver(redis, now);
+    this.feeds = new FeedStore({ redis, now });
     const counted = { redis, runner: this.#runner, now, timeout_ms };
     const limitsOf = (callers: Callers) => ({
       per_minute: settings[`${callers}_PER_MINUTE`],
@@ -129,6 +141,13 @@ export class RedisMetering {
    */
   resolveKey(authorization: string): Promise<ApiKey | null> {
     return this.#resolver.resolve(authorization);
+  }
+
+  /** The feed link with this secret and its key, by the rules of `FeedStore.find`. @throws {MeteringUnavailable} */
+  async resolveFeed(secret: string): Promise<{ link: LiveFeed; key: ApiKey } | null> {
+    const link = await this.feeds.find(secret);
+    const key = link && (await this.#resolver.byId(link.key_id));
+    return link && key && { link, key };
   }
 
   /**
@@ -166,13 +185,17 @@ export class RedisMetering {
   }
 
   #factsOf(admission: Admission, now_ms: number): AdmitFacts {
-    const { key, route, request_id, status, idempotency, file } = admission;
+    const { key, request_id, status, idempotency, file, feed } = admission;
     const { account_id, key_id } = key;
     const price = status >= 400 ? 0 : wholeCredits(admission.price);
     const debit_id = this.#debitId();
     const indicators = price === 0 ? '' : formatIndicators(admission.indicators);
-    const of = { account_id, key_id, route, request_id, indicators };
-    const repeated = { idempotency_key: idempotency?.key, leased: file?.lease?.object };
+    const of = { account_id, key_id, route: spendingRoute(admission), request_id, indicators };
+    const repeated = {
+      idempotency_key: idempotency?.key,
+      leased: file?.lease?.object,
+      feed_id: feed?.feed_id,
+    };
     const isCharged = price > 0 && admission.peek !== true;
     const debit: Debit | null = !isCharged ? null : { debit_id, price, at_ms: now_ms, ...of, ...repeated };
     return { now_ms, debit_id, price, debit, indicators };
@@ -181,8 +204,7 @@ export class RedisMetering {
   #send(admission: Admission, facts: AdmitFacts): Promise<unknown> {
     const source = this.#bound.get(admission.key.key_id) ? comparableSource(admission.source) : null;
     const values = this.#arguments.of(admission, facts, source);
-    const plain = admission.idempotency === undefined ? ADMIT : ADMIT_REPEATABLE;
-    const script = admission.file === undefined ? plain : ADMIT_FILE;
+    const script = scriptFor(admission);
     const { debit } = facts;
     return this.#runner.runIdempotent(script, values, debit !== null).catch((cause: unknown) => {
       if (debit !== null && outcomeOf(cause) === 'unknown') this.#reversals.add(debit);
@@ -254,7 +276,8 @@ export class RedisMetering {
   }
 
   #count({ key, route, status, rows, peek, indicators }: Admission, verdict: Verdict, now_ms: number): void {
-    if (verdict.kind === 'invalid_key' || verdict.kind === 'lease_over') return;
+    if (verdict.kind === 'invalid_key' || verdict.kind === 'lease_over' || verdict.kind === 'feed_over')
+      return;
     if (peek && verdict.kind === 'admitted') return;
     const served = verdict.kind === 'admitted' && status < 400;
     const credits = verdict.kind === 'admitted' ? verdict.charged : 0;
@@ -265,7 +288,7 @@ export class RedisMetering {
   }
 
   #noteOverLimit(account_id: string, verdict: Verdict): void {
-    if (verdict.kind === 'invalid_key' || verdict.kind === 'restricted') return;
+    if (!('window' in verdict)) return;
     if (verdict.window.remaining === 0) this.#overUntil.set(account_id, verdict.window.reset_s * 1000);
     else this.#overUntil.delete(account_id);
   }

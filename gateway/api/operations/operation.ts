@@ -17,6 +17,7 @@ import { type Failure, toDetail, type ValidationDetail } from './parameters/vali
 /** What an operation may know of its caller. */
 export interface Caller {
   key_id: string;
+  account_id: string;
   environment: 'live' | 'test' | 'mcp';
   scopes: readonly string[];
   tier: 'anonymous' | 'free' | 'paid';

@@ -40,6 +40,7 @@ export { type Found, findSeries } from './catalogue/search.ts';
 export { countries, groups, topics } from './catalogue/short-lists.ts';
 export { citationOf, citeIndicator, describedBy } from './catalogue/subjects.ts';
 export { dryRunAnswer } from './envelope.ts';
+export { revisions } from './history/revisions.ts';
 export { data, type FoundRows, findRows, priceOfRows } from './observations/data.ts';
 export { DATA_ANSWERS } from './observations/data-answer.ts';
 export { rankDerived, rankYear } from './observations/derived-ranking.ts';

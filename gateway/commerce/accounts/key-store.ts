@@ -15,7 +15,7 @@ import {
 } from '../store/store.ts';
 import { keysFrom, NO_RULES, storedRules } from './key-rules.ts';
 
-const MINT = readScript(import.meta.url, 'lua/mint-key.lua', 3);
+const MINT = readScript(import.meta.url, 'lua/mint-key.lua', 4);
 const CHANGE = readScript(import.meta.url, 'lua/change-key.lua', 2);
 const REVOKE = readScript(import.meta.url, 'lua/revoke-key.lua', 2);
 
@@ -84,6 +84,7 @@ export class KeyStore extends Store {
     await this.expectEvents(account_id);
     const [result, ...details] = await this.run(MINT, [
       ...[redisKeys.account(account_id), redisKeys.keys(account_id), redisKeys.accountOutbox(account_id)],
+      redisKeys.feeds(account_id),
       now(),
       ...[minted.key_id, minted.environment, minted.last4, by, MAX_ACTIVE_KEYS, MAX_INACTIVE_KEYS],
       ...[replaces, ends_at_ms, expires_at_ms ?? ''],

@@ -23,8 +23,8 @@ const textFile = (path: string, lines: readonly string[]): Operation =>
     make: () => ({ bytes: Buffer.from(`${lines.join('\n')}\n`), mediaType: 'text/plain; charset=utf-8' }),
   });
 
-/** Account pages say nothing to search engines, and data calls would only cost them. */
-const KEPT_OUT = ['/account/', '/admin/', '/v1/', '/data/api/'];
+/** Account pages say nothing to search engines, and data calls and feed links would only cost them. */
+const KEPT_OUT = ['/account/', '/admin/', '/v1/', '/data/api/', '/feed/'];
 
 const robots = ({ baseUrl }: ServiceFacts): Operation =>
   textFile('/robots.txt', [

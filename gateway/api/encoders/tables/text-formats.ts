@@ -349,6 +349,10 @@ function recordSyntax(columns: readonly Column[]): RowSyntax {
   };
 }
 
+/** What a spreadsheet takes for a formula is text after an apostrophe. */
+const FORMULA_START = /^[=+\-@\t\r]/;
+const inertText = (text: string): string => (FORMULA_START.test(text) ? `'${text}` : text);
+
 const CSV_FORMAT: TextFormat = {
   name: 'csv',
   head: (columns) => `${columns.map(({ name }) => csvField(name)).join(',')}\r\n`,
@@ -367,4 +371,24 @@ export const csv: Encoder = {
   namesIndicator: true,
   fromKept: (table, kept) => keptHeadAndRows(table, kept, CSV_FORMAT),
   stream: (table) => headAndRows(table, CSV_FORMAT),
+};
+
+const { fromKept: _usualText, ...unkeptCsv } = csv;
+
+/**
+ * CSV that a spreadsheet opens by itself: no text of it becomes a formula. Numbers stay as they are. Workbooks need no such
+ * mark, because their cells say that they are text.
+ */
+export const feedCsv: Encoder = {
+  ...unkeptCsv,
+  stream: (table) =>
+    headAndRows(table, {
+      ...CSV_FORMAT,
+      head: (columns) =>
+        CSV_FORMAT.head(columns.map((column) => ({ ...column, name: inertText(column.name) }))),
+      syntax(columns) {
+        const usual = recordSyntax(columns);
+        return { ...usual, text: (word) => usual.text(inertText(word)) };
+      },
+    }),
 };

@@ -146,7 +146,7 @@ async function representWhole(
   return { ...ok({ ...form, headers: [...own, ...ranged] }, []), status: 206, body, ...held };
 }
 
-async function representBytes(
+export async function representBytes(
   chunks: readonly Buffer[],
   { type, headers, isCompressible, edition }: FormOfRows,
   { acceptEncoding, isTagged, ifNoneMatch }: Preferences,

@@ -147,6 +147,11 @@ export function sendRepresentation(
   }
   headers.push('content-type', type, ...representation.headers);
   if (encoding !== 'identity') headers.push('content-encoding', encoding);
+  if (!isStream(body) && body.length === 0) {
+    setHead(reply, status, headers);
+    reply.send();
+    return;
+  }
   if (isStream(body)) {
     if (body.isExact) headers.push('content-length', String(body.bytes));
     setHead(reply, status, headers);
@@ -192,6 +197,18 @@ export function writeError(raw: ServerResponse, error: ApiError, requestId: stri
   const headers = errorHeaders(error, commonHeaders(FAILURE, NO_CONTEXT, raw.req, requestId));
   headers.push('content-length', String(Buffer.byteLength(body)));
   raw.writeHead(ERRORS[error.code].status, headers).end(body);
+}
+
+/** A refusal for people, where the answer is shown as it is. */
+export function sendPlainText(
+  reply: FastifyReply,
+  status: number,
+  text: string,
+  more: readonly string[],
+): void {
+  const headers = headersOf(FAILURE, NO_CONTEXT, reply);
+  setHead(reply, status, [...headers, 'content-type', 'text/plain; charset=utf-8', ...more]);
+  sendText(reply, text);
 }
 
 function sendText(reply: FastifyReply, text: string): void {

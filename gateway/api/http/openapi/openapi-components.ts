@@ -225,7 +225,7 @@ export const KEYED_HEADERS = [
 ] as const;
 
 /** One failure response for all codes that share a status, each with its example. */
-export function failureResponse(status: number, codes: readonly ErrorCode[], keyed: boolean): Json {
+function failureResponse(status: number, codes: readonly ErrorCode[], keyed: boolean): Json {
   const examples = codes.map(
     (code) => [code, { value: { error: { code, message: ERRORS[code].message } } }] as const,
   );
@@ -240,6 +240,16 @@ export function failureResponse(status: number, codes: readonly ErrorCode[], key
       'application/json': { schema: schemaRef('ErrorAnswer'), examples: Object.fromEntries(examples) },
     },
   };
+}
+
+/** The failure responses of these codes, by status. */
+export function failureResponses(codes: readonly ErrorCode[]): [status: string, Json][] {
+  const ordered = codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
+  const byStatus = Map.groupBy(ordered, (code) => ERRORS[code].status);
+  return [...byStatus].map(([status, same]) => [
+    String(status),
+    failureResponse(status, same, status !== 401),
+  ]);
 }
 
 export const INVALID_RESPONSE: Json = {

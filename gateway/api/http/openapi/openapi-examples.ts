@@ -35,6 +35,7 @@ const TEXT_LINES = 4;
 /** A caller who has spent a little. */
 const CALLER: Caller = {
   key_id: '0k3v9q2m7x4c',
+  account_id: 'acc_0123456789abcdef',
   environment: 'live',
   scopes: ['read'],
   tier: 'free',

@@ -4,7 +4,7 @@
  * Run by itself it prints the document: `node gateway/api/http/openapi/openapi.ts > openapi.json`.
  */
 import { z } from 'zod';
-import { ERRORS, type ErrorCode } from '../../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import { ENCODERS } from '../../encoders/encoders.ts';
 import {
   controls,
@@ -19,7 +19,7 @@ import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
 import {
   bareType,
   componentSchemas,
-  failureResponse,
+  failureResponses,
   HEADERS,
   headerParameters,
   headerRefs,
@@ -29,13 +29,14 @@ import {
   schemaRef,
 } from './openapi-components.ts';
 import type { Examples, OperationExamples } from './openapi-examples.ts';
+import { feedPaths } from './openapi-feeds.ts';
 import { describeFile, describeHead, fileResponse } from './openapi-files.ts';
 
 const DESCRIPTION = `Comparative country statistics as one exact, metered, read-only API.
 
 Every route is served under \`/v1\` and \`/data/api/v1\` alike: \`/v1/openapi.json\` lists the former, \`/openapi.json\` the latter.
-Only GET is accepted, HEAD of files, and OPTIONS of a browser that asks before a script's call; any other method is answered
-405 \`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
+Only GET is accepted, HEAD of files, OPTIONS of a browser that asks before a script's call, and what makes and revokes feed
+links; any other method is answered 405 \`method_not_allowed\`. A success is \`{ data, meta }\`, a failure \`{ error: { code, message } }\`, a parameter that fails
 validation 422 \`{ detail: [...] }\`.
 
 **Credits.** Catalogue routes are free and need no key. Routes that return figures need \`Authorization: Bearer <key>\`
@@ -90,12 +91,15 @@ export function buildOpenApi(
     },
     servers: [{ url: '/', description: 'This service' }],
     tags: TAGS,
-    paths: Object.fromEntries(
-      OPERATIONS.map((operation) => [
-        prefix + operation.path,
-        describePath(operation, examples[operation.name] ?? NO_EXAMPLES),
-      ]),
-    ),
+    paths: {
+      ...Object.fromEntries(
+        OPERATIONS.map((operation) => [
+          prefix + operation.path,
+          describePath(operation, examples[operation.name] ?? NO_EXAMPLES),
+        ]),
+      ),
+      ...feedPaths(prefix),
+    },
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `alm_live_…`' },
@@ -186,10 +190,7 @@ function responses(operation: Operation, answers: OperationExamples['answers']):
     ];
     success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
   }
-  const failures = [...byStatus(errorsOf(operation))].map(([status, codes]): [string, Json] => [
-    String(status),
-    failureResponse(status, codes, status !== 401),
-  ]);
+  const failures = failureResponses(errorsOf(operation));
   return Object.fromEntries([...success, ...failures, ['422', INVALID_RESPONSE]]);
 }
 
@@ -256,11 +257,6 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   if (isPriced(operation)) codes.push('insufficient_credits', 'max_credits_exceeded');
   if (isPriced(operation) || operation.isFile) codes.push('range_not_satisfiable');
   return codes;
-}
-
-function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
-  const ordered = codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
-  return Map.groupBy(ordered, (code) => ERRORS[code].status);
 }
 
 if (import.meta.main) process.stdout.write(`${JSON.stringify(buildOpenApi(), null, 2)}\n`);

@@ -1,5 +1,5 @@
--- Decides one keyed request: key and account state, rules of the key, rate windows, idempotency, lease of a file, monthly limit of
--- the key, balance, debit, ledger, usage.
+-- Decides one keyed request: key and account state, rules of the key, feed link, rate windows, idempotency, lease of a file, monthly
+-- limit of the key, balance, debit, ledger, usage.
 --
 -- KEYS, all with the account's hash tag
 --   1 account   hash: state, verified, paid (number of paid orders), balance, spent
@@ -12,7 +12,8 @@
 --   7 debits    hash of the current UTC minute: debit id -> balance after it, or 'void' when it was reversed
 --   8 record    hash of the call's Idempotency-Key: fingerprint, edition, debit (its id), repeats; absent where none was sent, for a
 --               file then the account
---   9 lease     only for a file: hash of its content: left (bytes), debit (its id), uses (after the first); for a peek the account
+--   9 lease     only for a file: hash of its content: left (bytes), debit (its id), uses (after the first); for a peek the account.
+--               For a feed link instead feeds, hash: <feed id>: key, revoked_at_ms, expires_at_ms, cap, month, day, paid, fetches
 --  10 pin       only for a file: string, the edition that its URL is answered from; the account for a URL that names one
 -- ARGV
 --   1 now_ms      the gateway's clock
@@ -39,16 +40,25 @@
 --  23 follows     '1': the edition is that of the pin; where no lease covers the bytes, only the pin is deleted (lease_over)
 --  24 looks       '1': no lease is begun or used; for a call of price 0
 --  25 max_credits or ''
+--  only for a feed link, with 20, 21 and, for '' in the others:
+--  22 allowance   bytes that it sends in a UTC day
+--  23 follows     '1': admits only content that is paid
+--  26 feed_id
+--  27 content     digest of its rows; '' where nothing is served
 -- Returns { outcome, charged, balance, tier, minute_used, day_used, repeated, of_file }; the gateway knows the limits of the tier
 --   outcome: admitted | rate_limited | insufficient_credits | max_credits_exceeded | idempotency_conflict | lease_over;
 --            key_limit_reached: repeated is the key's monthly limit, of_file what was used of it;
+--            feed_unpaid | feed_bytes_reached; feed_over comes without the rest;
 --            restricted comes with 'address' or 'origin' alone; invalid_key comes with 'suspended' alone where that is
 --            why; source_needed and reversed come without the rest
 --   repeated: the edition of the first call when this one repeats it and is free, otherwise '' or absent
---   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes; absent where there is none
+--   of_file: for a peek the edition of the pin, otherwise 1 when a lease covers the bytes or the content of a feed link is paid;
+--            absent where there is none
 --
 -- A lease is begun by a debit, covers `allowance` bytes of one content within LEASE_KEPT_MS, and is free from then on. Its pin
 -- holds the edition for as long. A repeat of a call for a file is free as far as the lease covers it.
+-- A feed link pays once for each content: `paid` has the last PAID_MAX of them, each with its debit and whether it was shared,
+-- that is, served again. Its `month` is as that of a key, its `day` the number of the latest UTC day and the bytes sent in it.
 -- `month` of a key is its latest month and the credits charged in it: 2026-11=120.
 -- A key with rules needs address and origin: without them nothing is changed, and the outcome is source_needed.
 -- A key that was replaced counts for the limit of the key that replaced it (counted_with) as long as it lives. The month of a key
@@ -65,6 +75,10 @@ local month, indicators, address, origin = ARGV[15], ARGV[16], ARGV[17] or '', A
 local fingerprint, edition = ARGV[19] or '', ARGV[20]
 local bytes, allowance = tonumber(ARGV[21]), tonumber(ARGV[22])
 local follows, looks, max_credits = ARGV[23] == '1', ARGV[24] == '1', tonumber(ARGV[25])
+local feeds, feed_id, content = nil, ARGV[26], ARGV[27]
+if feed_id then
+  feeds, lease = lease, nil
+end
 
 local DEBITS_KEPT_MS = 180000   -- the minute itself and two more
 local MINUTE_KEPT_MS = 120000
@@ -74,6 +88,7 @@ local LAST_USED_STEP_MS = 1000
 local RECORD_KEPT_MS = 600000
 local REPEATS_MAX = 5
 local LEASE_KEPT_MS = 86400000
+local PAID_MAX = 8
 
 local fields = redis.call('HMGET', account, 'state', 'verified', 'paid', 'balance', 'spent')
 local key = redis.call('HMGET', keys, key_id .. ':state', key_id .. ':last_used_ms', key_id .. ':month', key_id .. ':bound')
@@ -107,6 +122,9 @@ if key[4] then
   if expires_at_ms and tonumber(now_ms) >= expires_at_ms then
     return { 'invalid_key' }
   end
+  if feed_id then
+    ranges, origins = '', ''
+  end
   if (ranges ~= '' or origins ~= '') and address == '' then
     return { 'source_needed' }
   end
@@ -124,6 +142,22 @@ if key[4] then
     if other[1] then
       counted, limit, latest = rules[5], tonumber(other[2] or ''), other[3]
     end
+  end
+end
+
+local feed, paid, known = nil, nil, nil
+if feed_id then
+  local names = {}
+  for at, name in ipairs({ 'key', 'revoked_at_ms', 'expires_at_ms', 'cap', 'month', 'day', 'paid' }) do
+    names[at] = feed_id .. ':' .. name
+  end
+  feed = redis.call('HMGET', feeds, unpack(names))
+  if feed[1] ~= key_id or feed[2] or feed[3] and tonumber(now_ms) >= tonumber(feed[3]) then
+    return { 'feed_over' }
+  end
+  paid = cjson.decode(feed[7] or '[]')
+  for _, one in ipairs(paid) do
+    known = one.content == content and one or known
   end
 end
 
@@ -147,6 +181,10 @@ if price > 0 then
     local minute_used, day_used = tonumber(used[1] or 0), tonumber(used[2] or 0)
     return { 'admitted', price, tonumber(first), tier, minute_used, day_used }
   end
+end
+
+if known then
+  price, rows = 0, 0
 end
 
 local repeated, conflicts = '', false
@@ -178,11 +216,21 @@ if minute_used >= minute_limit or day_used >= day_limit then
   return { 'rate_limited', 0, balance, tier, minute_used, day_used }
 end
 
+-- The month that counts, and the credits charged in it. It never goes back.
+local function spent(latest_month)
+  if latest_month and string.sub(latest_month, 1, 7) >= month then
+    return string.sub(latest_month, 1, 7), tonumber(string.sub(latest_month, 9))
+  end
+  return month, 0
+end
+
+local feed_month, feed_credits = month, 0
+if feed then
+  feed_month, feed_credits = spent(feed[5])
+end
 local used_credits, is_over = 0, false
 if price > 0 then
-  if latest and string.sub(latest, 1, 7) >= month then
-    month, used_credits = string.sub(latest, 1, 7), tonumber(string.sub(latest, 9))
-  end
+  month, used_credits = spent(latest)
   is_over = limit and used_credits + price > limit
 end
 
@@ -246,6 +294,18 @@ if mode ~= 'failed' and repeated ~= '' then
   return { 'admitted', 0, balance, tier, minute_used, day_used, repeated, covered and 1 or nil }
 end
 
+local today, sent_bytes = string.format('%.0f', math.floor(now_ms / 86400000)), 0
+if feed and mode ~= 'failed' then
+  local day_sent, sent = string.match(feed[6] or '', '^(%d+)=(%d+)$')
+  sent_bytes = day_sent == today and tonumber(sent) or 0
+  local refusal = sent_bytes + bytes > allowance and 'feed_bytes_reached'
+    or (price > 0 and (follows or feed_credits + price > tonumber(feed[4])) and 'feed_unpaid')
+  if refusal then
+    count('errors', 1)
+    return { refusal, 0, balance, tier, minute_used, day_used }
+  end
+end
+
 if price > 0 and is_over then
   count('errors', 1)
   return { 'key_limit_reached', 0, balance, tier, minute_used, day_used, limit, used_credits }
@@ -279,10 +339,26 @@ if price > 0 then
     redis.call('PEXPIRE', lease, LEASE_KEPT_MS)
     hold_edition(LEASE_KEPT_MS)
   end
+  if feed then
+    table.insert(paid, 1, { content = content, debit = debit_id })
+    paid[PAID_MAX + 1] = nil
+    redis.call('HSET', feeds, feed_id .. ':paid', cjson.encode(paid), feed_id .. ':month',
+      feed_month .. '=' .. string.format('%.0f', feed_credits + price))
+  end
   count('credits', price)
+end
+if feed and mode ~= 'failed' and content ~= '' then
+  if known and not known.shared then
+    known.shared = true
+    redis.call('HSET', feeds, feed_id .. ':paid', cjson.encode(paid))
+  end
+  redis.call('HINCRBY', feeds, feed_id .. ':fetches', 1)
+  redis.call('HSET', feeds, feed_id .. ':fetched_at_ms', now_ms, feed_id .. ':edition', edition,
+    feed_id .. ':day', today .. '=' .. string.format('%.0f', sent_bytes + bytes))
 end
 count('rows', rows)
 if mode == 'failed' then
   count('errors', 1)
 end
-return { 'admitted', price, balance, tier, minute_used, day_used, covered and '' or nil, covered and 1 or nil }
+local is_free = covered or known
+return { 'admitted', price, balance, tier, minute_used, day_used, is_free and '' or nil, is_free and 1 or nil }

@@ -1,8 +1,8 @@
 -- Reverses a debit whose answer the client never got. A debit that arrives after its reversal charges nothing.
 -- Repeatable.
 --
--- A debit stays when others were served for it: a repeat under its Idempotency-Key, or a call under the lease that it began.
--- Otherwise the key is free again, and the lease ends.
+-- A debit stays when others were served for it: a repeat under its Idempotency-Key, a call under the lease that it began, or
+-- another fetch of the content that a feed link paid. Otherwise the key is free again, the lease ends, and the content is unpaid.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash: balance, spent
@@ -12,6 +12,7 @@
 --   5 record   hash of the call's Idempotency-Key: debit (its id), repeats; the account where none was sent
 --   6 lease    hash of the file that was asked for: debit (its id), uses; the account for other calls
 --   7 keys     hash: <key id>: state, month, counted_with; see admit.lua
+--   8 feeds    hash: <feed id>: paid, month; see admit.lua
 -- ARGV
 --   1 now_ms
 --   2 debit_id
@@ -23,11 +24,12 @@
 --   8 debited_ms  when the debit was made
 --   9 month    of the debit, UTC: '2026-11'
 --  10 indicators  for the ledger, or ''
+--  11 feed_id  the feed link that paid, or ''
 -- Returns 1 when credits were refunded, otherwise 0.
 
-local account, ledger, usage, debits, record, lease, keys = unpack(KEYS)
-local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms, month, indicators =
-  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10]
+local account, ledger, usage, debits, record, lease, keys, feeds = unpack(KEYS)
+local now_ms, debit_id, price, route, request_id, key_id, charged, debited_ms, month, indicators, feed_id =
+  ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7] == '1', ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 
 local DEBITS_KEPT_MS = 180000
 
@@ -39,6 +41,19 @@ end
 local repeats, uses = served_by(record, 'repeats'), served_by(lease, 'uses')
 if (repeats or 0) > 0 or (uses or 0) > 0 then
   return 0
+end
+if feed_id ~= '' then
+  local paid = cjson.decode(redis.call('HGET', feeds, feed_id .. ':paid') or '[]')
+  for at, one in ipairs(paid) do
+    if one.debit == debit_id then
+      if one.shared then
+        return 0
+      end
+      table.remove(paid, at)
+      redis.call('HSET', feeds, feed_id .. ':paid', cjson.encode(paid))
+      break
+    end
+  end
 end
 if repeats then
   redis.call('DEL', record)
@@ -63,10 +78,16 @@ local counted = redis.call('HGET', keys, key_id .. ':counted_with')
 if not counted or redis.call('HEXISTS', keys, counted .. ':state') == 0 then
   counted = key_id
 end
-local latest = redis.call('HGET', keys, counted .. ':month')
-if latest and string.sub(latest, 1, 7) == month then
-  local left = math.max(0, string.sub(latest, 9) - price)
-  redis.call('HSET', keys, counted .. ':month', month .. '=' .. string.format('%.0f', left))
+local function take_from(hash, field)
+  local latest = redis.call('HGET', hash, field)
+  if latest and string.sub(latest, 1, 7) == month then
+    local left = math.max(0, string.sub(latest, 9) - price)
+    redis.call('HSET', hash, field, month .. '=' .. string.format('%.0f', left))
+  end
+end
+take_from(keys, counted .. ':month')
+if feed_id ~= '' then
+  take_from(feeds, feed_id .. ':month')
 end
 
 local entry = { 'at_ms', now_ms, 'kind', 'refund', 'delta', price, 'balance', balance, 'request', request_id, 'route', route,

@@ -3,11 +3,13 @@
 --
 -- A key that replaces another takes over its label, rules, expiry and month. The other one ends at the given time, at once
 -- where that is not ahead; until then both count for the limit of the new key, and so does every key that the other replaced.
+-- Its feed links become those of the new key at once.
 --
 -- KEYS, all with the account's hash tag
 --   1 account  hash
 --   2 keys     hash
 --   3 outbox   hash: <type>:<id> -> JSON of an event that is to be told
+--   4 feeds    hash: <feed id>:key
 -- ARGV
 --   1 now_ms
 --   2 key_id
@@ -27,7 +29,7 @@
 --   | { 'unknown' } | { 'inactive', state of the account }
 --   | { 'not_replaceable', unknown | revoked | expired | replaced | changed }, the last when it expires at another time
 
-local account, keys, outbox = unpack(KEYS)
+local account, keys, outbox, feeds = unpack(KEYS)
 local now_ms, key_id, max_active, max_inactive = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
 local replaces, ends_at_ms, expires_at_ms = ARGV[8], tonumber(ARGV[9]), ARGV[10]
 
@@ -95,6 +97,11 @@ if old then
   for id, key in pairs(all) do
     if key.counted_with == replaces then
       redis.call('HSET', keys, id .. ':counted_with', key_id)
+    end
+  end
+  for _, field in ipairs(redis.call('HKEYS', feeds)) do
+    if string.match(field, ':key$') and redis.call('HGET', feeds, field) == replaces then
+      redis.call('HSET', feeds, field, key_id)
     end
   end
 end

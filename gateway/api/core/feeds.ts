@@ -1,0 +1,229 @@
+/**
+ * The calls that feed links freeze, and what is served of them.
+ *
+ * A call is planned as CSV whatever the link's format: its rows are those of an export, under the rules of an export, and each
+ * format writes the same table. What is paid is named by a digest of the rows, which does not change when only the edition does.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { ENCODERS, type Encoder, feedCsv } from '../encoders/encoders.ts';
+import { FEED_FORMATS, type FeedTerms } from '../metering/metering.ts';
+import {
+  type Content,
+  country,
+  data,
+  fail,
+  integer,
+  type Operation,
+  oneOf,
+  type ParameterReader,
+  type ParameterReading,
+  type Planned,
+  parameterReader,
+  parseQueryString,
+  type RawParameters,
+  rankings,
+  revisions,
+  text,
+  toDetail,
+  type ValidationDetail,
+} from '../operations/operations.ts';
+import type { Snapshot } from '../snapshot/snapshot.ts';
+import { planCall, type Unplanned } from './plan-call.ts';
+
+const NAME_MAX = 100;
+const QUERY_MAX = 2_000;
+const CAP_MAX = 1_000_000_000;
+/** What a sheet of every format holds. */
+const ROWS_MAX = 100_000;
+const DAY_MS = 86_400_000;
+
+/** A call that a link may freeze. */
+interface Frozen {
+  operation: Operation;
+  /** Of path and query under either prefix, the query apart. */
+  pattern: RegExp;
+  readQuery: ParameterReader<unknown>;
+}
+
+const OPERATIONS: readonly Operation[] = [data, rankings, revisions, country];
+const FROZEN = OPERATIONS.map(
+  (operation): Frozen => ({
+    operation: { ...operation, plan: async (input) => bounded(await operation.plan(input)) },
+    pattern: new RegExp(
+      `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/]+)')}(?:[?](?<query>.*))?$`,
+      's',
+    ),
+    readQuery: parameterReader(operation.query),
+  }),
+);
+
+function bounded(planned: Planned): Planned {
+  if (planned.kind !== 'plan' || planned.rows <= ROWS_MAX) return planned;
+  const ctx = { max_rows: ROWS_MAX, advice: 'ask for less' };
+  return { kind: 'invalid', detail: [toDetail({ type: 'too_many_rows', ctx }, ['query'], undefined)] };
+}
+
+/** What a link asks for. */
+export interface FrozenCall {
+  operation: Operation;
+  path: Readonly<Record<string, string>>;
+  reading: ParameterReading<unknown>;
+  /** Path and query in one form, without what is ignored. */
+  query: string;
+}
+
+/** Null where no call that may be frozen has this path. @param sent path and query, with or without the service's address */
+export function readFrozenCall(sent: string): FrozenCall | null {
+  const resource = sent.trim().replace(/^https?:\/\/[^/]+/, '');
+  for (const { operation, pattern, readQuery } of FROZEN) {
+    const found = pattern.exec(resource);
+    if (found === null) continue;
+    const { query = '', ...segments } = found.groups ?? {};
+    const path = decoded(segments);
+    if (path === null) return null;
+    // A format in the query is refused as one that is sent twice.
+    const parameters = parseQueryString(query === '' ? CSV : `${query}&${CSV}`);
+    const reading = readQuery(parameters, true);
+    return { operation, path, reading, query: canonical(operation, path, parameters, readQuery) };
+  }
+  return null;
+}
+
+const CSV = `format=${feedCsv.name}`;
+
+function decoded(segments: Record<string, string>): Record<string, string> | null {
+  try {
+    return Object.fromEntries(
+      Object.entries(segments).map(([name, segment]) => [name, decodeURIComponent(segment)]),
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** Without anything that is no parameter, such as a key. */
+function canonical(
+  operation: Operation,
+  path: Readonly<Record<string, string>>,
+  parameters: RawParameters,
+  { known }: ParameterReader<unknown>,
+): string {
+  const resource = operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(path[name] ?? ''),
+  );
+  const pairs = Object.entries(parameters)
+    .filter(([name]) => known.has(name) && name !== 'format')
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`);
+  return `/v1${resource}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+}
+
+const isoDate = z.iso.date();
+const isoTimestamp = z.iso.datetime({ offset: true });
+
+const bounds = (max_length: number) =>
+  text().transform((sent, ctx): string => {
+    const trimmed = sent.trim();
+    if (trimmed === '') return fail(ctx, { type: 'string_too_short', ctx: { min_length: 1 } });
+    return trimmed.length <= max_length
+      ? trimmed
+      : fail(ctx, { type: 'string_too_long', ctx: { max_length } });
+  });
+
+/** What is sent to make a link. */
+export const feedRequest = z.object({
+  name: bounds(NAME_MAX)
+    .describe(`What the link is called in lists, at most ${NAME_MAX} characters`)
+    .meta({ type: 'string', minLength: 1, maxLength: NAME_MAX }),
+  query: bounds(QUERY_MAX)
+    .describe(
+      `Path and query of the call that the link answers, without \`format\`: ${FROZEN.map(({ operation }) => `\`/v1${operation.path}\``).join(', ')}`,
+    )
+    .meta({ type: 'string', minLength: 1, maxLength: QUERY_MAX }),
+  format: oneOf(FEED_FORMATS).describe('What the link ends with'),
+  monthly_cap: integer({ min: 1, max: CAP_MAX }).describe(
+    'Most credits that the link may spend in a calendar month (UTC)',
+  ),
+  expires_at: text()
+    .transform((sent, ctx): number => {
+      if (isoDate.safeParse(sent).success) return Date.parse(sent) + DAY_MS - 1;
+      if (isoTimestamp.safeParse(sent).success) return Date.parse(sent);
+      const expected = 'a date (YYYY-MM-DD) or a timestamp with UTC offset';
+      return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
+    })
+    .optional()
+    .describe('When the link ends: a date (its end, UTC) or a timestamp; absent for never')
+    .meta({ type: 'string' }),
+});
+
+const readRequest = parameterReader(feedRequest);
+
+export type CheckedFeed =
+  | { kind: 'terms'; terms: FeedTerms /** Of the answer today. */; price: number }
+  | Unplanned;
+
+/**
+ * The terms of a link that is asked for, and what it would cost now. Costs nothing.
+ * @param sent each as its text. Faults are located in `body`.
+ */
+export async function checkFeed(
+  sent: Readonly<Record<string, string>>,
+  { snapshot, publicUrl, now_ms }: { snapshot: Snapshot; publicUrl: string; now_ms: number },
+): Promise<CheckedFeed> {
+  const read = readRequest(sent, true);
+  if (!read.ok) return { kind: 'invalid', detail: read.detail.map(inBody) };
+  const { expires_at: expires_at_ms = null, ...rest } = read.values;
+  const call = readFrozenCall(rest.query);
+  if (call === null) return invalid('query', 'a feed link answers the calls that it is documented for');
+  const { operation, path, reading, query } = call;
+  if (!reading.ok) return { kind: 'invalid', detail: reading.detail.map(inQuery) };
+  if (expires_at_ms !== null && expires_at_ms <= now_ms)
+    return invalid('expires_at', 'a feed link must expire in the future');
+  const planned = await planCall({ operation, path, publicUrl, readQuery: () => reading }, snapshot);
+  if (planned.kind === 'invalid') return { kind: 'invalid', detail: planned.detail.map(inQuery) };
+  if (planned.kind === 'error') return planned;
+  const { price } = planned;
+  if (price > rest.monthly_cap)
+    return invalid('monthly_cap', `the answer costs ${price} credits today, which is more than the cap`);
+  return { kind: 'terms', terms: { ...rest, query, expires_at_ms }, price };
+}
+
+const inBody = (detail: ValidationDetail): ValidationDetail => ({
+  ...detail,
+  loc: ['body', ...detail.loc.slice(1)],
+});
+const inQuery = (detail: ValidationDetail): ValidationDetail => ({ ...detail, loc: ['body', ...detail.loc] });
+
+const invalid = (field: string, error: string): Unplanned => ({
+  kind: 'invalid',
+  detail: [toDetail({ type: 'value_error', ctx: { error } }, ['body', field], undefined)],
+});
+
+/** Of a link's format. */
+export const feedEncoder = (format: string): Encoder =>
+  [feedCsv, ...ENCODERS].find(({ name }) => name === format) ?? feedCsv;
+
+/** What a link serves, before it is compressed. */
+export interface FeedBody {
+  /** Of the rows alone. */
+  digest: string;
+  pieces: Buffer[];
+  encoder: Encoder;
+}
+
+/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+export async function writeFeed(content: Content & { kind: 'table' }, format: string): Promise<FeedBody> {
+  const table = { ...content.table, meta: { ...content.table.meta, format } };
+  const rows = await collected(feedCsv, table);
+  const digest = createHash('sha256');
+  for (const piece of rows) digest.update(piece);
+  const encoder = feedEncoder(format);
+  const pieces = encoder === feedCsv ? rows : await collected(encoder, table);
+  return { digest: digest.digest('base64url'), pieces, encoder };
+}
+
+async function collected(encoder: Encoder, table: Parameters<Encoder['stream']>[0]): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  for await (const piece of encoder.stream(table)) pieces.push(piece);
+  return pieces;
+}

@@ -1,0 +1,382 @@
+/**
+ * Feed links over HTTP, on real Redis and Parquet: who makes them, what they serve, what they cost over the nights, and what
+ * ends them. A link is a secret that gives one answer and nothing else.
+ */
+import { unzipSync } from 'fflate';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { keysMatching, startRedis } from '../redis.ts';
+import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
+import { publishFixture } from './fixture-snapshot.ts';
+import { type Answer, type GetOptions, Service, type TestKey } from './service.ts';
+
+const SERIES = 'alpha.life_expectancy';
+const QUERY = `/v1/data?indicator=${SERIES}`;
+const ROWS = 9;
+const NOTE = '=HYPERLINK("http://evil.example";"Kenya")';
+
+/** Figures of one series moved, those of all others as they are. */
+const revised = (by: number): FixtureIndicator[] =>
+  INDICATORS.map((one) =>
+    one.id === SERIES
+      ? {
+          ...one,
+          rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + by })),
+        }
+      : one,
+  );
+const named = COUNTRIES.map((one) => (one.iso3 === 'KEN' ? { ...one, name: NOTE } : one));
+
+const root = await useDirectory();
+let nights = 0;
+/** The next night, with the figures of the series moved. @returns the edition */
+async function publish(by: number): Promise<string> {
+  nights += 1;
+  const day = String(nights).padStart(2, '0');
+  const id = `202611${day}T020000Z-000000${day}`;
+  const generatedAt = `2026-11-${day}T02:00:00+00:00`;
+  return publishFixture(root, { id, generatedAt, indicators: revised(by), countries: named });
+}
+await publish(0);
+
+const lines: string[] = [];
+const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+const redis = await startRedis();
+const frozen = { SNAPSHOT_POLL_MS: '1000000', TRUST_PROXY: '127.0.0.1' };
+const service = await stopAfterTests(Service.start({ snapshots: root, settings: frozen, log, redis }));
+/** A second gateway at the same Redis, which notices an edition later. */
+const other = await stopAfterTests(
+  Service.start({ snapshots: root, settings: frozen, redis: { ...redis, stop: async () => {} } }),
+);
+const night = async (by: number): Promise<string> => {
+  const id = await publish(by);
+  await service.snapshots.check();
+  await other.snapshots.check();
+  return id;
+};
+
+interface Link {
+  id: string;
+  path: string;
+}
+
+const post = (who: TestKey, body: unknown, options: GetOptions = {}): Promise<Answer> =>
+  service.get('/v1/feeds', { key: who.key, method: 'POST', body: JSON.stringify(body), ...options });
+
+async function makeLink(who: TestKey, terms: object = {}): Promise<Link> {
+  const usual = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
+  const { status, json } = await post(who, { ...usual, ...terms });
+  if (status !== 200) throw new Error(JSON.stringify(json));
+  return { id: json.data.id, path: json.data.url.replace('https://almanac.test', '') };
+}
+
+const fetchLink = (link: Link, options: GetOptions = {}, at = service): Promise<Answer> =>
+  at.get(link.path, options);
+const entriesOf = async ({ account_id }: TestKey): Promise<string[][]> =>
+  (await service.client.xrange(redisKeys.ledger(account_id), '-', '+')).map(([, fields]) => fields);
+const listed = async (who: TestKey) => (await service.get('/v1/feeds', { key: who.key })).json.data;
+const spent = async (who: TestKey): Promise<number> => 1000 - (await service.balance(who));
+
+describe('a link', () => {
+  test('is made once with its secret, then listed with its use, by its key alone', async () => {
+    const who = await service.account();
+    const made = await post(who, {
+      ...{ name: ' Kenya ', query: `https://almanac.test${QUERY}&countries=KEN&api_key=${who.key}` },
+      ...{ format: 'xlsx', monthly_cap: 20, expires_at: '2026-12-31' },
+    });
+    expect(made.status).toBe(200);
+    const { url, price, ...record } = made.json.data;
+    expect(url).toMatch(/^https:\/\/almanac\.test\/feed\/alm_feed_[0-9A-Za-z]{40}\.xlsx$/);
+    expect(price).toBe(2);
+    expect(record).toMatchObject({
+      ...{ name: 'Kenya', query: `${QUERY}&countries=KEN`, format: 'xlsx', monthly_cap: 20, state: 'active' },
+      ...{ expires_at: '2026-12-31T23:59:59+00:00', fetches: 0, fetched_at: null, edition: null },
+      secret_ends_with: url.slice(-9, -5),
+    });
+    expect(await listed(who)).toEqual([record]);
+    await service.get(url.replace('https://almanac.test', ''));
+    const served = service.snapshots.current()?.id;
+    const used = { fetches: 1, month_credits: 2, edition: served, fetched_at: '2026-11-21T12:00:20+00:00' };
+    expect(await listed(who)).toEqual([{ ...record, ...used }]);
+    const stranger = await service.account();
+    expect(await listed(stranger)).toEqual([]);
+    const path = `/v1/feeds/${record.id}`;
+    expect((await service.get(path, { key: stranger.key, method: 'DELETE' })).status).toBe(404);
+    const revoked = await service.get(path, { key: who.key, method: 'DELETE' });
+    expect(revoked.json.data).toMatchObject({ id: record.id, state: 'revoked' });
+    expect(await spent(who)).toBe(2);
+  });
+
+  test.each([
+    ['no query', { query: undefined }, ['body', 'query']],
+    ['a query that is no such call', { query: '/v1/indicators' }, ['body', 'query']],
+    ['a misspelt parameter', { query: `${QUERY}&contries=KEN` }, ['body', 'query', 'contries']],
+    ['a format in the query', { query: `${QUERY}&format=json` }, ['body', 'query', 'format']],
+    ['a dry run', { query: `${QUERY}&dry_run=true` }, ['body', 'query', 'dry_run']],
+    ['another format', { format: 'parquet' }, ['body', 'format']],
+    ['a cap below the price', { monthly_cap: ROWS - 1 }, ['body', 'monthly_cap']],
+    ['an end that has passed', { expires_at: '2026-11-20' }, ['body', 'expires_at']],
+    ['a member that is unknown', { expiry: '2027-01-01' }, ['body', 'expiry']],
+    ['a member that nests', { name: ['Sheet'] }, ['body']],
+  ])('is not made of %s', async (_what, terms, loc) => {
+    const who = await service.account();
+    const usual = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
+    const answer = await post(who, { ...usual, ...terms });
+    expect([answer.status, answer.json.detail[0].loc]).toEqual([422, loc]);
+    expect(await listed(who)).toEqual([]);
+  });
+
+  test('needs a key, a call that the key may make, and a place', async () => {
+    const who = await service.account();
+    expect((await service.get('/v1/feeds')).status).toBe(401);
+    expect((await post({ ...who, key: 'alm_live_nobody' }, {})).status).toBe(401);
+    const terms = { name: 'Sheet', format: 'csv', monthly_cap: 9 };
+    expect((await post(who, { ...terms, query: '/v1/data?indicator=alpha.nothing' })).status).toBe(404);
+    expect((await post(who, { ...terms, query: '/v1/rankings/gamma.reserves' })).status).toBe(403);
+    expect((await post(who, 'no JSON')).status).toBe(422);
+    for (let link = 0; link < 50; link += 1) await makeLink(who);
+    expect((await post(who, { ...terms, query: QUERY })).json.detail[0].loc).toEqual(['body']);
+    expect(await listed(who)).toHaveLength(50);
+  });
+
+  test('serves what its call gives as a file, in each format', async () => {
+    const who = await service.account();
+    const csv = await fetchLink(await makeLink(who));
+    expect(csv.text).toBe((await service.get(`${QUERY}&format=csv`, { key: who.key })).text);
+    expect(csv.headers).toMatchObject({
+      ...{ 'content-type': 'text/csv; charset=utf-8', 'cache-control': 'private, no-cache' },
+      ...{ 'x-robots-tag': 'noindex', 'referrer-policy': 'no-referrer' },
+      ...{ 'x-attribution': 'Alpha Institute, CC BY 4.0', 'x-snapshot': service.snapshots.current()?.id },
+    });
+    const json = await fetchLink(await makeLink(who, { format: 'json' }));
+    expect(json.json.data).toHaveLength(ROWS);
+    expect(json.json.meta).toMatchObject({ format: 'json', indicator: SERIES, licence: 'CC BY 4.0' });
+    const xlsx = await fetchLink(await makeLink(who, { format: 'xlsx' }));
+    expect(Object.keys(unzipSync(xlsx.bytes))).toContain('xl/worksheets/sheet1.xml');
+    for (const query of [`/v1/rankings/${SERIES}`, '/v1/countries/KEN', `/v1/revisions?indicator=${SERIES}`])
+      for (const format of ['csv', 'json'])
+        expect((await fetchLink(await makeLink(who, { query, format }))).status, query).toBe(200);
+  });
+
+  test('says nothing of the account, and takes no parameters', async () => {
+    const who = await service.account();
+    const link = await makeLink(who);
+    for (const answer of [
+      await fetchLink(link),
+      await fetchLink({ ...link, path: `${link.path}?countries=KEN` }),
+    ])
+      expect(Object.keys(answer.headers).filter((name) => /credit|ratelimit/.test(name))).toEqual([]);
+    const asked = await fetchLink({ ...link, path: `${link.path}?countries=KEN` });
+    expect([asked.status, asked.headers['content-type']]).toEqual([400, 'text/plain; charset=utf-8']);
+    expect((await fetchLink({ ...link, path: link.path.replace('.csv', '.json') })).status).toBe(404);
+    expect((await fetchLink({ ...link, path: link.path.replace(/.\.csv/, '.csv') })).status).toBe(404);
+    expect((await fetchLink(link, { method: 'POST' })).status).toBe(405);
+  });
+
+  test('keeps text from becoming a formula, and numbers as they are', async () => {
+    const who = await service.account();
+    const query = `/v1/rankings/${SERIES}`;
+    const csv = await fetchLink(await makeLink(who, { query }));
+    expect(csv.text).toContain(`"'=HYPERLINK(""http://evil.example"";""Kenya"")"`);
+    expect(csv.text).toMatch(/,-\d/);
+    const xlsx = await fetchLink(await makeLink(who, { query, format: 'xlsx' }));
+    const sheet = Buffer.from(unzipSync(xlsx.bytes)['xl/worksheets/sheet1.xml'] ?? []).toString();
+    expect(sheet).toContain(`<c t="inlineStr"><is><t xml:space="preserve">=HYPERLINK(`);
+    expect(sheet).not.toContain('<f>');
+  });
+});
+
+describe('over the nights', () => {
+  test('fifty fetches cost what one costs, an unchanged night nothing, a changed one once more', async () => {
+    const who = await service.account();
+    const link = await makeLink(who);
+    const sheet = await makeLink(who, { format: 'xlsx', query: `${QUERY}&countries=KEN` });
+    const answers = await Promise.all(Array.from({ length: 50 }, () => fetchLink(link)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await spent(who)).toBe(ROWS);
+    await fetchLink(sheet);
+    await night(0);
+    const tag = String(answers[0]?.headers.etag);
+    expect((await fetchLink(link, { headers: { 'if-none-match': tag } })).status).toBe(304);
+    expect((await fetchLink(sheet)).headers['x-snapshot']).toBe(service.snapshots.current()?.id);
+    expect(await spent(who)).toBe(ROWS + 2);
+    await night(0.5);
+    for (let again = 0; again < 3; again += 1)
+      expect((await fetchLink(link)).text).not.toBe(answers[0]?.text);
+    expect(await spent(who)).toBe(2 * ROWS + 2);
+    await night(0);
+    expect((await fetchLink(link)).text).toBe(answers[0]?.text);
+    expect(await spent(who)).toBe(2 * ROWS + 2);
+    const routes = (await entriesOf(who)).flatMap((fields) => fields[fields.indexOf('route') + 1] ?? []);
+    expect(routes.filter((route) => route === `/feed/${link.id}`)).toHaveLength(2);
+    const [first] = await listed(who);
+    expect(first).toMatchObject({ fetches: 55, month_credits: 2 * ROWS });
+  });
+
+  test('HEAD is free, before anything is paid', async () => {
+    const who = await service.account();
+    const head = await fetchLink(await makeLink(who), { method: 'HEAD' });
+    expect([head.status, head.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8']);
+    expect(head.headers.etag).toBeUndefined();
+    expect(await spent(who)).toBe(0);
+  });
+
+  test('forty fetches at once across a change of edition never pass the cap', async () => {
+    const who = await service.account();
+    const link = await makeLink(who, { monthly_cap: 2 * ROWS });
+    const rich = await makeLink(who, { name: 'Rich', monthly_cap: 3 * ROWS });
+    await night(1);
+    await fetchLink(link);
+    await fetchLink(rich);
+    await night(2);
+    await fetchLink(link);
+    await fetchLink(rich);
+    // The second gateway still has the edition of the second night.
+    await publish(3);
+    await service.snapshots.check();
+    const gateways = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? service : other));
+    const answers = await Promise.all(gateways.map((at) => fetchLink(link, {}, at)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const paying = await Promise.all(gateways.map((at) => fetchLink(rich, {}, at)));
+    expect(new Set(paying.map(({ text }) => text)).size).toBe(2);
+    await other.snapshots.check();
+    const [capped, free] = await listed(who);
+    expect([capped.month_credits, free.month_credits]).toEqual([2 * ROWS, 3 * ROWS]);
+    expect(await spent(who)).toBe(5 * ROWS);
+  });
+
+  test('without credits or under a spent cap, the last answer is given again while its edition is kept', async () => {
+    const who = await service.account({ credits: ROWS });
+    const link = await makeLink(who);
+    const capped = await makeLink(who, { monthly_cap: ROWS });
+    const paid = await fetchLink(link);
+    const edition = paid.headers['x-snapshot'];
+    const refused = await fetchLink(capped);
+    expect([refused.status, refused.headers['content-type']]).toEqual([402, 'text/plain; charset=utf-8']);
+    expect(refused.text).not.toMatch(/\d/);
+    await night(4);
+    const again = await fetchLink(link);
+    expect([again.status, again.text, again.headers['x-snapshot']]).toEqual([200, paid.text, edition]);
+    await service.client.hset(
+      redisKeys.feeds(who.account_id),
+      `${link.id}:edition`,
+      '20200101T020000Z-00000001',
+    );
+    expect((await fetchLink(link)).status).toBe(402);
+    expect(await service.balance(who)).toBe(0);
+  });
+
+  test('a new month begins the cap anew', async () => {
+    const who = await service.account();
+    const link = await makeLink(who, { monthly_cap: ROWS });
+    await fetchLink(link);
+    await night(5);
+    await service.client.hset(
+      redisKeys.feeds(who.account_id),
+      `${link.id}:edition`,
+      '20200101T020000Z-00000001',
+    );
+    expect((await fetchLink(link)).status).toBe(402);
+    const noon = service.clock.ms;
+    service.clock.ms = Date.UTC(2026, 11, 1, 0, 0, 1);
+    expect((await fetchLink(link)).status).toBe(200);
+    service.clock.ms = noon;
+    expect(await spent(who)).toBe(2 * ROWS);
+  });
+});
+
+describe('what ends or bounds a link', () => {
+  const dead = async (link: Link): Promise<void> => {
+    const { status, text } = await fetchLink(link);
+    expect([status, text]).toEqual([404, expect.stringMatching(/^There is no such link/)]);
+    expect((await fetchLink(link, { method: 'HEAD' })).status).toBe(404);
+  };
+
+  test('revocation, its end, that of its key, and the suspension of its account: at the next fetch, alike', async () => {
+    const who = await service.account();
+    const [revoked, expiring, ofKey] = [
+      await makeLink(who),
+      await makeLink(who, { expires_at: '2026-11-21T12:01:00Z' }),
+      await makeLink(who),
+    ];
+    for (const link of [revoked, expiring, ofKey]) expect((await fetchLink(link)).status).toBe(200);
+    await service.get(`/v1/feeds/${revoked.id}`, { key: who.key, method: 'DELETE' });
+    await dead(revoked);
+    const noon = service.clock.ms;
+    service.clock.ms = Date.UTC(2026, 10, 21, 12, 1);
+    await dead(expiring);
+    service.clock.ms = noon;
+    await service.accounts.suspend(who.account_id);
+    await dead(ofKey);
+    await service.accounts.restore(who.account_id);
+    expect((await fetchLink(ofKey)).status).toBe(200);
+    await service.accounts.keys.revoke(who.key_id);
+    await dead(ofKey);
+  });
+
+  test('a key that is replaced hands its links to the new one', async () => {
+    const who = await service.account();
+    const link = await makeLink(who);
+    const { key, key_id } = await service.accounts.keys.rotate(who.key_id, { grace_ms: 0 });
+    expect((await fetchLink(link)).status).toBe(200);
+    expect(await listed({ ...who, key, key_id })).toMatchObject([{ id: link.id, month_credits: ROWS }]);
+  });
+
+  test("the key's limit of requests and credits holds, its addresses and origins do not", async () => {
+    const rules = { monthly_limit: ROWS, ranges: ['203.0.113.7'], origins: ['https://maps.example'] };
+    const who = await service.account({ rules });
+    const home = { headers: { 'x-forwarded-for': '203.0.113.7', origin: 'https://maps.example' } };
+    const terms = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 1000 };
+    const made = await post(who, terms, home);
+    const link = { id: made.json.data.id, path: made.json.data.url.replace('https://almanac.test', '') };
+    expect((await fetchLink(link)).status).toBe(200);
+    await night(6);
+    await service.client.hset(
+      redisKeys.feeds(who.account_id),
+      `${link.id}:edition`,
+      '20200101T020000Z-00000001',
+    );
+    expect((await fetchLink(link)).status).toBe(402);
+    const minute = Math.floor(service.clock.ms / 60_000);
+    await service.client.set(redisKeys.minute(who.account_id, minute), '100000');
+    const limited = await fetchLink(link);
+    expect([limited.status, limited.headers['retry-after']]).toEqual([429, '40']);
+  });
+
+  test('bytes of a day: the last of them are not passed, and the next day has its own', async () => {
+    const who = await service.account();
+    const link = await makeLink(who);
+    const { bytes } = await fetchLink(link);
+    const feeds = redisKeys.feeds(who.account_id);
+    const today = Math.floor(service.clock.ms / 86_400_000);
+    await service.client.hset(feeds, `${link.id}:day`, `${today}=${268_435_456 - bytes.length}`);
+    expect((await fetchLink(link)).status).toBe(200);
+    expect((await fetchLink(link)).status).toBe(429);
+    await service.client.hset(feeds, `${link.id}:day`, `${today - 1}=268435456`);
+    expect((await fetchLink(link)).status).toBe(200);
+  });
+});
+
+test('the secret is in no log, ledger, metric or record, and whoever asks for it wrongly leaves none', async () => {
+  const who = await service.account();
+  const link = await makeLink(who);
+  const secret = link.path.slice('/feed/'.length, -'.csv'.length);
+  const asked = lines.length;
+  await fetchLink(link);
+  await fetchLink({ ...link, path: `${link.path}?a=1` });
+  await fetchLink(link, { method: 'POST' });
+  await fetchLink(link, { headers: { 'x-request-id': 'seen' } });
+  await expect.poll(() => lines.slice(asked).some((line) => line.includes('"seen"'))).toBe(true);
+  expect(lines.slice(asked).join('')).toContain('"route":"/feed"');
+  expect(lines.join('')).not.toContain(secret);
+  expect(await service.metrics.text()).not.toContain(secret);
+  expect(JSON.stringify(await entriesOf(who))).not.toContain(secret);
+  for (const name of await keysMatching(service.client)) {
+    expect(name).not.toContain(secret);
+    const dumped = await service.client.dumpBuffer(name);
+    expect(dumped?.includes(secret) ?? false, name).toBe(false);
+  }
+});
