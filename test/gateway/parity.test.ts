@@ -107,6 +107,12 @@ describe('every error code', () => {
   });
 });
 
-test.each(Object.keys(buildOpenApi().paths as object))('the documentation shows a call of %s', (path) => {
-  expect(documentationText()).toContain(`GET ${path.replace('/data/api/v1', '/v1')}`);
-});
+const CALLS = Object.entries(buildOpenApi().paths as Record<string, object>).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace('/data/api/v1', '/v1')}`),
+);
+test.each(CALLS.filter((call) => !call.startsWith('HEAD ')))(
+  'the documentation shows a call of %s',
+  (call) => {
+    expect(documentationText()).toContain(call);
+  },
+);

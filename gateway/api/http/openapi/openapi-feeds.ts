@@ -93,25 +93,41 @@ const revoke = (): Json => ({
   },
 });
 
-const plain = (description: string): Json => ({
-  description,
-  content: { 'text/plain': { schema: { type: 'string' } } },
-});
+const UNLISTED = {
+  'X-Robots-Tag': {
+    description: '`noindex`: search engines keep it out',
+    required: true,
+    schema: { type: 'string' },
+  },
+};
+const headersOf = (names: readonly string[]): Json => ({ ...headerRefs([...COMMON, ...names]), ...UNLISTED });
 
-const REFUSALS: Json = {
-  400: plain('A parameter was sent; or the call of the link is one that has no answer'),
-  402: plain('The cap of the link, the limit of its key or the balance does not allow the price'),
-  403: plain("The provider's licence lets the figures be shown but not exported"),
-  404: plain(
-    'There is no such link: it was revoked, has expired, or its key is no longer valid; or its figures are gone',
-  ),
-  422: plain('What the link asks for is no longer understood, or has too many rows'),
-  429: plain('The limit of the key, or the bytes that a link sends in a UTC day, are used up'),
-  500: plain('Something failed on our side; nothing was charged'),
-  503: plain('The service is briefly unavailable; nothing was charged'),
+const plain = (status: number, description: string): [string, Json] => {
+  const headers = headersOf(status === 429 || status === 503 ? ['Retry-After'] : []);
+  return [
+    String(status),
+    { description, headers, content: { 'text/plain': { schema: { type: 'string' } } } },
+  ];
 };
 
-const FETCHED = [...COMMON, 'X-Snapshot', 'ETag', 'Content-Disposition', 'Link', 'X-Attribution'];
+const REFUSALS = [
+  plain(400, 'A parameter was sent; or what the link asks for has no answer'),
+  plain(402, 'The cap of the link, the limit of its key or the balance does not allow the price'),
+  plain(403, "The provider's licence lets the figures be shown but not exported"),
+  plain(
+    404,
+    'No such link: it was revoked, has expired, or its key is no longer valid; or its figures are gone',
+  ),
+  plain(422, 'What the link asks for is no longer understood, or has too many rows'),
+  plain(429, 'The limit of the key, or the bytes that a link sends in a UTC day, are used up'),
+  plain(500, 'Something failed on our side; nothing was charged'),
+  plain(503, 'The service is briefly unavailable; nothing was charged'),
+];
+
+const FETCHED = [
+  ...['X-Snapshot', 'Content-Disposition', 'Link', 'X-Attribution', 'X-Unmatched-Countries'],
+  ...['Deprecation', 'Sunset', 'ETag'],
+];
 
 const fetched = (): Json => ({
   operationId: 'fetchFeed',
@@ -136,7 +152,7 @@ const fetched = (): Json => ({
   responses: {
     200: {
       description: 'The figures',
-      headers: headerRefs(FETCHED),
+      headers: headersOf(FETCHED),
       content: {
         'text/csv': { schema: { type: 'string' } },
         'application/json': { schema: { type: 'object' } },
@@ -145,8 +161,8 @@ const fetched = (): Json => ({
         },
       },
     },
-    304: { description: 'The caller has these bytes already', headers: headerRefs(FETCHED) },
-    ...REFUSALS,
+    304: { description: 'The caller has these bytes already', headers: headersOf(FETCHED) },
+    ...Object.fromEntries(REFUSALS),
   },
 });
 
