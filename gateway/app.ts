@@ -36,6 +36,6 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   installAssets(app);
   app.addHook('onListen', async () => readAhead(dependencies.snapshots));
   if (admin) registerAdmin(app, admin);
-  if (account) registerAccountPages(app, account);
+  if (account) registerAccountPages(app, account, dependencies.snapshots);
   return app;
 }

@@ -7,6 +7,12 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../var/test');
 
+/** Software that reads files by their URLs. */
+export const HTTP_READERS: readonly string[] = [
+  ...['duckdb==1.5.5', 'duckdb-extension-httpfs==1.5.5'],
+  ...['pandas==3.1.1', 'pyarrow==26.0.1', 'fsspec==2026.9.0', 'aiohttp==3.14.5'],
+];
+
 /** Whether with what the packages depend on. */
 type Dependencies = 'with-deps' | 'no-deps';
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { readUsage, readUsedDays } from '../../gateway/api/metering/metering.ts';
+import { FeedStore, readUsage, readUsedDays } from '../../gateway/api/metering/metering.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
@@ -58,9 +58,10 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     before = '',
   ): Promise<FastifyReply> {
     const account = await accounts.get(id);
-    const [keys, connections, members, ledger, orders, changes, usage, used] = await Promise.all([
+    const [keys, connections, feeds, members, ledger, orders, changes, usage, used] = await Promise.all([
       accounts.keys.list(id),
       area.connections.list(id),
+      new FeedStore({ redis, now }).list(id),
       accountMembers(area, id),
       accounts.ledgerPage(id, { limit: LEDGER_PAGE + 1, ...(before !== '' && { before }) }),
       accounts.orders.list(id),
@@ -75,7 +76,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     return view(reply, account.email || account.account_id, {
       account,
       path,
-      ...{ keys, connections, members },
+      ...{ keys, connections, feeds, members },
       ledger: shown,
       gap: isLast ? (ledger.gap?.message ?? null) : null,
       older: last ? `${withQuery(path, { before: last })}#ledger` : null,

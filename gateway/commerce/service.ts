@@ -9,6 +9,7 @@ import { connectRedis, type RedisClient } from '../../data/runtime/redis.ts';
 import type { Settings } from '../../data/runtime/settings.ts';
 import type { CreditPack } from '../../data/schema/curated.ts';
 import { contactOf } from '../api/http/http.ts';
+import { FeedStore } from '../api/metering/metering.ts';
 import { AccountStore, FreeGrants, MemberStore, PersonStore } from './accounts/accounts.ts';
 import { Authorizations, ClientStore, ConnectionStore } from './connections/connections.ts';
 import { Archive, AuditLog } from './history/history.ts';
@@ -102,6 +103,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
     ...{ accounts, persons, members, outbox, webhooks, audit, privacy, requests, emailChanges, teller },
     ...{ operatorAlerts, mailer, archive, jobs, redis, now, publicUrl, connections, clients },
     authorizations: new Authorizations({ ...store, clients, connections, publicUrl }),
+    feeds: new FeedStore(store),
     alerts: new BalanceAlerts(store),
     spendingAlerts: new SpendingAlerts(store),
     changeAlerts: new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox),

@@ -326,9 +326,12 @@ function makeTrial(form) {
     form.append(body);
     enhance();
   };
+  const feed = form.querySelector('[data-feed]');
   const forget = () => {
     if (spend) spend.hidden = true;
+    if (feed) feed.href = `/account/feeds?call=${encodeURIComponent(address())}`;
   };
+  forget();
   form.addEventListener('input', forget);
   form.addEventListener('submit', async (event) => {
     event.preventDefault();

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, expect, it, vi } from 'vitest';
 import { ScriptRunner } from '../../data/runtime/redis-scripts.ts';
 import { readSettings } from '../../data/runtime/settings.ts';
+import { FeedStore } from '../../gateway/api/metering/feeds.ts';
 import { readUsedDays, UsedIndicators } from '../../gateway/api/metering/usage.ts';
 import { MemberStore } from '../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, PersonStore } from '../../gateway/commerce/accounts/person-store.ts';
@@ -36,6 +37,9 @@ const endpointsOf = ({ client, clock }: AdminService): EndpointStore =>
 const connectionsOf = ({ client, clock }: AdminService): ConnectionStore =>
   new ConnectionStore({ redis: client, now: () => clock.ms, random: randomBytes });
 
+const feedsOf = ({ client, clock }: AdminService): FeedStore =>
+  new FeedStore({ redis: client, now: () => clock.ms });
+
 /** An account with everything that an erasure removes, and a request for it. */
 async function person() {
   const email = `person-${people++}@example.org`;
@@ -57,11 +61,13 @@ async function person() {
   const webhook = { url: 'https://hooks.example.org/ada', types: ['key.created'], by: email };
   await endpointsOf(service).create(account_id, webhook);
   const { key_id } = await accounts.keys.mint(account_id, { label: 'a name of hers' });
-  await accounts.keys.mint(account_id, {
+  const { key_id: kept } = await accounts.keys.mint(account_id, {
     by: email,
     rules: { monthly_limit: 5, ranges: ['203.0.113.7'], origins: ['https://ada.example'] },
   });
   await accounts.keys.revoke(key_id);
+  const terms = { name: 'Sheet of Ada', query: '/v1/countries/KEN', format: 'csv', monthly_cap: 5 } as const;
+  await feedsOf(service).create({ account_id, key_id: kept }, { ...terms, expires_at_ms: null }, email);
   await connectionsOf(service).create({
     ...{
       account_id,
@@ -85,6 +91,7 @@ const ALL = {
     keys: 1,
     key_labels: 2,
     connections: 1,
+    feeds: 1,
     orders: 1,
     exports: 0,
     alerts: 2,
@@ -112,12 +119,13 @@ const stateOf = async (account_id: string) => {
     used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),
     connections: await connectionsOf(service).list(account_id),
+    feeds: await feedsOf(service).list(account_id),
   };
 };
 
 const ERASED = {
   ...{ email: 'erased', name: '', state: 'closed', orders: ['cancelled'], keys: ['revoked::', 'revoked::'] },
-  ...{ password: null, alert: null, webhooks: [], connections: [] },
+  ...{ password: null, alert: null, webhooks: [], connections: [], feeds: [] },
   ...{ spending: null, changes: [...CHANGE_KINDS], used: 0 },
 };
 
@@ -130,7 +138,7 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
     ...{ status: 'done', note: 'asked by letter', closed_by: 'operator@example.org', removed: ALL },
   });
   expect(wordsOf(await operator.get('/admin/gdpr'))).toContain(
-    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 connection, 1 open order cancelled, 2 alerts, 1 webhook.',
+    'Removed: 1 e-mail address, 1 name, 1 password, 1 key revoked, 2 keys stripped of their names, 1 connection, 1 feed link, 1 open order cancelled, 2 alerts, 1 webhook.',
   );
   const [closed, erased] = await service.audit.list({ subject: accountSubject(account_id) });
   expect(closed).toMatchObject({ action: 'request.close', by: 'operator@example.org' });

@@ -188,6 +188,35 @@ describe('a customer, from sign-up to erasure', () => {
     await inspect(page, 'account-home');
   });
 
+  it('makes a feed link of a call that it was led here with, fetches it, and revokes it', async () => {
+    await go(
+      `/account/feeds?call=${encodeURIComponent('/v1/data?indicator=alpha.life_expectancy&countries=KEN')}`,
+    );
+    await inspect(page, 'account-feeds-none');
+    await page.getByLabel('Name').fill('<b>Life</b> in Kenya');
+    await page.getByLabel('Monthly cap').fill('1');
+    await button('Make link').click();
+    await page.getByText('more than the cap').waitFor();
+    await inspect(page, 'account-feeds-refused');
+    await page.getByLabel('Monthly cap').fill('100');
+    await button('Make link').click();
+    await heading('Your feed link');
+    await page.reload();
+    await inspect(page, 'account-feed-made');
+    const [url = ''] = await page.locator('pre').allTextContents();
+    const status = async () => (await fetch(url)).status;
+    expect(await status()).toBe(200);
+    await go('/account/feeds');
+    expect(await page.content()).not.toContain(url.slice(-44, -4));
+    await inspect(page, 'account-feeds');
+    await link('Revoke').click();
+    await inspect(page, 'account-feed-revoke');
+    await button('Revoke link permanently').click();
+    await page.getByText(/is revoked\./).waitFor();
+    expect(await status()).toBe(404);
+    await inspect(page, 'account-feeds-revoked');
+  });
+
   it('adds a webhook, tests it, sends a failed delivery again, and removes it', () =>
     walkWebhooks(harness, page));
 

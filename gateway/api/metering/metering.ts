@@ -33,6 +33,7 @@ export { DOWNLOADS_PER_HOUR } from './download-meter.ts';
 export {
   type CreatedFeed,
   FEED_FORMATS,
+  FEEDS_MAX,
   type Feed,
   type FeedFormat,
   FeedStore,

@@ -20,6 +20,10 @@ export const ACCESS: Readonly<Record<string, Access>> = {
   'GET /account/connections': 'read',
   'GET /account/connections/:connection_id/end': 'read',
   'POST /account/connections/:connection_id/end': 'read',
+  'GET /account/feeds': 'read',
+  'POST /account/feeds': 'keys',
+  'GET /account/feeds/:feed_id/revoke': 'keys',
+  'POST /account/feeds/:feed_id/revoke': 'keys',
   'GET /account/webhooks': 'read',
   'POST /account/webhooks': 'webhooks',
   'GET /account/webhooks/:endpoint_id': 'read',
@@ -89,7 +93,7 @@ export const ACCESS: Readonly<Record<string, Access>> = {
 
 const REFUSALS: Readonly<Record<Permission, string>> = {
   read: 'You are not a member of this account.',
-  keys: 'Your role does not allow changes of keys. Developers and the owner of the account may make them.',
+  keys: 'Your role does not allow changes of keys and feed links. Developers and the owner of the account may make them.',
   webhooks:
     'Your role does not allow changes of webhooks. Developers and the owner of the account may make them.',
   billing:

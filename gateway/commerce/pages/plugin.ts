@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
+import type { Snapshots } from '../../api/snapshot/snapshot.ts';
 import { installOAuth } from '../connections/connections.ts';
 import { accountSubject, personSubject } from '../history/history.ts';
 import { invoicePayment, missingForInvoices, salesTermsOf } from '../orders/orders.ts';
@@ -23,6 +24,7 @@ import { alertsRoutes } from './routes/alerts.ts';
 import { connectRoutes } from './routes/connect.ts';
 import { connectionsRoutes } from './routes/connections.ts';
 import { consentRoutes } from './routes/consent.ts';
+import { feedRoutes } from './routes/feeds.ts';
 import { homeRoutes, summaryRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
 import { billingRoutes, invoiceRoutes } from './routes/invoices.ts';
@@ -50,6 +52,7 @@ const NAV = [
   { path: '/account/', label: 'Overview' },
   { path: '/account/keys', label: 'Keys' },
   { path: '/account/connections', label: 'Connections' },
+  { path: '/account/feeds', label: 'Feed links' },
   { path: '/account/webhooks', label: 'Webhooks' },
   { path: '/account/usage', label: 'Usage' },
   { path: '/account/wallet', label: 'Wallet' },
@@ -127,13 +130,18 @@ const ROUTES = [
   leavingRoutes,
 ];
 
-/** Mounts the pages. The app serves what they load; see `gateway/site/assets.ts`. */
-export function registerAccountPages(app: FastifyInstance, service: AccountService): void {
+/** Mounts the pages. The app serves what they load; see `gateway/site/assets.ts`. @param snapshots on which calls of feed links are tried */
+export function registerAccountPages(
+  app: FastifyInstance,
+  service: AccountService,
+  snapshots: Snapshots,
+): void {
   const context = createAccountContext(service);
   app.register(
     async (scope) => {
       await installProtectedArea(scope, context.site);
       for (const install of ROUTES) install(scope, context);
+      feedRoutes(scope, context, snapshots);
     },
     { prefix: ACCOUNT_ROOT },
   );

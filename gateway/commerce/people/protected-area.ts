@@ -19,6 +19,7 @@ import view from '@fastify/view';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import nunjucks from 'nunjucks';
 import type { Logger } from 'pino';
+import { MeteringUnavailable } from '../../api/metering/metering.ts';
 import { hasTooManyPairs, PAIRS_MAX, parseQueryString } from '../../api/operations/operations.ts';
 import { ASSET_PATHS } from '../../site/assets.ts';
 import { PageError } from '../../web/forms.ts';
@@ -315,17 +316,20 @@ export function createPageViews(area: ProtectedArea) {
     };
 }
 
+const NO_REDIS = 'Redis does not answer. Try again in a moment.';
+
 /** Status and message of an expected error; null for an internal fault. */
 export function toPageError(error: Error & { statusCode?: number; code?: string }): PageError | null {
   if (error instanceof PageError) return error;
   if (error instanceof AccountError) return new PageError(error.status, error.message);
+  if (error instanceof MeteringUnavailable) return new PageError(503, NO_REDIS);
   if (error.code?.startsWith('FST_CSRF'))
     return new PageError(403, 'This form has expired. Reload the page and send it again.');
   if (error.statusCode === 413) return new PageError(413, 'The form is too large.');
   if (error.statusCode !== undefined && error.statusCode < 500)
     return new PageError(error.statusCode, 'The request could not be read.');
   if (/offline queue|offlineQueue|Connection is closed|ECONN|timed out|max retries/i.test(error.message))
-    return new PageError(503, 'Redis does not answer. Try again in a moment.');
+    return new PageError(503, NO_REDIS);
   return null;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { dateOfDay, dayOf, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { readUsage, readUsedDays } from '../../api/metering/metering.ts';
+import { FeedStore, readUsage, readUsedDays } from '../../api/metering/metering.ts';
 import type { AccountStore, MemberStore, PersonStore } from '../accounts/accounts.ts';
 import type { ConnectionStore } from '../connections/connections.ts';
 import {
@@ -98,6 +98,9 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
     list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
     list('connections', 'Hosts that were connected, without their tokens.', () =>
       each(connections.list(account_id)),
+    ),
+    list('feed-links', 'Feed links, without their secrets.', () =>
+      each(new FeedStore({ redis, now }).list(account_id)),
     ),
     list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
     list('billing', 'Billing details for the next invoices.', async function* () {

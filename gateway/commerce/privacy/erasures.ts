@@ -11,6 +11,7 @@
 import type { Logger } from 'pino';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { FeedStore } from '../../api/metering/metering.ts';
 import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
 import type { ConnectionStore } from '../connections/connections.ts';
 import { type AuditLog, accountSubject } from '../history/history.ts';
@@ -49,27 +50,31 @@ export interface Erasure {
 
 export class Erasures extends Store {
   readonly #deps: ErasureDependencies;
+  readonly #feeds: FeedStore;
 
   constructor(dependencies: ErasureDependencies) {
     super(dependencies);
     this.#deps = dependencies;
+    this.#feeds = new FeedStore(dependencies);
   }
 
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
     const { accounts, connections, requests } = this.#deps;
     const { redis } = this;
-    const [account, erased_as, keys, connected, orders, asked, owner, alerts, hash] = await Promise.all([
-      accounts.get(account_id),
-      redis.hget(redisKeys.account(account_id), 'erased_as'),
-      accounts.keys.list(account_id),
-      connections.list(account_id),
-      accounts.orders.list(account_id),
-      requests.listOf(account_id),
-      this.#ownerToErase(account_id),
-      redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)),
-      redis.hgetall(redisKeys.webhooks(account_id)),
-    ]);
+    const [account, erased_as, keys, connected, orders, asked, owner, alerts, feeds, hash] =
+      await Promise.all([
+        accounts.get(account_id),
+        redis.hget(redisKeys.account(account_id), 'erased_as'),
+        accounts.keys.list(account_id),
+        connections.list(account_id),
+        accounts.orders.list(account_id),
+        requests.listOf(account_id),
+        this.#ownerToErase(account_id),
+        redis.exists(redisKeys.alert(account_id), redisKeys.spending(account_id)),
+        this.#feeds.list(account_id),
+        redis.hgetall(redisKeys.webhooks(account_id)),
+      ]);
     const files = await Promise.all(asked.map(({ request_id }) => this.hasExport(request_id)));
     return {
       addresses: erased_as === null ? 1 : 0,
@@ -78,6 +83,7 @@ export class Erasures extends Store {
       keys: keys.filter(({ state }) => state === 'active').length,
       key_labels: keys.filter(isTelling).length,
       connections: connected.length,
+      feeds: feeds.length,
       orders: orders.filter(({ state }) => state === 'pending').length,
       exports: files.filter((exists) => exists).length,
       alerts,
@@ -92,9 +98,9 @@ export class Erasures extends Store {
 
   /** One sentence: what an erasure of the account would do now. */
   async plan(account_id: string): Promise<string> {
-    const { keys, orders, webhooks } = await this.find(account_id);
+    const { keys, feeds, orders, webhooks } = await this.find(account_id);
     return (
-      `Closes the account, revokes ${keys} keys, removes ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
+      `Closes the account, revokes ${keys} keys, removes ${feeds} feed links and ${webhooks} webhooks, cancels ${orders} open orders, removes address, name, password, ` +
       'labels, makers and rules of keys, connections, alerts, used indicators, billing details and exports; keeps ledger, orders, usage and ' +
       'the invoices that were issued, with the names on them.'
     );
@@ -114,6 +120,7 @@ export class Erasures extends Store {
     if (status === 'pending') await requests.markReady(request_id, await this.plan(account_id));
     const removed = await requests.recordFound(request_id, await this.find(account_id));
     await accounts.close(account_id);
+    await this.#feeds.erase(account_id);
     await this.#endOrders(account_id);
     await this.#deleteExports(account_id);
     await this.#eraseOwner(account_id);
@@ -234,6 +241,7 @@ const NOUNS = {
   keys: ['key revoked', 'keys revoked'],
   key_labels: ['key stripped of its names', 'keys stripped of their names'],
   connections: ['connection', 'connections'],
+  feeds: ['feed link', 'feed links'],
   orders: ['open order cancelled', 'open orders cancelled'],
   exports: ['data export', 'data exports'],
   alerts: ['alert', 'alerts'],

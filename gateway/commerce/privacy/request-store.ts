@@ -25,6 +25,8 @@ export interface ErasureCounts {
   key_labels: number;
   /** Connected hosts, of now and before. */
   connections: number;
+  /** Feed links, live and ended. */
+  feeds: number;
   /** Open orders, which are cancelled. */
   orders: number;
   /** Files of data exports. */

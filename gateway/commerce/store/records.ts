@@ -126,6 +126,7 @@ const STATUS = {
   delivery_unknown: 404,
   endpoint_disabled: 409,
   endpoint_unknown: 404,
+  feed_unknown: 404,
   idem_conflict: 409,
   invoice_unknown: 404,
   key_state: 409,
@@ -139,6 +140,7 @@ const STATUS = {
   request_unknown: 404,
   too_large: 409,
   too_many_endpoints: 409,
+  too_many_feeds: 409,
   too_many_keys: 409,
   unavailable: 503,
 } as const;

@@ -22,6 +22,10 @@ const GUIDES = {
     'Quick start',
     'A first table of figures in curl, Python, R, JavaScript, a spreadsheet and DuckDB.',
   ],
+  spreadsheets: [
+    'Spreadsheets and dashboards',
+    'Feed links for Excel, Google Sheets, LibreOffice, Power BI and Tableau: figures that stay up to date.',
+  ],
   authentication: ['Authentication', 'Keys: where they are sent, what needs one, and how to replace one.'],
   credits: [
     'Credits',

@@ -1,5 +1,6 @@
 /** `/docs/reference`: every call of the API, from the description that the service publishes of itself. */
 import { ERRORS, type ErrorCode } from '../../api/core/errors.ts';
+import { readFrozenCall } from '../../api/core/execute.ts';
 import { isPriced, OPERATIONS, type Operation } from '../../api/operations/operations.ts';
 import { definePage } from '../page.ts';
 import type { ServiceFacts } from '../service-facts.ts';
@@ -52,6 +53,7 @@ function operationPage(operation: Operation, facts: ServiceFacts, api: ApiRefere
       const described = description.paths[`/v1${operation.path}`]?.get;
       if (!described) throw new Error(`${name} is not described`);
       const examples = await api.examples(name);
+      const call = exampleCall(operation, facts, examples.parameters);
       return {
         template: 'operation.njk',
         title: summary,
@@ -65,7 +67,8 @@ function operationPage(operation: Operation, facts: ServiceFacts, api: ApiRefere
           text: operation.description,
           isPriced: isPriced(operation),
           parameters: listParameters(described, description, examples),
-          call: exampleCall(operation, facts, examples.parameters),
+          call,
+          isFeedable: readFrozenCall(call.path) !== null,
           worked: (examples.worked ?? []).map(({ title, parameters, answer }) => ({
             ...{ title, call: exampleCall(operation, facts, parameters) },
             answer: JSON.stringify(answer, null, 2),

@@ -110,7 +110,7 @@ function revocation({ key_id, label, last4, state, last_used_at_ms }: KeyRecord)
     title: 'Revoke a key',
     effects: [
       state === 'active'
-        ? 'Programs that use this key are refused from their next request on. This cannot be undone.'
+        ? 'Programs that use this key, and its feed links, are refused from their next request on. This cannot be undone.'
         : `This key is ${state} already.`,
     ],
     figures: [

@@ -73,7 +73,7 @@ const OPEN_ORDERS = 'Open orders stay open: cancel them first, and do not pay fo
 const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Close your account',
   effects: [
-    'All keys, webhooks and sessions end immediately. This cannot be undone.',
+    'All keys, feed links, webhooks and sessions end immediately. This cannot be undone.',
     creditsAfter(account),
     ...(holdings.orders > 0 ? [OPEN_ORDERS] : []),
     'You can still sign in to download your data or to have it erased.',
@@ -86,7 +86,7 @@ const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
 const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
   title: 'Erase your data',
   effects: [
-    'Closes the account and removes your e-mail address, name, password, billing details, webhooks, connections, and labels, makers and rules of keys. Open orders are cancelled.',
+    'Closes the account and removes your e-mail address, name, password, billing details, feed links, webhooks, connections, and labels, makers and rules of keys. Open orders are cancelled.',
     creditsAfter(account),
     'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',

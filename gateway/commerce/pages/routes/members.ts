@@ -1,6 +1,7 @@
 /** Members of the account: who is in it, invitations, roles, removing, leaving and moving the ownership. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Feed } from '../../../api/metering/metering.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { FORMER_OWNER, GIVEN_ROLES, type Member } from '../../accounts/accounts.ts';
 import { type Confirmation, counted, tooManyAttempts } from '../../people/people.ts';
@@ -122,9 +123,16 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     return keys.filter(({ state, by }) => state === 'active' && (by === person_id || by === email));
   };
 
+  /** Live feed links that a member made of any key. */
+  const feedsOf = async (request: FastifyRequest, { person_id }: ListedMember): Promise<Feed[]> =>
+    (await context.feeds.list(accountIdOf(request))).filter(
+      ({ state, by }) => state === 'active' && by === person_id,
+    );
+
   scope.get('/members/:person_id/remove', async (request, reply) => {
     const member = await findMember(context, request);
-    return view(reply, 'Remove a member', { member, keys: await keysOf(request, member) });
+    const [keys, feeds] = await Promise.all([keysOf(request, member), feedsOf(request, member)]);
+    return view(reply, 'Remove a member', { member, keys, feeds });
   });
 
   scope.post('/members/:person_id/remove', async (request, reply) => {
@@ -133,16 +141,25 @@ export function removeMemberRoutes(scope: FastifyInstance, context: AccountConte
     const { person_id, email, role } = member;
     const account_id = accountIdOf(request);
     // The keys come first: whoever is removed must not be left with keys that were to end.
-    const made = keys === 'revoke' && role !== 'owner' ? await keysOf(request, member) : [];
+    const revokes = keys === 'revoke' && role !== 'owner';
+    const made = revokes ? await keysOf(request, member) : [];
+    const feeds = revokes ? await feedsOf(request, member) : [];
     for (const { key_id } of made)
       await request.audited({ action: 'key.revoke', after: { key_id, state: 'revoked' } }, () =>
         context.accounts.keys.revoke(key_id, { by: personIdOf(request) }),
       );
+    for (const { feed_id } of feeds)
+      await request.audited({ action: 'feed.revoke', after: { feed_id, state: 'revoked' } }, () =>
+        context.feeds.revoke(account_id, feed_id),
+      );
     await request.audited({ action: 'member.remove', before: { person_id, role } }, () =>
       context.members.remove(account_id, { person_id, by: personIdOf(request) }),
     );
-    const ended = counted(made.length, 'key is', 'keys are');
-    return reply.leadTo(MEMBERS_PATH, `${email} is removed.${made.length > 0 ? ` ${ended} revoked.` : ''}`);
+    const ended = [
+      ...(made.length > 0 ? [`${counted(made.length, 'key is', 'keys are')} revoked.`] : []),
+      ...(feeds.length > 0 ? [`${counted(feeds.length, 'feed link is', 'feed links are')} revoked.`] : []),
+    ];
+    return reply.leadTo(MEMBERS_PATH, [`${email} is removed.`, ...ended].join(' '));
   });
 
   confirmed(scope, context, {
@@ -199,7 +216,7 @@ const movingOwnership = (email: string): Confirmation => ({
 const leaving = (account: string): Confirmation => ({
   title: 'Leave the account',
   effects: [
-    'From the next page on you can neither see the account nor change it. Hosts that you connected are refused. Keys that you made keep working until somebody revokes them.',
+    'From the next page on you can neither see the account nor change it. Hosts that you connected are refused. Keys and feed links that you made keep working until somebody revokes them.',
     'Only its owner can invite you again.',
   ],
   figures: [{ label: 'Account of', value: account }],

@@ -4,15 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { installPackages, pythonPath } from '../../../python-packages.ts';
+import { HTTP_READERS, installPackages, pythonPath } from '../../../python-packages.ts';
 import { buildStarter } from '../../../shared-builds.ts';
 import { Service } from '../../service.ts';
 import { CountingProxy, type Passed } from './counting-proxy.ts';
 
-const PACKAGES = [
-  ...['duckdb==1.5.5', 'duckdb-extension-httpfs==1.5.5'],
-  ...['pandas==3.1.1', 'pyarrow==26.0.1', 'fsspec==2026.9.0', 'aiohttp==3.14.5'],
-];
 const READER = join(import.meta.dirname, 'read_remote.py');
 const IDS = ['world-bank.SP.POP.TOTL', 'world-bank.SP.DYN.TFRT.IN'] as const;
 /** For one file. */
@@ -35,7 +31,7 @@ const DATABASE = '/v1/almanac.duckdb';
 const FILES = IDS.map((id) => `/v1/files/${id}.parquet`);
 const BUNDLE = '/v1/bundles/world-bank.parquet';
 
-await installPackages(PACKAGES);
+await installPackages(HTTP_READERS);
 const { snapshots } = await buildStarter();
 const proxy = await stopAfterTests(CountingProxy.start());
 const service = await stopAfterTests(Service.start({ snapshots, settings: { PUBLIC_URL: proxy.url } }));
@@ -78,7 +74,7 @@ async function readWith(
   proxy.take();
   const { stdout } = await run(
     'env',
-    [`PYTHONPATH=${pythonPath(PACKAGES)}`, 'python3', READER, reader, proxy.url, owner.key, ...IDS],
+    [`PYTHONPATH=${pythonPath(HTTP_READERS)}`, 'python3', READER, reader, proxy.url, owner.key, ...IDS],
     { maxBuffer: OUTPUT_BYTES },
   );
   const all = proxy.take();

@@ -191,6 +191,23 @@ export class AccountPagesHarness {
     return (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
   }
 
+  /** Redis keys whose name or value contains the word, with their values. */
+  async keysContaining(word: string): Promise<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const key of await this.allKeys()) {
+      const read = {
+        string: () => this.redis.get(key),
+        hash: () => this.redis.hgetall(key),
+        zset: () => this.redis.zrange(key, '0', '-1', 'WITHSCORES'),
+        stream: () => this.redis.xrange(key, '-', '+'),
+        list: () => this.redis.lrange(key, 0, -1),
+      }[await this.redis.type(key)];
+      const value = await read?.();
+      if (`${key} ${JSON.stringify(value)}`.includes(word)) found[key] = value;
+    }
+    return found;
+  }
+
   pathOf(link: string | null): string {
     return (link ?? '').slice(this.url.length);
   }

@@ -92,7 +92,9 @@ describe('a role that changes', () => {
       const { key } = await harness.makeKey({ ...ann, visitor: guest.visitor });
       const form = hiddenTokens(await guest.visitor.get('/account/keys'));
       const path = `${MEMBERS}/${guest.person_id}/remove`;
-      expect(wordsOf(await ann.visitor.get(path))).toContain('1 active key made by this person');
+      expect(wordsOf(await ann.visitor.get(path))).toContain(
+        '1 active key and 0 feed links made by this person',
+      );
       expect((await ann.visitor.submit(path, path, { keys })).status).toBe(303);
       expect((await harness.call(key, '/v1/ping')).status).toBe(status);
       expect((await guest.visitor.get('/account/keys')).location).toBe('/account/accounts');

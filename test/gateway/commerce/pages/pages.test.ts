@@ -287,21 +287,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
 });
 
 /** Redis keys whose name or value contains a word, with their values. */
-async function keysContaining(word: string): Promise<Record<string, unknown>> {
-  const found: Record<string, unknown> = {};
-  for (const key of await harness.allKeys()) {
-    const read = {
-      string: () => harness.redis.get(key),
-      hash: () => harness.redis.hgetall(key),
-      zset: () => harness.redis.zrange(key, '0', '-1', 'WITHSCORES'),
-      stream: () => harness.redis.xrange(key, '-', '+'),
-      list: () => harness.redis.lrange(key, 0, -1),
-    }[await harness.redis.type(key)];
-    const value = await read?.();
-    if (`${key} ${JSON.stringify(value)}`.includes(word)) found[key] = value;
-  }
-  return found;
-}
+const keysContaining = (word: string) => harness.keysContaining(word);
 
 /**
  * What a rejected form must not change: all key names, the values that concern the account, and the number of jobs ever
