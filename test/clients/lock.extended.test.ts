@@ -101,7 +101,7 @@ async function script(given?: Lock): Promise<string> {
   const receipt = await client.receipt(COWS, 'FRA', 2000);
   const pages = [
     await client.data([COWS, GOATS], ASKED),
-    await client.data([COWS, GOATS], { layout: 'wide', years: [2000, 2002] }),
+    await client.data([COWS, GOATS], { layout: 'wide', years: '2000-2002' }),
     await client.data(COWS, { latest: 1, fields: ['name', 'year', 'value'] }),
     await client.rank(COWS, { year: 2000 }),
     await client.country('FRA'),

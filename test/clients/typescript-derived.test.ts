@@ -90,6 +90,15 @@ describe('figures', () => {
     const group = ['CIV', 'KEN', 'ZWE'];
     const own = await client.data(OUTPUT, { group, aggregate: 'median', years: 2005 });
     expect(own.rows.map((row) => row.group)).toEqual(['CIV,KEN,ZWE']);
+    const named = await client.data(OUTPUT, {
+      countries: '@world',
+      aggregate: 'declared',
+      latest: 1,
+      names: true,
+    });
+    expect(named.rows[0]?.name).toBe('World');
+    const keys = Object.keys(named.rows[0] ?? {});
+    expect(keys.slice(0, 5)).toEqual(['indicator', 'iso3', 'group', 'name', 'year']);
     const how = await client.data(OUTPUT, {
       ...{ countries: '@world', aggregate: 'declared', years: 2005 },
       fields: ['members', 'counted', 'coverage', 'method'],

@@ -46,6 +46,26 @@ it('refuses a receipt of which one character was edited, whichever it is', async
   }
 });
 
+it('names the part of a receipt that was altered', async () => {
+  const keys = await parseKeys(JSON.stringify(FIRST.keys));
+  const { row, descriptor, edition, proofs } = FIRST.receipt;
+  const parts: [object, string][] = [
+    [{ row: { ...row, value: 1 } }, 'The row or its path was altered'],
+    [{ proofs: { ...proofs, row: { ...proofs.row, index: proofs.row.index + 1 } } }, 'The row or its path'],
+    [{ descriptor: { ...descriptor, unit: 'apples' } }, 'The descriptor or its path was altered'],
+    [
+      { edition: { ...edition, published_at: '2020-01-01T00:00:00+00:00' } },
+      'The edition, the number of rows',
+    ],
+    [{ checkpoint: FIRST.receipt.checkpoint.replace(/\n\d+\n/, '\n99\n') }, 'checkpoint'],
+    [{ row: { ...row, value: 1 }, descriptor: { ...descriptor, unit: 'apples' } }, 'neither leads'],
+  ];
+  for (const [altered, message] of parts)
+    await expect(verifyReceipt(JSON.stringify({ ...FIRST.receipt, ...altered }), keys)).rejects.toThrow(
+      message,
+    );
+});
+
 it('says that a runtime cannot verify', async () => {
   const { crypto } = globalThis;
   const keys = await parseKeys(JSON.stringify(FIRST.keys));

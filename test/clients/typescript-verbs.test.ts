@@ -1,5 +1,6 @@
 /** Every verb of the TypeScript client against the plain answer of the service, and what each call costs. */
 import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -13,6 +14,7 @@ import {
   parseLock,
   Refused,
   verifyReceipt,
+  type Years,
 } from '../../clients/typescript/src/index.ts';
 import { Table } from '../../clients/typescript/src/table.ts';
 import { SYSTEM } from '../../clients/typescript/src/transport.ts';
@@ -61,13 +63,23 @@ it('reads the catalogue, without a key', async () => {
   expect(detail).toEqual((await ask(`/v1/indicators/${LIFE}?include=sources,twins`)).data);
   expect(await client.editions()).toEqual((await ask('/v1/editions')).data);
   expect(await client.changes()).toEqual((await ask('/v1/changes')).data);
+  expect(await stranger.countries({ region: 'South Asia' })).toEqual(
+    (await ask('/v1/countries?region=South%20Asia')).data,
+  );
+  expect(await stranger.groups()).toEqual((await ask('/v1/groups')).data);
+  expect(await stranger.topics()).toEqual((await ask('/v1/topics')).data);
+  const cited = `/v1/indicators/${LIFE}/citation`;
+  expect(await stranger.citation(LIFE)).toBe((await service.get(`${cited}.bib`)).text);
+  const item = JSON.parse(await stranger.citation(LIFE, { style: 'csl-json' }));
+  expect(item).toEqual((await service.get(`${cited}.json`)).json);
+  expect(await client.balance()).toBe(before);
   const [newest] = await client.editions();
   expect(await client.changes({ since: newest?.id ?? '' })).toEqual([]);
   expect(await balance()).toBe(before);
 });
 
 it('gives figures with licence, credit line, citation and edition', async () => {
-  const table = await client.data(LIFE, { countries: ['ken', 'DEU'], years: [2000, null] });
+  const table = await client.data(LIFE, { countries: ['ken', 'DEU'], years: { from: 2000 } });
   const { data, meta } = await ask(`/v1/data?indicator=${LIFE}&countries=ken,DEU&from=2000`);
   expect(table.rows).toEqual(data.map((row: object) => ({ indicator: LIFE, ...row })));
   expect([table.length, table.price, [...table].length]).toEqual(Array(3).fill(meta.count));
@@ -85,6 +97,56 @@ it('gives figures with licence, credit line, citation and edition', async () => 
   });
 });
 
+it('gives and charges the years of a list, and all years of a span', async () => {
+  const all = (await client.data(LIFE)).rows;
+  const years = fc.array(fc.integer({ min: 1995, max: 2025 }), { minLength: 1, maxLength: 6 });
+  const check = async (listed: number[]): Promise<void> => {
+    const [from, to] = [Math.min(...listed), Math.max(...listed)];
+    const span = all.filter(({ year }) => from <= year && year <= to);
+    const expected: [Years, readonly object[]][] = [
+      [listed, all.filter(({ year }) => listed.includes(year))],
+      [listed.join(','), all.filter(({ year }) => listed.includes(year))],
+      [{ from, to }, span],
+      [`${from}-${to}`, span],
+      [{ from }, all.filter(({ year }) => from <= year)],
+      [`-${to}`, all.filter(({ year }) => year <= to)],
+      [from, all.filter(({ year }) => year === from)],
+    ];
+    for (const [asked, rows] of expected) {
+      const table = await client.data(LIFE, { years: asked });
+      expect([table.rows, table.price]).toEqual([rows, Math.max(1, rows.length)]);
+    }
+  };
+  await fc.assert(fc.asyncProperty(years, check), { seed: SEED ?? 21, numRuns: 10 });
+  const wrong = [[], {}, '', '2000-2010-2020', '1e3', [2000.5], [null, 2000]] as Years[];
+  for (const one of wrong) await expect(client.data(LIFE, { years: one })).rejects.toThrow(TypeError);
+});
+
+it('shows tables, with names of places, unit, edition and citation', async () => {
+  const table = await client.data(LIFE, { countries: 'KEN,DEU', latest: 1, names: true });
+  expect(table.rows.map(({ iso3, name }) => [iso3, name])).toEqual([
+    ['DEU', 'Germany'],
+    ['KEN', 'Kenya'],
+  ]);
+  expect(String(table)).toBe(`${LIFE}: Life expectancy, years
+iso3  name     year  value  ci_lo  ci_hi  rank  projected
+----  -------  ----  -----  -----  -----  ----  ---------
+DEU   Germany  2021     82                   1  false
+KEN   Kenya    2021   63.5     62     65     3  false
+2 rows, snapshot ${table.edition}, 2 credits
+${table.citation}`);
+  expect([inspect(table), table.at(-1)]).toEqual([String(table), table.rows[1]]);
+  const html = new Table([{ name: '<b>"&', value: 2 }], {}, table.provenance).toHTML();
+  expect(html).toMatch(/^<table><caption>alpha.life_expectancy: Life expectancy, years<\/caption>/);
+  expect(html).toContain('<td>&lt;b&gt;&quot;&amp;</td><td style="text-align: right">2</td>');
+  expect(html).toContain('Alpha Institute, CC BY 4.0 (CC BY 4.0): Life expectancy');
+  const quoted = await client.data(LIFE, { countries: ['KEN', 'zzz'] });
+  expect(String(quoted)).toContain('no country has the code ZZZ');
+  await expect(client.data(LIFE, { names: true, layout: 'wide' } as object)).rejects.toThrow(
+    'names must not',
+  );
+});
+
 it('takes places by any usual name, and names those that are none', async () => {
   const named = ['the United States', 'Deutschland', 'Korea, Rep.', 'UK', 'zzz'];
   const table = await client.data(LIFE, { countries: named, years: 2000 });
@@ -97,6 +159,19 @@ it('takes places by any usual name, and names those that are none', async () => 
     /Candidates: DR Congo \(COD\), Congo \(COG\); .* Candidates: Kenya \(KEN\) \[422/,
   );
   expect(await balance()).toBe(before);
+  expect(await client.country('Republic of Kenya')).toEqual(await client.country('KEN'));
+  await expect(client.country('Kenyya')).rejects.toThrow('Candidates: Kenya (KEN).');
+  expect(await client.receipt(LIFE, 'Kenya', 2021)).toEqual(await client.receipt(LIFE, 'KEN', 2021));
+  const [verdict] = await client.verify([[LIFE, 'Kenya', 2021, '63.5']]);
+  expect(verdict).toMatchObject({ verdict: 'exact', iso3: 'KEN' });
+});
+
+it('names the nearest ids of one that is unknown, and the key where there is none', async () => {
+  for (const call of [() => client.data('alpha.life_expectency'), () => client.indicator('life_expectancy')])
+    await expect(call()).rejects.toThrow(/Nearest: alpha.life_expectancy, beta.life_expectancy. \[404/);
+  await expect(new Almanac({ baseUrl: service.url }).data(LIFE)).rejects.toMatchObject({
+    ...{ status: 401, code: 'unauthorized', text: expect.stringContaining('new Almanac({ key })') },
+  });
 });
 
 it('gives several indicators, wide tables, chosen columns and earlier editions', async () => {
@@ -139,7 +214,7 @@ it('ranks, describes a country, judges claims and lists revisions', async () => 
 });
 
 it('charges the price that it named, and refusals nothing', async () => {
-  const asked = { countries: 'KEN,DEU', years: [1990, 2020] as const };
+  const asked = { countries: 'KEN,DEU', years: '1990-2020' };
   const before = await balance();
   const { price, rows } = await client.price([LIFE, OTHER], asked);
   expect(await balance()).toBe(before);

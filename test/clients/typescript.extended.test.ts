@@ -57,7 +57,7 @@ describe('the package', () => {
   it('holds the built modules, their types, README and licence, and needs nothing', async () => {
     const listed = (await run(project.installed, 'find', ['.', '-type', 'f'])).trim().split('\n');
     const others = listed.filter((file) => !/^\.\/dist\/[\w/-]+\.(js|d\.ts)$/.test(file));
-    expect(others.toSorted()).toEqual(['./LICENSE', './README.md', './package.json']);
+    expect(others.toSorted()).toEqual(['./CHANGELOG.md', './LICENSE', './README.md', './package.json']);
     const manifest = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8'));
     expect([manifest.dependencies, manifest.engines.node]).toEqual([undefined, `>=${OLDEST_NODE}`]);
     const modules = listed.filter((file) => file.endsWith('.js'));
@@ -89,7 +89,7 @@ describe('the package', () => {
         'rounded',
         '402 max_credits_exceeded This answer costs',
         '33845617',
-        'true Row and',
+        'true The row or its path was altered',
         /^true \d+ [\d.]+$/m.exec(printed)?.[0] ?? 'the derived figure',
       ])
         expect(printed).toContain(said);

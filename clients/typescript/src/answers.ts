@@ -77,8 +77,8 @@ export async function readTable<Row, Meta extends DescribedMeta>(answer: Answer)
 export function readFigures<Row, Meta extends DescribedMeta>(asked: Asked) {
   return async (answer: Answer): Promise<Table<Row, Meta>> => {
     const { rows, meta, provenance } = await readTable<Row, Meta>(answer);
-    const { fields, layout } = asked.question;
-    const isChosen = fields !== undefined && fields.length > 0;
+    const { fields, layout, names } = asked.question;
+    const isChosen = names === true || (fields !== undefined && fields.length > 0);
     const isUnnamed = !isChosen && layout !== 'wide' && meta.indicator !== undefined;
     const named = isUnnamed ? rows.map((row) => ({ indicator: meta.indicator, ...row })) : rows;
     return new Table(named, meta, provenance, asked);

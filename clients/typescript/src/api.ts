@@ -8,6 +8,28 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    Country: {
+      iso3: string;
+      /** @description ISO 3166-1 alpha-2 */
+      iso2: string | null;
+      /** @description UN M49 numeric code */
+      m49: number | null;
+      /** @description Common English name */
+      name: string;
+      official_name: string | null;
+      /** @description World Bank region */
+      region: string | null;
+      /** @description UN subregion */
+      subregion: string | null;
+      /** @description World Bank income group */
+      income_group: string | null;
+      /** @description World Bank code where it differs from ISO3 */
+      wb_code: string | null;
+      capital: string | null;
+      /** @description Wikidata Q-identifier */
+      wikidata_id: string | null;
+      flag_emoji: string | null;
+    };
     TopicItem: {
       indicator: string;
       name: string;
@@ -467,6 +489,14 @@ export interface components {
       /** @description `same_concept`, `correlated`, `related`, or the word of a curated link */
       relation: string;
     };
+    Topic: {
+      slug: string;
+      name: string;
+      description: string;
+      n_indicators: number;
+      n_featured: number;
+      n_countries: number;
+    };
     Observation: {
       iso3: string;
       year: number;
@@ -650,6 +680,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         /** @description Each in full, in the order in which they were applied */
         transform?: string[];
         latest?: number;
@@ -774,6 +806,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         /** @description Each in full, in the order in which they were applied */
         transform?: string[];
         latest?: number;
@@ -850,6 +884,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         /** @description Each in full, in the order in which they were applied */
         transform?: string[];
         latest?: number;
@@ -908,6 +944,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         /** @description Each in full, in the order in which they were applied */
         transform?: string[];
         latest?: number;
@@ -954,6 +992,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         /** @description Each in full, in the order in which they were applied */
         transform?: string[];
         latest?: number;
@@ -962,6 +1002,19 @@ export interface components {
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson' | 'parquet' | 'arrow' | 'xlsx' | 'sdmx-csv';
         as_of?: string;
+      };
+    };
+    ListCountriesAnswer: {
+      data: components['schemas']['Country'][];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        /** @description Number of rows in `data` */
+        count: number;
+        region?: string;
+        income_group?: string;
+        /** @enum {string} */
+        format?: 'json' | 'csv' | 'ndjson';
       };
     };
     GetCountryAnswer: {
@@ -980,6 +1033,30 @@ export interface components {
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson';
         as_of?: string;
+      };
+    };
+    ListGroupsAnswer: {
+      data: {
+        /** @description `countries=@<id>` asks for its members */
+        id: string;
+        name: string;
+        /** @description Those that are served */
+        members: string[];
+        /** @description Where the membership is stated */
+        source: string;
+        /**
+         * Format: date
+         * @description The day for which it holds
+         */
+        as_of: string;
+      }[];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        /** @description Number of rows in `data` */
+        count: number;
+        /** @enum {string} */
+        format?: 'json' | 'csv' | 'ndjson';
       };
     };
     ListIndicatorsAnswer: {
@@ -1066,6 +1143,17 @@ export interface components {
         years: number[];
         /** @description Where nothing is found: held words that are spelt most like those asked for */
         nearest: string[];
+        /** @enum {string} */
+        format?: 'json' | 'csv' | 'ndjson';
+      };
+    };
+    ListTopicsAnswer: {
+      data: components['schemas']['Topic'][];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        /** @description Number of rows in `data` */
+        count: number;
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson';
       };
@@ -1284,6 +1372,8 @@ export interface components {
         countries?: string[];
         from?: number;
         to?: number;
+        /** @description Ascending, each once */
+        years?: number[];
         since?: string;
         /** @enum {string} */
         format?: 'json' | 'csv' | 'ndjson';

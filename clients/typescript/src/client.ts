@@ -62,8 +62,15 @@ export interface CatalogueFilter {
   limit?: number;
 }
 export type Included = 'sources' | 'quality' | 'twins' | 'breaks' | 'editions';
-/** A figure that somebody wrote down: `indicator,iso3,year,value`. The digits of a text tell how it is rounded. */
-export type Claim = string | readonly [indicator: string, iso3: string, year: number, value: number | string];
+export type CitationStyle = 'bibtex' | 'csl-json';
+/** A figure that somebody wrote down: `indicator,country,year,value`. The digits of a text tell how it is rounded. */
+export type Claim =
+  | string
+  | readonly [indicator: string, country: string, year: number, value: number | string];
+
+/** A comma separates: one within a name says nothing that a space does not. */
+const claimText = ([indicator, country, ...rest]: Exclude<Claim, string>): string =>
+  [indicator, country.replaceAll(',', ' '), ...rest].join(',');
 
 /** Rows with the usual columns. */
 interface Usual {
@@ -122,6 +129,41 @@ export class Almanac {
     return await this.#session.data(path, await this.#session.dated(query, asOf));
   }
 
+  /** All countries by name, or those of a region or an income group. Always of the newest edition. */
+  async countries({
+    region,
+    income_group,
+  }: {
+    region?: string;
+    income_group?: string;
+  } = {}): Promise<records.CountryRecord[]> {
+    return await this.#session.data('/v1/countries', given({ region, income_group }));
+  }
+
+  /** Groups of countries: `@` and the id stands for the members wherever countries are asked for. */
+  groups(): Promise<records.Group[]> {
+    return this.#session.data('/v1/groups', []);
+  }
+
+  /** The topics of the catalogue. `indicators({ topic: slug })` lists what a topic has. */
+  topics(): Promise<records.Topic[]> {
+    return this.#session.data('/v1/topics', []);
+  }
+
+  /** How to cite an indicator in its newest edition, or that of a time, for managers of references. */
+  async citation(
+    indicator: string,
+    { style = 'bibtex', asOf }: { style?: CitationStyle } & Dated = {},
+  ): Promise<string> {
+    const path = `/v1/indicators/${encodeURIComponent(indicator)}/citation.${style === 'bibtex' ? 'bib' : 'json'}`;
+    return await this.#session.call(path, await this.#session.dated([], asOf), (answer) => answer.text());
+  }
+
+  /** Credits left. Needs a key. */
+  async balance(): Promise<number> {
+    return (await this.#session.data<{ balance: number }>('/v1/ping', [])).balance;
+  }
+
   /** Every published snapshot, newest first. */
   editions(): Promise<records.Edition[]> {
     return this.#session.data('/v1/editions', []);
@@ -149,7 +191,15 @@ export class Almanac {
     options: DataOptions & { fields: readonly Name[] },
   ): Figures<Pick<records.ChosenRow, Name>>;
   data(indicator: Words, options: DataOptions & { layout: 'wide' }): Figures<records.WideRow>;
+  data(
+    indicator: Words,
+    options: DataOptions & OfGroups & Usual & { names: true },
+  ): Figures<records.GroupRow & records.Named>;
   data(indicator: Words, options: DataOptions & OfGroups & Usual): Figures<records.GroupRow>;
+  data(
+    indicator: Words,
+    options: DataOptions & Usual & { names: true; aggregate?: never; group?: never },
+  ): Figures<records.Observation & records.Named>;
   data(
     indicator: Words,
     options?: DataOptions & Usual & { aggregate?: never; group?: never },
@@ -181,12 +231,12 @@ export class Almanac {
     return await this.#session.priced(path, query, read, maxCredits);
   }
 
-  /** A country with its latest value of every indicator, by topic. Costs 1 credit. */
+  /** A country, by code or any usual name, with its latest value of every indicator, by topic. Costs 1 credit. */
   async country(
-    iso3: string,
+    country: string,
     { topic, asOf, maxCredits }: { topic?: string } & Dated & Bounded = {},
   ): Promise<records.Country> {
-    const path = `/v1/countries/${encodeURIComponent(iso3)}`;
+    const path = `/v1/countries/${encodeURIComponent(country)}`;
     const query = await this.#session.dated(given({ topic }), asOf);
     return await this.#session.pricedData(path, query, maxCredits);
   }
@@ -237,7 +287,7 @@ export class Almanac {
 
   /** Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that can be read. */
   async verify(claims: readonly Claim[], { maxCredits }: Bounded = {}): Promise<records.Verdict[]> {
-    const texts = claims.map((claim) => (typeof claim === 'string' ? claim : claim.join(',')));
+    const texts = claims.map((claim) => (typeof claim === 'string' ? claim : claimText(claim)));
     return await judge(this.#session, texts, maxCredits);
   }
 

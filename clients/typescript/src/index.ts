@@ -3,6 +3,7 @@ export {
   Almanac,
   type Bounded,
   type CatalogueFilter,
+  type CitationStyle,
   type Claim,
   type ClientOptions,
   type DataOptions,

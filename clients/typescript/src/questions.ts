@@ -3,8 +3,11 @@ import type { ChosenRow } from './records.ts';
 
 /** One word, or several. */
 export type Words = string | readonly string[];
-/** A year, or the first and the last, of which either may be open. */
-export type Years = number | readonly [first: number | null, last: number | null];
+/**
+ * `2020`; `[2000, 2010]` for these years alone; `{ from: 2000, to: 2010 }` or `'2000-2010'` from the first to the last, of
+ * which either may be left out.
+ */
+export type Years = number | string | readonly number[] | { from?: number; to?: number };
 /** A date, a moment, or the id of an edition. */
 export type AsOf = string | Date;
 /** A column that `fields` can name. */
@@ -26,7 +29,7 @@ export interface DataQuestion {
    * no country has.
    */
   countries?: Words;
-  /** Both ends are included. */
+  /** A list means these years alone, and costs no others. Both ends of a span are included. */
   years?: Years;
   /** Of what passes, the newest n observed values of each country and indicator. */
   latest?: number;
@@ -42,6 +45,8 @@ export interface DataQuestion {
   aggregate?: Aggregate;
   /** A group of one's own, as one place: three countries or more. */
   group?: Words;
+  /** Adds the column `name`, of countries and groups. Not with `fields`, which may have it, nor with `layout: 'wide'`. */
+  names?: boolean;
 }
 
 /** @throws {TypeError} */
@@ -61,13 +66,42 @@ function listed(name: string, value: Words | undefined): [string, string][] {
   return [[name, words.join(',')]];
 }
 
+const SPAN = /^(-?\d+)?-(-?\d+)?$/;
+
+/** @throws {TypeError} */
 function yearsQuery(years: Years | undefined): Query {
   if (years === undefined) return [];
-  const [first, last] = typeof years === 'number' ? [years, years] : years;
-  const bounds = [['from', first] as const, ['to', last] as const];
-  return bounds.flatMap(([name, year]) =>
-    year === null ? [] : [[name, wholeNumber(year, 'years')] as const],
+  if (typeof years === 'string') return yearsQuery(parseYears(years));
+  if (isSpan(years)) {
+    const { from, to } = years;
+    if ((from ?? to) === undefined) throw wrongYears(years);
+    const text = (year?: number) => (year === undefined ? undefined : wholeNumber(year, 'years'));
+    return given({ from: text(from), to: text(to) });
+  }
+  const chosen = [...new Set([years].flat())].sort((a, b) => a - b);
+  const texts = chosen.map((year) => wholeNumber(year, 'years'));
+  const [first, last] = [texts[0], texts.at(-1)];
+  if (first === undefined || last === undefined) throw wrongYears(years);
+  const isRun = Number(last) - Number(first) === texts.length - 1;
+  return isRun ? given({ from: first, to: last }) : given({ years: texts.join(',') });
+}
+
+const isSpan = (years: Exclude<Years, string>): years is { from?: number; to?: number } =>
+  typeof years === 'object' && !Array.isArray(years);
+
+const wrongYears = (years: Years): TypeError =>
+  new TypeError(
+    `years must be 2020, [2000, 2010], { from: 2000, to: 2010 } or '2000-2010', not ${JSON.stringify(years)}`,
   );
+
+/** `2020`, `2000-2010`, `2000-`, `-2010`, or years separated by commas. */
+function parseYears(text: string): Exclude<Years, string> {
+  const [, from, to] = SPAN.exec(text.trim()) ?? [];
+  if (from !== undefined || to !== undefined)
+    return { ...(from && { from: Number(from) }), ...(to && { to: Number(to) }) };
+  const parts = text.split(',').map((part) => part.trim());
+  if (!parts.every((part) => /^\d+$/.test(part))) throw wrongYears(text);
+  return parts.map(Number);
 }
 
 /** @throws {TypeError} */
@@ -108,6 +142,12 @@ export function extentQuery({
 /** @throws {TypeError} */
 export const transformQuery = (transform: Words | undefined): Query => listed('transform', transform);
 
+const columnsWithNames = (isGrouped: boolean): Column[] => [
+  ...(['indicator', 'iso3'] as const),
+  ...(isGrouped ? (['group'] as const) : []),
+  ...(['name', 'year', 'value', 'ci_lo', 'ci_hi', 'rank', 'projected'] as const),
+];
+
 /** For callers without types. */
 function oneOf(name: string, value: string, known: readonly string[]): void {
   if (!known.includes(value)) throw new TypeError(`${name} must be one of ${known.join(', ')}, not ${value}`);
@@ -116,15 +156,20 @@ function oneOf(name: string, value: string, known: readonly string[]): void {
 /** @throws {TypeError} */
 export function dataQuery(indicators: readonly string[], question: DataQuestion): Query {
   const { countries, years, latest, fields, layout = 'long', missing = 'keep' } = question;
-  const { transform, aggregate, group } = question;
+  const { transform, aggregate, group, names = false } = question;
   oneOf('layout', layout, ['long', 'wide']);
   oneOf('missing', missing, ['keep', 'omit']);
+  if (names && (fields !== undefined || layout === 'wide'))
+    throw new TypeError(
+      "names must not be sent together with fields, which may have `name`, nor with layout: 'wide'",
+    );
+  const isGrouped = aggregate !== undefined || group !== undefined;
   return [
     [indicators.length === 1 ? 'indicator' : 'indicators', indicators.join(',')],
     ...listed('countries', countries),
     ...yearsQuery(years),
     ...(latest === undefined ? [] : [['latest', wholeNumber(latest, 'latest')] as const]),
-    ...listed('fields', fields),
+    ...listed('fields', names ? columnsWithNames(isGrouped) : fields),
     ...(layout === 'wide' ? [['layout', 'wide'] as const] : []),
     ...(missing === 'omit' ? [['missing', 'omit'] as const] : []),
     ...transformQuery(transform),

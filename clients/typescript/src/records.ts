@@ -17,6 +17,12 @@ export type SearchMeta = Schemas['SearchAnswer']['meta'];
 export type Found = SearchMeta & { hits: Hit[] };
 /** A country with its latest value of every indicator, by topic. */
 export type Country = Schemas['CountryDetail'];
+/** A country, without figures. */
+export type CountryRecord = Schemas['ListCountriesAnswer']['data'][number];
+/** A group of countries: `@` and its id stands for its members wherever countries are asked for. */
+export type Group = Schemas['ListGroupsAnswer']['data'][number];
+/** A topic of the catalogue, with how many indicators it has. */
+export type Topic = Schemas['ListTopicsAnswer']['data'][number];
 /** A published snapshot. */
 export type Edition = Schemas['ListEditionsAnswer']['data'][number];
 /** What a snapshot changed. `revised`: numbers of figures by indicator and kind. */
@@ -34,6 +40,10 @@ export type Observation = Schemas['SeveralIndicatorsAnswer']['data'][number];
 export type GroupRow = Required<
   Extract<Schemas['GroupsAnswer']['data'][number], { group: string | null; year: number }>
 >;
+/** With `names`: what the country or the group is called. */
+export interface Named {
+  name: string;
+}
 /** A country and year with a figure for each indicator, under its id. */
 export type WideRow = Schemas['WideAnswer']['data'][number];
 /** Every column that `fields` can name. */

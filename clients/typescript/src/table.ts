@@ -1,4 +1,5 @@
 /** What a call answers: rows, with everything that belongs to them. */
+import { type Cells, escapeHtml, htmlTable, textTable } from './display.ts';
 import type { DataQuestion } from './questions.ts';
 
 /** An indicator in an answer. */
@@ -98,7 +99,10 @@ export interface Asked {
   question: DataQuestion;
 }
 
-/** Rows of one answer. Missing figures are null. */
+const SHOWN_ROWS = 10;
+const SHOWN_SERIES = 5;
+
+/** Rows of one answer, which show as a table. Missing figures are null. */
 export class Table<Row, Meta = unknown> extends Sourced implements Iterable<Row> {
   readonly rows: readonly Row[];
   /** What the service says about the answer. */
@@ -120,6 +124,50 @@ export class Table<Row, Meta = unknown> extends Sourced implements Iterable<Row>
 
   get length(): number {
     return this.rows.length;
+  }
+
+  /** A row by its position; from the end where that is negative. */
+  at(position: number): Row | undefined {
+    return this.rows.at(position);
+  }
+
+  /** The first rows as a table, with unit, price, edition and citation. */
+  override toString(): string {
+    const { columns, rows, heading, footing } = this.#shown();
+    return [...heading, textTable(columns, rows), ...footing].join('\n');
+  }
+
+  /** The same in HTML. */
+  toHTML(): string {
+    const { columns, rows, heading, footing } = this.#shown();
+    return `${htmlTable(columns, rows, heading)}<p>${footing.map(escapeHtml).join('<br>')}</p>`;
+  }
+
+  /** For `console.log` in Node.js. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
+  }
+
+  #shown(): Record<'columns' | 'heading' | 'footing', string[]> & { rows: readonly Cells[] } {
+    const { edition, price, unmatched, length } = this;
+    const { series } = this.provenance;
+    const rows = this.rows.slice(0, SHOWN_ROWS) as readonly Cells[];
+    const named = ({ id, name, unit }: Series): string =>
+      [id, [name, unit].filter((part) => part).join(', ')].filter((part) => part !== '').join(': ');
+    // Without what is empty, or names the one indicator of the heading in every row.
+    const columns = Object.keys(rows[0] ?? {}).filter(
+      (name) => (series.length !== 1 || name !== 'indicator') && rows.some((row) => row[name] !== null),
+    );
+    const cost = price === null ? '' : `, ${price} credits`;
+    return {
+      ...{ columns, rows, heading: series.slice(0, SHOWN_SERIES).map(named) },
+      footing: [
+        ...(length > SHOWN_ROWS ? [`… ${length - SHOWN_ROWS} more rows`] : []),
+        `${length} rows, snapshot ${edition}${cost}`,
+        ...this.citation.split('\n').slice(0, SHOWN_SERIES),
+        ...(unmatched.length > 0 ? [`no country has the code ${unmatched.join(', ')}`] : []),
+      ],
+    };
   }
 
   [Symbol.iterator](): Iterator<Row> {

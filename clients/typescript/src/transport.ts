@@ -164,7 +164,7 @@ export class Transport {
     );
     const answer = new Answer(response.headers, piecesOf(response, watch));
     if (response.ok) return await read(answer);
-    throw await refusalOf(response, answer);
+    throw await refusalOf(response, answer, this.#options.key !== null);
   }
 }
 
@@ -190,7 +190,8 @@ class Watch {
     } catch (error) {
       const isLate = this.#controller.signal.aborted;
       const reason = isLate ? `sent nothing for ${this.#timeoutMs} ms` : 'cannot be reached, or broke off';
-      throw new ConnectionFailed(`${this.#host} ${reason}: ${detailOf(error)}`, { cause: error });
+      const where = '`baseUrl` says where the service is';
+      throw new ConnectionFailed(`${this.#host} ${reason}: ${detailOf(error)}; ${where}`, { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -234,7 +235,9 @@ function faultText({ loc, msg, ctx }: ValidationDetail): string {
   return `${loc.slice(1).join('.')}: ${msg}${meant && ` Candidates: ${meant}`}`;
 }
 
-async function refusalOf({ status, type }: Response, answer: Answer): Promise<AlmanacError> {
+const NO_KEY = 'This call needs a key: make the client with `new Almanac({ key })`.';
+
+async function refusalOf({ status, type }: Response, answer: Answer, hasKey: boolean): Promise<AlmanacError> {
   const retryAfter = answer.headers.get('Retry-After');
   const facts: RefusalFacts = {
     requestId: answer.headers.get('X-Request-Id'),
@@ -253,7 +256,9 @@ async function refusalOf({ status, type }: Response, answer: Answer): Promise<Al
     const text = document.detail.map(faultText).join('; ');
     return new ApiError(status, 'invalid_parameters', text, { ...facts, detail: document.detail });
   }
-  if (document?.error !== undefined)
-    return new ApiError(status, document.error.code, document.error.message, facts);
+  if (document?.error !== undefined) {
+    const message = status === 401 && !hasKey ? NO_KEY : document.error.message;
+    return new ApiError(status, document.error.code, message, facts);
+  }
   return new ApiError(status, 'unknown', `HTTP ${status} without an explanation.`, facts);
 }

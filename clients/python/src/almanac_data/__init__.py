@@ -34,7 +34,7 @@ from almanac_data.receipts import (
     verify_receipt,
     verify_rows,
 )
-from almanac_data.records import Hits
+from almanac_data.records import Hits, Listing
 from almanac_data.table import Provenance, Series, Table
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Forbidden",
     "Hits",
     "InvalidRequest",
+    "Listing",
     "Lock",
     "LockError",
     "LogKey",

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Union, cast
-from urllib.parse import quote
 
 from almanac_data.answers import (
     joined_revisions,
@@ -17,6 +16,7 @@ from almanac_data.answers import (
     record_series,
     whole_file,
 )
+from almanac_data.catalogue import Catalogue, segment, since_text
 from almanac_data.lock import Lock
 from almanac_data.questions import (
     Aggregate,
@@ -26,12 +26,10 @@ from almanac_data.questions import (
     Missing,
     Words,
     Years,
-    as_of_text,
     derived_query,
-    words,
 )
 from almanac_data.receipts import LogKey, Verified, parse_keys, verify_receipt
-from almanac_data.records import Change, Country, Edition, Hits, Indicator, IndicatorDetail, Price, Verdict
+from almanac_data.records import Country, Price, Verdict
 from almanac_data.session import Session
 from almanac_data.table import Table, has_arrow
 from almanac_data.transport import Answer, Transport
@@ -41,6 +39,11 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 DEFAULT_URL = "http://localhost:8080"
 CLAIMS_MAX = 50
+
+
+def _claim_text(indicator: str, country: str, year: int, value: str | int | float) -> str:
+    # A comma separates: one within a name says nothing that a space does not.
+    return f"{indicator},{country.replace(',', ' ')},{year},{value}"
 
 
 class Receipt(bytes):
@@ -54,7 +57,7 @@ class Receipt(bytes):
         Path(path).write_bytes(self)
 
 
-class Almanac:
+class Almanac(Catalogue):
     """A client of one service.
 
     key: of the API; default the environment's `ALMANAC_KEY`. Catalogue calls need none.
@@ -98,43 +101,6 @@ class Almanac:
     def __repr__(self) -> str:
         return f"Almanac(base_url={self._session.base_url!r})"
 
-    # --- catalogue, free ----------------------------------------------------------------------------------------------
-
-    def search(self, words: str, *, limit: int = 10) -> Hits:
-        """Series by the words that people use, best first, one for each concept. Always of the newest edition."""
-        answer = self._session.call("/v1/search", [("q", words), ("limit", str(limit))], Answer.json)
-        return Hits(answer["data"], answer["meta"])
-
-    def indicators(
-        self, *, topic: str | None = None, provider: str | None = None, limit: int | None = None
-    ) -> list[Indicator]:
-        """Indicators by name: all, or those of a topic or a provider."""
-        sent = (("topic", topic), ("provider", provider), ("limit", limit))
-        query = [(name, str(value)) for name, value in sent if value is not None]
-        return cast("list[Indicator]", self._session.data("/v1/indicators", query + self._session.as_of(None)))
-
-    def indicator(self, indicator: str, *, include: Words = (), as_of: AsOf = None) -> IndicatorDetail:
-        """An indicator of the catalogue. include: of `sources`, `quality`, `twins`, `breaks`, `editions`."""
-        query = [("include", ",".join(words(include, "include")))] if include else []
-        path = f"/v1/indicators/{_segment(indicator)}"
-        return cast("IndicatorDetail", self._session.data(path, query + self._session.as_of(as_of)))
-
-    def editions(self) -> list[Edition]:
-        """Every published snapshot, newest first."""
-        return cast("list[Edition]", self._session.data("/v1/editions", []))
-
-    def changes(self, since: AsOf | Lock = None) -> list[Change]:
-        """What each snapshot changed, newest first: all after `since`, else the newest thirty."""
-        found: list[Change] = []
-        after = _since(since)
-        while True:
-            query = [] if after is None else [("since", after)]
-            answer = self._session.call("/v1/changes", query, Answer.json)
-            found = answer["data"] + found
-            if after is None or not answer["meta"]["more"]:
-                return found
-            after = found[0]["edition"]
-
     # --- figures ------------------------------------------------------------------------------------------------------
 
     def data(
@@ -150,6 +116,7 @@ class Almanac:
         transform: Words = (),
         aggregate: Aggregate | None = None,
         group: Words = (),
+        names: bool = False,
         as_of: AsOf = None,
         max_credits: int | None = None,
     ) -> Table:
@@ -157,13 +124,15 @@ class Almanac:
 
         countries: ISO3, ISO2 or M49 codes, groups such as `@eu` and usual names; none means all. `unmatched` of the
             table names codes that no country has.
-        years: a year, a range, or a pair of which either may be None; both ends are included.
+        years: `2020`; `(2000, 2010)` or `"2000-2010"` from the first to the last, of which either may be left out;
+            `[2000, 2010]`, or any other list, set or `range`: these years alone.
         latest: of what passes, the newest n observed values of each country and indicator.
         fields: columns, in the order wanted. layout: `wide` has a column for each indicator.
         missing: `omit` leaves out rows without a value, which then cost nothing.
         transform: derived figures instead: `growth:5`, or two transforms, of which the second works on the first.
         aggregate: `declared` makes groups among the countries places of their own; the others are of `group`.
         group: a group of one's own, as one place: three countries or more.
+        names: adds the column `name`, of countries and groups. layout="wide" has none.
         as_of: figures as they were then: a date, a moment, or the id of an edition.
         """
         question = DataQuestion.of(
@@ -177,6 +146,7 @@ class Almanac:
             transform=transform,
             aggregate=aggregate,
             group=group,
+            names=names,
         )
         query = question.query() + self._session.as_of(as_of)
         if self._is_columnar:
@@ -198,6 +168,7 @@ class Almanac:
         transform: Words = (),
         aggregate: Aggregate | None = None,
         group: Words = (),
+        names: bool = False,
         as_of: AsOf = None,
     ) -> Price:
         """What `data` would cost for the same parameters. Free."""
@@ -212,6 +183,7 @@ class Almanac:
             transform=transform,
             aggregate=aggregate,
             group=group,
+            names=names,
         )
         query = question.query() + self._session.as_of(as_of)
         return cast("Price", self._session.data("/v1/data", [*query, ("dry_run", "true")]))
@@ -227,20 +199,20 @@ class Almanac:
     ) -> Table:
         """All countries by one indicator; default in its latest year, which `meta["year"]` names. Costs 1 credit."""
         query = ([] if year is None else [("year", str(year))]) + derived_query(transform, None)
-        path = f"/v1/rankings/{_segment(indicator)}"
+        path = f"/v1/rankings/{segment(indicator)}"
         return self._session.priced(path, query + self._session.as_of(as_of), read_json_table, max_credits)
 
     def country(
         self,
-        iso3: str,
+        country: str,
         *,
         topic: str | None = None,
         as_of: AsOf = None,
         max_credits: int | None = None,
     ) -> Country:
-        """A country with its latest value of every indicator, by topic. Costs 1 credit."""
+        """A country, by code or any usual name, with its latest value of every indicator, by topic. Costs 1 credit."""
         query = [] if topic is None else [("topic", topic)]
-        path = f"/v1/countries/{_segment(iso3)}"
+        path = f"/v1/countries/{segment(country)}"
         return cast(
             "Country", self._session.priced(path, query + self._session.as_of(as_of), Answer.json, max_credits)["data"]
         )
@@ -257,10 +229,10 @@ class Almanac:
 
         to: where the Parquet file is written; default it is kept in memory.
         """
-        path = f"/v1/files/{_segment(indicator)}.parquet"
+        path = f"/v1/files/{segment(indicator)}.parquet"
         headers, content = self._session.priced(path, self._session.as_of(as_of), whole_file(to), max_credits)
         edition = [("as_of", str(headers["X-Snapshot"]))]
-        record = self._session.data(f"/v1/indicators/{_segment(indicator)}", edition)
+        record = self._session.data(f"/v1/indicators/{segment(indicator)}", edition)
         return Table(content, {}, provenance_of(headers, None, (record_series(record),)))
 
     def bundle(
@@ -272,7 +244,7 @@ class Almanac:
         max_credits: int | None = None,
     ) -> Table:
         """All figures of a provider that may be exported, as one file. Paid once in 24 hours."""
-        path = f"/v1/bundles/{_segment(provider)}.parquet"
+        path = f"/v1/bundles/{segment(provider)}.parquet"
         headers, content = self._session.priced(path, self._session.as_of(as_of), whole_file(to), max_credits)
         query = [("provider", provider), ("as_of", str(headers["X-Snapshot"]))]
         records = self._session.data("/v1/indicators", query)
@@ -296,7 +268,7 @@ class Almanac:
         if isinstance(indicator, Table) and asked is None:
             raise ValueError("revisions takes a table that `data` answered")
         question = asked or DataQuestion.of(cast("Words", indicator), countries=countries, years=years)
-        after = _since(since)
+        after = since_text(since)
         bounds = question.extent() + ([] if after is None else [("since", after)])
         left = self._session.limit(max_credits)
         tables: list[Table] = []
@@ -313,10 +285,10 @@ class Almanac:
     def verify(self, claims: Sequence[Claim], *, max_credits: int | None = None) -> list[Verdict]:
         """Judges figures that somebody wrote down, against the newest edition. Costs a credit per claim that is read.
 
-        claims: `indicator,iso3,year,value`, as a text or as a tuple. A value as text may be `1,300`, `8 %` or
+        claims: `indicator,country,year,value`, as a text or as a tuple. A value as text may be `1,300`, `8 %` or
         `33.8 million`; its digits tell how it is rounded.
         """
-        texts = [one if isinstance(one, str) else ",".join(str(part) for part in one) for one in claims]
+        texts = [one if isinstance(one, str) else _claim_text(*one) for one in claims]
         left = self._session.limit(max_credits)
         if left is not None and len(texts) > left:
             raise ValueError(f"{len(texts)} claims cost {len(texts)} credits, more than max_credits={left}")
@@ -366,11 +338,3 @@ class Almanac:
     def check_lock(self) -> None:
         """Raises LockError unless the service still serves what the lock pins. The first call does it, too. Free."""
         self._session.check_lock()
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
-
-
-def _since(since: AsOf | Lock) -> str | None:
-    return since.edition if isinstance(since, Lock) else as_of_text(since)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, Union
 
 Words = str | Sequence[str]
-Years = Union[int, range, "tuple[int | None, int | None]", None]
+Years = Union[int, str, "tuple[int | None, int | None]", Iterable[int], None]
 AsOf = str | date | None
 Layout = Literal["long", "wide"]
 Missing = Literal["keep", "omit"]
 Aggregate = Literal["declared", "median", "min", "max"]
+
+_SPAN = re.compile(r"(-?\d+)?-(-?\d+)?")
 
 LONG_COLUMNS = ("indicator", "iso3", "year", "value", "ci_lo", "ci_hi", "rank", "projected")
 GROUP_COLUMNS = ("indicator", "iso3", "group", *LONG_COLUMNS[2:])
@@ -40,16 +44,50 @@ def derived_query(transform: Words, aggregate: Aggregate | None) -> Query:
 
 
 def years_query(years: Years) -> Query:
-    """`from` and `to`, inclusive, of a year, a range, or a pair of which either may be None."""
+    """The years as the service reads them.
+
+    years: `2020`; `(2000, 2010)` or `"2000-2010"` from the first to the last, of which either may be left out;
+        `[2000, 2010]`, or any other list, set or `range`: these years alone.
+    """
     if years is None:
         return []
-    if isinstance(years, range):
-        if not years or years.step != 1:
-            raise ValueError(f"years must be a range with step 1 that is not empty, not {years!r}")
-        years = (years.start, years.stop - 1)
-    first, last = (years, years) if isinstance(years, int) else years
-    bounds = (("from", first), ("to", last))
-    return [(name, str(year)) for name, year in bounds if year is not None]
+    if isinstance(years, str):
+        return years_query(_parsed(years))
+    if isinstance(years, tuple):
+        bounds = [None if year is None else _year(year, years) for year in years]
+        if len(bounds) != 2 or bounds == [None, None]:
+            raise ValueError(
+                f"years must be a pair of the first and the last, or a list of single years, not {years!r}"
+            )
+        return [(name, str(year)) for name, year in zip(("from", "to"), bounds, strict=True) if year is not None]
+    chosen = sorted({_year(year, years) for year in (years if isinstance(years, Iterable) else [years])})
+    if not chosen:
+        raise ValueError(f"years must be one year or more, not {years!r}")
+    if chosen[-1] - chosen[0] == len(chosen) - 1:
+        return [("from", str(chosen[0])), ("to", str(chosen[-1]))]
+    return [("years", ",".join(map(str, chosen)))]
+
+
+def _year(year: object, given: Years) -> int:
+    """Also one of NumPy."""
+    try:
+        if isinstance(year, bool):
+            raise TypeError
+        return operator.index(year)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(f"years must be whole numbers, not {given!r}") from None
+
+
+def _parsed(text: str) -> Years:
+    """`2020`, `2000-2010`, `2000-`, `-2010`, or years separated by commas."""
+    span = _SPAN.fullmatch(text.strip())
+    if span and any(span.groups()):
+        first, last = (None if year is None else int(year) for year in span.groups())
+        return first, last
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise ValueError(f"years must be 2020, 2000-2010, 2000-, -2010 or 2000,2010, not {text!r}")
+    return [int(part) for part in parts]
 
 
 def as_of_text(as_of: AsOf) -> str | None:
@@ -73,6 +111,7 @@ class DataQuestion:
     transform: tuple[str, ...] = ()
     aggregate: Aggregate | None = None
     group: tuple[str, ...] = ()
+    names: bool = False
 
     @classmethod
     def of(
@@ -88,12 +127,14 @@ class DataQuestion:
         transform: Words = (),
         aggregate: Aggregate | None = None,
         group: Words = (),
+        names: bool = False,
     ) -> DataQuestion:
         """From the parameters of `data`. Raises ValueError."""
         return cls(
             tuple(words(indicator, "indicator")),
             _places(countries, "countries"),
-            years,
+            # Read more than once.
+            years if isinstance(years, (str, tuple)) or not isinstance(years, Iterable) else list(years),
             latest,
             tuple(words(fields, "fields")) if fields else (),
             layout,
@@ -101,6 +142,7 @@ class DataQuestion:
             tuple(words(transform, "transform")) if transform else (),
             aggregate,
             _places(group, "group"),
+            names,
         )
 
     def __post_init__(self) -> None:
@@ -110,6 +152,11 @@ class DataQuestion:
         ):
             if value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        if self.names and (self.fields or self.layout == "wide"):
+            raise ValueError(
+                "names must not be sent together with fields, which may have `name`, nor with layout='wide'"
+            )
+        years_query(self.years)
 
     def query(self) -> Query:
         is_one = len(self.indicators) == 1
@@ -117,7 +164,7 @@ class DataQuestion:
         query += [("countries", ",".join(self.countries))] if self.countries else []
         query += years_query(self.years)
         query += [("latest", str(self.latest))] if self.latest is not None else []
-        query += [("fields", ",".join(self.fields))] if self.fields else []
+        query += [("fields", ",".join(self.columns()))] if self.fields or self.names else []
         query += [("layout", "wide")] if self.layout == "wide" else []
         query += [("missing", "omit")] if self.missing == "omit" else []
         query += derived_query(self.transform, self.aggregate)
@@ -133,4 +180,6 @@ class DataQuestion:
         if self.layout == "wide":
             return ("iso3", "year", *dict.fromkeys(self.indicators))
         is_grouped = self.aggregate is not None or bool(self.group)
-        return self.fields or (GROUP_COLUMNS if is_grouped else LONG_COLUMNS)
+        usual = GROUP_COLUMNS if is_grouped else LONG_COLUMNS
+        year = usual.index("year")
+        return self.fields or (usual if not self.names else (*usual[:year], "name", *usual[year:]))

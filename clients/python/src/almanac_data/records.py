@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, SupportsIndex, TypedDict, TypeVar, overload
+
+from almanac_data.display import html_table, text_table
+
+Record = TypeVar("Record", bound=Mapping[str, Any])
+LISTED_ROWS = 20
+
+
+class Listing(list[Record]):
+    """Records of the catalogue: a list that shows as a table of their main columns."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, records: Iterable[Record], columns: Sequence[str]) -> None:
+        super().__init__(records)
+        self._columns = columns
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> Listing[Record]: ...
+    def __getitem__(self, at: SupportsIndex | slice) -> Record | Listing[Record]:
+        return Listing(super().__getitem__(at), self._columns) if isinstance(at, slice) else super().__getitem__(at)
+
+    def __repr__(self) -> str:
+        return f"{text_table(self._columns, list(self)[:LISTED_ROWS])}{self._more()}"
+
+    def _repr_html_(self) -> str:
+        return f"{html_table(self._columns, list(self)[:LISTED_ROWS])}{self._more()}"
+
+    def _more(self) -> str:
+        return f"\n… {len(self) - LISTED_ROWS:,} more" if len(self) > LISTED_ROWS else ""
 
 
 class Coverage(TypedDict):
@@ -69,7 +100,7 @@ class Hit(TypedDict):
     why: list[str]
 
 
-class Hits(list[Hit]):
+class Hits(Listing[Hit]):
     """Series found by words, best first.
 
     match: that of the first, or `none`. places, groups, years: named in the words, and not searched for.
@@ -77,7 +108,7 @@ class Hits(list[Hit]):
     """
 
     def __init__(self, hits: Iterable[Hit], meta: Mapping[str, Any]) -> None:
-        super().__init__(hits)
+        super().__init__(hits, ("id", "name", "unit", "match"))
         self.match: str = meta["match"]
         self.places: list[dict[str, str]] = meta["places"]
         self.groups: list[dict[str, str]] = meta["groups"]
@@ -96,22 +127,48 @@ class LatestValue(TypedDict):
     featured: bool
 
 
-class Country(TypedDict):
-    """A country with its latest value of every indicator, by topic."""
+class CountryRecord(TypedDict):
+    """A country. region: of the World Bank. subregion: of the United Nations."""
 
     iso3: str
     iso2: str | None
     m49: int | None
     name: str
     official_name: str | None
-    region: str
+    region: str | None
     subregion: str | None
     income_group: str | None
     wb_code: str | None
     capital: str | None
     wikidata_id: str | None
     flag_emoji: str | None
+
+
+class Country(CountryRecord):
+    """A country with its latest value of every indicator, by topic."""
+
     topics: dict[str, list[LatestValue]]
+
+
+class Group(TypedDict):
+    """A group of countries. source: where the membership is stated. as_of: the day for which it holds."""
+
+    id: str
+    name: str
+    members: list[str]
+    source: str
+    as_of: str
+
+
+class Topic(TypedDict):
+    """A topic of the catalogue. n_countries: for how many there are figures."""
+
+    slug: str
+    name: str
+    description: str
+    n_indicators: int
+    n_featured: int
+    n_countries: int
 
 
 class Reason(TypedDict):

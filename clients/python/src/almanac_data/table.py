@@ -6,16 +6,16 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from almanac_data.arrow import arrow_of_columns, arrow_of_parquet
 from almanac_data.columns import Cell, Columns
+from almanac_data.display import html_table, text_table, worth_showing
 from almanac_data.errors import MissingExtra
 from almanac_data.questions import DataQuestion
-from almanac_data.text import text_table
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,6 +34,12 @@ class Series:
     licence: str | None
     licence_url: str | None
     attribution: str | None
+
+    @property
+    def title(self) -> str:
+        """Id, name and unit."""
+        named = ", ".join(part for part in (self.name, self.unit) if part)
+        return f"{self.id}: {named}" if named else self.id
 
 
 @dataclass(frozen=True)
@@ -55,16 +61,17 @@ class Provenance:
 
 
 SHOWN_ROWS = 10
+SHOWN_SERIES = 5
 
 Content = Columns | bytes | bytearray | Path
 
 
 @dataclass(frozen=True, repr=False)
 class Table:
-    """Rows of one answer.
+    """Rows of one answer, which show as a table.
 
-    Iterate over it for rows as dictionaries, or turn it into a frame of the library that you use.
-    Missing figures are None, and NaN or null in frames.
+    Iterate over it for rows as dictionaries, or turn it into a frame of the library that you use. `table[0]` is a row,
+    `table[:3]` some of them, `table["value"]` a column. Missing figures are None, and NaN or null in frames.
 
     columns: names, in order. meta: what the service says about the answer. provenance: edition, price, indicators.
     question: what `data` was asked for; None for other answers.
@@ -90,12 +97,33 @@ class Table:
             return len(next(iter(self.content.values()), []))
         return int(self.to_arrow().num_rows)
 
-    def __getitem__(self, column: str) -> list[Cell]:
-        """The cells of a column."""
+    @overload
+    def __getitem__(self, key: str) -> list[Cell]: ...
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Cell]: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[dict[str, Cell]]: ...
+    def __getitem__(self, key: str | int | slice) -> list[Cell] | dict[str, Cell] | list[dict[str, Cell]]:
+        """The cells of a column by its name, a row by its position, or several rows."""
+        if isinstance(key, str):
+            return self._column(key)
+        at = range(len(self))[key]
+        if isinstance(at, int):
+            return self._rows(range(at, at + 1))[0]
+        return self._rows(at)
+
+    def _column(self, name: str) -> list[Cell]:
+        if name not in self.columns:
+            raise KeyError(f"no column {name!r}: there are {', '.join(self.columns)}")
         if isinstance(self.content, dict):
-            return self.content[column]
-        cells: list[Cell] = self.to_arrow().column(column).to_pylist()
+            return self.content[name]
+        cells: list[Cell] = self.to_arrow().column(name).to_pylist()
         return cells
+
+    def _rows(self, at: range) -> list[dict[str, Cell]]:
+        if isinstance(self.content, dict):
+            return [{name: cells[row] for name, cells in self.content.items()} for row in at]
+        return list(self.to_arrow().take(list(at)).to_pylist()) if at else []
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:
         names = self.columns
@@ -103,12 +131,28 @@ class Table:
             yield dict(zip(names, cells, strict=True))
 
     def __repr__(self) -> str:
+        rows = self[:SHOWN_ROWS]
+        shown = text_table(self._columns_worth_showing(rows), rows)
+        return "\n".join([*self._heading(), shown, *self._footing()])
+
+    def _repr_html_(self) -> str:
+        rows = self[:SHOWN_ROWS]
+        shown = html_table(self._columns_worth_showing(rows), rows, "\n".join(self._heading()))
+        return f"{shown}<p>{'<br>'.join(map(escape, self._footing()))}</p>"
+
+    def _columns_worth_showing(self, rows: list[dict[str, Cell]]) -> list[str]:
+        return worth_showing(self.columns, rows, len(self.provenance.series) == 1)
+
+    def _heading(self) -> list[str]:
+        return [one.title for one in self.provenance.series[:SHOWN_SERIES]]
+
+    def _footing(self) -> list[str]:
         rows = len(self)
-        shown = text_table(self.columns, list(islice(self, SHOWN_ROWS)))
-        more = f"\n… {rows - SHOWN_ROWS:,} more rows" if rows > SHOWN_ROWS else ""
+        more = [f"… {rows - SHOWN_ROWS:,} more rows"] if rows > SHOWN_ROWS else []
         cost = "" if self.price is None else f", {self.price:,} credits"
-        lost = f"\nno country has the code {', '.join(self.unmatched)}" if self.unmatched else ""
-        return f"{shown}{more}\n{rows:,} rows, snapshot {self.edition}{cost}{lost}"
+        credit = self.citation.split("\n")[:SHOWN_SERIES] if self.provenance.series else []
+        lost = [f"no country has the code {', '.join(self.unmatched)}"] if self.unmatched else []
+        return [*more, f"{rows:,} rows, snapshot {self.edition}{cost}", *credit, *lost]
 
     @property
     def rows(self) -> list[dict[str, Cell]]:

@@ -23,6 +23,7 @@ from almanac_data.errors import AlmanacError, ApiError, ConnectionFailed, Unexpe
 from almanac_data.progress import Progress
 
 ERROR_BYTES = 64 * 1024
+NO_KEY = "This call needs a key: set the variable ALMANAC_KEY, or pass key."
 
 REPEATED_STATUSES = frozenset({429, 502, 503, 504})
 # The service repeats an answer for nothing five times within ten minutes. Beyond either, a repeat would be a new call.
@@ -146,17 +147,18 @@ class Transport:
             response = self._opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             with error:
-                raise _refusal(error) from None
+                raise _refusal(error, has_key=self._key is not None) from None
         except urllib.error.URLError as error:
             cause = error.reason if isinstance(error.reason, Exception) else error
-            raise ConnectionFailed(f"{self.base_url} cannot be reached: {error.reason}") from cause
+            where = "base_url, or the variable ALMANAC_URL, says where the service is"
+            raise ConnectionFailed(f"{self.base_url} cannot be reached: {error.reason}; {where}.") from cause
         except BROKEN as error:
             raise ConnectionFailed(f"{self.base_url} did not answer: {error!r}") from error
         with response:
             return read(Answer(response.headers, Body(response, response.headers, progress)))
 
 
-def _refusal(error: urllib.error.HTTPError) -> ApiError:
+def _refusal(error: urllib.error.HTTPError, has_key: bool) -> ApiError:
     headers = error.headers
     retry_after = headers.get("Retry-After")
     facts = {
@@ -171,7 +173,8 @@ def _refusal(error: urllib.error.HTTPError) -> ApiError:
         if "detail" in body:
             text = "; ".join(map(_fault, body["detail"]))
             return api_error(error.code, "invalid_parameters", text, detail=body["detail"], **facts)
-        return api_error(error.code, str(body["error"]["code"]), str(body["error"]["message"]), **facts)
+        message = str(body["error"]["message"]) if has_key or error.code != 401 else NO_KEY
+        return api_error(error.code, str(body["error"]["code"]), message, **facts)
     except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return api_error(error.code, "unknown", f"HTTP {error.code} without an explanation.", **facts)
 

@@ -1,6 +1,7 @@
 """Every verb against the plain answer of the service. Needs nothing but the standard library."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,46 @@ def test_catalogue(client: Almanac) -> None:
     assert client.editions() == ask("/v1/editions")["data"]
     assert client.changes() == ask("/v1/changes")["data"]
     assert client.changes(since=client.editions()[0]["id"]) == []
+    stranger = Almanac(base_url=URL)
+    assert stranger.countries(region="South Asia") == ask("/v1/countries?region=South%20Asia")["data"]
+    assert stranger.groups() == ask("/v1/groups")["data"]
+    assert stranger.topics() == ask("/v1/topics")["data"]
+    assert stranger.citation(FERTILITY).startswith(f"@misc{{{FERTILITY}-{client.editions()[0]['id']}")
+    [item] = json.loads(stranger.citation(FERTILITY, style="csl-json"))
+    assert item["title"] == "Fertility rate, total (births per woman)"
+    with pytest.raises(ValueError, match="style must be"):
+        stranger.citation(FERTILITY, style="apa")  # type: ignore[arg-type]
+    assert client.balance() == balance()
+
+
+@pytest.mark.parametrize("is_columnar", [False, None])
+def test_listed_years_are_these_alone_and_cost_no_others(is_columnar: bool | None) -> None:
+    client = Almanac(KEY, base_url=URL, is_columnar=is_columnar)
+    for years in ([2000, 2010], "2000,2010", range(2000, 2011, 10)):
+        before = balance()
+        table = client.data(FERTILITY, countries=["PER", "CHL"], years=years, names=True)
+        found = [("Chile", 2000), ("Chile", 2010), ("Peru", 2000), ("Peru", 2010)]
+        assert [(row["name"], row["year"]) for row in table] == found
+        assert (table.price, before - balance()) == (4, 4)
+        assert client.price(FERTILITY, countries=["PER", "CHL"], years=years)["price"] == 4
+        assert [meta["years"] for meta in client.revisions(table).meta["indicators"]] == [[2000, 2010]]
+    for years in ((2000, 2010), "2000-2010", range(2000, 2011)):
+        assert client.data(FERTILITY, countries="PER", years=years)["year"] == list(range(2000, 2011))
+    newest = client.data(FERTILITY, countries="PER", years=[1990, 2000, 2010], latest=2)
+    assert newest["year"] == [2000, 2010]
+
+
+def test_unknown_ids_and_names_come_with_the_nearest(client: Almanac) -> None:
+    with pytest.raises(NotFound, match=r"Nearest: world-bank\.SP\.POP\.TOTL"):
+        client.data("world-bank.SP.POP.TOT")
+    with pytest.raises(NotFound, match=r"Nearest: world-bank\.SP\.POP\.TOTL"):
+        client.indicator("sp.pop.totl")
+    with pytest.raises(NotFound, match=r"Candidates: Peru \(PER\)"):
+        client.country("Perru")
+    assert client.country("Viet Nam", topic="energy") == client.country("VNM", topic="energy")
+    assert client.receipt(POPULATION, "Peru", 2023).verify(client.keys()).row["iso3"] == "PER"
+    [verdict] = client.verify([(POPULATION, "Korea, Rep.", 2023, "1")])
+    assert verdict["iso3"] == "KOR"
 
 
 def test_search_gives_hits_and_what_was_read_in_the_words(client: Almanac) -> None:
@@ -201,6 +242,7 @@ def test_refusals_are_exceptions_with_code_and_request(client: Almanac, monkeypa
     with pytest.raises(Unauthorized) as missing:
         Almanac(base_url=URL).data(FERTILITY)
     assert (missing.value.status, missing.value.code) == (401, "unauthorized")
+    assert "set the variable ALMANAC_KEY" in missing.value.message
     display = [one["id"] for one in client.indicators() if one["access_tier"] == "display"]
     for indicator in display[:1]:
         with pytest.raises(Forbidden):

@@ -43,6 +43,24 @@ def test_accepts_the_answer_of_the_service_and_other_spacing() -> None:
         assert verify_receipt(text.encode(), parse_keys(KEYS)).row["iso3"] == "DEU"
 
 
+@pytest.mark.parametrize(
+    ("part", "change", "message"),
+    [
+        ("row", {"value": 1}, "The row or its path was altered"),
+        ("descriptor", {"unit": "apples"}, "The descriptor or its path was altered"),
+        ("edition", {"published_at": "2020-01-01T00:00:00+00:00"}, "The edition, the number of rows or a path"),
+    ],
+)
+def test_names_the_part_that_was_altered(part: str, change: dict[str, object], message: str) -> None:
+    receipt = json.loads(RECEIPT)
+    altered = {**receipt, part: {**receipt[part], **change}}
+    with pytest.raises(Refused, match=message):
+        verify_receipt(json.dumps(altered).encode(), parse_keys(KEYS))
+    both = {**receipt, "row": {**receipt["row"], "value": 1}, "descriptor": {**receipt["descriptor"], "unit": "x"}}
+    with pytest.raises(Refused, match="neither leads"):
+        verify_receipt(json.dumps(both).encode(), parse_keys(KEYS))
+
+
 def test_refuses_a_receipt_with_any_one_character_edited() -> None:
     """Whatever character is replaced or left out: refused, or the same receipt but for the unproved notice."""
     keys = parse_keys(KEYS)

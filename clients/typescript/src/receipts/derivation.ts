@@ -98,7 +98,9 @@ async function proveEdition(proof: Json, leaf: Json, { size, root }: Checkpoint)
   const { index, path } = membersOf(proof, what, ['index', 'path']);
   const position = countOf(index, `${what}: the index`, 0);
   const found = await rootOf(await leafHash(canonicalJson(leaf)), position, size, pathOf(path, what), what);
-  demand(isSame(found, root), 'The receipt does not lead to the root of its checkpoint.');
+  const altered =
+    'A row, a descriptor, the edition or a path was altered: they do not lead to the checkpoint.';
+  demand(isSame(found, root), altered);
 }
 
 const listOf = (value: Json, what: string): Json[] => {

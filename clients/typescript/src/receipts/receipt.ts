@@ -57,19 +57,32 @@ export async function verifyReceipt(receipt: Bytes | string, keys: readonly LogK
   const climb = (name: (typeof PROOFS)[number], leaf: Json, size: number): Promise<Bytes> =>
     climbed(proofs, name, leaf, size);
 
-  // The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
-  const indicatorRoot = await climb('row', row, rows + 1);
-  const sameRoot = await climb('descriptor', descriptor, rows + 1);
-  demand(isSame(indicatorRoot, sameRoot), 'Row and descriptor do not belong to one tree.');
-  // The edition's tree: a leaf for each indicator.
-  const tree = { rows, root: toHex(indicatorRoot) };
-  const indicatorLeaf = { indicator: descriptor.indicator, ...tree };
-  const root = toHex(await climb('indicator', indicatorLeaf, indicators));
-  // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
   const checkpoint = await readCheckpoint(textOf(members.checkpoint, 'The checkpoint'), keys);
-  const logRoot = await climb('edition', { ...edition, root }, checkpoint.size);
-  demand(isSame(logRoot, checkpoint.root), 'The receipt does not lead to the root of its checkpoint.');
-  return { row, descriptor, edition, root, checkpoint, tree };
+  // The edition's tree: a leaf for each indicator.
+  const editionRoot = async (root: string): Promise<string> =>
+    toHex(await climb('indicator', { indicator: descriptor.indicator, rows, root }, indicators));
+  // The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
+  const leads = async (indicatorRoot: string): Promise<boolean> => {
+    const leaf = { ...edition, root: await editionRoot(indicatorRoot) };
+    return isSame(await climb('edition', leaf, checkpoint.size), checkpoint.root);
+  };
+
+  // The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
+  const ofRow = toHex(await climb('row', row, rows + 1));
+  const ofDescriptor = toHex(await climb('descriptor', descriptor, rows + 1));
+  const isOne = ofRow === ofDescriptor;
+  for (const [name, other] of [['row', ofDescriptor] as const, ['descriptor', ofRow] as const])
+    demand(
+      isOne || !(await leads(other)),
+      `The ${name} or its path was altered: all else leads to the checkpoint.`,
+    );
+  demand(isOne, 'Row and descriptor do not belong to one tree, and neither leads to the checkpoint.');
+  demand(
+    await leads(ofRow),
+    'The edition, the number of rows or a path was altered: they do not lead to the checkpoint.',
+  );
+  const root = await editionRoot(ofRow);
+  return { row, descriptor, edition, root, checkpoint, tree: { rows, root: ofRow } };
 }
 
 async function climbed(

@@ -98,6 +98,7 @@ def data(client: Almanac, given: Namespace) -> int:
         "transform": given.transform,
         "aggregate": given.aggregate,
         "group": given.group,
+        "names": given.names,
         "as_of": given.as_of,
     }
     if given.price:
@@ -113,6 +114,58 @@ def rank(client: Almanac, given: Namespace) -> int:
     table = client.rank(given.indicator, given.year, transform=given.transform, as_of=given.as_of)
     heading = f"{table.meta['name']}, {table.meta['year']}; {table.meta['ranked']} countries ranked"
     write_table(given, table, heading, given.top)
+    return DONE
+
+
+def indicator(client: Almanac, given: Namespace) -> int:
+    if given.cite:
+        print(client.citation(given.indicator, style=given.cite).rstrip("\n"))
+        return DONE
+    found = client.indicator(given.indicator)
+    if given.json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return DONE
+    coverage = found["coverage"]
+    extent = coverage and f"{coverage['n_countries']} countries, {coverage['yr_min']} to {coverage['yr_max']}"
+    facts = {"unit": found["unit"], "topic": found["topic"], "figures": extent, "provider": found["provider"]["name"]}
+    facts |= {"licence": found["licence"], "credit line": found["attribution"]}
+    print(f"{found['id']}: {found['name']}")
+    print("\n".join(f"  {name}: {fact}" for name, fact in facts.items() if fact))
+    print(f"\n{found['description']}" if found["description"] else "")
+    return DONE
+
+
+def groups(client: Almanac, given: Namespace) -> int:
+    found = client.groups()
+    rows = [
+        {"group": f"@{one['id']}", "name": one["name"], "members": len(one["members"]), "as_of": one["as_of"]}
+        for one in found
+    ]
+    write(given, list(rows[0]), rows, found)
+    return DONE
+
+
+def country(client: Almanac, given: Namespace) -> int:
+    found = client.country(given.country, topic=given.topic, as_of=given.as_of)
+    rows = [{"topic": topic, **item} for topic, items in found["topics"].items() for item in items]
+    columns = ("topic", "indicator", "name", "year", "value", "unit", "rank")
+    if not given.json and not given.csv:
+        about = [found["name"], found["iso3"], found["region"], found["income_group"]]
+        print("; ".join(part for part in about if part))
+    write(given, columns, rows, found)
+    return DONE
+
+
+def revisions(client: Almanac, given: Namespace) -> int:
+    is_lock = given.since is not None and Path(given.since).is_file()
+    since = Lock.read(given.since) if is_lock else given.since
+    write_table(given, client.revisions(given.indicators, countries=given.countries, years=given.years, since=since))
+    return DONE
+
+
+def balance(client: Almanac, given: Namespace) -> int:
+    credits_left = client.balance()
+    print(json.dumps({"balance": credits_left}) if given.json else f"{credits_left:,} credits")
     return DONE
 
 
@@ -212,10 +265,7 @@ def _keys(given: str) -> list[LogKey]:
 
 
 def lock(client: Almanac, given: Namespace) -> int:
-    if given.revisions is not None:
-        since = Lock.read(given.file)
-        write_table(given, client.revisions(given.revisions, countries=given.countries, years=given.years, since=since))
-    elif given.changes:
+    if given.changes:
         changes = client.changes(Lock.read(given.file))
         rows = [row for change in reversed(changes) for row in _changed(change)]
         write(given, ["indicator", "change", "figures", "snapshot"], rows, changes)
@@ -245,11 +295,16 @@ def _changed(change: Mapping[str, Any]) -> list[dict[str, Any]]:
 COMMANDS: dict[str, Callable[[Almanac, Namespace], int]] = {
     "search": search,
     "indicators": indicators,
+    "indicator": indicator,
+    "groups": groups,
     "data": data,
+    "country": country,
     "rank": rank,
+    "revisions": revisions,
     "verify": verify,
     "receipt": receipt,
     "lock": lock,
+    "balance": balance,
 }
 
 

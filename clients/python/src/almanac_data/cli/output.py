@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from almanac_data.display import text_table, worth_showing
 from almanac_data.table import Table
-from almanac_data.text import text_table
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -20,31 +20,17 @@ Rows = Sequence[Mapping[str, Any]]
 def write_table(given: Namespace, table: Table, heading: str | None = None, top: int | None = None) -> None:
     rows = table.rows[:top]
     full = {**table.attrs, "price": table.price, "meta": table.meta, "rows": rows}
+    is_one = len(table.provenance.series) == 1
     is_for_people = not given.json and not given.csv
     if is_for_people:
-        print(heading or _heading(table))
-    write(given, _worth_showing(table, rows) if is_for_people else table.columns, rows, full)
+        print(heading or "\n".join(one.title for one in table.provenance.series))
+    write(given, worth_showing(table.columns, rows, is_one) if is_for_people else table.columns, rows, full)
     if is_for_people:
         cost = "" if table.price is None else f"; {table.price:,} charged, {table.provenance.balance or 0:,} left"
         print(f"\n{table.citation}")
         print(f"{len(table):,} rows{cost}")
     if table.unmatched:
         print(f"almanac: no country has the code {', '.join(table.unmatched)}", file=sys.stderr)
-
-
-def _heading(table: Table) -> str:
-    named = [", ".join(part for part in (one.name, one.unit) if part) for one in table.provenance.series]
-    return "\n".join(f"{one.id}: {name}" for one, name in zip(table.provenance.series, named, strict=True))
-
-
-def _worth_showing(table: Table, rows: Rows) -> list[str]:
-    """Without columns that are empty, or that name the one indicator of the heading in every row."""
-    is_one = len(table.provenance.series) == 1
-    return [
-        name
-        for name in table.columns
-        if not (is_one and name == "indicator") and any(row[name] is not None for row in rows)
-    ]
 
 
 def write(given: Namespace, columns: Sequence[str], rows: Rows, full: Any) -> None:

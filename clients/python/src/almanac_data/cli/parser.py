@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from almanac_data._version import __version__
+from almanac_data.questions import years_query
 
 DESCRIPTION = """\
 Country statistics on a terminal: search, figures, rankings, proofs.
@@ -16,14 +17,16 @@ the file named with --key-file, else from the variable ALMANAC_KEY, else from ~/
 EPILOG = """\
 examples:
   almanac search how long do people live in Kenya
-  almanac data world-bank.SP.POP.TOTL --countries @eu --latest 1
+  almanac data world-bank.SP.POP.TOTL --countries @eu --latest 1 --names
   almanac data owid.life-expectancy world-bank.SP.POP.TOTL --countries PER,CHL --years 2000-2020 --wide --csv
   almanac data world-bank.SP.POP.TOTL --countries @world --aggregate declared --transform growth --latest 5
   almanac rank world-bank.SP.DYN.TFRT.IN --year 2022
+  almanac country Peru --topic energy
   almanac verify world-bank.SP.POP.TOTL,PER,2023,33.8e6
   almanac receipt get world-bank.SP.POP.TOTL PER 2023 --output receipt.json
   almanac receipt keys --output keys.json && almanac receipt verify receipt.json --keys keys.json
   almanac lock && almanac --lock almanac.lock data world-bank.SP.POP.TOTL --countries PER
+  almanac revisions world-bank.SP.POP.TOTL --since almanac.lock
 
 exit codes:
   0  done
@@ -36,18 +39,15 @@ exit codes:
 """
 
 
-def years(text: str) -> tuple[int | None, int | None]:
-    """`2020`, `2000-2020`, `2000-` or `-2020`."""
-    first, dash, last = text.partition("-")
-    if not dash:
-        first = last = text
+YEARS_HELP = "2020, 2000-2020, 2000-, -2020, or single years: 2000,2010"
+
+
+def years(text: str) -> str:
     try:
-        bounds = (int(first) if first else None, int(last) if last else None)
-    except ValueError:
-        bounds = (None, None)
-    if bounds == (None, None):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a year, nor a range such as 2000-2020")
-    return bounds
+        years_query(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def codes(text: str) -> list[str]:
@@ -70,11 +70,16 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _search(commands.add_parser("search", help="find indicators by the words that people use; free"))
     _indicators(commands.add_parser("indicators", help="list the catalogue, or a topic or provider of it; free"))
+    _indicator(commands.add_parser("indicator", help="what is known about an indicator, and how to cite it; free"))
+    _groups(commands.add_parser("groups", help="groups of countries, such as @eu; free"))
     _data(commands.add_parser("data", help="observations; a credit per row"))
+    _country(commands.add_parser("country", help="a country with its latest figures by topic; 1 credit"))
     _rank(commands.add_parser("rank", help="all countries by one indicator; 1 credit"))
+    _revisions(commands.add_parser("revisions", help="changes of figures; a credit per row, at least 1 an indicator"))
     _verify(commands.add_parser("verify", help="judge figures that somebody wrote down; a credit per claim"))
     _receipt(commands.add_parser("receipt", help="proofs that a figure was published"))
     _lock(commands.add_parser("lock", help="pin an edition, check the pin, list what changed since; free"))
+    _output(commands.add_parser("balance", help="credits left; free"), has_csv=False)
     return parser
 
 
@@ -100,8 +105,8 @@ def _indicators(parser: argparse.ArgumentParser) -> None:
 
 def _data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("indicators", nargs="+", metavar="INDICATOR")
-    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes, groups, names: PER,@eu,Viet Nam")
-    parser.add_argument("--years", "-y", type=years, help="2020, 2000-2020, 2000- or -2020")
+    _extent(parser)
+    parser.add_argument("--names", "-n", action="store_true", help="with the names of the countries")
     parser.add_argument("--latest", type=int, metavar="N", help="the newest N values of each country")
     parser.add_argument("--fields", type=codes, default=[], help="columns, in the order wanted")
     parser.add_argument("--wide", action="store_true", help="a column for each indicator")
@@ -116,6 +121,35 @@ def _data(parser: argparse.ArgumentParser) -> None:
     _output(parser)
 
 
+def _extent(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--countries", "-c", type=codes, default=[], help="codes, groups, names: PER,@eu,Viet Nam")
+    parser.add_argument("--years", "-y", type=years, help=YEARS_HELP)
+
+
+def _indicator(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("indicator")
+    parser.add_argument("--cite", choices=("bibtex", "csl-json"), help="print the reference instead")
+    _output(parser, has_csv=False)
+
+
+def _groups(parser: argparse.ArgumentParser) -> None:
+    _output(parser)
+
+
+def _country(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("country", help="code or any usual name")
+    parser.add_argument("--topic", help="only of this topic")
+    parser.add_argument("--as-of", metavar="WHEN", help="figures of a date, a moment, or an edition")
+    _output(parser)
+
+
+def _revisions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("indicators", nargs="+", metavar="INDICATOR")
+    _extent(parser)
+    parser.add_argument("--since", metavar="WHEN", help="a date, a moment, an edition, or an almanac.lock")
+    _output(parser)
+
+
 def _rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("indicator")
     parser.add_argument("--year", type=int, help="default the latest")
@@ -126,7 +160,7 @@ def _rank(parser: argparse.ArgumentParser) -> None:
 
 
 def _verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("claims", nargs="+", metavar="CLAIM", help="INDICATOR,ISO3,YEAR,VALUE")
+    parser.add_argument("claims", nargs="+", metavar="CLAIM", help="INDICATOR,COUNTRY,YEAR,VALUE")
     _output(parser, has_csv=False)
 
 
@@ -134,7 +168,7 @@ def _receipt(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     get = actions.add_parser("get", help="the receipt of a figure; 1 credit, of a derived one a credit per row in it")
     get.add_argument("indicator")
-    get.add_argument("country", metavar="ISO3|@GROUP")
+    get.add_argument("country", metavar="COUNTRY|@GROUP")
     get.add_argument("year", type=int)
     get.add_argument("--transform", "-t", type=codes, default=[], help="of a derived figure: growth:5")
     get.add_argument("--aggregate", choices=("declared",), help="of the figure of a group")
@@ -157,12 +191,4 @@ def _lock(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--edition", metavar="ID", help="pin this edition (default: the newest)")
     action.add_argument("--check", action="store_true", help="check that the service still serves what is pinned")
     action.add_argument("--changes", action="store_true", help="list which indicators changed since the pin")
-    action.add_argument(
-        "--revisions",
-        nargs="+",
-        metavar="INDICATOR",
-        help="list every figure of these that changed since the pin; a credit per row, at least 1 each",
-    )
-    parser.add_argument("--countries", "-c", type=codes, default=[], help="of --revisions: codes, groups and names")
-    parser.add_argument("--years", "-y", type=years, help="of --revisions")
     _output(parser)

@@ -81,7 +81,8 @@ def verify_derivation(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified
     proof = members_of(members["proof"], what, "index path")
     index = count_of(proof["index"], f"{what}: the index", 0)
     log_root = root_of({**edition, "root": root}, index, checkpoint.size, hashes_of(proof["path"], what), what)
-    demand(log_root == checkpoint.root, "The receipt does not lead to the root of its checkpoint.")
+    altered = "A row, a descriptor, the edition or a path was altered: they do not lead to the checkpoint."
+    demand(log_root == checkpoint.root, altered)
     recipe = _recipe(members["recipe"])
     try:
         figure = recompute(recipe, held)

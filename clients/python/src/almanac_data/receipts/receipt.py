@@ -64,22 +64,28 @@ def verify_receipt(receipt: bytes, keys: Sequence[LogKey] | None) -> Verified:
         demand(name != "descriptor" or index == 0, "The descriptor is not the first leaf.")
         return root_of(leaf, index, size, hashes_of(proof["path"], what), what)
 
-    # The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
-    indicator_root = climb("row", row, rows + 1)
-    descriptor_root = climb("descriptor", descriptor, rows + 1)
-    demand(indicator_root == descriptor_root, "Row and descriptor do not belong to one tree.")
-    # The edition's tree: a leaf for each indicator.
-    leaf: Members = {
-        "indicator": descriptor["indicator"],
-        "rows": float(rows),
-        "root": indicator_root.hex(),
-    }
-    root = climb("indicator", leaf, indicators).hex()
-    # The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
     checkpoint = read_checkpoint(text_of(members["checkpoint"], "The checkpoint"), keys)
-    log_root = climb("edition", {**edition, "root": root}, checkpoint.size)
-    demand(log_root == checkpoint.root, "The receipt does not lead to the root of its checkpoint.")
-    return Verified(plain(row), plain(descriptor), plain(edition), root, checkpoint, rows, indicator_root.hex())
+
+    def edition_root(indicator_root: bytes) -> str:
+        # The edition's tree: a leaf for each indicator.
+        leaf: Members = {"indicator": descriptor["indicator"], "rows": float(rows), "root": indicator_root.hex()}
+        return climb("indicator", leaf, indicators).hex()
+
+    def leads(indicator_root: bytes) -> bool:
+        # The log's tree: a leaf for each edition. Its root and size are those of the checkpoint.
+        leaf = {**edition, "root": edition_root(indicator_root)}
+        return climb("edition", leaf, checkpoint.size) == checkpoint.root
+
+    # The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
+    of_row = climb("row", row, rows + 1)
+    of_descriptor = climb("descriptor", descriptor, rows + 1)
+    is_one = of_row == of_descriptor
+    for name, other in (("row", of_descriptor), ("descriptor", of_row)):
+        demand(is_one or not leads(other), f"The {name} or its path was altered: all else leads to the checkpoint.")
+    demand(is_one, "Row and descriptor do not belong to one tree, and neither leads to the checkpoint.")
+    demand(leads(of_row), "The edition, the number of rows or a path was altered: they do not lead to the checkpoint.")
+    root = edition_root(of_row)
+    return Verified(plain(row), plain(descriptor), plain(edition), root, checkpoint, rows, of_row.hex())
 
 
 def verify_rows(verified: Verified, rows: bytes) -> None:

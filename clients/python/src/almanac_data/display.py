@@ -1,9 +1,10 @@
-"""Tables as aligned text, for people."""
+"""Tables for people: as aligned text, and as HTML for notebooks."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 _GAP = "  "
@@ -30,6 +31,28 @@ def text_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], width:
         _GAP.join(_padded(cell, widths[at], is_number[at]) for at, cell in enumerate(line)).rstrip() for line in lines
     ]
     return "\n".join([texts[0], _GAP.join("-" * one for one in widths), *texts[1:]])
+
+
+def html_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
+    """The same in HTML. caption: is escaped, too."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(_html_cell(row.get(name)) for name in columns)}</tr>" for row in rows)
+    title = f"<caption>{'<br>'.join(map(escape, caption.split(chr(10))))}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(value: Any) -> str:
+    style = ' style="text-align: right"' if _is_number(value) else ""
+    return f"<td{style}>{escape(_shown(value))}</td>"
+
+
+def worth_showing(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], is_one: bool) -> list[str]:
+    """Without columns that are empty, or that name the one indicator of a heading in every row."""
+    return [
+        name
+        for name in columns
+        if not (is_one and name == "indicator") and (not rows or any(row[name] is not None for row in rows))
+    ]
 
 
 def display_width(text: str) -> int:
