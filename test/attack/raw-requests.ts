@@ -226,7 +226,8 @@ const framing = (access: Access): fc.Arbitrary<string> => {
   const chunk = fc
     .tuple(data, extension, fc.oneof({ arbitrary: fc.constant(null), weight: 9 }, size))
     .map(([text, more, wrong]) => `${wrong ?? text.length.toString(16)}${more}\r\n${text}\r\n`);
-  const paths = fc.constantFrom('/account/sign-in', '/v1/topics', '/mcp', '/account/stripe/webhook', '/none');
+  const reading = ['/account/sign-in', '/mcp', '/oauth/token', '/oauth/register', '/account/stripe/webhook'];
+  const paths = fc.constantFrom(...reading, '/v1/topics', '/none');
   const types = fc.constantFrom('application/x-www-form-urlencoded', 'application/json');
   const last = fc.constantFrom('0\r\n\r\n', '0\r\na: b\r\n\r\n', '');
   const chunked = fc

@@ -60,6 +60,8 @@ describe('a body whose framing breaks', () => {
       ['a form that anybody may send', `POST /account/sign-in HTTP/1.1\r\n${HEAD}${FORM}`],
       ['a form of an account', `POST /account/keys HTTP/1.1\r\n${HEAD}${FORM}Cookie: ${cookies}\r\n`],
       ['MCP', `POST /mcp HTTP/1.1\r\n${HEAD}${JSON_TYPE}`],
+      ['tokens', `POST /oauth/token HTTP/1.1\r\n${HEAD}${FORM}`],
+      ['registrations of clients', `POST /oauth/register HTTP/1.1\r\n${HEAD}${JSON_TYPE}`],
       ['events of Stripe', `POST /account/stripe/webhook HTTP/1.1\r\n${HEAD}${JSON_TYPE}`],
     ];
   };
