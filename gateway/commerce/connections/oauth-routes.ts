@@ -12,7 +12,7 @@ import type { Authorizations } from './authorizations.ts';
 import { type ClientStore, clientMetadata } from './clients.ts';
 import { type ConnectionStore, SCOPE } from './connection-store.ts';
 
-const BODY_MAX_BYTES = 16 * 1024;
+const BODY_MAX_BYTES = 8 * 1024;
 /** Ten at once, then one in six minutes. */
 const REGISTRATIONS_PER_ADDRESS: ThrottlePolicy = {
   ...{ free_attempts: 10, max_delay_ms: 3_600_000, decay_ms: 360_000 },
