@@ -13,6 +13,7 @@ import { PrivateRedisError, startPrivateRedis } from '../data/runtime/private-re
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { exitOnSignals } from '../data/runtime/stop-signals.ts';
+import { claimStore } from '../data/runtime/store-version.ts';
 import { AccountStore } from '../gateway/commerce/accounts/accounts.ts';
 import {
   ACCOUNT_COMMANDS,
@@ -108,6 +109,7 @@ async function withContext<T>(settings: Settings, work: (context: CommandContext
   try {
     if (!(await whenReady(redis, CONNECT_TIMEOUT_MS)))
       throw new UsageError('Redis (REDIS_URL) does not answer.');
+    await claimStore(redis);
     const terms = salesTermsOf(settings);
     const store = new AccountStore({ redis, now: Date.now, random: randomBytes, packs, archive, terms });
     return await work({ store, redis, settings, archive });

@@ -10,6 +10,7 @@ import { createLog } from '../data/runtime/log.ts';
 import { connectRedis, whenReady } from '../data/runtime/redis.ts';
 import { readSettings, type Settings, SettingsError } from '../data/runtime/settings.ts';
 import { runUntilStopped, type ShutdownHook } from '../data/runtime/stop-signals.ts';
+import { claimStore } from '../data/runtime/store-version.ts';
 import {
   createHttpServer,
   createRequestIds,
@@ -56,6 +57,7 @@ async function start(
     whenReady(redis, REDIS_WAIT_MS),
   ]);
   shutdownHooks.push(() => snapshots.close());
+  await claimStore(redis);
   const now = Date.now;
   const app = createHttpServer({
     settings,

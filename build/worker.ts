@@ -21,7 +21,7 @@ import { findConnector } from './connectors/registry.ts';
 import { withDecisions } from './editions/editions.ts';
 import { createHandlers, RunReporter, recoverRuns, startJobWorker } from './jobs/jobs.ts';
 import { combineObservers, loggedProgress } from './runtime/progress.ts';
-import { loadDecisions, loadOverrides, openRedis } from './runtime/redis-connection.ts';
+import { loadDecisions, loadOverrides, openStore } from './runtime/redis-connection.ts';
 
 /** A nightly run occupies a slot while it waits for its own ingestions. */
 const NIGHTLY_SLOTS = 1;
@@ -32,7 +32,7 @@ async function start(
   shutdownHooks: ShutdownHook[],
   stopping: AbortSignal,
 ): Promise<void> {
-  const connection = await openRedis(settings, createLog(settings), 'tool');
+  const connection = await openStore(settings, createLog(settings));
   shutdownHooks.push(() => connection.close());
   const { redis } = connection;
   const reporter = new RunReporter(redis, Date.now);

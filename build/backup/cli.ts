@@ -84,7 +84,7 @@ export async function run(args: readonly string[], { env, stdout, stderr }: Back
   try {
     const command = parse(args);
     const settings = readSettings(env);
-    const connection = await openRedis(settings, createLog(settings), 'tool');
+    const connection = await openRedis(settings, createLog(settings));
     const [result, line] = await execute(command, connection).finally(() => connection.close());
     stdout.write(`${command.json ? JSON.stringify(result) : line}\n`);
     return 0;

@@ -60,7 +60,7 @@ async function readManifest(directory: string): Promise<BackupManifest> {
   if (!sealed?.manifest || sealed.sha256 !== computeDigest(sealed.manifest)) return damaged();
   if (sealed.manifest.format !== BACKUP_FORMAT) {
     throw new CommandError(
-      `${file} has format ${sealed.manifest.format}; this version reads ${BACKUP_FORMAT}`,
+      `${file} has format ${sealed.manifest.format}; this program reads ${BACKUP_FORMAT}`,
     );
   }
   const parsed = manifestSchema.safeParse(sealed.manifest);

@@ -26,6 +26,7 @@ import {
   type FileList,
   type FileRef,
   fileList,
+  LOG_FORMAT,
   type LogEntry,
   type Manifest,
   manifestPath,
@@ -312,7 +313,7 @@ export class SnapshotStorage {
   }
 
   async writeLog(log: PublicationLog): Promise<void> {
-    await replaceFile(join(this.directory, PUBLICATION_LOG), JSON.stringify(log));
+    await replaceFile(join(this.directory, PUBLICATION_LOG), JSON.stringify({ ...log, format: LOG_FORMAT }));
   }
 
   async writeWithheld(record: WithheldRecord): Promise<void> {

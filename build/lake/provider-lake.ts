@@ -22,12 +22,15 @@ import {
 import {
   type CatalogueEntry,
   catalogueEntry,
+  LAKE_FORMAT,
+  lakeFormat,
   type RunRecord,
   runRecord,
   type UpstreamAggregates,
   upstreamAggregates,
 } from '../../data/schema/lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
+import { CommandError } from '../runtime/errors.ts';
 import { type SeriesFile, seriesFile } from './series-facts.ts';
 
 export const OBSERVATIONS = 'observations.parquet';
@@ -202,7 +205,7 @@ export class ProviderLake {
     const isGood = record.status === 'succeeded';
     const pointer = isGood ? await draftReplacement(join(this.directory, POINTER), record.run_id) : null;
     try {
-      await writeFlushed(join(directory, RUN), JSON.stringify(record, null, 2));
+      await writeFlushed(join(directory, RUN), JSON.stringify({ format: LAKE_FORMAT, ...record }, null, 2));
       await syncDirectory(directory);
       await rename(directory, join(this.directory, record.run_id));
       await syncDirectory(this.directory);
@@ -301,8 +304,11 @@ export class ProviderLake {
 }
 
 async function readRun(directory: string): Promise<LakeRun> {
-  const record = runRecord.parse(JSON.parse(await readFile(join(directory, RUN), 'utf8')));
-  return { directory, observations: join(directory, OBSERVATIONS), record };
+  const file = join(directory, RUN);
+  const stored: unknown = JSON.parse(await readFile(file, 'utf8'));
+  const { error } = lakeFormat.safeParse(stored);
+  if (error) throw new CommandError(`${file}: ${error.issues[0]?.message}`);
+  return { directory, observations: join(directory, OBSERVATIONS), record: runRecord.parse(stored) };
 }
 
 /** The newest run that read its upstream, or found it unchanged; null when there is none. */

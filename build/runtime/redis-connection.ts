@@ -10,8 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { startPrivateRedis } from '../../data/runtime/private-redis.ts';
-import { connectRedis, type RedisClient, type RedisRole, whenReady } from '../../data/runtime/redis.ts';
-import type { Settings } from '../../data/runtime/settings.ts';
+import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
+import { type Settings, SettingsError } from '../../data/runtime/settings.ts';
+import { claimStore } from '../../data/runtime/store-version.ts';
 import {
   type OperatorDecisions,
   type Overrides,
@@ -32,27 +33,35 @@ export interface OpenRedis {
 /**
  * Connects to REDIS_URL, or to the private Redis where there has been one.
  * @returns null when there is none, or it does not answer.
+ * @throws {SettingsError} when it holds another version.
  */
-export async function tryOpenRedis(
-  settings: Settings,
-  log: Logger,
-  role: RedisRole = 'tool',
-): Promise<OpenRedis | null> {
+export async function tryOpenRedis(settings: Settings, log: Logger): Promise<OpenRedis | null> {
   const isPrivate = settings.REDIS_URL === undefined;
   if (isPrivate && !existsSync(settings.REDIS_DIR)) return null;
   try {
-    return await openRedis(settings, log, role);
+    return await openStore(settings, log);
   } catch (error) {
+    if (error instanceof SettingsError) throw error;
     log.warn({ err: error }, 'runs are not mirrored: no Redis');
     return null;
   }
 }
 
-/** @throws {Error} when there is no Redis or it does not answer. */
-export async function openRedis(settings: Settings, log: Logger, role: RedisRole): Promise<OpenRedis> {
+/** @throws {Error} when there is no Redis, it does not answer, or it holds another version. */
+export async function openStore(settings: Settings, log: Logger): Promise<OpenRedis> {
+  const opened = await openRedis(settings, log);
+  await claimStore(opened.redis).catch(async (error: unknown) => {
+    await opened.close();
+    throw error;
+  });
+  return opened;
+}
+
+/** Of any version. @throws {Error} when there is no Redis or it does not answer. */
+export async function openRedis(settings: Settings, log: Logger): Promise<OpenRedis> {
   const held = settings.REDIS_URL === undefined ? await startPrivateRedis(settings.REDIS_DIR) : null;
   const found = { ...settings, REDIS_URL: held?.url ?? settings.REDIS_URL };
-  const redis = connectRedis(found, log, role);
+  const redis = connectRedis(found, log, 'tool');
   const close = async (): Promise<void> => {
     redis.disconnect();
     await held?.stop();

@@ -21,7 +21,12 @@
  * any good run are those of the first run of its chain with the revisions of the later ones applied in order.
  */
 import { z } from 'zod';
-import { iso3, timestamp } from './records.ts';
+import { iso3, storedFormat, timestamp } from './records.ts';
+
+/** Of a run and all its files: increment when earlier versions of the software cannot read them. */
+export const LAKE_FORMAT = 1;
+/** Part of `run.json`, beside the record. */
+export const lakeFormat = z.object({ format: storedFormat(LAKE_FORMAT).optional() });
 
 /** The directory of the quality reports, beside those of providers: no provider may have this id. */
 export const QUALITY_REPORTS = 'quality';

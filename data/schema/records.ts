@@ -10,6 +10,10 @@ export const timestamp = z
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$/)
   .describe('ISO 8601 timestamp with UTC offset');
 
+/** The version of a stored form. Readers refuse any other; where it is optional, none means 1. */
+export const storedFormat = (format: number) =>
+  z.literal(format, { error: ({ input }) => `it has format ${input}; this program reads format ${format}` });
+
 /** Formats an instant as a `timestamp`: whole seconds, offset +00:00. */
 export function formatTimestamp(instant: Date | number): string {
   return `${new Date(instant).toISOString().slice(0, 19)}+00:00`;

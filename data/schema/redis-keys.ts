@@ -118,6 +118,7 @@
  *   left-out                          string  JSON: indicators that the last build did not publish, and why
  *   quality                           string  JSON: the quality report of the last build; see quality.ts
  *   backup                            string  when the last backup was finished, in Unix milliseconds
+ *   store:version                     string  version of all that is kept here; see store-version.ts
  *   archive:id                        string  id of the archive of this Redis; see archive.ts
  *   {grants}:groups                  zset    <kind>:<digest> of accounts that share a mailbox, range or domain, by the last sign-up
  *   {grants}:seen:KIND:DIGEST         zset    account ids of such a group by sign-up; see free-grants.ts
@@ -254,6 +255,7 @@ export const redisKeys = {
   excluded: 'left-out',
   quality: 'quality',
   backedUp: 'backup',
+  storeVersion: 'store:version',
   archive: 'archive:id',
   signUpGroups: '{grants}:groups',
   signUps: (kind: string, digest: string) => `{grants}:seen:${kind}:${digest}`,

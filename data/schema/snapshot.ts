@@ -55,6 +55,7 @@ import {
   indicatorSource,
   indicatorTwin,
   relatedEntry,
+  storedFormat,
   timestamp,
   type topicRecord,
 } from './records.ts';
@@ -62,6 +63,7 @@ import { redefinition } from './redefinitions.ts';
 import { seriesTraits } from './traits.ts';
 
 export const SNAPSHOT_FORMAT = 2;
+export const LOG_FORMAT = 1;
 export const CURRENT_POINTER = 'current';
 export const PUBLICATION_LOG = 'log.json';
 /** Marks a directory that follows an origin: nothing is built or removed there by hand. */
@@ -199,7 +201,7 @@ export const editionLineage = z.object({
 export type EditionLineage = z.infer<typeof editionLineage>;
 
 export const manifest = z.object({
-  format: z.literal(SNAPSHOT_FORMAT),
+  format: storedFormat(SNAPSHOT_FORMAT),
   id: snapshotId,
   /** When its files were made, seconds before it was published. */
   generated_at: timestamp,
@@ -252,6 +254,7 @@ export type RollbackRecord = z.infer<typeof rollbackRecord>;
 
 /** `log.json`. An edition stands when it is served or an ancestor (by `base`) of the served one. */
 export const publicationLog = z.object({
+  format: storedFormat(LOG_FORMAT).optional(),
   /** In the order in which they were added to the log. */
   editions: z.array(logEntry),
   /** The signed head of the log, a C2SP checkpoint. */

@@ -11,6 +11,7 @@ import { ADMIN_ROOT } from '../../admin/plugin.ts';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import type { ShutdownHook } from '../../data/runtime/stop-signals.ts';
+import { claimStore } from '../../data/runtime/store-version.ts';
 import {
   createMetrics,
   createRequestIds,
@@ -90,6 +91,7 @@ export async function startServerProcess(
     whenReady(adminRedis, REDIS_WAIT_MS),
   ]);
   shutdownHooks.push(() => snapshots.close());
+  await claimStore(adminRedis);
   if (onSwitch) snapshots.onSwitch(onSwitch);
   const metering = new RedisMetering({ redis, settings, now, log });
   shutdownHooks.push(() => metering.flush());

@@ -4,6 +4,7 @@
  */
 import { Cluster } from 'ioredis';
 import { isReady, type RedisClient } from '../../../data/runtime/redis.ts';
+import { storeFault } from '../../../data/runtime/store-version.ts';
 
 /** A script with a shebang and no flags counts as one that writes. */
 const PROBE = '#!lua\nreturn 1';
@@ -20,12 +21,12 @@ const CAUSES: ReadonlyMap<string, string> = new Map([
   ['NOAUTH', 'Redis denies access.'],
 ]);
 
-/** Why Redis takes no writes, as a sentence; null when every master takes them. Never rejects. */
+/** Why Redis takes no writes of this program, as a sentence; null when every master takes them. Never rejects. */
 export async function redisFault(redis: RedisClient): Promise<string | null> {
   if (!isReady(redis)) return 'Redis is unreachable.';
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
   const faults = await Promise.all(masters.map((master) => master.eval(PROBE, 0).then(() => null, explain)));
-  return faults.find((fault) => fault !== null) ?? null;
+  return faults.find((fault) => fault !== null) ?? (await storeFault(redis).catch(explain));
 }
 
 function explain(error: unknown): string {
