@@ -27,6 +27,17 @@ function isAddressRange(range: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
+/** A name that nothing else has below `/.well-known/`, and one line of text. */
+const WELL_KNOWN_FILE =
+  /^(?<name>(?!almanac-|oauth-|openid-)[A-Za-z0-9][A-Za-z0-9._-]{0,63})=(?<text>[\x20-\x7e]{1,1000})$/;
+
+/** Texts by name, from `name=text` members separated by `|`; null where one is bad or comes twice. */
+export function readWellKnown(list: string): ReadonlyMap<string, string> | null {
+  const members = list === '' ? [] : list.split('|').map((member) => WELL_KNOWN_FILE.exec(member)?.groups);
+  const files = new Map(members.map((groups) => [groups?.name ?? '', groups?.text ?? '']));
+  return files.has('') || files.size < members.length ? null : files;
+}
+
 export const settingsSchema = z.object({
   PORT: port.default(8080).describe('Port of the gateway; 0 picks a free one'),
   HOST: z.string().default('127.0.0.1').describe('Address the gateway listens on'),
@@ -136,6 +147,13 @@ export const settingsSchema = z.object({
     .optional()
     .describe(
       'Public URL of the service, as pages, citations, descriptions of data, `/v1/almanac.duckdb`, mails and payments name it; default `http://localhost:PORT`',
+    ),
+  WELL_KNOWN: z
+    .string()
+    .default('')
+    .refine((list) => readWellKnown(list) !== null, 'files as name=text, separated by |, each name once')
+    .describe(
+      'Files under `/.well-known/` by which a directory checks whose domain it is, as `name=text`, separated by `|`',
     ),
   FREE_GRANTS_PER_RANGE: count
     .default(10)

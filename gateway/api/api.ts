@@ -126,4 +126,4 @@ export function buildApi(dependencies: ApiDependencies): FastifyInstance {
 }
 
 const NO_SITE: Pick<Site, 'pages'> & Partial<Site> = { pages: [] };
-const ABOUT_SERVICE = ['/healthz', '/readyz', '/status.json'];
+const ABOUT_SERVICE = ['/healthz', '/readyz', '/status.json', '/server.json'];

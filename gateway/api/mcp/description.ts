@@ -11,7 +11,8 @@ const SIGN_IN_SCOPE = 'read';
 /** Metadata of `/mcp` as a protected resource (RFC 9728). */
 const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 
-const VERSION = '1.0';
+/** Of the service: that of its package. */
+const VERSION = '0.1.0';
 
 export interface Described {
   /** Where callers reach the service. */

@@ -25,6 +25,7 @@ import { type Executor, UNAVAILABLE } from '../core/execute.ts';
 import { addressUnit } from '../metering/metering.ts';
 import { type CallError, type Called, needsSignIn, type RequestContext } from './calls.ts';
 import { type Described, type Description, describeServer } from './description.ts';
+import { installListing } from './listing.ts';
 import {
   BATCH_REVISION,
   countMessage,
@@ -83,7 +84,7 @@ export interface McpDependencies extends Described {
   slowClients: { watch(raw: ServerResponse, bytes: number): void };
   newRequestId: () => string;
   addressOf: (request: FastifyRequest['raw']) => string;
-  settings: Pick<Settings, 'HOST' | 'PUBLIC_URL'>;
+  settings: Pick<Settings, 'HOST' | 'PUBLIC_URL' | 'WELL_KNOWN'>;
   log: Logger;
   /** How long an answer may take. */
   deadline_ms?: number;
@@ -99,7 +100,9 @@ function ownHostnames({ HOST, PUBLIC_URL }: McpDependencies['settings']): string
 export function installMcp(app: FastifyInstance, dependencies: McpDependencies): void {
   const { addressOf } = dependencies;
   const connections = new AddressConnections(CONNECTIONS_MAX);
-  const endpoint = new Endpoint(dependencies);
+  const description = describeServer(dependencies);
+  const endpoint = new Endpoint(dependencies, description);
+  installListing(app, dependencies.publicUrl, description, dependencies.settings);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
@@ -138,10 +141,10 @@ class Endpoint {
   readonly #contexts = new AsyncLocalStorage<RequestContext>();
   readonly #handler: ReturnType<typeof createMcpHandler>;
 
-  constructor(dependencies: McpDependencies) {
+  constructor(dependencies: McpDependencies, description: Description) {
     this.#dependencies = dependencies;
     this.#hostnames = ownHostnames(dependencies.settings);
-    this.#description = describeServer(dependencies);
+    this.#description = description;
     this.#handler = createMcpHandler(
       () => {
         const context = this.#contexts.getStore();

@@ -4,7 +4,8 @@
  * The person `per_X` signed up for the account `acc_X`; somebody who was invited has no account of that name. An erased
  * person leaves a mark, so that no late write makes the person again.
  *
- * A person who has a password can sign in: it is only ever set by whoever reads the mails of the address.
+ * A person who has a password can sign in: it is only ever set by whoever reads the mails of the address, and for the reviewer
+ * of a directory by the command line. A password that has ended is as none, and ends the sessions.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -25,6 +26,8 @@ export interface PersonRecord {
   created_at_ms: number;
   /** Hashed; null for somebody who cannot sign in yet. */
   password: string | null;
+  /** When the password ends, in Unix milliseconds; null for never. */
+  password_until_ms: number | null;
   epoch: string;
 }
 
@@ -53,7 +56,7 @@ export class PersonStore extends Store {
   /** Null for nobody, and for an erased person. */
   async get(person_id: string): Promise<PersonRecord | null> {
     const stored = await this.redis.hgetall(redisKeys.person(person_id));
-    return personFrom(person_id, stored);
+    return personFrom(person_id, stored, this.now());
   }
 
   /** Null if nobody has the address. @param email in lower case */
@@ -110,14 +113,14 @@ export class PersonStore extends Store {
   async setPassword(
     person_id: string,
     hashed: string,
-    { only_unset = false, epoch }: { only_unset?: boolean; epoch?: string } = {},
+    { only_unset = false, epoch, until_ms }: { only_unset?: boolean; epoch?: string; until_ms?: number } = {},
   ): Promise<boolean> {
     await this.#expect(person_id);
     const conditions = [only_unset ? '1' : '0', epoch === undefined ? '0' : '1', epoch ?? ''];
     await this.expectEvents(person_id);
     const [result] = await this.run(SET_PASSWORD, [
       ...[redisKeys.person(person_id), redisKeys.personOutbox(person_id)],
-      ...[hashed, ...conditions, this.now(), person_id],
+      ...[hashed, ...conditions, this.now(), person_id, until_ms ?? ''],
     ]);
     if (result === 'unknown') throwUnknownPerson();
     return result === 'set';
@@ -183,7 +186,7 @@ export class PersonStore extends Store {
     const person = await this.get(person_id);
     const key = redisKeys.person(person_id);
     await redis.hset(key, 'erased_at_ms', now());
-    await redis.hdel(key, 'email', 'name', 'password', 'epoch', 'created_at_ms');
+    await redis.hdel(key, 'email', 'name', 'password', 'password_until_ms', 'epoch', 'created_at_ms');
     await redis.del(redisKeys.personAccounts(person_id));
     await redis.del(redisKeys.personOutbox(person_id));
     if (person) await this.forgetAddress(person.email, person_id);
@@ -194,10 +197,21 @@ export class PersonStore extends Store {
   }
 }
 
-function personFrom(person_id: string, stored: Readonly<Record<string, string>>): PersonRecord | null {
-  const { email, name = '', created_at_ms, password, epoch = '' } = stored;
+function personFrom(
+  person_id: string,
+  stored: Readonly<Record<string, string>>,
+  now_ms: number,
+): PersonRecord | null {
+  const { email, name = '', created_at_ms, password, password_until_ms, epoch = '' } = stored;
   if (!email) return null;
-  return { person_id, email, name, created_at_ms: Number(created_at_ms), password: password ?? null, epoch };
+  const until_ms = password_until_ms === undefined ? null : Number(password_until_ms);
+  const hasEnded = until_ms !== null && now_ms >= until_ms;
+  return {
+    ...{ person_id, email, name, created_at_ms: Number(created_at_ms) },
+    password: hasEnded ? null : (password ?? null),
+    password_until_ms: until_ms,
+    epoch: hasEnded ? `${epoch} ended` : epoch,
+  };
 }
 
 const loginOf = (person: PersonRecord | null): LoginRecord | null =>

@@ -22,6 +22,7 @@ import {
   UsageError,
 } from './command.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
+import { reviewer } from './reviewer-command.ts';
 
 const SHOWN_LEDGER_ENTRIES = 20;
 const MOVES = ['paid', 'failed', 'cancelled', 'refunded'] as const satisfies readonly OrderState[];
@@ -250,6 +251,7 @@ export const ACCOUNT_COMMANDS: Readonly<Record<string, Command>> = {
   show,
   request,
   erase,
+  reviewer,
 };
 
 export {

@@ -7,7 +7,8 @@
  * - Redis stores digests of session ids, recovery codes and passwords. Raising the epoch of a person ends all sessions.
  * - A POST needs the CSRF token of the session. A form that is sent twice is carried out once, and the repeat gets the
  *   answer of the first.
- * - A password is only ever set by whoever reads the mails of the address. A mailed link works once.
+ * - A password is only ever set by whoever reads the mails of the address; that of a directory's reviewer by the command line,
+ *   and it ends by itself. A mailed link works once.
  */
 export * from './confirmation.ts';
 export * from './email-changes.ts';

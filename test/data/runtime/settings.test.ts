@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { generateSigningKey, parseSigningKey } from '../../../data/proofs/signing-key.ts';
 import { readSettings, SettingsError } from '../../../data/runtime/settings.ts';
+import { readWellKnown } from '../../../data/runtime/settings-schema.ts';
 
 it.each([{ REDIS_CLUSTER: 'true' }, { REDIS_WAIT_REPLICAS: '1' }])(
   '%o needs a Redis of your own: the private one has neither slots nor replicas',
@@ -57,5 +58,26 @@ describe('the origin', () => {
     if (isSent) expect(read().SNAPSHOT_ORIGIN_TOKEN).toBe('secret');
     else expect(read).toThrow(/SNAPSHOT_ORIGIN_TOKEN: only sent to an https/);
     expect(readSettings(settings(origin)).SNAPSHOT_ORIGIN).toBe(origin);
+  });
+});
+
+describe('files under /.well-known/', () => {
+  const proof = 'v=MCPv1; k=ed25519; p=ab/c+d=';
+
+  it('have a name and a text each', () => {
+    const WELL_KNOWN = `openai-apps-challenge=a b=c|mcp-registry-auth=${proof}`;
+    const files = readWellKnown(readSettings({ WELL_KNOWN }).WELL_KNOWN);
+    expect([...(files ?? [])]).toEqual([
+      ['openai-apps-challenge', 'a b=c'],
+      ['mcp-registry-auth', proof],
+    ]);
+    expect(readWellKnown(readSettings({}).WELL_KNOWN)?.size).toBe(0);
+  });
+
+  it.each([
+    ...['a', '=a', 'a=', 'a=b|', 'a=b|a=c', '../a=b', 'a/b=c', 'a b=c', '.a=b', '%2e=a', 'a=b\nc', 'a=é'],
+    ...['almanac-keys.json=a', 'oauth-protected-resource=a', 'openid-configuration=a', `${'a'.repeat(65)}=b`],
+  ])('are refused at start where one is bad: %s', (WELL_KNOWN) => {
+    expect(() => readSettings({ WELL_KNOWN })).toThrow(/\n {2}WELL_KNOWN: files as name=text/);
   });
 });

@@ -11,7 +11,7 @@ import {
   type RowSource,
   rankings,
 } from '../../operations/operations.ts';
-import type { Edition } from '../../snapshot/snapshot.ts';
+import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
   addressOf,
   fitted,
@@ -122,7 +122,7 @@ async function planRanking(asked: Asked): Promise<Planned> {
   const wanted = measured.filter(({ iso3 }) => chosen === undefined || chosen.has(iso3));
   const ordered = order === 'last' ? wanted.toReversed() : wanted;
   const limit = asked.limit ?? (places === undefined ? ROWS : ROWS_MAX);
-  const ranked = await readRanking(ordered.slice(page.skip, page.skip + limit), ranking, meta.year);
+  const ranked = await readRanking(ordered.slice(page.skip, page.skip + limit), ranking, meta.year, edition);
   const figures = [...groups.figures, ...ranked];
   const missing = page.skip > 0 ? [] : await notRanked(asked, ranking, measured, meta.year);
   const refusals = page.skip > 0 ? [] : [...asked.refusals, ...groups.missing, ...missing];
@@ -203,21 +203,26 @@ function writeMessage(
 /** With the status that the source gives them, or that of what they are derived from. */
 async function readRanking(
   rows: readonly Row[],
-  { record, source }: Ranked,
+  { record, source, derived }: Ranked,
   year: number,
+  edition: Edition,
 ): Promise<Figure[]> {
   const filter = { countries: rows.map(({ iso3 }) => iso3).sort(), from: year, to: year };
-  const details = await source.details(record, await source.select(record, filter, {}), filter);
-  const statuses = new Map(details.map(({ iso3, status }) => [iso3, status]));
+  const statuses = derived
+    ? statusesOf(await source.details(record, await source.select(record, filter, {}), filter))
+    : await edition.observations.statuses(record.id, filter);
   return rows.map(({ iso3, name, value, rank, projected, ci_lo, ci_hi }) => ({
     ...{ indicator: record.id, iso3, country: name, year, value: value ?? 0 },
-    status: statuses.get(iso3) ?? null,
+    status: statuses.get(statusKey(iso3, year)) ?? null,
     projected,
     ...(ci_lo === null ? {} : { ci_lo }),
     ...(ci_hi === null ? {} : { ci_hi }),
     rank,
   }));
 }
+
+const statusesOf = (details: Awaited<ReturnType<RowSource['details']>>) =>
+  new Map(details.map(({ iso3, year, status }) => [statusKey(iso3, year), status]));
 
 /** Countries that were named and have no figure in that year; without names, a year without any figure. */
 async function notRanked(

@@ -103,6 +103,11 @@ export class ObservationCache {
     return { columns: await readFilteredColumns(this.#queries, path, filter) };
   }
 
+  /** The whole series, where it is kept. */
+  kept({ key }: IndicatorFile): Hot | undefined {
+    return this.#hot.get(key);
+  }
+
   /** The rows of some countries, read with their statuses where the series is not kept. */
   async findHistories(file: IndicatorFile, files: SnapshotFiles, filter: RowFilter): Promise<Hot> {
     const { countries } = filter;
@@ -228,8 +233,15 @@ export class Observations {
     return this.#files.use([name], ([path = '']) => this.#cache.readDetails(path, filter));
   }
 
-  /** The status of rows that have one, by `statusKey`. @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
+  /**
+   * The status of rows that have one, by `statusKey`: from memory where the series is kept.
+   * @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable}
+   */
   async statuses(indicator: string, filter: DetailFilter): Promise<ReadonlyMap<string, string>> {
+    const file = this.#known.get(indicator) ?? (await this.#locate(indicator));
+    const kept = this.#cache.kept(file);
+    if (kept !== undefined)
+      return statusesIn(kept.columns, await this.#cache.statuses(file, this.#files, kept), filter);
     const details = await this.details(indicator, filter);
     return new Map(
       details.flatMap(({ iso3, year, status }) => (status === null ? [] : [[statusKey(iso3, year), status]])),
@@ -248,6 +260,18 @@ export class Observations {
 
 const isUnfiltered = ({ countries, from, to }: RowFilter): boolean =>
   countries === undefined && from === undefined && to === undefined;
+
+function statusesIn(held: IndicatorColumns, statuses: Statuses, filter: DetailFilter): Map<string, string> {
+  const found = new Map<string, string>();
+  if (statuses === null) return found;
+  for (const country of filter.countries)
+    for (const { start, end } of held.select({ ...filter, countries: [country] }))
+      for (let row = start; row < end; row += 1) {
+        const status = statuses[row];
+        if (status) found.set(statusKey(country, held.columns.year[row] ?? 0), status);
+      }
+  return found;
+}
 
 export const statusKey = (iso3: string, year: number): string => `${iso3} ${year}`;
 

@@ -10,6 +10,7 @@
 --   4 epoch
 --   5 now_ms
 --   6 person_id
+--   7 until_ms     when nobody can sign in with it any more; '' for never
 -- Returns 'set' | 'kept' | 'unknown'
 
 local person, outbox = unpack(KEYS)
@@ -24,6 +25,11 @@ elseif (only_unset and stored[2]) or (check_epoch and (stored[3] or '') ~= epoch
   return 'kept'
 end
 redis.call('HSET', person, 'password', password)
+if ARGV[7] == '' then
+  redis.call('HDEL', person, 'password_until_ms')
+else
+  redis.call('HSET', person, 'password_until_ms', ARGV[7])
+end
 local raised = redis.call('HINCRBY', person, 'epoch', 1)
 if not only_unset then
   redis.call('HSET', outbox, 'password.changed:' .. raised,

@@ -1,6 +1,6 @@
 /** Tools with `transform` and `groups`: the figures, prices and ledger entries of the same questions over HTTP. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { GROUPS, linear, OUTPUT, PEOPLE, relative, startDerived } from '../../derived-world.ts';
 import { call } from './mcp-client.ts';
 
@@ -160,3 +160,28 @@ test.each([
     }
   },
 );
+
+test('statuses of a series that is kept are read once, and are those of its file', async () => {
+  const observations = service.snapshots.current()?.observations;
+  if (observations === undefined) throw new Error('nothing is served');
+  const read = vi.spyOn(observations, 'details');
+  const years = fc.tuple(year, year).map(([one, other]) => [Math.min(one, other), Math.max(one, other)]);
+  const filters = fc.tuple(fc.uniqueArray(country, { minLength: 1, maxLength: 6 }), years);
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(series, filters, async (id, [places, [from, to]]) => {
+      await observations.prepare(id);
+      read.mockClear();
+      const filter = { countries: places.toSorted(), from, to };
+      const statuses = await observations.statuses(id, filter);
+      expect(read).not.toHaveBeenCalled();
+      const details = await observations.details(id, filter);
+      const held = details.flatMap(({ iso3, year, status }) => (status ? [[`${iso3} ${year}`, status]] : []));
+      expect([...statuses]).toEqual(held);
+      count += held.length;
+    }),
+    { numRuns: 40 },
+  );
+  expect(count).toBeGreaterThan(40);
+  read.mockRestore();
+});
