@@ -71,11 +71,12 @@ async function dumpKeys(redis: RedisClient, names: readonly string[]): Promise<K
 /** Keys that an account may have got since the scan. */
 function accountKeyNames(account_id: string, now_ms: number): string[] {
   const { account, keys, ledger, archivedThrough, idem, accountOrders, alert, usage, debits } = redisKeys;
-  const { spending, changeAlerts, usedIndicators } = redisKeys;
+  const { spending, changeAlerts, usedIndicators, connections } = redisKeys;
   const { members, invitations, billing, webhooks, webhookDeliveries, webhookLog } = redisKeys;
   const always = [
     account,
     keys,
+    connections,
     members,
     invitations,
     ledger,
