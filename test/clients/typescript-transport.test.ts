@@ -165,6 +165,12 @@ it('gives up on a server that sends nothing', async () => {
   }
 });
 
+it('does not repeat what would make a link twice', async () => {
+  const { client, requests } = await playing([hangUp]);
+  await expect(client.makeFeed('A', 'a.b', { monthlyCap: 1 })).rejects.toThrow(ConnectionFailed);
+  expect(requests.map(({ method, url }) => [method, url])).toEqual([['POST', '/v1/feeds']]);
+});
+
 it('says why a service cannot be reached', async () => {
   const { client } = await playing([], { retries: 0 });
   server?.close();

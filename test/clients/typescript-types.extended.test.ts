@@ -44,6 +44,12 @@ const ANSWERS = [
 
 type Schemas = Record<string, object>;
 
+interface Described {
+  responses: Record<'200', { content: Record<'application/json', { schema: object }> }>;
+}
+
+const bodyOf = ({ responses }: Described): object => responses['200'].content['application/json'].schema;
+
 /** These schemas and all that they refer to, in the order of the description. */
 function withReferences(schemas: Schemas, names: readonly string[]): Schemas {
   const wanted = new Set(names);
@@ -59,7 +65,10 @@ test('types are generated from the served description', { timeout: WITHIN_MS }, 
   const folder = await mkdtemp(join(tmpdir(), 'alm-types-'));
   try {
     const { json: served } = await service.get('/v1/openapi.json');
-    const schemas = withReferences(served.components.schemas, ANSWERS);
+    const { get, post } = served.paths['/v1/feeds'];
+    const inline = { ListFeedsAnswer: bodyOf(get), CreateFeedAnswer: bodyOf(post) };
+    const known = { ...served.components.schemas, ...inline };
+    const schemas = withReferences(known, [...ANSWERS, ...Object.keys(inline)]);
     const reduced = { openapi: served.openapi, info: served.info, paths: {}, components: { schemas } };
     await writeFile(join(folder, 'openapi.json'), JSON.stringify(reduced));
     const generator = join(modules, 'openapi-typescript/bin/cli.js');

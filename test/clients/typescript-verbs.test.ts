@@ -166,6 +166,25 @@ it('takes places by any usual name, and names those that are none', async () => 
   expect(verdict).toMatchObject({ verdict: 'exact', iso3: 'KEN' });
 });
 
+it('makes, lists and revokes feed links', async () => {
+  const asked = { countries: ['Kenya', 'DEU'], years: [2020, 2021], names: true } as const;
+  const terms = { format: 'json', monthlyCap: 50, expires: '2099-12-31' } as const;
+  const made = await client.makeFeed('Lives', LIFE, { ...asked, ...terms });
+  const table = await client.data(LIFE, asked);
+  expect(made).toMatchObject({ name: 'Lives', format: 'json', price: table.price, monthly_cap: 50 });
+  const before = await balance();
+  const path = new URL(made.url).pathname;
+  expect((await service.get(path)).json.data).toEqual(table.rows);
+  expect(before - (await balance())).toBe(table.price);
+  expect((await client.feeds()).map(({ id, state, fetches }) => [id, state, fetches])).toEqual([
+    [made.id, 'active', 1],
+  ]);
+  expect(await client.revokeFeed(made.id)).toMatchObject({ id: made.id, state: 'revoked' });
+  expect((await service.get(path)).status).toBe(404);
+  await expect(client.makeFeed('Lives', LIFE, { monthlyCap: 1 })).rejects.toThrow('more than the cap');
+  await expect(client.revokeFeed('none')).rejects.toMatchObject({ status: 404 });
+});
+
 it('names the nearest ids of one that is unknown, and the key where there is none', async () => {
   for (const call of [() => client.data('alpha.life_expectency'), () => client.indicator('life_expectancy')])
     await expect(call()).rejects.toThrow(/Nearest: alpha.life_expectancy, beta.life_expectancy. \[404/);

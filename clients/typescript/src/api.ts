@@ -1495,6 +1495,71 @@ export interface components {
         generated_at: string;
       };
     };
+    ListFeedsAnswer: {
+      data: {
+        id: string;
+        name: string;
+        /** @description Path and query of the call that the link answers */
+        query: string;
+        /** @enum {string} */
+        format: 'csv' | 'xlsx' | 'json';
+        secret_ends_with: string;
+        /** @enum {string} */
+        state: 'active' | 'revoked' | 'expired';
+        /** @description Credits in a calendar month (UTC) */
+        monthly_cap: number;
+        /** @description Spent in this one */
+        month_credits: number;
+        fetches: number;
+        /** @description When it was fetched last */
+        fetched_at: string | null;
+        /** @description Snapshot of the last answer */
+        edition: string | null;
+        /** @description ISO 8601 timestamp with UTC offset */
+        created_at: string;
+        expires_at: string | null;
+        revoked_at: string | null;
+      }[];
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+        count: number;
+      };
+    };
+    CreateFeedAnswer: {
+      data: {
+        id: string;
+        name: string;
+        /** @description Path and query of the call that the link answers */
+        query: string;
+        /** @enum {string} */
+        format: 'csv' | 'xlsx' | 'json';
+        secret_ends_with: string;
+        /** @enum {string} */
+        state: 'active' | 'revoked' | 'expired';
+        /** @description Credits in a calendar month (UTC) */
+        monthly_cap: number;
+        /** @description Spent in this one */
+        month_credits: number;
+        fetches: number;
+        /** @description When it was fetched last */
+        fetched_at: string | null;
+        /** @description Snapshot of the last answer */
+        edition: string | null;
+        /** @description ISO 8601 timestamp with UTC offset */
+        created_at: string;
+        expires_at: string | null;
+        revoked_at: string | null;
+        /** @description The link. Shown once: whoever has it gets the figures */
+        url: string;
+        /** @description What the answer costs today, in credits */
+        price: number;
+      };
+      meta: {
+        /** @description ISO 8601 timestamp with UTC offset */
+        generated_at: string;
+      };
+    };
   };
   responses: never;
   parameters: never;

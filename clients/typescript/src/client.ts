@@ -5,6 +5,7 @@ import { keysOf, type Lock } from './lock.ts';
 import {
   type Aggregate,
   type AsOf,
+  asOfText,
   type Column,
   type DataQuestion,
   dataQuery,
@@ -62,6 +63,16 @@ export interface CatalogueFilter {
   limit?: number;
 }
 export type Included = 'sources' | 'quality' | 'twins' | 'breaks' | 'editions';
+/** Which figures a feed link has, and on which terms. */
+export type FeedOptions = DataQuestion &
+  Dated & {
+    /** Most credits that it may spend in a calendar month. */
+    monthlyCap: number;
+    /** Default `csv`. */
+    format?: 'csv' | 'xlsx' | 'json';
+    /** A date or a moment; default never. */
+    expires?: AsOf;
+  };
 export type CitationStyle = 'bibtex' | 'csl-json';
 /** A figure that somebody wrote down: `indicator,country,year,value`. The digits of a text tell how it is rounded. */
 export type Claim =
@@ -216,6 +227,32 @@ export class Almanac {
   async price(indicator: Words, { asOf, ...question }: DataQuestion & Dated = {}): Promise<records.Price> {
     const query = await this.#session.dated(dataQuery(wordsOf(indicator, 'indicator'), question), asOf);
     return await this.#session.data('/v1/data', [...query, ['dry_run', 'true']]);
+  }
+
+  /**
+   * A link to figures for tools that cannot send a key, such as sheets. Free; it pays when its rows have changed. A lost
+   * answer is not repeated: `feeds` tells whether the link was made, and `revokeFeed` ends it.
+   */
+  async makeFeed(
+    name: string,
+    indicator: Words,
+    { monthlyCap, format = 'csv', expires, asOf, ...question }: FeedOptions,
+  ): Promise<records.MadeFeed> {
+    const query = await this.#session.dated(dataQuery(wordsOf(indicator, 'indicator'), question), asOf);
+    const parameters = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
+    const expires_at = expires && asOfText(expires);
+    const terms = { name, query: `/v1/data?${parameters}`, format, monthly_cap: monthlyCap, expires_at };
+    return await this.#session.data('/v1/feeds', [], { method: 'POST', body: JSON.stringify(terms) });
+  }
+
+  /** The feed links of the key with their use, oldest first. */
+  feeds(): Promise<records.Feed[]> {
+    return this.#session.data('/v1/feeds', []);
+  }
+
+  /** Ends a feed link: its next fetch finds nothing. */
+  revokeFeed(id: string): Promise<records.Feed> {
+    return this.#session.data(`/v1/feeds/${encodeURIComponent(id)}`, [], { method: 'DELETE' });
   }
 
   /** All countries by one indicator; default in its latest year, which `meta.year` names. Costs 1 credit. */

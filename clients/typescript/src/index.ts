@@ -8,6 +8,7 @@ export {
   type ClientOptions,
   type DataOptions,
   type Dated,
+  type FeedOptions,
   type Included,
 } from './client.ts';
 export type { DataFile } from './data-file.ts';

@@ -23,6 +23,10 @@ export type CountryRecord = Schemas['ListCountriesAnswer']['data'][number];
 export type Group = Schemas['ListGroupsAnswer']['data'][number];
 /** A topic of the catalogue, with how many indicators it has. */
 export type Topic = Schemas['ListTopicsAnswer']['data'][number];
+/** A feed link with its use. */
+export type Feed = Schemas['ListFeedsAnswer']['data'][number];
+/** A new feed link. `url` is shown once: whoever has it gets the figures. */
+export type MadeFeed = Schemas['CreateFeedAnswer']['data'];
 /** A published snapshot. */
 export type Edition = Schemas['ListEditionsAnswer']['data'][number];
 /** What a snapshot changed. `revised`: numbers of figures by indicator and kind. */

@@ -4,7 +4,7 @@ import { LockError } from './errors.ts';
 import { checkEdition, checkGrowth, checkLog, type Lock, pin } from './lock.ts';
 import { type AsOf, asOfText, type Query, wholeNumber } from './questions.ts';
 import type { Edition } from './records.ts';
-import type { Answer, Read, Transport } from './transport.ts';
+import type { Answer, Read, Sent, Transport } from './transport.ts';
 
 const KEYS_PATH = '/.well-known/almanac-keys.json';
 const EDITIONS_PATH = '/v1/editions';
@@ -32,8 +32,9 @@ export class Session {
   }
 
   /** The member `data` of a free answer. */
-  async data<Data>(path: string, query: Query): Promise<Data> {
-    return (await this.call(path, query, (answer) => answer.json<Document<Data, unknown>>())).data;
+  async data<Data>(path: string, query: Query, sent?: Sent): Promise<Data> {
+    const read = (answer: Answer) => answer.json<Document<Data, unknown>>();
+    return (await this.#transport.call(path, query, read, 'free', sent)).data;
   }
 
   /** A call that costs credits. One that asks for the pinned edition is answered from it, or throws LockError. */

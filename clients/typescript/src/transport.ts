@@ -85,6 +85,12 @@ export class Answer {
 /** What a call costs, and whom it is for: public files take no key, for which a browser would have to ask beforehand. */
 export type CallKind = 'public' | 'free' | 'priced';
 
+/** Default a GET. */
+export interface Sent {
+  method?: 'POST' | 'DELETE';
+  body?: string;
+}
+
 export type Read<Result> = (answer: Answer) => Promise<Result>;
 
 export class Transport {
@@ -105,8 +111,8 @@ export class Transport {
   }
 
   /**
-   * Sends a GET and reads its answer. A failed call is repeated from the start, with the same idempotency key: of a
-   * priced one the repeat is free.
+   * Sends a call and reads its answer. A failed call is repeated from the start, with the same idempotency key: of a
+   * priced one the repeat is free. What a body makes would be made twice: such a call is not repeated.
    * @param read is given each answer anew when the call is repeated
    * @throws {ApiError | ConnectionFailed | UnexpectedAnswer}
    */
@@ -115,17 +121,20 @@ export class Transport {
     query: Query,
     read: Read<Result>,
     kind: CallKind = 'free',
+    request: Sent = {},
   ): Promise<Result> {
     const { now, sleep } = this.#surroundings;
     const headers = this.#headers(kind);
     const parameters = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
     const address = `${this.baseUrl}${path}${parameters === '' ? '' : `?${parameters}`}`;
     const started = now();
+    const retries = request.body === undefined ? this.#options.retries : 0;
+    if (request.body !== undefined) headers.set('Content-Type', 'application/json');
     for (let repeats = 0; ; repeats += 1) {
       try {
-        return await this.#attempt(address, headers, read);
+        return await this.#attempt(address, { ...request, headers }, read);
       } catch (error) {
-        const wait = repeats < this.#options.retries ? this.#waitMs(error, repeats) : null;
+        const wait = repeats < retries ? this.#waitMs(error, repeats) : null;
         const isTooLate = kind === 'priced' && now() + (wait ?? 0) - started > REPEATABLE_MS;
         if (wait === null || isTooLate) throw error;
         await sleep(wait);
@@ -150,11 +159,15 @@ export class Transport {
     return FIRST_WAIT_MS * 2 ** repeats * (0.5 + this.#surroundings.random() / 2);
   }
 
-  async #attempt<Result>(address: string, headers: Headers, read: Read<Result>): Promise<Result> {
+  async #attempt<Result>(
+    address: string,
+    sent: Sent & { headers: Headers },
+    read: Read<Result>,
+  ): Promise<Result> {
     const watch = new Watch(this.baseUrl, this.#options.timeoutMs);
     const response = await watch.within(
       this.#surroundings.fetch(address, {
-        headers,
+        ...sent,
         signal: watch.signal,
         cache: 'no-store',
         credentials: 'omit',

@@ -11,6 +11,7 @@ from almanac_data.records import (
     Change,
     CountryRecord,
     Edition,
+    Feed,
     Group,
     Hits,
     Indicator,
@@ -25,7 +26,7 @@ INDICATOR_COLUMNS = ("id", "name", "unit", "topic")
 
 
 class Catalogue:
-    """Free verbs of a client. Only `balance` needs a key."""
+    """Free verbs of a client. Only `balance`, `feeds` and `revoke_feed` need a key."""
 
     _session: Session
 
@@ -88,6 +89,18 @@ class Catalogue:
     def balance(self) -> int:
         """Credits left."""
         return int(self._session.data("/v1/ping", [])["balance"])
+
+    def feeds(self) -> Listing[Feed]:
+        """The feed links of the key with their use, oldest first."""
+        return Listing(
+            self._session.data("/v1/feeds", []), ("id", "name", "format", "state", "month_credits", "fetches")
+        )
+
+    def revoke_feed(self, feed_id: str) -> Feed:
+        """Ends a feed link: its next fetch finds nothing."""
+        path = f"/v1/feeds/{segment(feed_id)}"
+        found: Feed = self._session.call(path, [], Answer.json, method="DELETE")["data"]
+        return found
 
 
 _CITATION_FILES = {"bibtex": "bib", "csl-json": "json"}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
-from typing import Literal, Union, cast
+from typing import Any, Literal, Union, cast
+from urllib.parse import quote, urlencode
 
 from almanac_data.answers import (
     joined_revisions,
@@ -26,10 +28,11 @@ from almanac_data.questions import (
     Missing,
     Words,
     Years,
+    as_of_text,
     derived_query,
 )
 from almanac_data.receipts import LogKey, Verified, parse_keys, verify_receipt
-from almanac_data.records import Country, Price, Verdict
+from almanac_data.records import Country, MadeFeed, Price, Verdict
 from almanac_data.session import Session
 from almanac_data.table import Table, has_arrow
 from almanac_data.transport import Answer, Transport
@@ -187,6 +190,31 @@ class Almanac(Catalogue):
         )
         query = question.query() + self._session.as_of(as_of)
         return cast("Price", self._session.data("/v1/data", [*query, ("dry_run", "true")]))
+
+    def make_feed(
+        self,
+        name: str,
+        indicator: Words,
+        *,
+        monthly_cap: int,
+        format: Literal["csv", "xlsx", "json"] = "csv",
+        expires: date | str | None = None,
+        **asked: Any,
+    ) -> MadeFeed:
+        """A link to figures for tools that cannot send a key, such as sheets. Free; it pays when its rows have changed.
+
+        monthly_cap: most credits that it may spend in a calendar month. expires: a date, or a moment with its offset.
+        asked: which figures, as `data` takes them.
+
+        The `url` is shown once. A lost answer is not repeated: `feeds` tells whether the link was made.
+        """
+        when = asked.pop("as_of", None)
+        query = urlencode(DataQuestion.of(indicator, **asked).query() + self._session.as_of(when), quote_via=quote)
+        body = {"name": name, "query": f"/v1/data?{query}", "format": format, "monthly_cap": monthly_cap}
+        if expires is not None:
+            body["expires_at"] = as_of_text(expires)
+        found: MadeFeed = self._session.call("/v1/feeds", [], Answer.json, method="POST", body=body)["data"]
+        return found
 
     def rank(
         self,

@@ -160,6 +160,32 @@ class Group(TypedDict):
     as_of: str
 
 
+class Feed(TypedDict):
+    """A feed link. query: the frozen call. month_credits: spent in this calendar month. edition: of its last answer."""
+
+    id: str
+    name: str
+    query: str
+    format: str
+    secret_ends_with: str
+    state: str
+    monthly_cap: int
+    month_credits: int
+    fetches: int
+    fetched_at: str | None
+    edition: str | None
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+
+
+class MadeFeed(Feed):
+    """A new feed link. url: is shown once; whoever has it gets the figures. price: of the answer today, in credits."""
+
+    url: str
+    price: int
+
+
 class Topic(TypedDict):
     """A topic of the catalogue. n_countries: for how many there are figures."""
 

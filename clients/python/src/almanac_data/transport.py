@@ -97,28 +97,35 @@ class Transport:
         read: Read[Result],
         *,
         priced: bool = False,
+        method: str = "GET",
+        body: dict[str, Any] | None = None,
     ) -> Result:
-        """Sends a GET and reads its answer.
+        """Sends a call and reads its answer.
 
         A failed call is repeated from the start, with the same idempotency key: of a priced one the repeat is free.
 
         priced: whether the operation costs credits. read: is given each answer anew when the call is repeated.
+        body: what is made of it would be made twice, so such a call is not repeated.
         Raises ApiError, ConnectionFailed, UnexpectedAnswer.
         """
         sent = self._headers()
         if priced:
             sent["Idempotency-Key"] = uuid.uuid4().hex
         address = f"{self.base_url}{path}" + (f"?{urlencode(query, quote_via=quote)}" if query else "")
-        request = urllib.request.Request(address, headers=sent)  # noqa: S310
+        content = None if body is None else json.dumps(body).encode()
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        request = urllib.request.Request(address, content, sent, method=method)  # noqa: S310
+        retries = self._retries if body is None else 0
         started = self._clock()
         with Progress(path.rsplit("/", 1)[-1], self._progress) as progress:
-            for repeats in range(self._retries + 1):
+            for repeats in range(retries + 1):
                 try:
                     return self._attempt(request, read, progress)
                 except (ApiError, ConnectionFailed) as error:
                     wait = self._wait(error, repeats)
                     until = self._clock() + (wait or 0) - started
-                    if wait is None or repeats == self._retries or (priced and until > REPEATABLE_S):
+                    if wait is None or repeats == retries or (priced and until > REPEATABLE_S):
                         raise
                     progress.restart()
                     self._sleep(wait)

@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import urllib.error
+import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -62,6 +65,27 @@ def test_listed_years_are_these_alone_and_cost_no_others(is_columnar: bool | Non
         assert client.data(FERTILITY, countries="PER", years=years)["year"] == list(range(2000, 2011))
     newest = client.data(FERTILITY, countries="PER", years=[1990, 2000, 2010], latest=2)
     assert newest["year"] == [2000, 2010]
+
+
+def test_feed_links_are_made_listed_and_revoked(client: Almanac) -> None:
+    asked = {"countries": ["Peru", "Chile"], "years": [2000, 2010], "names": True}
+    made = client.make_feed("Births", FERTILITY, **asked, format="json", monthly_cap=50, expires="2099-12-31")
+    assert (made["name"], made["format"], made["price"], made["monthly_cap"]) == ("Births", "json", 4, 50)
+    table = client.data(FERTILITY, **asked)
+    before = balance()
+    path = urlsplit(made["url"]).path
+    with urllib.request.urlopen(URL + path) as response:  # noqa: S310
+        assert json.load(response)["data"] == table.rows
+    assert before - balance() == 4
+    assert [one["id"] for one in client.feeds() if one["state"] == "active"] == [made["id"]]
+    assert "Births" in repr(client.feeds())
+    assert client.revoke_feed(made["id"])["state"] == "revoked"
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(URL + path)  # noqa: S310
+    with pytest.raises(InvalidRequest, match="more than the cap"):
+        client.make_feed("Births", FERTILITY, monthly_cap=1)
+    with pytest.raises(NotFound):
+        client.revoke_feed("none")
 
 
 def test_unknown_ids_and_names_come_with_the_nearest(client: Almanac) -> None:

@@ -101,6 +101,8 @@ def serving(*steps: Step) -> Iterator[Server]:
             server.requests.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             server.steps[min(at, len(server.steps) - 1)](self)
 
+        do_POST = do_GET  # noqa: N815
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -149,6 +151,13 @@ def test_waits_as_told_else_longer_each_time() -> None:
         assert server.transport().call("/", [], Answer.json) == {}
         assert server.slept == [7.0, 1.0, 2.0]
         assert server.keys() == [None] * 4
+
+
+def test_does_not_repeat_what_would_be_made_twice() -> None:
+    with serving(hang_up) as server:
+        with pytest.raises(ConnectionFailed):
+            server.transport().call("/v1/feeds", [], Answer.json, method="POST", body={"name": "a"})
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
