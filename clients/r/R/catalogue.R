@@ -85,11 +85,11 @@ alm_citation <- function(x, style = "text", client = almanac()) {
       return(references(series_frame(records), if (is.null(edition)) client$lock$edition else edition, NULL))
     }
   }
-  vapply(ids, USE.NAMES = FALSE, function(id) {
+  query <- if (is.null(as_of)) dated(client, list()) else list(as_of = as_of)
+  vapply(ids, function(id) {
     path <- paste0("/v1/indicators/", path_segment(id, "x"), "/citation.bib")
-    query <- if (is.null(client$lock)) list(as_of = as_of) else dated(client, list())
     call_service(client, path, query, text_of_body)
-  })
+  }, "", USE.NAMES = FALSE)
 }
 
 served_edition <- function(answer) answer$headers[["x-snapshot"]]
