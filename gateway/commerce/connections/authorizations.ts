@@ -49,12 +49,9 @@ export interface Allowance {
 const once = z.string().optional().catch('');
 const asked = z.object({
   response_type: once,
-  response_mode: once,
   code_challenge: once,
   code_challenge_method: once,
   resource: once,
-  request: once,
-  request_uri: once,
 });
 const S256 = /^[A-Za-z0-9_-]{43}$/;
 
@@ -113,12 +110,6 @@ export class Authorizations extends Store {
   #problemOf(query: z.infer<typeof asked>): Problem | null {
     if (query.response_type !== 'code')
       return ['unsupported_response_type', 'The only response_type is code.'];
-    if ((query.response_mode ?? 'query') !== 'query')
-      return ['invalid_request', 'The only response_mode is query.'];
-    if (query.request !== undefined)
-      return ['request_not_supported', 'Send parameters, not a request object.'];
-    if (query.request_uri !== undefined)
-      return ['request_uri_not_supported', 'Send parameters, not a request object.'];
     if (query.code_challenge_method !== 'S256' || !S256.test(query.code_challenge ?? ''))
       return ['invalid_request', 'A code_challenge with code_challenge_method S256 is needed.'];
     if (query.resource !== this.resource)

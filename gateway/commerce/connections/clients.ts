@@ -39,8 +39,6 @@ export const clientMetadata = z.object({
     .array(z.string().refine((uri) => redirectProblem(uri) === null, 'a redirect that cannot be used'))
     .min(1)
     .max(20),
-  grant_types: z.array(z.string()).default(['authorization_code']),
-  response_types: z.array(z.string()).default(['code']),
   token_endpoint_auth_method: z.string().default('none'),
 });
 export type ClientMetadata = z.infer<typeof clientMetadata>;

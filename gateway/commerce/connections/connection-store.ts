@@ -174,9 +174,11 @@ export class ConnectionStore extends Store {
       ...[sealText(sealingKey(token), JSON.stringify(given)), REPEAT_MS],
     ]);
     if (result === 'refreshed') return given;
+    // It may be what was just made: the script runs again when its reply is lost.
+    if (result === 'repeated') return JSON.parse(openText(sealingKey(token), String(repeated)));
     await this.redis.del(made.name);
     if (result === 'reused') await this.#auditEnd(account_id, connection_id, 'refresh_reused');
-    return result === 'repeated' ? JSON.parse(openText(sealingKey(token), String(repeated))) : null;
+    return null;
   }
 
   /** Ends the connection of a token of either kind, for its client; nothing for any other text. */

@@ -1,6 +1,9 @@
 /** Connections over HTTP: discovery, codes, tokens, refresh and the end of a connection, and what metering makes of them. */
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { ConnectionStore } from '../../../gateway/commerce/connections/connection-store.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { CALLBACK, chargedBy, OAuthClient } from './oauth-client.ts';
 import { startAccountPages } from './pages/harness.ts';
@@ -296,6 +299,49 @@ describe('the end of a connection counts from the next call on', () => {
     expect(chargedBy(await client.figure(given.access_token))).toBe(1);
     expect((await client.refresh(given.client_id, given.refresh_token)).status).toBe(200);
   });
+});
+
+it('a lost reply of Redis changes nothing: a script that runs again has its effect once', async () => {
+  const client = new OAuthClient(harness);
+  const ann = await rich();
+  // Loads the scripts: their replies are to be lost, not errors that they are unknown.
+  const loaded = await client.connect(ann);
+  await client.refresh(loaded.client_id, loaded.refresh_token);
+  await connections.end(ann.account_id, loaded.connection_id);
+  const { redis } = harness;
+  const lost = new Set<unknown>();
+  const losing = new Proxy(redis, {
+    get(target, name) {
+      if (name !== 'sendCommand') return Reflect.get(target, name);
+      return (command: Command) => {
+        const answered = target.sendCommand(command);
+        if (command.name !== 'evalsha' || lost.has(command.args[0])) return answered;
+        lost.add(command.args[0]);
+        command.promise = command.promise.then(() => Promise.reject(new Error('Connection is closed.')));
+        return command.promise;
+      };
+    },
+  });
+  const store = new ConnectionStore({ redis: losing, now: () => harness.clock.ms, random: randomBytes });
+  const { client_id, verifier, parameters } = await client.begin();
+  const { code, connection_id } = await store.create({
+    ...{
+      account_id: ann.account_id,
+      person_id: ann.person_id,
+      client_id,
+      client_name: 'Lost',
+      host: 'host.test',
+    },
+    ...{ monthly_limit: 10, expires_at_ms: harness.clock.ms + DAY_MS },
+    ...{ redirect_uri: CALLBACK, challenge: parameters.code_challenge ?? '' },
+  });
+  const first = await store.redeem({ code, client_id, redirect_uri: CALLBACK, verifier });
+  expect(chargedBy(await client.figure(first?.access_token ?? ''))).toBe(1);
+  const second = await store.refresh(first?.refresh_token ?? '', client_id);
+  expect(chargedBy(await client.figure(second?.access_token ?? ''))).toBe(1);
+  await store.end(ann.account_id, connection_id);
+  expect(await stateOf(ann, connection_id)).toEqual(['ended', 'person']);
+  expect(lost.size).toBe(4);
 });
 
 it('what Redis holds of codes and tokens opens nothing', async () => {
