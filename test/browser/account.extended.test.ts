@@ -257,7 +257,10 @@ describe('a customer, from sign-up to erasure', () => {
     await link(/^Download/).click();
     const file = await readExport(await readFile(await (await download).path()));
     expect(file.account).toMatchObject([{ account: { email: EMAIL, name: 'Ann <Example>' } }]);
-    expect(file.ledger).toHaveLength(6);
+    expect(file.ledger).toHaveLength(7);
+    expect(file['feed-links']).toMatchObject([
+      { name: '<b>Life</b> in Kenya', state: 'revoked', fetches: 1 },
+    ]);
     const { account_id } = await harness.accounts.findByEmail(EMAIL);
     const { requests } = harness.context;
     const { request_id } = await requests.open(account_id, 'export');

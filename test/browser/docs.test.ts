@@ -77,6 +77,10 @@ describe('the reference', () => {
     await page.getByLabel('countries', { exact: true }).fill('KEN');
     for (const name of ['from', 'to']) await page.getByLabel(name, { exact: true }).fill('');
     await page.locator('select[name=format]').selectOption('xlsx');
+    const feed = await page.getByRole('link', { name: 'Make a feed link of this call' }).getAttribute('href');
+    expect(new URL(feed ?? '', service.url).searchParams.get('call')).toBe(
+      '/v1/data?indicator=alpha.child_mortality&countries=KEN&format=xlsx',
+    );
     await showPrice(page);
     const sent: string[] = [];
     page.on('request', (request) => sent.push(request.url()));

@@ -51,7 +51,7 @@ const FROZEN = OPERATIONS.map(
   (operation): Frozen => ({
     operation: { ...operation, plan: async (input) => bounded(await operation.plan(input)) },
     pattern: new RegExp(
-      `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/]+)')}(?:[?](?<query>.*))?$`,
+      `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/?]+)')}(?:[?](?<query>.*))?$`,
       's',
     ),
     readQuery: parameterReader(operation.query),

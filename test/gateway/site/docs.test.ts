@@ -103,6 +103,22 @@ interface Described {
   responses: Record<string, { headers?: object; content?: Record<string, { examples?: object }> }>;
 }
 
+test('the reference offers a feed link of exactly the calls that one may freeze', async () => {
+  const headers = { 'content-type': 'application/json' };
+  const offered: [string, boolean][] = [];
+  const frozen: [string, boolean][] = [];
+  for (const { name } of OPERATIONS) {
+    const page = text(`/docs/reference/${name}`);
+    const [query = ''] = within(/<pre><code>curl [^']*'https:\/\/almanac\.example(\/v1\/[^']*)'/g, page);
+    const body = JSON.stringify({ name, query, format: 'csv', monthly_cap: 1_000_000 });
+    const { json } = await service.get('/v1/feeds', { method: 'POST', key: key.key, headers, body });
+    offered.push([name, page.includes('data-feed')]);
+    frozen.push([name, json.data?.url !== undefined]);
+  }
+  expect(offered).toEqual(frozen);
+  expect(frozen.filter(([, is]) => is).length).toBeGreaterThan(2);
+});
+
 describe('reference', () => {
   let paths: Record<string, { get: Described }>;
   beforeAll(async () => {

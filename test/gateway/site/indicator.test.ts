@@ -1,5 +1,6 @@
 /** `/indicators/{indicator_id}`: figures, prices and texts are those of the API. */
 import { describe, expect, test } from 'vitest';
+import { readFrozenCall } from '../../../gateway/api/core/feeds.ts';
 import {
   columnsOf,
   linksOf,
@@ -294,6 +295,18 @@ describe('what it costs', () => {
     const charged: number[] = [];
     for (const call of calls) charged.push(Number((await priced(call))['x-credits-charged']));
     expect(valuesOf(html.slice(0, html.indexOf('</table>')))).toEqual(charged);
+  });
+
+  test('stands above links to feeds of the same calls, which may be frozen', async () => {
+    const html = sectionOf(await page('alpha.life_expectancy?countries=usa,KE'), 'use');
+    const feeds = linksOf(html).filter((href) => href.startsWith('/account/feeds?'));
+    const calls = feeds.map((href) => new URL(href, PUBLIC_URL).searchParams.get('call') ?? '');
+    expect(calls).toEqual([
+      '/v1/data?indicator=alpha.life_expectancy&countries=USA,KEN',
+      '/v1/rankings/alpha.life_expectancy',
+      '/v1/data?indicator=alpha.life_expectancy',
+    ]);
+    expect(calls.map((call) => readFrozenCall(call)?.reading.ok)).toEqual([true, true, true]);
   });
 
   test('stands above calls that work, for the countries that are chosen', async () => {

@@ -23,7 +23,8 @@ const feedForm = prefilled.extend({
 type FeedFields = z.infer<typeof feedForm>;
 
 const newFeed = (call: string): FeedFields => ({
-  ...{ call, name: '', key: '', format: FEED_FORMATS[0], cap: '1000', expires: '' },
+  ...{ call, name: '', key: '', cap: '1000', expires: '' },
+  format: FEED_FORMATS.find((format) => call.includes(`format=${format}`)) ?? FEED_FORMATS[0],
 });
 
 /** Fields of the form, by the names that the API has for them. */

@@ -94,6 +94,7 @@ describe('making a link', () => {
     const path = `${PATH}?call=${encodeURIComponent(CALL)}`;
     const escaped = CALL.replace('&', '&amp;');
     expect((await ann.visitor.get(path)).html).toContain(`>${escaped}</textarea>`);
+    expect((await ann.visitor.get(`${path}%26format%3Dxlsx`)).html).toContain('<option selected>xlsx');
     const other = harness.visitor();
     expect((await other.get(path)).html).toContain(`value="${path.replaceAll('&', '&amp;')}"`);
   });
