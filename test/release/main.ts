@@ -1,6 +1,7 @@
 /**
  * `npm run release` builds what a version publishes, from the last commit, into `var/release/<version>`, and checks it as
- * the registries would. It publishes and tags nothing; without `--dry-run` it prints the commands for that.
+ * the registries would. It publishes and tags nothing; without `--dry-run` it prints the commands for that. `--url=…` is
+ * written in place of the placeholder by which READMEs and manifests of the clients name the service.
  *
  * Built twice from one commit, the files are equal to the byte. `SHA256SUMS` is written last, when all checks passed.
  */
@@ -21,7 +22,19 @@ const OUTPUT_BYTES = 50_000_000;
 /** What ends the program with a message instead of a stack. */
 class Refusal extends Error {}
 
-const isDryRun = process.argv[2] === '--dry-run';
+const USAGE = 'usage: npm run release -- [--dry-run] [--url=https://HOST]';
+const PLACEHOLDER = 'https://almanac.example';
+/** What registries show. */
+const NAMING_SERVICE = [
+  'python/README.md',
+  'python/pyproject.toml',
+  'typescript/README.md',
+  'typescript/package.json',
+];
+
+const words = process.argv.slice(2);
+const isDryRun = words.includes('--dry-run');
+const url = words.flatMap((word) => /^--url=(https:\/\/[^/\s]+)$/.exec(word)?.[1] ?? [])[0];
 /** `NAME=value` for the programs that build and check. */
 let variables: readonly string[] = [];
 
@@ -127,6 +140,8 @@ async function release(tree: string): Promise<void> {
   run(tree, 'tar', '--extract', '--file', 'tree.tar');
   const version = commonVersion(tree);
   const section = changelogSection(tree, version);
+  for (const file of NAMING_SERVICE.map((name) => join(tree, 'clients', name)))
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(PLACEHOLDER, url ?? PLACEHOLDER));
 
   const output = join(ROOT, 'var/release', version);
   rmSync(output, { recursive: true, force: true });
@@ -146,12 +161,14 @@ async function release(tree: string): Promise<void> {
   writeFileSync(join(output, `CHANGELOG-${version}.md`), section);
   writeFileSync(join(output, 'SHA256SUMS'), checksums(output));
   console.log(`SHA256SUMS of all in ${relative('', output)}`);
+  if (url === undefined)
+    console.log(`The clients name the service as ${PLACEHOLDER}: --url=… names another.`);
   if (!isDryRun) console.log(`\n${publishing(version, output, python, npm)}`);
 }
 
 const tree = mkdtempSync(join(tmpdir(), 'almanac-release-'));
 try {
-  if (process.argv.length > (isDryRun ? 3 : 2)) throw new Refusal('usage: npm run release -- [--dry-run]');
+  if (words.length !== Number(isDryRun) + Number(url !== undefined)) throw new Refusal(USAGE);
   await release(tree);
 } catch (error) {
   if (!(error instanceof Refusal)) throw error;

@@ -61,6 +61,25 @@ it('writes the same files in another folder, and sums that sha256sum confirms fo
   );
 });
 
+it('names the service in what registries show', { timeout: WITHIN_MS }, async () => {
+  const clone = await cloned('addressed');
+  await release(clone, '--dry-run', '--url=https://data.example.org');
+  const output = join(clone, 'var/release', version);
+  const shown = [
+    await run(output, 'tar', ['-xOf', `almanac_data-${version}.tar.gz`, `almanac_data-${version}/PKG-INFO`]),
+    await run(output, 'tar', [
+      '-xOf',
+      `almanac-data-${version}.tgz`,
+      'package/README.md',
+      'package/package.json',
+    ]),
+  ];
+  for (const text of shown) {
+    expect(text).toContain('https://data.example.org/docs/clients');
+    expect(text).not.toContain('almanac.example');
+  }
+});
+
 it('builds a wheel whose command runs in a new environment', async () => {
   const environment = join(home, 'venv');
   await run(home, 'python3', ['-m', 'venv', '--without-pip', environment]);
