@@ -3,7 +3,9 @@
  * shows pictures in frames.
  */
 import { expect, it } from 'vitest';
+import { TOOLS } from '../../gateway/api/mcp/tools/registry.ts';
 import { stopAfterTests } from '../after-tests.ts';
+import { envelope } from '../gateway/api/mcp/mcp-client.ts';
 import { PUBLIC_URL, Service } from '../gateway/service.ts';
 import { sectionOf, textOf } from '../gateway/site/page-text.ts';
 import { openBrowser, screenshotPath, startSite } from './browser.ts';
@@ -11,6 +13,8 @@ import { openBrowser, screenshotPath, startSite } from './browser.ts';
 interface Call {
   path: string;
   headers: Record<string, string>;
+  /** Sent by POST. */
+  body?: string;
 }
 
 const service = await stopAfterTests(Service.start());
@@ -21,17 +25,18 @@ const page = await browser.context.newPage();
 await page.goto(site.localUrl);
 
 /** Runs in the page: what a script of it can see of an answer. */
-const fetchThere = ({ path, headers }: Call) =>
+const fetchThere = ({ path, headers, body }: Call) =>
   page.evaluate(
-    async ({ url, sent }) => {
-      const answer = await fetch(url, { headers: sent, cache: 'no-store' });
+    async ({ url, sent, body }) => {
+      const method = body === null ? 'GET' : 'POST';
+      const answer = await fetch(url, { method, headers: sent, body, cache: 'no-store' });
       return {
         status: answer.status,
         headers: Object.fromEntries(answer.headers.entries()),
         text: await answer.text(),
       };
     },
-    { url: service.url + path, sent: headers },
+    { url: service.url + path, sent: headers, body: body ?? null },
   );
 
 it('makes a keyed call and reads its price and its limits', async () => {
@@ -74,6 +79,19 @@ it('asks that nothing be ignored, and reads why it is refused', async () => {
     401,
     'Bearer error="invalid_token"',
   ]);
+});
+
+it('asks /mcp as a host that runs in a browser, and reads where to sign in', async () => {
+  const ask = (method: string, sent: Record<string, unknown>, more: Record<string, string> = {}) => {
+    const { headers, params } = envelope(method, sent, '2026-07-28');
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return fetchThere({ path: '/mcp', headers: { ...headers, ...more }, body });
+  };
+  const listed = await ask('tools/list', {}, { Authorization: `Bearer ${owner.key}` });
+  expect([listed.status, JSON.parse(listed.text).result.tools.length]).toEqual([200, TOOLS.length]);
+  const figures = { name: 'get_data', arguments: { indicators: ['alpha.life_expectancy'] } };
+  const refused = await ask('tools/call', figures);
+  expect([refused.status, refused.headers['www-authenticate']]).toEqual([401, 'Bearer']);
 });
 
 /** Pixels that do not fit, across and down. */

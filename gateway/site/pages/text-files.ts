@@ -66,7 +66,7 @@ const llms = ({ baseUrl }: ServiceFacts): Operation =>
     '',
     '## Tools',
     '',
-    `The Model Context Protocol is served at ${baseUrl}/mcp (streamable HTTP). Finding and describing needs no key; figures need the header \`Authorization: Bearer <API key>\`.`,
+    `The Model Context Protocol is served at ${baseUrl}/mcp (streamable HTTP). Finding and describing needs no key; figures need a sign-in, to which hosts lead, or the header \`Authorization: Bearer <API key>\`.`,
     '',
     '## Calls without tools',
     '',
