@@ -2,6 +2,7 @@
  * What clients of connections ask without a browser: metadata (RFC 9728, 8414), tokens, revocation (RFC 7009) and registration
  * (RFC 7591). Open to pages of every origin: no answer depends on a cookie.
  */
+import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { addressUnit } from '../../api/metering/metering.ts';
@@ -54,7 +55,7 @@ const revocation = z.object({ token: z.string(), client_id: z.string() });
 
 export function installOAuth(app: FastifyInstance, parts: OAuthParts): void {
   app.register(async (scope) => {
-    installBodies(scope);
+    await installBodies(scope);
     scope.addHook('onRequest', async (_request, reply) => {
       reply.header('Access-Control-Allow-Origin', '*').header('Cache-Control', 'no-store');
     });
@@ -85,21 +86,15 @@ export function installOAuth(app: FastifyInstance, parts: OAuthParts): void {
   });
 }
 
-function installBodies(scope: FastifyInstance): void {
+async function installBodies(scope: FastifyInstance): Promise<void> {
   scope.removeAllContentTypeParsers();
+  await scope.register(formbody, { bodyLimit: BODY_MAX_BYTES, parser: parseForm });
   const options = { parseAs: 'string', bodyLimit: BODY_MAX_BYTES } as const;
-  scope.addContentTypeParser('application/x-www-form-urlencoded', options, (_request, body, done) => {
-    const text = String(body);
-    done(null, hasTooManyPairs(text) ? {} : { ...parseQueryString(text) });
-  });
-  scope.addContentTypeParser('application/json', options, (_request, body, done) => {
-    try {
-      done(null, JSON.parse(String(body)));
-    } catch {
-      done(null, null);
-    }
-  });
+  scope.addContentTypeParser('application/json', options, scope.getDefaultJsonParser('ignore', 'ignore'));
 }
+
+const parseForm = (text: string): Record<string, unknown> =>
+  hasTooManyPairs(text) ? {} : { ...parseQueryString(text) };
 
 function preflight(scope: FastifyInstance, path: string, methods: string): void {
   scope.options(path, async (_request, reply) =>
