@@ -236,8 +236,8 @@ describe('client documents', () => {
   const documents: Record<string, (id: string) => [status: number, body: string, headers?: object]> = {
     '/good.json': (id) => [200, document(id)],
     '/other-id.json': (id) => [200, document(`${id}?`)],
-    '/moved.json': () => [302, '', { location: '/good.json' }],
-    '/missing.json': () => [404, 'nothing'],
+    '/moved.json': (id) => [302, document(id), { location: '/good.json' }],
+    '/missing.json': (id) => [404, document(id)],
     '/large.json': (id) => [200, document(id, { more: 'x'.repeat(8_192) })],
     '/text.json': () => [200, 'no JSON'],
     '/empty.json': (id) => [200, document(id, { redirect_uris: [] })],
