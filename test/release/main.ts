@@ -5,7 +5,7 @@
  *
  * Built twice from one commit, the files are equal to the byte. `SHA256SUMS` is written last, when all checks passed.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type SpawnSyncReturns } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,8 @@ const PYTHON_TOOLS = ['build==1.6.1', 'hatchling==1.33.0', 'twine==7.0.0'];
 /** `npm sbom --omit dev` leaves out packages that a development dependency needs as well, such as `yaml`. */
 const NODE_TOOLS = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5', '@cyclonedx/cyclonedx-npm@6.0.1'];
 const OUTPUT_BYTES = 50_000_000;
+/** How `env` exits when there is no such program. */
+const NOT_FOUND = 127;
 
 /** What ends the program with a message instead of a stack. */
 class Refusal extends Error {}
@@ -48,7 +50,8 @@ function run(directory: string, program: string, ...words: string[]): string {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   } catch (error) {
-    const { message, stdout = '', stderr = '' } = error as Error & { stdout?: string; stderr?: string };
+    const { message, status, stdout = '', stderr = '' } = error as SpawnSyncReturns<string> & Error;
+    if (status === NOT_FOUND) throw new Refusal(`left out: "${program} ${words.join(' ')}": ${stderr}`);
     throw new Refusal([message.split('\n')[0], stdout, stderr].join('\n'));
   }
 }
@@ -61,11 +64,15 @@ function commonVersion(tree: string): string {
   // Hatch reads the version from the module.
   const module = found('clients/python/pyproject.toml', /^\[tool\.hatch\.version\]\npath = "(.+)"$/m);
   const python = `clients/python/${module}`;
+  const MCP = 'gateway/api/mcp/description.ts';
   const version = json('package.json');
   const others = {
     'package-lock.json': json('package-lock.json'),
     'clients/typescript/package.json': json('clients/typescript/package.json'),
     [python]: found(python, /^__version__ = "(.+)"$/m),
+    // What hosts of language models are told.
+    [MCP]: found(MCP, /^const VERSION = '(.+)';$/m),
+    'clients/r/DESCRIPTION': found('clients/r/DESCRIPTION', /^Version: (.+)$/m),
   };
   const differing = Object.entries(others).filter(([, other]) => other !== version);
   if (differing.length === 0) return version;
@@ -97,6 +104,40 @@ function buildTypeScript(tree: string, output: string, tools: string): string[] 
   return [file];
 }
 
+/** R writes the person and the time of the build into a package: replaced, so that it can be built again. */
+function buildR(tree: string, output: string, builtAt_s: string): string {
+  run(tree, 'R', 'CMD', 'build', 'clients/r');
+  const [file = ''] = readdirSync(tree).filter((name) => /^[a-z]+_[\d.]+[.]tar[.]gz$/.test(name));
+  const [name = ''] = file.split('_');
+  run(tree, 'tar', '--extract', '--file', file);
+  const description = join(tree, name, 'DESCRIPTION');
+  const packaged = `Packaged: ${new Date(Number(builtAt_s) * 1000).toISOString().slice(0, 19)}Z; almanac`;
+  writeFileSync(description, readFileSync(description, 'utf8').replace(/^Packaged: .*$/m, packaged));
+  const plain = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${builtAt_s}`];
+  const gzip = '--use-compress-program=gzip -n';
+  run(tree, 'tar', '--create', ...plain, gzip, '--file', join(output, file), name);
+  // The manual needs LaTeX; the name on CRAN and the time are asked of other machines; there is no PDF for qpdf to shrink.
+  const offline = [
+    '_R_CHECK_CRAN_INCOMING_=false',
+    '_R_CHECK_SYSTEM_CLOCK_=0',
+    'R_QPDF=true',
+    'ALMANAC_KEY=',
+  ];
+  const said = run(
+    tree,
+    'env',
+    ...offline,
+    'R',
+    'CMD',
+    'check',
+    '--as-cran',
+    '--no-manual',
+    join(output, file),
+  );
+  if (!/^Status: OK$/m.test(said)) throw new Refusal(said);
+  return file;
+}
+
 /** The service as `git` has it, and the packages that it runs with. */
 function buildService(tree: string, output: string, version: string, tools: string): string[] {
   const archive = `almanac-${version}.tar.gz`;
@@ -122,13 +163,20 @@ const checksums = (output: string): string =>
     .map((line) => `${line.join('  ')}\n`)
     .join('');
 
-function publishing(version: string, output: string, python: readonly string[], npm: string): string {
+interface Packages {
+  python: readonly string[];
+  npm: string;
+  r: string;
+}
+
+function publishing(version: string, output: string, { python, npm, r }: Packages): string {
   const built = relative(ROOT, output);
   return `Nothing was published: that and the tag are up to the owner, with credentials of the registries.
 
   git tag -s v${version} -m 'Almanac ${version}' && git push origin v${version}
   twine upload ${python.map((file) => join(built, file)).join(' ')}
   npm publish --access public ./${join(built, npm)}
+  ${join(built, r)}: by the form at https://cran.r-project.org/submit.html
 
 Attach all files of ${built} to the tag, with CHANGELOG-${version}.md as its text.`;
 }
@@ -148,22 +196,22 @@ async function release(tree: string): Promise<void> {
   mkdirSync(output, { recursive: true });
   await installPackages(PYTHON_TOOLS);
   const tools = join(await installNodePackages(NODE_TOOLS), '.bin');
-  variables = [
-    `SOURCE_DATE_EPOCH=${run(ROOT, 'git', 'log', '-1', '--format=%ct').trim()}`,
-    `PYTHONPATH=${pythonPath(PYTHON_TOOLS)}`,
-  ];
+  const builtAt_s = run(ROOT, 'git', 'log', '-1', '--format=%ct').trim();
+  variables = [`SOURCE_DATE_EPOCH=${builtAt_s}`, `PYTHONPATH=${pythonPath(PYTHON_TOOLS)}`];
 
   const python = buildPython(tree, output);
   console.log(`${python.join(', ')}: twine check --strict passed`);
   const [npm = ''] = buildTypeScript(tree, output, tools);
   console.log(`${npm}: publint --strict and attw passed`);
+  const r = buildR(tree, output, builtAt_s);
+  console.log(`${r}: R CMD check --as-cran passed`);
   console.log(buildService(tree, output, version, tools).join(', '));
   writeFileSync(join(output, `CHANGELOG-${version}.md`), section);
   writeFileSync(join(output, 'SHA256SUMS'), checksums(output));
   console.log(`SHA256SUMS of all in ${relative('', output)}`);
   if (url === undefined)
     console.log(`The clients name the service as ${PLACEHOLDER}: --url=… names another.`);
-  if (!isDryRun) console.log(`\n${publishing(version, output, python, npm)}`);
+  if (!isDryRun) console.log(`\n${publishing(version, output, { python, npm, r })}`);
 }
 
 const tree = mkdtempSync(join(tmpdir(), 'almanac-release-'));

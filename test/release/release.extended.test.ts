@@ -98,6 +98,14 @@ it('packs a client that an empty folder imports', async () => {
   expect((await json(join(project, 'node_modules/almanac-data/package.json'))).version).toBe(version);
 });
 
+it('builds an R package that a new library takes', async () => {
+  const library = join(home, 'library');
+  await mkdir(library);
+  await run(built, 'R', ['CMD', 'INSTALL', '--library', library, `almanacdata_${version}.tar.gz`]);
+  const program = "cat(as.character(packageVersion('almanacdata')))";
+  expect(await run(home, 'Rscript', ['-e', program], { R_LIBS: library })).toBe(version);
+});
+
 it('archives every file of the commit and no other', async () => {
   const lines = (text: string): string[] => text.trim().split('\n').toSorted();
   const listed = lines(await run(built, 'tar', ['--list', '--file', `almanac-${version}.tar.gz`]));
@@ -147,9 +155,17 @@ it('refuses another version in any manifest by its name, and what a registry wou
     ['package-lock.json', inJson, '', 'package-lock.json has version '],
     ['clients/typescript/package.json', inJson, '', 'clients/typescript/package.json has version '],
     [module, /(?<=version__ = ")\d/, '', `${module} has version `],
+    ['clients/r/DESCRIPTION', /(?<=^Version: )\d/m, '', 'clients/r/DESCRIPTION has version '],
+    [
+      'gateway/api/mcp/description.ts',
+      /(?<=VERSION = ')\d/,
+      '',
+      'gateway/api/mcp/description.ts has version ',
+    ],
     ['CHANGELOG.md', `## [${version}]`, '', 'CHANGELOG.md has no section'],
     ['clients/python/pyproject.toml', 'readme = "README.md"', '', 'missing'],
     ['clients/typescript/package.json', /(?<="default": ".*)[.]js/, '', 'but the file does not exist'],
+    ['clients/r/DESCRIPTION', /^License: .*$/m, 'License: none', 'Status: 1'],
     ['clients/typescript/package.json', '"dist"', '"dist/clients"', 'Internal resolution error'],
   ];
   for (const [path, before, after, message] of changes) {
