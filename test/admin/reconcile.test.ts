@@ -8,6 +8,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { DebitReversals } from '../../gateway/api/metering/debit-reversals.ts';
 import type { LedgerEntry } from '../../gateway/commerce/store/records.ts';
 import { DAY_MS, rewrite } from '../build/archive/archived-week.ts';
+import { debitOf } from '../gateway/api/metering/harness.ts';
 import { silentLog } from '../redis.ts';
 import {
   accountsOf,
@@ -62,6 +63,36 @@ it('raises no false alarm when a debit is refunded after midnight, live and arch
     expect(await week.discrepancies()).toEqual([]);
   }
   expect(await redis.xlen(redisKeys.ledger(account_id))).toBe(0);
+});
+
+it('counts what feed links pay and get back, live and archived, and the ledger names them', async () => {
+  const { world } = week;
+  const { feeds } = world.metering;
+  const { apiKey, account_id, call } = await world.customer();
+  const terms = { name: 'Sheet', query: '/v1/data?indicator=a.b', format: 'csv', monthly_cap: 50 } as const;
+  const created = await feeds.create(apiKey, { ...terms, expires_at_ms: null });
+  if (created.kind !== 'created') throw new Error(created.kind);
+  const { feed_id } = created.feed;
+  const route = `/feed/${feed_id}`;
+  const fetchOf = (content: string) =>
+    call({
+      ...{ route: '/feed', price: 7, rows: 7 },
+      feed: { feed_id, content, edition: 'e', bytes: 9, isPaidOnly: false },
+    });
+  for (const content of ['a', 'a', 'b']) await fetchOf(content);
+  await world.metering.refund(debitOf(await fetchOf('c')));
+  const ledger = [
+    { kind: 'refund', delta: 7, cause: { route } },
+    ...Array.from({ length: 3 }, () => ({ kind: 'debit', delta: -7, cause: { route, rows: 7 } })),
+  ];
+  expect(await week.store.ledger(account_id)).toMatchObject([...ledger, {}]);
+  for (const days of [0, 2, 3, 4]) {
+    world.clock.ms += days * DAY_MS;
+    await week.night();
+    expect(await week.discrepancies()).toEqual([]);
+  }
+  expect(await redis.xlen(redisKeys.ledger(account_id))).toBe(0);
+  expect((await feeds.list(account_id))[0]).toMatchObject({ fetches: 4 });
 });
 
 describe('reports corruption in Redis', () => {

@@ -2,10 +2,12 @@
  * Feed links over HTTP, on real Redis and Parquet: who makes them, what they serve, what they cost over the nights, and what
  * ends them. A link is a secret that gives one answer and nothing else.
  */
+import fc from 'fast-check';
 import { unzipSync } from 'fflate';
 import { pino } from 'pino';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
+import { data } from '../../gateway/api/operations/operations.ts';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { keysMatching, startRedis } from '../redis.ts';
 import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
@@ -106,6 +108,10 @@ describe('a link', () => {
     expect(await listed(stranger)).toEqual([]);
     const path = `/v1/feeds/${record.id}`;
     expect((await service.get(path, { key: stranger.key, method: 'DELETE' })).status).toBe(404);
+    const sister = { ...who, ...(await service.accounts.keys.mint(who.account_id)) };
+    expect(await listed(sister)).toEqual([]);
+    expect((await service.get(path, { key: sister.key, method: 'DELETE' })).status).toBe(404);
+    expect((await listed(who))[0].state).toBe('active');
     const revoked = await service.get(path, { key: who.key, method: 'DELETE' });
     expect(revoked.json.data).toMatchObject({ id: record.id, state: 'revoked' });
     expect(await spent(who)).toBe(2);
@@ -141,6 +147,39 @@ describe('a link', () => {
     for (let link = 0; link < 50; link += 1) await makeLink(who);
     expect((await post(who, { ...terms, query: QUERY })).json.detail[0].loc).toEqual(['body']);
     expect(await listed(who)).toHaveLength(50);
+  });
+
+  test('is refused in words, whatever is posted', async () => {
+    const who = await service.account();
+    const text = fc.oneof(
+      fc.constantFrom(QUERY, '/v1/rankings/%', '/v1/data?', 'csv', '2026-02-30', '__proto__', '-1'),
+      fc.string(),
+    );
+    const names = fc.constantFrom('name', 'query', 'format', 'monthly_cap', 'expires_at', '__proto__');
+    const terms = fc.dictionary(names, fc.oneof(text, fc.jsonValue({ maxDepth: 1 })));
+    const body = fc.oneof(
+      { arbitrary: terms.map((sent) => JSON.stringify(sent)), weight: 4 },
+      fc.json(),
+      fc.string(),
+    );
+    await fc.assert(
+      fc.asyncProperty(body, async (sent) => {
+        const { status, json } = await post(who, null, { body: sent });
+        expect([200, 400, 422], sent).toContain(status);
+        expect(Object.keys(json)[0]).toBe({ 200: 'data', 400: 'error', 422: 'detail' }[status]);
+      }),
+      { numRuns: 150 },
+    );
+    expect((await post(who, null, { body: ' '.repeat(20_000) })).status).toBe(400);
+  });
+
+  test('has at most 100,000 rows', async () => {
+    const who = await service.account();
+    const plan = { kind: 'plan', price: 1, rows: 100_001, produce: () => Promise.reject() } as const;
+    vi.spyOn(data, 'plan').mockReturnValueOnce(plan);
+    const terms = { name: 'Sheet', query: QUERY, format: 'csv', monthly_cap: 9 };
+    expect((await post(who, terms)).json.detail).toMatchObject([{ type: 'too_many_rows' }]);
+    expect((await post(who, terms)).status).toBe(200);
   });
 
   test('serves what its call gives as a file, in each format', async () => {

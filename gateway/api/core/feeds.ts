@@ -5,6 +5,7 @@
  * format writes the same table. What is paid is named by a digest of the rows, which does not change when only the edition does.
  */
 import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { ENCODERS, type Encoder, feedCsv } from '../encoders/encoders.ts';
 import { FEED_FORMATS, type FeedTerms } from '../metering/metering.ts';
@@ -29,6 +30,7 @@ import {
   type ValidationDetail,
 } from '../operations/operations.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
+import { QueueFull } from './errors.ts';
 import { planCall, type Unplanned } from './plan-call.ts';
 
 const NAME_MAX = 100;
@@ -211,8 +213,20 @@ export interface FeedBody {
   encoder: Encoder;
 }
 
-/** @throws {QueryTimeout} {QueueFull} {SnapshotUnreadable} */
-export async function writeFeed(content: Content & { kind: 'table' }, format: string): Promise<FeedBody> {
+/** Bodies are held whole: few are made at once, so that memory is bounded. */
+const MAKING_MAX = 4;
+const WAITING_MAX = 512;
+const making = pLimit(MAKING_MAX);
+
+/** Rejects with `QueueFull`, `QueryTimeout`, `SnapshotUnreadable`. */
+export async function writeFeed(content: RowContent, format: string): Promise<FeedBody> {
+  if (making.pendingCount >= WAITING_MAX) throw new QueueFull(`${WAITING_MAX} feeds wait to be written`);
+  return making(() => writeRows(content, format));
+}
+
+type RowContent = Content & { kind: 'table' };
+
+async function writeRows(content: RowContent, format: string): Promise<FeedBody> {
   const table = { ...content.table, meta: { ...content.table.meta, format } };
   const rows = await collected(feedCsv, table);
   const digest = createHash('sha256');

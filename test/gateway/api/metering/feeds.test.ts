@@ -30,9 +30,15 @@ const step: fc.Arbitrary<Step> = fc.record({
   breaks: fc.boolean(),
 });
 
-async function makeLink(customer: Awaited<ReturnType<typeof world.customer>>, monthly_cap: number) {
+/** @param lives_ms null for ever */
+async function makeLink(
+  customer: Awaited<ReturnType<typeof world.customer>>,
+  monthly_cap: number,
+  lives_ms: number | null = null,
+) {
   const terms = { name: 'Sheet', query: '/v1/data?indicator=x.y', format: 'csv' as const };
-  const created = await feeds.create(customer.apiKey, { ...terms, monthly_cap, expires_at_ms: null });
+  const expires_at_ms = lives_ms === null ? null : world.clock.ms + lives_ms;
+  const created = await feeds.create(customer.apiKey, { ...terms, monthly_cap, expires_at_ms });
   if (created.kind !== 'created') throw new Error(created.kind);
   const { feed_id } = created.feed;
   const fetchOnce = (content: Content, isPaidOnly = false): Promise<Verdict> =>
@@ -125,11 +131,17 @@ test('what was paid is remembered for eight contents, and asked for alone it is 
   expect((await fetchOnce('a', true)).kind).toBe('feed_unpaid');
 });
 
-test('a link of another key, or of none, is over; erased, its secret finds nothing', async () => {
+test('a link of another key, a revoked and an expired one are over; erased, its secret finds nothing', async () => {
   const [customer, stranger] = [await world.customer(), await world.customer()];
   const { feed_id, secret } = await makeLink(customer, 10);
   const feed = { feed_id, content: 'a', edition: 'e', bytes: 1, isPaidOnly: false };
   expect((await stranger.call({ route: '/feed', feed })).kind).toBe('feed_over');
+  const [revoked, expiring] = [await makeLink(customer, 10), await makeLink(customer, 10, 1)];
+  await feeds.revoke(customer.account_id, revoked.feed_id);
+  expect((await revoked.fetchOnce('a')).kind).toBe('feed_over');
+  expect((await expiring.fetchOnce('a')).kind).toBe('admitted');
+  world.clock.ms += 1;
+  expect((await expiring.fetchOnce('a')).kind).toBe('feed_over');
   expect(await feeds.find(secret)).toMatchObject({ feed_id, account_id: customer.account_id });
   expect(await feeds.revoke(stranger.account_id, feed_id)).toBe(false);
   await feeds.erase(customer.account_id);
