@@ -196,6 +196,9 @@ describe('a link', () => {
     expect(json.json.meta).toMatchObject({ format: 'json', indicator: SERIES, licence: 'CC BY 4.0' });
     const xlsx = await fetchLink(await makeLink(who, { format: 'xlsx' }));
     expect(Object.keys(unzipSync(xlsx.bytes))).toContain('xl/worksheets/sheet1.xml');
+    const past = await fetchLink(await makeLink(who, { query: `/v1/rankings/${SERIES}?year=2020` }));
+    const asked = `/v1/rankings/${SERIES}?year=2020&format=csv`;
+    expect(past.text).toBe((await service.get(asked, { key: who.key })).text.replace('=HYP', "'=HYP"));
     for (const query of [`/v1/rankings/${SERIES}`, '/v1/countries/KEN', `/v1/revisions?indicator=${SERIES}`])
       for (const format of ['csv', 'json'])
         expect((await fetchLink(await makeLink(who, { query, format }))).status, query).toBe(200);
