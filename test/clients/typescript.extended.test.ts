@@ -104,7 +104,8 @@ import type { Almanac } from "almanac-data";
 export async function typed(client: Almanac) {
   const long: { indicator: string; iso3: string; value: number | null }[] = [...(await client.data('a.b')).rows];
   const chosen: { name: string | null }[] = [...(await client.data('a.b', { fields: ['name'] })).rows];
-  return [long, chosen];
+  const named: { indicator: string; name: string }[] = [...(await client.data('a.b', { names: true })).rows];
+  return [long, chosen, named];
 }`;
     await linkNodeTypes(project).catch(() => {}); // linked already
     await writeFile(join(project.directory, 'typed.ts'), program);
@@ -112,6 +113,8 @@ export async function typed(client: Almanac) {
     for (const [wrong, message] of [
       ["(await client.data('a.b', { fields: ['name'] })).rows[0]?.value", "Property 'value' does not exist"],
       ["await client.data('a.b', { fields: ['nome'] })", 'not assignable'],
+      ["(await client.data('a.b')).rows[0]?.name", "Property 'name' does not exist"],
+      ["await client.data('a.b', { years: [2000, null] })", 'not assignable'],
       ["(await client.rank('a.b')).rows[0].name", 'possibly'],
     ]) {
       await writeFile(
