@@ -3,14 +3,17 @@
  * the address that it is answered at, is proved.
  */
 
-/** A client by its name and its proved host; null where nothing is proved, as for programs on the person's computer. */
 export interface NamedClient {
   name: string;
-  host: string | null;
+  /** Proved. */
+  host: string;
 }
 
-/** Names that people know, and the domains whose clients may have them. */
-const KNOWN_NAMES: readonly (readonly [name: string, ...domains: string[]])[] = [
+/** Without a host where nothing is proved, as for programs on the person's computer. */
+export type AskingClient = Omit<NamedClient, 'host'> & { host: string | null };
+
+/** Names that people know, and the domains whose clients may have them, the usual one first. */
+const KNOWN_NAMES: readonly (readonly [name: string, domain: string, ...others: string[]])[] = [
   ['Claude', 'claude.ai', 'claude.com', 'anthropic.com'],
   ['Anthropic', 'claude.ai', 'claude.com', 'anthropic.com'],
   ['ChatGPT', 'chatgpt.com', 'openai.com'],
@@ -53,15 +56,15 @@ const isBelow = (host: string | null, domain: string): boolean =>
 /**
  * Whose name a client seems to bear: of a known host, of this service, or of another connected client.
  * @param own host of this service
- * @returns name and domain of the other; null where the name is its own
+ * @returns name and host of the other; null where the name is its own
  */
 export function findImitated(
-  { name, host }: NamedClient,
+  { name, host }: AskingClient,
   { own, connected }: { own: string; connected: readonly NamedClient[] },
 ): NamedClient | null {
   const looks = looksOf(name);
-  for (const [known, ...domains] of [...KNOWN_NAMES, ['Almanac', own] as const])
-    if (looks.includes(looksOf(known)) && !domains.some((domain) => isBelow(host, domain)))
-      return { name: known, host: domains[0] ?? null };
+  for (const [known, domain, ...others] of [...KNOWN_NAMES, ['Almanac', own] as const])
+    if (looks.includes(looksOf(known)) && ![domain, ...others].some((one) => isBelow(host, one)))
+      return { name: known, host: domain };
   return connected.find((other) => other.host !== host && looksOf(other.name) === looks) ?? null;
 }

@@ -56,7 +56,7 @@ export function consentRoutes(scope: FastifyInstance, context: AccountContext): 
     const { client, host, redirect_uri } = asked;
     return view(reply, `Connect ${client.name}`, {
       ...{ accounts, problem, lifetimes: LIFETIMES },
-      client: namedClient(client.name, client.client_id, host),
+      client: { name: client.name, host: provedHost(client.client_id, host) },
       path: `/account/connect/${asked.request_id}`,
       form: { ...form, account_id: form.account_id || (request.user?.account?.account_id ?? '') },
       returnsTo: { host: redirectHost(redirect_uri), isLocal: LOCAL.test(redirectHost(redirect_uri)) },
@@ -121,26 +121,32 @@ async function findPayers(context: AccountContext, person_id: string): Promise<P
 const LOCAL = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$|:$/;
 
 /** Nothing proves who a client is that registered itself and takes its answer on the person's device. */
-const namedClient = (client_name: string, client_id: string, host: string): NamedClient => ({
-  name: client_name,
-  host: LOCAL.test(host) && !client_id.includes(':') ? null : host,
-});
+const provedHost = (client_id: string, host: string): string | null =>
+  LOCAL.test(host) && !client_id.includes(':') ? null : host;
+
+/** Hosts that may pass for what they are, and are connected to one of the accounts. */
+async function findConnected(context: AccountContext, accounts: readonly Payer[]): Promise<NamedClient[]> {
+  const lists = await Promise.all(accounts.map(({ account_id }) => context.connections.list(account_id)));
+  return lists.flat().flatMap(({ state, client_name, client_id, host }) => {
+    const proved = state === 'active' ? provedHost(client_id, host) : null;
+    return proved === null ? [] : [{ name: client_name, host: proved }];
+  });
+}
 
 async function findWarnings(
   context: AccountContext,
   { client, redirect_uri, host }: AuthorizationRequest,
   accounts: readonly Payer[],
 ): Promise<string[]> {
-  const lists = await Promise.all(accounts.map(({ account_id }) => context.connections.list(account_id)));
-  const connected = lists.flat().map((one) => namedClient(one.client_name, one.client_id, one.host));
-  const asking = namedClient(client.name, client.client_id, host);
-  const imitated = findImitated(asking, { own: new URL(context.publicUrl()).hostname, connected });
+  const asking = { name: client.name, host: provedHost(client.client_id, host) };
+  const own = new URL(context.publicUrl()).hostname;
+  const imitated = findImitated(asking, { own, connected: await findConnected(context, accounts) });
   const warnings: string[] = [];
   if (imitated) {
-    const other =
-      imitated.host === null ? 'a program that is connected already' : `${imitated.name} of ${imitated.host}`;
     const fact = asking.host === null ? 'nothing proves that it is' : `it belongs to ${asking.host}`;
-    warnings.push(`“${client.name}” looks like ${other}, but ${fact}. Deny it unless you know why.`);
+    warnings.push(
+      `“${client.name}” looks like ${imitated.name} of ${imitated.host}, but ${fact}. Deny it unless you know why.`,
+    );
   }
   if (LOCAL.test(redirectHost(redirect_uri)))
     warnings.push(

@@ -13,6 +13,7 @@ import {
 } from '../../../api/metering/metering.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
+import type { ConnectionRecord } from '../../connections/connections.ts';
 import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
@@ -32,7 +33,7 @@ interface RateWindows {
 
 interface KeyUsage extends UsageCounts {
   key_id: string;
-  /** Empty for a key that is no longer listed. */
+  /** The name of a connected host; empty for a key that is no longer listed. */
   label: string;
   isListed: boolean;
 }
@@ -62,7 +63,11 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
       dayChoices: DAY_CHOICES,
       totals,
       endpoints,
-      keys: withLabels(foldUsageByKey(usage), await context.accounts.keys.list(account_id)),
+      keys: withLabels(
+        foldUsageByKey(usage),
+        await context.accounts.keys.list(account_id),
+        await context.connections.list(account_id),
+      ),
       charts: [
         chartOf('requests', 'Requests'),
         chartOf('credits', 'Credits'),
@@ -79,11 +84,13 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
 function withLabels(
   usage: readonly ({ key_id: string } & UsageCounts)[],
   keys: readonly KeyRecord[],
+  connections: readonly ConnectionRecord[],
 ): KeyUsage[] {
   const labels = new Map(keys.map(({ key_id, label }) => [key_id, label]));
+  const hosts = new Map(connections.map(({ connection_id, client_name }) => [connection_id, client_name]));
   return usage.map((counts) => ({
     ...counts,
-    label: labels.get(counts.key_id) ?? '',
+    label: labels.get(counts.key_id) ?? hosts.get(counts.key_id) ?? '',
     isListed: labels.has(counts.key_id),
   }));
 }

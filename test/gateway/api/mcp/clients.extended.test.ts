@@ -8,9 +8,8 @@ import { installNodePackages } from '../../../node-packages.ts';
 import { installPackages, pythonPath } from '../../../python-packages.ts';
 import { Service } from '../../service.ts';
 import { CALLS, RESEARCH_CALLS } from './calls.ts';
+import { NODE_CLIENTS, PYTHON_CLIENTS } from './official-packages.ts';
 
-const NODE_PACKAGES = ['@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/sdk@1.32.2'];
-const PYTHON_PACKAGES = ['mcp==2.3.0'];
 const ALL_CALLS = { ...CALLS, ...RESEARCH_CALLS };
 
 interface Told {
@@ -23,8 +22,8 @@ interface Told {
 
 const service = await Service.start();
 const key = await service.account({ credits: 100_000 });
-const modules = await installNodePackages(NODE_PACKAGES);
-await installPackages(PYTHON_PACKAGES);
+const modules = await installNodePackages(NODE_CLIENTS);
+await installPackages(PYTHON_CLIENTS);
 afterAll(() => service.stop());
 
 async function told(program: string, args: readonly string[], more: string[] = []): Promise<Told> {
@@ -40,7 +39,7 @@ const inTypeScript = (version: '1' | '2', mode: string): Promise<Told> => {
 const inPython = (mode: string): Promise<Told> => {
   const program = join(import.meta.dirname, 'use_tools.py');
   const args = [`${service.url}/mcp`, key.key, mode, JSON.stringify(ALL_CALLS)];
-  return told('python3', [program, ...args], [`PYTHONPATH=${pythonPath(PYTHON_PACKAGES)}`]);
+  return told('python3', [program, ...args], [`PYTHONPATH=${pythonPath(PYTHON_CLIENTS)}`]);
 };
 
 test.each([

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { installNodePackages } from '../../../node-packages.ts';
 import { Service } from '../../service.ts';
-
-const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
+import { CONFORMANCE, CONFORMANCE_PROGRAM } from './official-packages.ts';
 
 /** Scenarios that begin so call tools, read resources or get prompts named `test_…`, or need the extension of tasks. */
 const NEED_FIXTURES = [
@@ -28,7 +27,7 @@ const NEED_FIXTURES = [
 const NEED_TOOLS: Readonly<Record<string, number>> = { 'server-stateless': 4 };
 
 const service = await Service.start();
-const suite = join(await installNodePackages([SUITE]), '@modelcontextprotocol/conformance/dist/index.js');
+const suite = join(await installNodePackages(CONFORMANCE), CONFORMANCE_PROGRAM);
 afterAll(() => service.stop());
 
 interface Scenario {

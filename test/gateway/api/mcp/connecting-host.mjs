@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 
 const [modules, version, url, clientMetadataUrl = ''] = process.argv.slice(2);
-const IDENTITY = { name: 'Almanac test host', version: '1' };
+const IDENTITY = { name: 'Fact desk', version: '1' };
 
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -42,6 +42,9 @@ function provider() {
     tokens: () => kept.tokens,
     saveTokens: (tokens) => {
       kept.tokens = tokens;
+    },
+    invalidateCredentials: (kind) => {
+      if (kind === 'tokens' || kind === 'all') kept.tokens = undefined;
     },
     discoveryState: () => kept.discovery,
     saveDiscoveryState: (discovery) => {

@@ -6,6 +6,7 @@ Each line that it reads is a question; it prints where a person has to go, and t
 import asyncio
 import json
 import sys
+import traceback
 from urllib.parse import parse_qs, urlparse
 
 import httpx2
@@ -77,7 +78,7 @@ async def main(url: str, mode: str, client_url: str | None) -> None:
     provider = OAuthClientProvider(
         server_url=url,
         client_metadata=OAuthClientMetadata(
-            client_name="Almanac test host", redirect_uris=[redirect], token_endpoint_auth_method="none"
+            client_name="Fact desk", redirect_uris=[redirect], token_endpoint_auth_method="none"
         ),
         storage=storage,
         redirect_handler=send_person,
@@ -110,4 +111,7 @@ async def main(url: str, mode: str, client_url: str | None) -> None:
                 )
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None))
+try:
+    asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None))
+except BaseException as error:  # a refusal ends the client, inside groups of exceptions
+    say({"failed": "".join(traceback.format_exception(error))})

@@ -4,6 +4,7 @@ import { accountSubject } from '../../../../gateway/commerce/history/audit-log.t
 import { startAdminOn, type Visitor, wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { startRedis } from '../../../redis.ts';
+import { CALLS } from '../../api/mcp/calls.ts';
 import { CALLBACK, chargedBy, OAuthClient, type Pending } from '../oauth-client.ts';
 import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
@@ -166,6 +167,13 @@ describe('the page that asks', () => {
     expect(wordsOf(await ann.visitor.get(imitator.path))).toContain(
       'looks like Quarterly of host.test, but it belongs to evil.test',
     );
+    const local = await ask('Local notes', 'http://localhost/back');
+    const { location } = await answer(ann.visitor, local.path, { account_id: ann.account_id });
+    const code = new URL(location ?? '').searchParams.get('code') ?? '';
+    const redirect_uri = 'http://localhost/back';
+    expect((await local.client.redeem(local.pending, code, { redirect_uri })).status).toBe(200);
+    const proved = await ask('Local notes');
+    expect(wordsOf(await ann.visitor.get(proved.path))).not.toContain('looks like');
   });
 
   it('offers the accounts in which the person may make keys, and refuses any other', async () => {
@@ -201,6 +209,9 @@ describe('connections of an account', () => {
         expect(words).toContain(word);
     }
     expect(wordsOf(await other.visitor.get(PATH))).toContain('No host is connected.');
+    await harness.metering.flush();
+    const usage = wordsOf(await ann.visitor.get('/account/usage'));
+    expect(usage).toMatch(new RegExp(`${connection_id} ?Notes`));
     const end = `${PATH}/${connection_id}/end`;
     expect((await other.visitor.submit(PATH, end, {})).status).toBe(404);
     expect(chargedBy(await client.figure(access_token))).toBe(1);
@@ -237,6 +248,35 @@ describe('connections of an account', () => {
     const { text } = await told;
     expect(text).toContain('somebody may have copied it');
     expect(text).toContain('By: Almanac itself');
+  });
+
+  it('pay for every tool what a key pays, over HTTP as well, and stand alike in the ledger', async () => {
+    const ann = await harness.customer('Ann');
+    await harness.accounts.grant(ann.account_id, { credits: 1_000, by: 'test' });
+    const client = new OAuthClient(harness);
+    const { access_token, connection_id } = await client.connect(ann);
+    const { key, key_id } = await harness.accounts.keys.mint(ann.account_id);
+    const charged = async (name: string, credential: string) =>
+      chargedBy(await client.message('tools/call', { name, arguments: CALLS[name] }, credential));
+    for (const name of Object.keys(CALLS))
+      expect([name, await charged(name, access_token)]).toEqual([name, await charged(name, key)]);
+    const entries = (await harness.accounts.ledger(ann.account_id)).filter(({ kind }) => kind === 'debit');
+    const [byToken, byKey] = [connection_id, key_id].map((payer) =>
+      entries.flatMap(({ delta, cause }) => {
+        if (!('key_id' in cause) || cause.key_id !== payer) return [];
+        const { request_id: _, key_id: __, ...same } = cause;
+        return [{ delta, ...same }];
+      }),
+    );
+    expect(byToken?.length).toBeGreaterThan(3);
+    expect(byToken).toEqual(byKey);
+
+    const path = '/v1/data?indicators=alpha.life_expectancy&countries=KEN,DEU&from=2019&missing=omit';
+    const [rest, refused] = await Promise.all(
+      [key, access_token].map((one) => client.send(path, { headers: { authorization: `Bearer ${one}` } })),
+    );
+    expect(Number(rest?.headers.get('x-credits-charged'))).toBe(await charged('get_data', access_token));
+    expect(refused?.status).toBe(401);
   });
 
   it('are in the export of the account, without their secrets', async () => {

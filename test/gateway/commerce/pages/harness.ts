@@ -56,6 +56,8 @@ export interface AccountPagesOptions {
   served?: ServedEditions;
   /** A Redis that is started, and stopped, by the test. */
   redis?: SomeRedis;
+  /** Where it listens; default: a free port. With it, `PUBLIC_URL` is its address. */
+  port?: number;
 }
 
 export interface Customer {
@@ -249,6 +251,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     REDIS_CLUSTER: options.cluster ? 'true' : 'false',
     ...WIDE,
     ...SELLER,
+    ...(options.port !== undefined && { PUBLIC_URL: `http://127.0.0.1:${options.port}` }),
     ...options.settings,
   });
   const snapshots = await SnapshotStore.open({
@@ -289,7 +292,7 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
     account: service,
     onRoute: (route) => routes.push(route),
   });
-  await app.listen({ port: 0, host: '127.0.0.1' });
+  await app.listen({ port: options.port ?? 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
   listening.url = `http://127.0.0.1:${port}`;
   // Tests run the sweep and the nightly run themselves, so nothing is scheduled.
