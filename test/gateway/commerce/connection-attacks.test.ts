@@ -306,14 +306,16 @@ describe('client documents', () => {
   });
 
   it.each([
-    'https://host.test',
-    'https://host.test/',
-    'https://HOST.test/a',
-    'https://host.test/a/../b',
-    'ftp://host.test/a',
-  ])('%s is no id', async (id) => {
+    ['https://host.test/', 'has no path'],
+    ...[
+      ...['https://host.test', 'https://HOST.test/a', 'https://host.test/a/../b', 'http://host.test/a'],
+      ...['https://user@host.test/a', 'https://host.test/a#b', 'ftp://host.test/a'],
+    ].map((id) => [id, 'is no plain https address']),
+  ])('%s is no id: it %s', async (id, reason) => {
     const { parameters } = await client.begin(id);
-    expect(await client.authorize(parameters)).toEqual({ status: 422, location: '' });
+    const { status, json } = await client.send(`/account/connect?${new URLSearchParams(parameters)}`);
+    expect(status).toBe(422);
+    expect(json).toContain(reason);
   });
 });
 
