@@ -256,7 +256,12 @@ describe('the end of a connection counts from the next call on', () => {
     const ann = await rich();
     const given = await client.connect(ann);
     const other = await client.connect(ann);
-    expect((await client.revoke(other.client_id, given[kind])).status).toBe(200);
+    const secret = 'A'.repeat(43);
+    for (const [id, token] of [
+      [other.client_id, given[kind]],
+      [given.client_id, `${given.connection_id}.${secret}.${secret}`],
+    ] as const)
+      expect((await client.revoke(id, token)).status).toBe(200);
     expect(chargedBy(await client.figure(given.access_token))).toBe(1);
     expect((await client.revoke(given.client_id, given[kind])).status).toBe(200);
     expect(await errorOf(client, given.access_token)).toBe('invalid_key');
