@@ -131,6 +131,9 @@ const ERASED = {
 
 it('“Done” on an erasure erases the account, says what it removed, and records it', async () => {
   const { email, account_id, request_id } = await person();
+  expect(wordsOf(await operator.get(`/admin/users/${account_id}`))).toMatch(
+    /Sheet of Ada, ….{4}\.csv \/v1\/countries\/KEN .* 0 0 of 5 /,
+  );
   expect((await close(request_id, 'done', 'asked by letter')).status).toBe(303);
   expect(await stateOf(account_id)).toEqual(ERASED);
   await expect(service.accounts.findByEmail(email)).rejects.toMatchObject({ code: 'account_unknown' });
