@@ -19,6 +19,7 @@ it.each([
   'typescript/README.md',
   'typescript/CHANGELOG.md',
   'typescript/package.json',
+  'r/README.md',
 ])('%s', async (name) => {
   const text = await readFile(join(CLIENTS, name), 'utf8');
   const inMarkdown = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);

@@ -1,5 +1,5 @@
 /** The R client: its archive before `R CMD check`, its own tests, README and vignette, and what it shares with the others. */
-import { copyFile, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Almanac, formatLock, parseLock, verifyReceipt } from '../../clients/typescript/src/index.ts';
@@ -8,6 +8,7 @@ import { forgeries, sound } from '../data/proofs/forgeries.ts';
 import { outcomeOfClient } from '../data/proofs/outcomes.ts';
 import type { Evidence } from '../data/proofs/tampering.ts';
 import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';
+import { forgedFrom, provedReceipts, publishProvable } from '../gateway/provable-world.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
 import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
@@ -57,6 +58,26 @@ describe('receipts', () => {
     expect(await verdictsOf(bad)).toEqual(bad.map(([name]) => `${name}: refused`));
     const grown = GROWN.flatMap((receipt) => GROWN.map((kept) => evidenceOfGrowth(receipt, kept)));
     expect(new Set(await verifyWithR(installed, grown))).toEqual(new Set(['accepted']));
+  });
+
+  it('of derived figures are recomputed, and refused where they are forged', {
+    timeout: WITHIN_MS,
+  }, async () => {
+    const root = await mkdtemp(join(installed.directory, 'derived-'));
+    await publishProvable(root);
+    const service = await Service.start({ snapshots: root });
+    const { key } = await service.account({ credits: 1_000_000 });
+    const receipts = await provedReceipts((path) => service.get(`/v1/${path}`, { key }));
+    const keys = (await service.get('/.well-known/almanac-keys.json')).text;
+    await service.stop();
+    const outcomesOf = (all: readonly object[]) =>
+      verifyWithR(
+        installed,
+        all.map((receipt) => ({ receipt: JSON.stringify(receipt), keys })),
+      );
+    expect(await outcomesOf(receipts)).toEqual(receipts.map(() => 'accepted'));
+    const refused = (await outcomesOf(receipts.flatMap(forgedFrom))).map((outcome) => outcome.split(':')[0]);
+    expect([new Set(refused), refused.length > 100]).toEqual([new Set(['refused']), true]);
   });
 
   it('of which one character is another are refused in R, Python and TypeScript, whichever it is', {
@@ -132,7 +153,7 @@ describe('against a service', () => {
       '"rounded"',
       'max_credits_exceeded',
       '33845617',
-      'The row, or the path of its proof, was altered',
+      'The row or its path was altered',
     ])
       expect(printed).toContain(expected);
   });

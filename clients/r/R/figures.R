@@ -1,10 +1,10 @@
 # Verbs that give figures. They cost credits; a refusal costs nothing.
 
 alm_data <- function(indicator, countries = NULL, years = NULL, latest = NULL, fields = NULL, layout = "long",
-                     missing = "keep", transform = NULL, aggregate = NULL, group = NULL, as_of = NULL,
+                     missing = "keep", transform = NULL, aggregate = NULL, group = NULL, names = FALSE, as_of = NULL,
                      max_credits = NULL, client = almanac()) {
   question <- data_question(
-    indicator, countries, years, latest, fields, layout, missing, transform, aggregate, group
+    indicator, countries, years, latest, fields, layout, missing, transform, aggregate, group, names
   )
   priced(client, "/v1/data", dated(client, data_query(question), as_of), read_figures(question), max_credits)
 }

@@ -36,6 +36,30 @@ root_of <- function(leaf, index, size, path, what) {
   root
 }
 
+# The root over some leaves (`index`, `hash`) and the roots of the parts without any, from left to right.
+root_of_several <- function(leaves, size, path, what) {
+  indexes <- vapply(leaves, `[[`, 0, "index")
+  demand(all(diff(indexes) > 0), what, ": the leaves are not in order.")
+  demand(all(indexes < size), what, ": a leaf lies outside its tree.")
+  used <- 0
+  climb <- function(from, to, first, end) {
+    if (from > to) {
+      used <<- used + 1
+      demand(used <= length(path), what, ": the path is too short.")
+      return(path[[used]])
+    }
+    if (end - first == 1) return(leaves[[from]]$hash)
+    middle <- first + 2^(ceiling(log2(end - first)) - 1)
+    own <- if (from <= to) indexes[from:to] else numeric()
+    cut <- from + sum(own < middle) - 1
+    left <- climb(from, cut, first, middle)
+    node_hash(left, climb(cut + 1, to, middle, end))
+  }
+  root <- climb(1, length(leaves), 0, size)
+  demand(used == length(path), what, ": the path is too long.")
+  root
+}
+
 # The root over the hashes of all leaves, of which there is at least one.
 root_over <- function(level) {
   while (length(level) > 1) {

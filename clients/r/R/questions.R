@@ -53,9 +53,13 @@ as_of_text <- function(as_of) {
 }
 
 # What `alm_data` was asked for. alm_price() and alm_revisions() can be asked for the same.
-data_question <- function(indicator, countries, years, latest, fields, layout, missing, transform, aggregate, group) {
+data_question <- function(indicator, countries, years, latest, fields, layout, missing, transform, aggregate, group,
+                          names = FALSE) {
   if (length(indicator) == 0) wrong_parameter("indicator must be an id or several")
-  list(
+  if (isTRUE(names) && (!is.null(fields) || identical(layout, "wide"))) {
+    wrong_parameter("names cannot be given with fields, which may have `name`, nor with layout = \"wide\"")
+  }
+  question <- list(
     indicators = strsplit(words_of(indicator, "indicator"), ",", fixed = TRUE)[[1]],
     countries = places_of(countries, "countries"),
     years = years_query(years),
@@ -67,6 +71,8 @@ data_question <- function(indicator, countries, years, latest, fields, layout, m
     aggregate = if (!is.null(aggregate)) one_of(aggregate, c("declared", "median", "min", "max"), "aggregate"),
     group = places_of(group, "group")
   )
+  if (isTRUE(names)) question$fields <- paste(append(columns_of(question), "name", match("year", columns_of(question)) - 1), collapse = ",")
+  question
 }
 
 one_of <- function(value, known, name) {

@@ -36,8 +36,10 @@ keys_of <- function(keys) {
 
 alm_verify_receipt <- function(receipt, keys) {
   known <- keys_of(keys)
+  document <- parse_exact(bytes_of(receipt))
+  if (is_derivation(document)) return(verify_derivation(document, known))
   names <- "format row descriptor rows edition checkpoint proofs notice"
-  members <- members_of(data_of(parse_exact(bytes_of(receipt))), "The receipt", names)
+  members <- members_of(data_of(document), "The receipt", names)
   is_known <- identical(unclass(members$format), receipt_format)
   demand(is_known, "The format of the receipt is not ", receipt_format, ".")
   row <- members$row
@@ -67,21 +69,20 @@ alm_verify_receipt <- function(receipt, keys) {
   # The indicator's tree: the descriptor is leaf 0, and the only one; the rows follow.
   row_root <- climb("row", row, rows + 1)
   descriptor_root <- climb("descriptor", descriptor, rows + 1)
-  if (!identical(row_root, descriptor_root)) refuse(altered_part(leads(descriptor_root), leads(row_root)))
-  demand(leads(row_root), "The receipt does not lead to the root of its checkpoint: the edition, its proofs or the ",
-    "number of rows were altered.")
+  is_one <- identical(row_root, descriptor_root)
+  for (part in list(list("row", descriptor_root), list("descriptor", row_root))) {
+    is_altered <- !is_one && leads(part[[2]])
+    demand(!is_altered, "The ", part[[1]], " or its path was altered: all else leads to the checkpoint.")
+  }
+  demand(is_one, "Row and descriptor do not belong to one tree, and neither leads to the checkpoint.")
+  demand(leads(row_root),
+    "The edition, the number of rows or a path was altered: they do not lead to the checkpoint."
+  )
   list(
     row = plain(row), descriptor = plain(descriptor), edition = plain(members$edition),
     root = hex_of(edition_root(row_root)), checkpoint = checkpoint, rows = rows, rows_root = hex_of(row_root),
     descriptor_leaf = descriptor
   )
-}
-
-# Of row and descriptor, the one that leads to the checkpoint is as it was published.
-altered_part <- function(is_descriptor_right, is_row_right) {
-  if (is_descriptor_right) return("The row, or the path of its proof, was altered: it is not in the tree of the indicator.")
-  if (is_row_right) return("The descriptor, or the path of its proof, was altered: it is not in the tree of the rows.")
-  "Row and descriptor do not belong to one tree."
 }
 
 alm_verify_rows <- function(verified, rows) {

@@ -81,6 +81,8 @@ test_that("derived figures and groups", {
   expect_equal(attr(table, "series")$id, c(remittances, population))
   world <- alm_data(population, "@world", aggregate = "declared", latest = 1)
   expect_equal(c(world$iso3, world$group), c(NA, "@world"))
+  receipt <- alm_receipt(population, "@world", world$year, aggregate = "declared")
+  expect_identical(alm_verify_receipt(receipt, alm_keys())$figure$value, world$value)
   own <- alm_data(population, group = c("PER", "CHL", "BOL"), years = 2020, fields = c("group", "members", "value"))
   expect_equal(own$group, "BOL,CHL,PER")
 })

@@ -21,7 +21,8 @@ test_that("parameters are sent as the service reads them, or refused here", {
   expect_match(query_of(missing = "omit", layout = "long"), "missing=omit$")
   expect_match(query_of(transform = c("per_head", "growth:5")), "transform=per_head%2Cgrowth%3A5")
   expect_match(query_of(as_of = as.Date("2026-11-20")), "as_of=2026-11-20")
-  for (wrong in list(list(layout = "tall"), list(missing = "drop"), list(latest = 1.5), list(countries = NA))) {
+  expect_match(query_of(names = TRUE), "fields=indicator%2Ciso3%2Cname%2Cyear%2Cvalue")
+  for (wrong in list(list(layout = "tall"), list(names = TRUE, fields = "value"), list(missing = "drop"), list(latest = 1.5), list(countries = NA))) {
     expect_error(do.call(query_of, wrong), class = "almanac_wrong_parameter")
   }
 })

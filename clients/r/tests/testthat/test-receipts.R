@@ -37,9 +37,9 @@ test_that("a refusal says which part was altered", {
     text <- sub(from, to, text_in("receipt.json"), fixed = TRUE)
     conditionMessage(expect_error(alm_verify_receipt(text, fixture("keys.json")), class = "almanac_refused"))
   }
-  expect_match(altered("958", "959"), "^The row")
+  expect_match(altered("958", "959"), "^The row or its path")
   expect_match(altered("mm \\\"net", "cm \\\"net"), "^The descriptor")
-  expect_match(altered("20261121", "20261122"), "the edition")
+  expect_match(altered("20261121", "20261122"), "^The edition")
   expect_match(altered("RzQUFAlI", "RzQUFAlJ"), "signature")
 })
 
@@ -87,4 +87,23 @@ test_that("JSON of which a byte may mean two things is refused", {
     "{\"a\":1,\"\\u0061\":2}", "[\"\\ud800\"]", "[\"\\ude00\\ud83d\"]", "\ufeff[]", deep(65), "{a:1}", "['a']", "tru"
   )
   for (text in wrong) expect_error(parse(text), class = "almanac_refused")
+})
+
+test_that("the receipt of a derived figure is recomputed, and refused where anything in it is another", {
+  keys <- bytes_in("keys.json")
+  for (name in c("derivation.json", "derivation-chain.json")) {
+    text <- text_in(name)
+    stated <- jsonlite::fromJSON(text)$figure
+    found <- alm_verify_receipt(text, keys)
+    expect_equal(found$figure$value, stated$value, tolerance = 1e-12)
+    expect_equal(found$figure$counted, stated$counted)
+    for (edit in list(
+      c("\"value\": ?4.5", "\"value\":4.6"), c("\"year\": ?2023", "\"year\":2022"), c("\"amount\"", "\"price\""),
+      c("\"scale\": ?9", "\"scale\":6"), c("\"value\": ?(7.5|1.688)", "\"value\":\\12"), c("\"rows\": ?5", "\"rows\":6")
+    )) {
+      forged <- sub(edit[1], edit[2], text)
+      expect_false(identical(forged, text))
+      expect_error(alm_verify_receipt(forged, keys), class = "almanac_refused")
+    }
+  }
 })
