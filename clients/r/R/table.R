@@ -119,7 +119,7 @@ print.alm_table <- function(x, n = 10, ...) {
   print(shown, row.names = FALSE, ...)
   if (nrow(x) > n) cat("... ", format(nrow(x) - n, big.mark = ","), " more rows\n", sep = "")
   price <- attr(x, "price")
-  cost <- if (is.null(price)) "" else paste0(", ", format(price, big.mark = ","), " credits")
+  cost <- if (is.null(price)) "" else paste0(", ", format(price, big.mark = ","), if (price == 1) " credit" else " credits")
   cat(format(nrow(x), big.mark = ","), " rows, snapshot ", attr(x, "edition"), cost, "\n", sep = "")
   if (nzchar(paste(attr(x, "attribution")))) {
     cat(attr(x, "attribution"), " (", attr(x, "licence"), ")\n", sep = "")

@@ -52,6 +52,8 @@ test_that("figures carry what belongs to them, also in parts", {
   expect_equal(attr(table, "unmatched"), c("UK", "ZZZ"))
   expect_equal(attr(table, "price"), 2L)
   expect_output(print(table), "3 rows, snapshot .*, 2 credits.*Atlas \\(CC BY 4.0\\).*no country has the code UK, ZZZ")
+  attr(table, "price") <- 1L
+  expect_output(print(table), ", 1 credit\n", fixed = TRUE)
   expect_null(attr(alm_data("atlas.cows", client = scripted(list(figures(rows, headers = list(
     "idempotent-replayed" = "true"
   ))))), "price"))
