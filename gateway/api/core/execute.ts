@@ -40,6 +40,7 @@ import {
   type Result,
   type ResultContext,
   refusal,
+  TOKEN_ELSEWHERE,
 } from './result.ts';
 
 export interface ExecuteDependencies {
@@ -66,11 +67,6 @@ export type { QuotaStatus, Result } from './result.ts';
 
 /** Every key has this scope, and every operation needs it. */
 const SCOPE = 'read';
-
-const TOKEN_ELSEWHERE: ApiError = {
-  code: 'invalid_key',
-  message: 'This is an access token for /mcp and valid there alone. Here, send an API key.',
-};
 
 const RETRY_AFTER_S = 5;
 export const UNAVAILABLE: ApiError = { code: 'unavailable', retryAfter_s: RETRY_AFTER_S };

@@ -44,6 +44,11 @@ export type Result<Rendered> = ResultContext &
 
 export type Admitted = Verdict & { kind: 'admitted' };
 
+export const TOKEN_ELSEWHERE: ApiError = {
+  code: 'invalid_key',
+  message: 'This is an access token for /mcp and valid there alone. Here, send an API key.',
+};
+
 export const anonymous = (snapshot: Pick<Edition, 'id'> | null): ResultContext => ({
   key_id: null,
   quota: null,
