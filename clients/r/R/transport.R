@@ -7,9 +7,9 @@ repeatable_s <- 540
 longest_wait_s <- 60
 first_wait_s <- 0.5
 
-# Sends a GET and reads its answer. A failed call is repeated from the start, with the same idempotency key: of a priced
-# one the repeat is free. `read` is given each answer anew.
-call_service <- function(client, path, query, read, is_priced = FALSE) {
+# Sends a request and reads its answer. A failed call is repeated from the start, with the same idempotency key: of a priced
+# one the repeat is free. A POST is not repeated: it would make a second thing. `read` is given each answer anew.
+call_service <- function(client, path, query, read, is_priced = FALSE, method = "GET", body = NULL) {
   address <- paste0(client$base_url, path, query_text(query))
   headers <- c(
     "User-Agent" = paste0("almanacdata/", utils::packageVersion("almanacdata"), " R/", getRversion()),
@@ -22,13 +22,13 @@ call_service <- function(client, path, query, read, is_priced = FALSE) {
   repeat {
     failure <- tryCatch(
       {
-        answer <- checked_answer(around$send(address, headers, client$timeout))
+        answer <- checked_answer(around$send(address, headers, client$timeout, method, body))
         return(read(answer))
       },
       almanac_api_error = identity,
       almanac_connection_failed = identity
     )
-    wait <- if (repeats < client$retries) wait_s(failure, repeats, around$random)
+    wait <- if (method != "POST" && repeats < client$retries) wait_s(failure, repeats, around$random)
     is_late <- is_priced && around$now() + sum(wait) - started > repeatable_s
     if (is.null(wait) || is_late) stop(failure)
     around$sleep(wait)
@@ -80,9 +80,11 @@ fault_text <- function(one) {
 }
 
 # Sends one request. Redirects are not followed: they would carry the key to another host.
-send_by_curl <- function(address, headers, timeout) {
+send_by_curl <- function(address, headers, timeout, method = "GET", body = NULL) {
   handle <- curl::new_handle()
+  if (!is.null(body)) curl::handle_setopt(handle, copypostfields = body)
   curl::handle_setopt(handle,
+    customrequest = method,
     followlocation = FALSE, accept_encoding = "gzip",
     connecttimeout = ceiling(timeout), low_speed_limit = 1, low_speed_time = ceiling(timeout)
   )

@@ -124,7 +124,7 @@ describe('runs of one provider', () => {
     expect([first.run_id, second.run_id]).toEqual(['20261120T120000Z', '20261120T120000Z-2']);
     expect(
       JSON.parse(await readFile(join(world.settings.LAKE_DIR, 'atlas', second.run_id, 'run.json'), 'utf8')),
-    ).toEqual(second);
+    ).toEqual({ format: 1, ...second });
   });
 });
 

@@ -141,3 +141,23 @@ test_that("receipts and keys", {
   expect_error(alm_receipt(fertility, "PER", 1066), class = "almanac_not_found")
   expect_error(alm_data(fertility, client = almanac(key = "alm_live_wrong")), "ALMANAC_KEY", class = "almanac_unauthorized")
 })
+
+test_that("feed links are made, listed and revoked", {
+  made <- alm_make_feed("Births", fertility, 50,
+    countries = c("Peru", "Chile"), years = c(2000, 2010), names = TRUE, format = "json", expires = as.Date("2099-12-31")
+  )
+  expect_equal(made[c("name", "format", "price", "monthly_cap")], list(
+    name = "Births", format = "json", price = 4L, monthly_cap = 50L
+  ))
+  table <- alm_data(fertility, countries = c("Peru", "Chile"), years = c(2000, 2010), names = TRUE)
+  before <- alm_balance()
+  link <- sub("^https?://[^/]+", url, made$url)
+  served <- jsonlite::fromJSON(link)$data
+  expect_equal(served$value, table$value)
+  expect_equal(before - alm_balance(), 4)
+  expect_equal(with(alm_feeds(), id[state == "active"]), made$id)
+  expect_equal(alm_revoke_feed(made$id)$state, "revoked")
+  expect_equal(curl::curl_fetch_memory(link)$status_code, 404)
+  expect_error(alm_make_feed("Births", fertility, 1), "more than the cap", class = "almanac_invalid_request")
+  expect_error(alm_revoke_feed("none"), class = "almanac_not_found")
+})

@@ -21,8 +21,8 @@ scripted <- function(answers, ..., key = "alm_test_key") {
   client$waits <- numeric()
   clock <- 0
   client$surroundings <- list(
-    send = function(address, headers, timeout) {
-      client$sent <- c(client$sent, list(list(address = address, headers = headers)))
+    send = function(address, headers, timeout, method, body) {
+      client$sent <- c(client$sent, list(list(address = address, headers = headers, method = method, body = body)))
       next_answer <- answers[[1]]
       if (length(answers) > 1) answers <<- answers[-1]
       if (inherits(next_answer, "condition")) stop(next_answer)

@@ -85,3 +85,10 @@ test_that("a server that is not there is a connection that failed", {
   unreachable <- almanac("key", "http://127.0.0.1:9", retries = 0)
   expect_error(alm_topics(unreachable), "cannot be reached", class = "almanac_connection_failed")
 })
+
+test_that("a link is asked for once, although its answer was lost", {
+  client <- scripted(list(broken, answer(list(data = list(id = "one")))))
+  expect_error(alm_make_feed("Cows", "atlas.cows", 5, client = client), class = "almanac_connection_failed")
+  expect_length(client$sent, 1)
+  expect_equal(client$sent[[1]]$body, '{"name":"Cows","query":"/v1/data?indicator=atlas.cows","format":"csv","monthly_cap":5}')
+})

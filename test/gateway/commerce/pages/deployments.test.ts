@@ -49,7 +49,7 @@ async function payAndErase(
   const revoke = `/account/keys/${key.split('_')[2]}/revoke`;
   await visitor.submit(revoke, revoke, {});
   expect((await harness.call(key)).status).toBe(401);
-  const ready = harness.mailbox.next(email);
+  const ready = harness.mailbox.next(email, /Your data is ready/);
   await visitor.submit('/account/data', '/account/data/export', {});
   await ready;
   const [file] = await harness.context.requests.listOf(account_id);
