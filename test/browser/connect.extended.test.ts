@@ -163,7 +163,9 @@ it('is refused in a frame', async () => {
   other.on('console', (message) => refusals.push(message.text()));
   await other.goto(site.url);
   await expect.poll(() => refusals.join(' ')).toMatch(/frame-ancestors|X-Frame-Options/);
-  expect(other.frames().map((frame) => frame.url().split(':')[0])).toEqual(['http', 'chrome-error']);
+  await expect
+    .poll(() => other.frames().map((frame) => frame.url().split(':')[0]))
+    .toEqual(['http', 'chrome-error']);
   await other.close();
 });
 
