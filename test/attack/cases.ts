@@ -216,6 +216,11 @@ const INSTEAD: readonly { template: string; sent: string; leftOut: string; isNee
       ...{ template: '/data/api/v1/data', sent, leftOut, isNeeded: false },
     })),
   ),
+  ...['data', 'revisions'].flatMap((path) =>
+    ['from', 'to'].map((leftOut) => ({
+      ...{ template: `/data/api/v1/${path}`, sent: 'years', leftOut, isNeeded: false },
+    })),
+  ),
   ...['aggregate', 'transform'].map((leftOut) => ({
     ...{ template: '/data/api/v1/receipts', sent: 'indicator', leftOut, isNeeded: false },
   })),

@@ -13,8 +13,8 @@ const MANY_SECONDS = 120_000;
 const service = await stopAfterTests(Service.start());
 const owner = await service.account({ credits: CREDITS });
 
-test('the description has every operation', () => {
-  expect(DESCRIBED.length).toBe(OPERATIONS.length);
+test('the description has every operation, and the list of feed links', () => {
+  expect(DESCRIBED.length).toBe(OPERATIONS.length + 1);
 });
 
 test(

@@ -39,7 +39,7 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 /** Random values, each the first group: a value that is found once is replaced wherever it stands. */
 const RANDOM: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['key', /\b(alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40})\b/g],
-  ['key id', /(?:\balm_live_|\/keys\/|"key_id":")([0-9a-z]{12})\b/g],
+  ['key id', /(?:\balm_live_|\/keys\/|"key_id":"|<select name="key"><option value=")([0-9a-z]{12})\b/g],
   ['id', /\b((?:[a-z]{3}|erased)_[0-9a-z]{12,})\b/g],
   ['session digest', /\/sessions\/([0-9a-f]{64})\b/g],
   ['session', /^set-cookie: [\w-]+=([^;\s]{16,})/gm],
