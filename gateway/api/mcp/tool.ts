@@ -330,15 +330,21 @@ function read(tool: Tool, sent: Readonly<Record<string, unknown>>): ParameterRea
   return { ok: true, values, controls, ignored: [] };
 }
 
+/** Of parameters that do not exist; the others are counted. */
+const UNKNOWN_TOLD_MAX = 10;
+
 /** A parameter that does not exist is told with those that may be meant. */
 function toDetails(issue: z.core.$ZodIssue, { inputSchema }: Tool): ValidationDetail[] {
   if (issue.code !== 'unrecognized_keys' || issue.path.length > 0) return [toDetail(issue)];
   const known = Object.keys(inputSchema.properties as object);
-  return issue.keys.map((name) => ({
+  const told = issue.keys.slice(0, UNKNOWN_TOLD_MAX).map((name) => ({
     loc: ['arguments', truncateInput(name)],
     msg: renamed(name, known),
     type: issue.code,
   }));
+  const others = issue.keys.length - told.length;
+  if (others === 0) return told;
+  return [...told, { loc: ['arguments'], msg: `${others} more do not exist`, type: issue.code }];
 }
 
 function toDetail({ code, message, path, ...issue }: z.core.$ZodIssue): ValidationDetail {

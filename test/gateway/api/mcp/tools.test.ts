@@ -350,6 +350,14 @@ describe('refusals', () => {
       expect(structured.error.message).toContain(`${sent}: there is no such parameter`);
   });
 
+  test('of very many parameters that do not exist, ten are told and the others counted', async () => {
+    const sent = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`none${at}`, at]));
+    const { structured } = await ask('find_indicators', { query: 'life', ...sent });
+    expect(structured.error.message).toContain('none9: there is no such parameter');
+    expect(structured.error.message).toContain('4990 more do not exist');
+    expect(structured.error.message).not.toContain('none10:');
+  });
+
   test.each(['KEN, DEU', 'Kenya; Germany', 'Kenya\nGermany', '["KEN", "DEU"]'])(
     'a text stands for the list that it holds: %s',
     async (countries) => {
