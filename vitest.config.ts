@@ -9,6 +9,8 @@ import { defineConfig } from 'vitest/config';
 import { EXTENDED_SAMPLE } from './test/extended-sample.ts';
 
 const EXTENDED = 'test/**/*.extended.test.ts';
+/** Builds of the mirror, and programs of others that read them. */
+const LONG = { testTimeout: 1_800_000, hookTimeout: 1_800_000 };
 const MEMORY_FILES = '/dev/shm';
 const SCRATCH_BYTES = 4 * 2 ** 30;
 
@@ -40,8 +42,11 @@ export default defineConfig({
           restoreMocks: true,
         },
       },
-      { extends: true, test: { name: 'sample', include: [...EXTENDED_SAMPLE] } },
-      { extends: true, test: { name: 'extended', include: [EXTENDED], exclude: [...EXTENDED_SAMPLE] } },
+      { extends: true, test: { ...LONG, name: 'sample', include: [...EXTENDED_SAMPLE] } },
+      {
+        extends: true,
+        test: { ...LONG, name: 'extended', include: [EXTENDED], exclude: [...EXTENDED_SAMPLE] },
+      },
     ],
     globalSetup: ['test/scratch.ts', 'test/shared-redis.ts'],
     setupFiles: ['test/seeded-properties.ts'],
@@ -49,7 +54,7 @@ export default defineConfig({
     // Two workers leave 10 to 35 % of two cores idle, waiting for servers, disks and browsers. Extended tests hardly gain
     // from a third, and one was flaky with it: they have two.
     maxWorkers: 3,
-    // Limits only end what hangs. No test depends on its own duration.
+    // Limits, here and in LONG, only end what hangs. No test depends on its own duration.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },

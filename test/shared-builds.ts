@@ -15,7 +15,7 @@ import { showSnapshot } from './shown-snapshot.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
-export const BUILD_WITHIN_MS = 600_000;
+const BUILD_WITHIN_MS = 600_000;
 const SUMMARY = 'night.json';
 /** Age at which builds of other code versions are deleted. */
 const OLD_MS = 3_600_000;

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../build/editions/plan/plan-snapshot.ts';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
 import { type Curated, loadCurated } from '../../data/curated/curated.ts';
-import { BUILD_WITHIN_MS, buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { buildStarter, type SharedBuild } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';
 import { query } from './parquet-readers.ts';
 
@@ -20,7 +20,7 @@ let curated: Curated;
 beforeAll(async () => {
   built = await buildStarter();
   curated = await loadCurated('data');
-}, BUILD_WITHIN_MS);
+});
 
 const table = (bytes: Buffer, fromLine = 1): string[][] =>
   parse(bytes, { from_line: fromLine, bom: true, relax_column_count: true, skip_empty_lines: true });

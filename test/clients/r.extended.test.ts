@@ -11,28 +11,24 @@ import { evidenceOfGrowth, GENUINE, GROWN } from '../data/proofs/vectors.ts';
 import { forgedFrom, provedReceipts, publishProvable } from '../gateway/provable-world.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { FRAMES, type Installed, installWheel, PACKAGE as PYTHON, run } from './python-package.ts';
 import { verifyWithPackage } from './python-receipts.ts';
 import { type InstalledR, installR, PACKAGE, runR, verifyWithR } from './r-package.ts';
-
-const WITHIN_MS = 600_000;
 
 let installed: InstalledR;
 let wheel: Installed;
 
 beforeAll(async () => {
   [installed, wheel] = await Promise.all([installR(), installWheel()]);
-}, WITHIN_MS);
+});
 afterAll(async () => {
   for (const one of [installed?.directory, wheel && dirname(wheel.wheel)])
     if (one !== undefined) await rm(one, { recursive: true });
 });
 
 describe('the package', () => {
-  it('passes R CMD check as CRAN would run it, without error, warning or note', {
-    timeout: WITHIN_MS,
-  }, async () => {
+  it('passes R CMD check as CRAN would run it, without error, warning or note', async () => {
     // The manual needs LaTeX; whether CRAN has the name, and the time of day, are asked of other machines. qpdf would
     // compress the PDF files of the archive, which has none.
     const offline = { _R_CHECK_CRAN_INCOMING_: 'false', _R_CHECK_SYSTEM_CLOCK_: '0', R_QPDF: 'true' };
@@ -51,7 +47,7 @@ describe('receipts', () => {
     return cases.map(([name], at) => `${name}: ${outcomes[at]?.split(':')[0]}`);
   };
 
-  it('are accepted and refused as by the verifier of the service', { timeout: WITHIN_MS }, async () => {
+  it('are accepted and refused as by the verifier of the service', async () => {
     const good = GENUINE.flatMap((one) => Object.entries(sound(one)));
     expect(await verdictsOf(good)).toEqual(good.map(([name]) => `${name}: accepted`));
     const bad = GENUINE.flatMap((one) => Object.entries(forgeries(one)));
@@ -60,9 +56,7 @@ describe('receipts', () => {
     expect(new Set(await verifyWithR(installed, grown))).toEqual(new Set(['accepted']));
   });
 
-  it('of derived figures are recomputed, and refused where they are forged', {
-    timeout: WITHIN_MS,
-  }, async () => {
+  it('of derived figures are recomputed, and refused where they are forged', async () => {
     const root = await mkdtemp(join(installed.directory, 'derived-'));
     await publishProvable(root);
     const service = await Service.start({ snapshots: root });
@@ -80,9 +74,7 @@ describe('receipts', () => {
     expect([new Set(refused), refused.length > 100]).toEqual([new Set(['refused']), true]);
   });
 
-  it('of which one character is another are refused in R, Python and TypeScript, whichever it is', {
-    timeout: WITHIN_MS,
-  }, async () => {
+  it('of which one character is another are refused in R, Python and TypeScript, whichever it is', async () => {
     const [{ receipt, keys } = expect.fail('no receipt')] = GENUINE;
     const text = JSON.stringify(receipt);
     // The notice is not proved, and no verifier looks at it.
@@ -117,18 +109,18 @@ describe('against a service', () => {
     const built = await buildStarter();
     service = await Service.start({ snapshots: built.snapshots });
     owner = await service.account({ credits: 1_000_000 });
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(() => service?.stop());
 
   const inR = (...words: string[]): Promise<string> =>
     runR(installed, words, { ALMANAC_URL: service.url, ALMANAC_KEY: owner.key });
 
-  it('passes its tests of verbs', { timeout: WITHIN_MS }, async () => {
+  it('passes its tests of verbs', async () => {
     const tests = `testthat::test_dir('${PACKAGE}/tests/service', reporter = 'summary', stop_on_failure = TRUE)`;
     expect(await inR('-e', `library(almanacdata); ${tests}`)).toContain('DONE');
   });
 
-  it('runs the examples of its manual', { timeout: WITHIN_MS }, async () => {
+  it('runs the examples of its manual', async () => {
     const before = await service.balance(owner);
     const program = `
       library(almanacdata)
@@ -144,7 +136,7 @@ describe('against a service', () => {
     expect(await service.balance(owner)).toBeLessThan(before);
   });
 
-  it('runs its README as it stands, from figures to a forged receipt', { timeout: WITHIN_MS }, async () => {
+  it('runs its README as it stands, from figures to a forged receipt', async () => {
     const printed = await inR(join(PACKAGE, 'tests/service/run_readme.R'), join(PACKAGE, 'README.md'));
     for (const expected of [
       '"world-bank.SP.DYN.TFRT.IN"',
@@ -158,7 +150,7 @@ describe('against a service', () => {
       expect(printed).toContain(expected);
   });
 
-  it('answers the three questions of its vignette as it is checked in', { timeout: WITHIN_MS }, async () => {
+  it('answers the three questions of its vignette as it is checked in', async () => {
     const vignette = join(PACKAGE, 'vignettes/three-questions.Rmd');
     const before = await service.balance(owner);
     const knitted = join(installed.directory, 'three-questions.Rmd');
@@ -211,15 +203,13 @@ describe('beside the other clients', () => {
       settings: { SNAPSHOT_POLL_MS: '50' },
     });
     owner = await service.account({ credits: 1_000_000 });
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(async () => {
     await service?.stop();
     await world?.remove();
   });
 
-  it('has the same lock, the same figures to the bit, and the same revisions', {
-    timeout: WITHIN_MS,
-  }, async () => {
+  it('has the same lock, the same figures to the bit, and the same revisions', async () => {
     const settings = { ALMANAC_URL: service.url, ALMANAC_KEY: owner.key };
     const lock = join(installed.directory, 'shared.lock');
     await runR(installed, ['-e', `almanacdata::alm_lock('${lock}')`], settings);

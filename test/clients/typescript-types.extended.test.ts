@@ -21,7 +21,6 @@ const BIOME = join(import.meta.dirname, '../../node_modules/.bin/biome');
 const CONFIGURATION = join(import.meta.dirname, '../../biome.json');
 const HEADER =
   '/** Generated from the served description: `test/clients/typescript-types.extended.test.ts` holds it. */\n';
-const WITHIN_MS = 600_000;
 
 /** What the verbs of the client answer; the rest of the description would only make the package larger. */
 const ANSWERS = [
@@ -59,7 +58,7 @@ function withReferences(schemas: Schemas, names: readonly string[]): Schemas {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => wanted.has(name)));
 }
 
-test('types are generated from the served description', { timeout: WITHIN_MS }, async () => {
+test('types are generated from the served description', async () => {
   const modules = await installNodePackages(NODE_PACKAGES);
   const service = await Service.start();
   const folder = await mkdtemp(join(tmpdir(), 'alm-types-'));

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Browser, openBrowser } from '../browser/browser.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../shared-builds.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { compile, installPackage, linkNodeTypes, PACKAGE, type Project, run } from './typescript-package.ts';
 
 type Client = typeof import('../../clients/typescript/src/index.ts');
@@ -21,7 +21,6 @@ const PAGE = `<!doctype html><title>Another site</title>
 <script type="module">import * as almanac from '/dist/clients/typescript/src/index.js'; globalThis.almanac = almanac;</script>`;
 const FERTILITY = 'world-bank.SP.DYN.TFRT.IN';
 const POPULATION = 'world-bank.SP.POP.TOTL';
-const WITHIN_MS = 600_000;
 /** What the package promises to run on. */
 const OLDEST_NODE = 20;
 
@@ -34,7 +33,7 @@ beforeAll(async () => {
   service = await Service.start({ snapshots });
   owner = await service.account({ credits: 10_000_000 });
   project = await installPackage();
-}, BUILD_WITHIN_MS);
+});
 afterAll(async () => {
   await service?.stop();
   if (project !== undefined) await rm(dirname(project.directory), { recursive: true });
@@ -68,9 +67,7 @@ describe('the package', () => {
       for (const [, from = ''] of text.matchAll(/from '([^']+)'/g)) expect(from).toMatch(/^\.\.?\/.*\.js$/);
   });
 
-  it('has a README of at most 120 lines, whose examples compile strictly and run', {
-    timeout: WITHIN_MS,
-  }, async () => {
+  it('has a README of at most 120 lines, whose examples compile strictly and run', async () => {
     const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
     expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
     const examples = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, text = '']) => text);
@@ -98,7 +95,7 @@ describe('the package', () => {
     }
   });
 
-  it('types rows by what was asked for', { timeout: WITHIN_MS }, async () => {
+  it('types rows by what was asked for', async () => {
     const program = `
 import type { Almanac } from "almanac-data";
 export async function typed(client: Almanac) {

@@ -24,7 +24,7 @@ import { query } from '../build/parquet-readers.ts';
 import { describeWithMirror } from '../mirror.ts';
 import { overlayBounds, withinBounds } from '../overlay-bounds.ts';
 import { silentLog } from '../redis.ts';
-import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../shared-builds.ts';
+import { buildMirror, runOf, type SharedBuild } from '../shared-builds.ts';
 import { Service } from './service.ts';
 
 const DATA = join(import.meta.dirname, '../../data');
@@ -59,7 +59,7 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(isoOf));
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(async () => {
     await service?.stop();
     await rm(root, { recursive: true, force: true });
@@ -73,37 +73,33 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     return JSON.parse(await readFile(join(built.lake, provider, id, 'catalogue.json'), 'utf8'));
   }
 
-  it(
-    'every figure of every World Bank series that may leave',
-    async () => {
-      const upstream = readWorldBank(mirror);
-      const bounds = overlayBounds('world-bank');
-      const { json } = await service.get('/v1/indicators?provider=world-bank');
-      const ids: string[] = json.data.map(({ id }: { id: string }) => id);
-      expect(ids.length).toBe(341);
-      let compared = 0;
-      for (const id of ids) {
-        const slug = id.slice('world-bank.'.length);
-        const cells = withoutEmptyCells(
-          (upstream.get(slug) ?? []).filter(withinBounds(bounds, slug)),
-          ({ place, year, value }) => ({ place, year: Number(year), isEmpty: value === null }),
-        );
-        const expected = cells.flatMap(({ place, year, value }) => {
-          const iso3 = OLD_CODES[place] ?? place;
-          return served.has(iso3) ? [`${iso3} ${year} ${value}`] : [];
-        });
-        const rows: { iso3: string; year: number; value: number | null; ci_lo: null; ci_hi: null }[] = (
-          await service.get(`/v1/data?indicator=${id}`, { key })
-        ).json.data;
-        expect(rows.every(({ ci_lo, ci_hi }) => ci_lo === null && ci_hi === null)).toBe(true);
-        const given = rows.map(({ iso3, year, value }) => `${iso3} ${year} ${value}`);
-        expect(given.toSorted(), id).toEqual(expected.toSorted());
-        compared += given.length;
-      }
-      expect(compared).toBeGreaterThan(1_700_000);
-    },
-    BUILD_WITHIN_MS,
-  );
+  it('every figure of every World Bank series that may leave', async () => {
+    const upstream = readWorldBank(mirror);
+    const bounds = overlayBounds('world-bank');
+    const { json } = await service.get('/v1/indicators?provider=world-bank');
+    const ids: string[] = json.data.map(({ id }: { id: string }) => id);
+    expect(ids.length).toBe(341);
+    let compared = 0;
+    for (const id of ids) {
+      const slug = id.slice('world-bank.'.length);
+      const cells = withoutEmptyCells(
+        (upstream.get(slug) ?? []).filter(withinBounds(bounds, slug)),
+        ({ place, year, value }) => ({ place, year: Number(year), isEmpty: value === null }),
+      );
+      const expected = cells.flatMap(({ place, year, value }) => {
+        const iso3 = OLD_CODES[place] ?? place;
+        return served.has(iso3) ? [`${iso3} ${year} ${value}`] : [];
+      });
+      const rows: { iso3: string; year: number; value: number | null; ci_lo: null; ci_hi: null }[] = (
+        await service.get(`/v1/data?indicator=${id}`, { key })
+      ).json.data;
+      expect(rows.every(({ ci_lo, ci_hi }) => ci_lo === null && ci_hi === null)).toBe(true);
+      const given = rows.map(({ iso3, year, value }) => `${iso3} ${year} ${value}`);
+      expect(given.toSorted(), id).toEqual(expected.toSorted());
+      compared += given.length;
+    }
+    expect(compared).toBeGreaterThan(1_700_000);
+  });
 
   it('catches the carbon dioxide that is a hundred times too much, and says why', async () => {
     const { failed_indicators: failed } = await runOf(built, 'world-bank');
@@ -117,32 +113,26 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     ).toBeGreaterThan(180);
   });
 
-  it(
-    'no byte of a provider or series that must not leave',
-    async () => {
-      const who = await catalogueOf('who-gho');
-      const published = new Set<string>(
-        (await service.get('/v1/indicators')).json.data.map(({ name }: { name: string }) => name),
-      );
-      const words = who.flatMap(({ slug, name }) => [
-        `who-gho.${slug}`,
-        ...(published.has(name) ? [] : [name]),
-      ]);
-      words.push('who-gho', 'world-bank.MS.MIL.XPND.GD.ZS', 'world-bank.EG.USE.PCAP.KG.OE', TRAP);
-      expect(words.length).toBeGreaterThan(100);
-      const pattern = new RegExp(
-        words.map((word) => word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
-      );
-      for (const entry of await readdir(built.snapshot, { recursive: true, withFileTypes: true })) {
-        if (!entry.isFile() || /\.(br|gz|zst)$/.test(entry.name)) continue;
-        expect(words.some((word) => entry.name.includes(word))).toBe(false);
-        const bytes = await readFile(join(entry.parentPath, entry.name), 'latin1');
-        expect(pattern.exec(bytes)?.[0] ?? null, entry.name).toBeNull();
-      }
-      expect((await service.get('/v1/indicators?provider=who-gho')).json.data ?? []).toEqual([]);
-    },
-    BUILD_WITHIN_MS,
-  );
+  it('no byte of a provider or series that must not leave', async () => {
+    const who = await catalogueOf('who-gho');
+    const published = new Set<string>(
+      (await service.get('/v1/indicators')).json.data.map(({ name }: { name: string }) => name),
+    );
+    const words = who.flatMap(({ slug, name }) => [
+      `who-gho.${slug}`,
+      ...(published.has(name) ? [] : [name]),
+    ]);
+    words.push('who-gho', 'world-bank.MS.MIL.XPND.GD.ZS', 'world-bank.EG.USE.PCAP.KG.OE', TRAP);
+    expect(words.length).toBeGreaterThan(100);
+    const pattern = new RegExp(words.map((word) => word.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'));
+    for (const entry of await readdir(built.snapshot, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || /\.(br|gz|zst)$/.test(entry.name)) continue;
+      expect(words.some((word) => entry.name.includes(word))).toBe(false);
+      const bytes = await readFile(join(entry.parentPath, entry.name), 'latin1');
+      expect(pattern.exec(bytes)?.[0] ?? null, entry.name).toBeNull();
+    }
+    expect((await service.get('/v1/indicators?provider=who-gho')).json.data ?? []).toEqual([]);
+  });
 
   it('names the sources of every series', async () => {
     const { json } = await service.get('/v1/indicators?include=sources&limit=500');
@@ -155,89 +145,80 @@ describeWithMirror('all providers of the mirror', (mirror) => {
     expect(unnamed).toEqual([]);
   });
 
-  it(
-    'no byte of a Gapminder series that comes from IHME, EM-DAT, the Energy Institute, the IEA, SIPRI or WHO',
-    async () => {
-      const withholding =
-        /IHME|healthdata|healthmetrics|EM-DAT|emdat|Energy Institute|iea\.org|MS\.MIL\.XPND|\bWHO\b|who\.int/;
-      const file = await readFile(join(mirror, 'gapminder', 'ddf--concepts.csv'));
-      const concepts: Record<string, string>[] = parseCsv(file, { columns: true, bom: true });
-      const ids = concepts
-        .filter(({ concept_type: type }) => type === 'measure')
-        .filter(({ source = '', source_url: url = '' }) => withholding.test(`${source} ${url}`))
-        .map(({ concept }) => `gapminder.${concept}`);
-      expect(ids.length).toBeGreaterThan(200);
-      const withheld = new Set(ids);
-      for (const entry of await readdir(built.snapshot, { recursive: true, withFileTypes: true })) {
-        if (!entry.isFile() || /\.(br|gz|zst)$/.test(entry.name)) continue;
-        expect(withheld.has(entry.name.replace(/\.(parquet|json)$/, '')), entry.name).toBe(false);
-        const bytes = await readFile(join(entry.parentPath, entry.name), 'latin1');
-        const named = [...bytes.matchAll(/gapminder\.[a-z0-9_]+/g)].map(([id]) => id);
-        expect(
-          named.filter((id) => withheld.has(id)),
-          entry.name,
-        ).toEqual([]);
-      }
-    },
-    BUILD_WITHIN_MS,
-  );
+  it('no byte of a Gapminder series that comes from IHME, EM-DAT, the Energy Institute, the IEA, SIPRI or WHO', async () => {
+    const withholding =
+      /IHME|healthdata|healthmetrics|EM-DAT|emdat|Energy Institute|iea\.org|MS\.MIL\.XPND|\bWHO\b|who\.int/;
+    const file = await readFile(join(mirror, 'gapminder', 'ddf--concepts.csv'));
+    const concepts: Record<string, string>[] = parseCsv(file, { columns: true, bom: true });
+    const ids = concepts
+      .filter(({ concept_type: type }) => type === 'measure')
+      .filter(({ source = '', source_url: url = '' }) => withholding.test(`${source} ${url}`))
+      .map(({ concept }) => `gapminder.${concept}`);
+    expect(ids.length).toBeGreaterThan(200);
+    const withheld = new Set(ids);
+    for (const entry of await readdir(built.snapshot, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || /\.(br|gz|zst)$/.test(entry.name)) continue;
+      expect(withheld.has(entry.name.replace(/\.(parquet|json)$/, '')), entry.name).toBe(false);
+      const bytes = await readFile(join(entry.parentPath, entry.name), 'latin1');
+      const named = [...bytes.matchAll(/gapminder\.[a-z0-9_]+/g)].map(([id]) => id);
+      expect(
+        named.filter((id) => withheld.has(id)),
+        entry.name,
+      ).toEqual([]);
+    }
+  });
 
-  it(
-    "WHO's figures, with their bounds, as soon as its flag is turned",
-    async () => {
-      const curatedDir = join(root, 'data');
-      await cp(DATA, curatedDir, { recursive: true });
-      const file = join(curatedDir, 'providers', 'who-gho.yaml');
-      const text = await readFile(file, 'utf8');
-      const projections: Record<string, { projected_from?: number }> = parseYaml(text).indicators;
-      const open = text.replace(/^access_tier: display$/m, 'access_tier: open');
-      const rule =
-        'rules:\n  - slug: .*\n    set: { redistributable: true, licence_reason: An agreement. }\n';
-      await writeFile(
-        file,
-        open.replace(/^redistributable: false$/m, 'redistributable: true').replace(/^rules:\n/m, rule),
+  it("WHO's figures, with their bounds, as soon as its flag is turned", async () => {
+    const curatedDir = join(root, 'data');
+    await cp(DATA, curatedDir, { recursive: true });
+    const file = join(curatedDir, 'providers', 'who-gho.yaml');
+    const text = await readFile(file, 'utf8');
+    const projections: Record<string, { projected_from?: number }> = parseYaml(text).indicators;
+    const open = text.replace(/^access_tier: display$/m, 'access_tier: open');
+    const rule = 'rules:\n  - slug: .*\n    set: { redistributable: true, licence_reason: An agreement. }\n';
+    await writeFile(
+      file,
+      open.replace(/^redistributable: false$/m, 'redistributable: true').replace(/^rules:\n/m, rule),
+    );
+    const lake = join(root, 'lake');
+    mkdirSync(lake);
+    await symlink(join(built.lake, 'who-gho'), join(lake, 'who-gho'));
+    const snapshots = join(root, 'snapshots');
+    await buildSnapshot({
+      settings: {
+        LAKE_DIR: lake,
+        SNAPSHOT_DIR: snapshots,
+        SNAPSHOT_KEEP: 1,
+        SIGNING_DIR: join(root, 'signing'),
+      },
+      curated: await loadCurated(curatedDir),
+      now: Date.now,
+      log: silentLog,
+    });
+    await using flipped = await Service.start({ snapshots });
+    const { json } = await flipped.get('/v1/indicators?provider=who-gho');
+    const { kept } = expectRows(readWho(mirror), ['iso3', 'who']);
+    const ids: string[] = json.data.map(({ id }: { id: string }) => id);
+    expect(ids.toSorted()).toEqual([...kept.keys()].map((slug) => `who-gho.${slug}`).sort());
+    const served = new Set((await flipped.get('/v1/countries')).json.data.map(isoOf));
+    const account = await flipped.account({ credits: 1_000_000 });
+    let bounds = 0;
+    for (const id of ids) {
+      const slug = id.slice('who-gho.'.length);
+      const from: number = projections[slug]?.projected_from ?? Number.POSITIVE_INFINITY;
+      const expected = (kept.get(slug) ?? [])
+        .filter(({ iso3 }) => served.has(iso3))
+        .map((row) => [row.iso3, row.year, row.value, row.low, row.high, row.year >= from].join(' '));
+      const { json: answer } = await flipped.get(`/v1/data?indicator=${id}`, { key: account.key });
+      const rows: DataRow[] = answer.data;
+      const given = rows.map((row) =>
+        [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected].join(' '),
       );
-      const lake = join(root, 'lake');
-      mkdirSync(lake);
-      await symlink(join(built.lake, 'who-gho'), join(lake, 'who-gho'));
-      const snapshots = join(root, 'snapshots');
-      await buildSnapshot({
-        settings: {
-          LAKE_DIR: lake,
-          SNAPSHOT_DIR: snapshots,
-          SNAPSHOT_KEEP: 1,
-          SIGNING_DIR: join(root, 'signing'),
-        },
-        curated: await loadCurated(curatedDir),
-        now: Date.now,
-        log: silentLog,
-      });
-      await using flipped = await Service.start({ snapshots });
-      const { json } = await flipped.get('/v1/indicators?provider=who-gho');
-      const { kept } = expectRows(readWho(mirror), ['iso3', 'who']);
-      const ids: string[] = json.data.map(({ id }: { id: string }) => id);
-      expect(ids.toSorted()).toEqual([...kept.keys()].map((slug) => `who-gho.${slug}`).sort());
-      const served = new Set((await flipped.get('/v1/countries')).json.data.map(isoOf));
-      const account = await flipped.account({ credits: 1_000_000 });
-      let bounds = 0;
-      for (const id of ids) {
-        const slug = id.slice('who-gho.'.length);
-        const from: number = projections[slug]?.projected_from ?? Number.POSITIVE_INFINITY;
-        const expected = (kept.get(slug) ?? [])
-          .filter(({ iso3 }) => served.has(iso3))
-          .map((row) => [row.iso3, row.year, row.value, row.low, row.high, row.year >= from].join(' '));
-        const { json: answer } = await flipped.get(`/v1/data?indicator=${id}`, { key: account.key });
-        const rows: DataRow[] = answer.data;
-        const given = rows.map((row) =>
-          [row.iso3, row.year, row.value, row.ci_lo, row.ci_hi, row.projected].join(' '),
-        );
-        expect(given, id).toEqual(expected);
-        bounds += rows.filter(({ ci_lo }) => ci_lo !== null).length;
-      }
-      expect(bounds).toBeGreaterThan(50_000);
-    },
-    BUILD_WITHIN_MS,
-  );
+      expect(given, id).toEqual(expected);
+      bounds += rows.filter(({ ci_lo }) => ci_lo !== null).length;
+    }
+    expect(bounds).toBeGreaterThan(50_000);
+  });
 
   it('links series of one concept as reviewed, line by line, and no other', async () => {
     const links: ConceptLink[] = JSON.parse(await readFile(join(built.snapshot, 'concepts.json'), 'utf8'));

@@ -12,7 +12,6 @@ import { Service } from './service.ts';
 const run = promisify(execFile);
 const PACKAGES = ['bibtexparser==2.1.0', 'citeproc-py==0.11.1'];
 const OUTPUT_BYTES = 10_000_000;
-const READ_WITHIN_MS = 300_000;
 
 /** For each citation what the parser finds in BibTeX, and the reference that the processor makes of CSL-JSON. */
 const READ = `
@@ -63,56 +62,48 @@ async function read(citations: readonly { bib: string; csl: string }[]): Promise
 /** Inside the braces that keep case and names as they are. */
 const bare = (text: string | null | undefined): string => text?.replaceAll(/[{}]/g, '') ?? '';
 
-test(
-  'of every indicator, provider and snapshot',
-  async () => {
-    const catalogue = service.snapshots.current()?.catalogue;
-    const records = [...(catalogue?.indicators.values() ?? [])].map(({ record }) => record);
-    const subjects = [
-      ...records.map(({ id }) => `indicators/${id}`),
-      ...new Set(records.map(({ provider }) => `providers/${provider.id}`)),
-      `editions/${service.snapshots.current()?.id}`,
-    ];
-    expect(subjects.length).toBeGreaterThan(100);
-    const citations = await Promise.all(
-      subjects.map(async (subject) => ({
-        bib: (await service.get(`/v1/${subject}/citation.bib`)).text,
-        csl: (await service.get(`/v1/${subject}/citation.json`)).text,
-      })),
+test('of every indicator, provider and snapshot', async () => {
+  const catalogue = service.snapshots.current()?.catalogue;
+  const records = [...(catalogue?.indicators.values() ?? [])].map(({ record }) => record);
+  const subjects = [
+    ...records.map(({ id }) => `indicators/${id}`),
+    ...new Set(records.map(({ provider }) => `providers/${provider.id}`)),
+    `editions/${service.snapshots.current()?.id}`,
+  ];
+  expect(subjects.length).toBeGreaterThan(100);
+  const citations = await Promise.all(
+    subjects.map(async (subject) => ({
+      bib: (await service.get(`/v1/${subject}/citation.bib`)).text,
+      csl: (await service.get(`/v1/${subject}/citation.json`)).text,
+    })),
+  );
+  for (const [at, { key, failed, fields, reference }] of (await read(citations)).entries()) {
+    const [item] = JSON.parse(citations[at]?.csl ?? '');
+    expect([key, failed]).toEqual([item.id, 0]);
+    expect(bare(fields.title)).toBe(item.title);
+    expect(bare(fields.note)).toBe(item.note);
+    expect(fields.url).toBe(item.URL);
+    expect(bare(fields.author)).toBe(
+      item.author.map(({ literal }: { literal: string }) => literal).join(' and '),
     );
-    for (const [at, { key, failed, fields, reference }] of (await read(citations)).entries()) {
-      const [item] = JSON.parse(citations[at]?.csl ?? '');
-      expect([key, failed]).toEqual([item.id, 0]);
-      expect(bare(fields.title)).toBe(item.title);
-      expect(bare(fields.note)).toBe(item.note);
-      expect(fields.url).toBe(item.URL);
-      expect(bare(fields.author)).toBe(
-        item.author.map(({ literal }: { literal: string }) => literal).join(' and '),
-      );
-      expect(reference).toContain('2026');
-      expect(reference).toContain(item.URL);
-    }
-  },
-  READ_WITHIN_MS,
-);
+    expect(reference).toContain('2026');
+    expect(reference).toContain(item.URL);
+  }
+});
 
-test(
-  'with characters that TeX gives a meaning',
-  async () => {
-    const citation: Citation = {
-      key: 'a.b-1',
-      title: 'Share of 100 % & more_ #1 $ ~ \\end <5 “öß東”',
-      authors: ['Smith and Sons, Ltd.'],
-      published_at: '2026-01-31T23:59:59+00:00',
-      version: '1',
-      url: 'https://almanac.example/a_b?c=d#e',
-      note: 'C:\\new_table "a"--b',
-    };
-    const [found] = await read([{ bib: bibtex(citation), csl: JSON.stringify([cslItem(citation)]) }]);
-    expect(found?.failed).toBe(0);
-    expect(bare(found?.fields.title)).toBe(citation.title);
-    expect(bare(found?.fields.note)).toBe(citation.note);
-    expect(bare(found?.fields.author)).toBe('Smith and Sons, Ltd.');
-  },
-  READ_WITHIN_MS,
-);
+test('with characters that TeX gives a meaning', async () => {
+  const citation: Citation = {
+    key: 'a.b-1',
+    title: 'Share of 100 % & more_ #1 $ ~ \\end <5 “öß東”',
+    authors: ['Smith and Sons, Ltd.'],
+    published_at: '2026-01-31T23:59:59+00:00',
+    version: '1',
+    url: 'https://almanac.example/a_b?c=d#e',
+    note: 'C:\\new_table "a"--b',
+  };
+  const [found] = await read([{ bib: bibtex(citation), csl: JSON.stringify([cslItem(citation)]) }]);
+  expect(found?.failed).toBe(0);
+  expect(bare(found?.fields.title)).toBe(citation.title);
+  expect(bare(found?.fields.note)).toBe(citation.note);
+  expect(bare(found?.fields.author)).toBe('Smith and Sons, Ltd.');
+});

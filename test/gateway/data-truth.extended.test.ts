@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../mirror.ts';
 import { buildOpenedGapminder } from '../opened-gapminder.ts';
 import { overlayBounds, withinBounds } from '../overlay-bounds.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../shared-builds.ts';
+import { buildMirror } from '../shared-builds.ts';
 import { Service } from './service.ts';
 import { listSeries, rankObservations, readObservations, readPlaces } from './upstream-observations.ts';
 
@@ -51,7 +51,7 @@ describeWithMirror('every Gapminder figure over HTTP', (mirror) => {
     ({ key } = await service.account({ credits: 100_000_000 }));
     const { json } = await service.get('/v1/countries');
     served = new Set(json.data.map(({ iso3 }: { iso3: string }) => iso3));
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(async () => {
     await service?.stop();
     await rm(root, { recursive: true, force: true });

@@ -18,7 +18,7 @@ import { parseKeys } from '../../data/proofs/verify-receipt.ts';
 import { RULES } from '../../data/schema/proofs.ts';
 import { SEED } from '../environment.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../shared-builds.ts';
+import { buildMirror } from '../shared-builds.ts';
 import { readCatalogue, readKept, showSnapshot } from '../shown-snapshot.ts';
 import { Service } from './service.ts';
 
@@ -66,9 +66,7 @@ describeWithMirror('derived figures of the whole collection', (mirror) => {
     return provider === 'gapminder' && globSync(file, { cwd: mirror }).length === 1;
   };
 
-  test('are those that the files of the providers give, and those of the world are proven', {
-    timeout: BUILD_WITHIN_MS,
-  }, async () => {
+  test('are those that the files of the providers give, and those of the world are proven', async () => {
     const { snapshots, directory } = await buildMirror(mirror);
     const shown = await showSnapshot(snapshots);
     const catalogue = await readCatalogue(shown);

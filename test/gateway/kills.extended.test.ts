@@ -14,7 +14,6 @@ import { Program, type Started } from './program.ts';
 
 const KILLS = 6;
 const CREDITS = 1_000_000;
-const WITHIN = { timeout: 900_000 };
 
 let gateway: Started;
 let store: AccountStore;
@@ -51,7 +50,7 @@ async function killInTurn(answered: () => number, between: number): Promise<void
   }
 }
 
-test('a call that is repeated until it is answered is paid once', WITHIN, async () => {
+test('a call that is repeated until it is answered is paid once', async () => {
   const CLIENTS = 12;
   /** Share of answers. */
   const LOST = 0.1;
@@ -100,7 +99,7 @@ interface Reader {
   bytes: number;
 }
 
-test('a file that is read in parts is paid once a lease, and never read unpaid', WITHIN, async () => {
+test('a file that is read in parts is paid once a lease, and never read unpaid', async () => {
   const ACCOUNTS = 10;
   /** Of one account at a time. */
   const CLIENTS = 3;

@@ -11,7 +11,6 @@ import { installNodePackages } from '../node-packages.ts';
 const ROOT = join(import.meta.dirname, '../..');
 /** It carries the schemas of CycloneDX. */
 const SCHEMAS = '@cyclonedx/cyclonedx-library@10.3.0';
-const WITHIN_MS = 900_000;
 const PROGRAM = 'test/release/main.ts';
 
 let home: string;
@@ -42,12 +41,10 @@ beforeAll(async () => {
   const clone = await cloned('first');
   await release(clone, '--dry-run');
   built = join(clone, 'var/release', version);
-}, WITHIN_MS);
+});
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-it('writes the same files in another folder, and sums that sha256sum confirms for each of them', {
-  timeout: WITHIN_MS,
-}, async () => {
+it('writes the same files in another folder, and sums that sha256sum confirms for each of them', async () => {
   const clone = await cloned('second');
   const output = await release(clone);
   expect(output).toContain('Nothing was published');
@@ -61,7 +58,7 @@ it('writes the same files in another folder, and sums that sha256sum confirms fo
   );
 });
 
-it('names the service in what registries show', { timeout: WITHIN_MS }, async () => {
+it('names the service in what registries show', async () => {
   const clone = await cloned('addressed');
   await release(clone, '--dry-run', '--url=https://data.example.org');
   const output = join(clone, 'var/release', version);
@@ -145,9 +142,7 @@ it('takes the section of the version from the changelog', async () => {
   expect(await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8')).toContain(section);
 });
 
-it('refuses another version in any manifest by its name, and what a registry would refuse', {
-  timeout: WITHIN_MS,
-}, async () => {
+it('refuses another version in any manifest by its name, and what a registry would refuse', async () => {
   const clone = await cloned('refused');
   const inJson = /(?<="version": ")\d/;
   const module = (await run(clone, 'git', ['ls-files', 'clients/python/src/*/_version.py'])).trim();

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { findSeries } from '../../gateway/api/operations/operations.ts';
 import { type Edition, SnapshotStore } from '../../gateway/api/snapshot/snapshot.ts';
 import { describeWithMirror } from '../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../shared-builds.ts';
+import { buildMirror } from '../shared-builds.ts';
 
 const FIRST = 3;
 
@@ -47,7 +47,7 @@ describeWithMirror('the labelled phrases', (mirror) => {
     if (current === null) throw new Error('nothing is published');
     edition = current;
     return () => store.close();
-  }, BUILD_WITHIN_MS);
+  });
 
   const find = async (phrase: string) => (await findSeries(edition, phrase, { limit: FIRST })).hits;
 

@@ -19,7 +19,7 @@ afterEach(() => directory[Symbol.asyncDispose]());
 test.each([
   ['SIGINT', '2'],
   ['SIGTERM', '1'],
-] as const)('%s every 50 ms until it serves, WORKERS=%s', { timeout: 900_000 }, async (signal, WORKERS) => {
+] as const)('%s every 50 ms until it serves, WORKERS=%s', async (signal, WORKERS) => {
   await publishFixture(`${directory.path}/snapshots`);
   for (let delay_ms = 0; !(await directory.interrupt(signal, delay_ms, { WORKERS })); delay_ms += EVERY_MS);
 });

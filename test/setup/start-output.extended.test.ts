@@ -16,7 +16,7 @@ test.each([
   ['a terminal', 'a given Redis'],
   ['a pipe', 'its private Redis'],
   ['a pipe', 'a given Redis'],
-])('to %s, with %s', { timeout: SERVES_WITHIN_MS + 60_000 }, async (target, server) => {
+])('to %s, with %s', async (target, server) => {
   await using directory = await StartDirectory.create();
   const settings = { REDIS_URL: server === 'a given Redis' ? redis.url : '' };
   const start = directory.start(settings, target === 'a terminal' ? ON_A_TERMINAL : undefined);

@@ -13,7 +13,7 @@ import type { ObservationRow } from '../../../data/schema/records.ts';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { Service } from '../../gateway/service.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, runOf } from '../../shared-builds.ts';
+import { buildMirror, runOf } from '../../shared-builds.ts';
 import { readCatalogue, showSnapshot } from '../../shown-snapshot.ts';
 import { withoutEmptyCells } from '../fakes/expected-rows.ts';
 
@@ -56,7 +56,7 @@ describeWithMirror('published figures of OWID, UNICEF, IMF and UNDP', (mirror) =
     service = await Service.start({ snapshots: built.snapshots });
     ({ key } = await service.account({ credits: 100_000_000 }));
     connection = await (await DuckDBInstance.create(':memory:')).connect();
-  }, BUILD_WITHIN_MS);
+  });
 
   afterAll(async () => {
     await service?.stop();

@@ -8,7 +8,7 @@ import { parse } from 'csv-parse/sync';
 import { beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../mirror.ts';
 import { overlayBounds } from '../../overlay-bounds.ts';
-import { BUILD_WITHIN_MS, buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
+import { buildMirror, runOf, type SharedBuild } from '../../shared-builds.ts';
 import { type ExpectedRows, expectRows, withoutEmptyCells } from '../fakes/expected-rows.ts';
 import { readWho } from '../fakes/who-gho-files.ts';
 import { readWorldBank } from '../fakes/world-bank-files.ts';
@@ -91,7 +91,7 @@ describeWithMirror('rejected rows', (mirror) => {
   let built: SharedBuild;
   beforeAll(async () => {
     built = await buildMirror(mirror);
-  }, BUILD_WITHIN_MS);
+  });
 
   it.each(Object.keys(COUNTS))('%s: every figure is in the lake or counted by reason', async (provider) => {
     const run = await runOf(built, provider);
@@ -116,6 +116,5 @@ describeWithMirror('rejected rows', (mirror) => {
       expect(run.rows_read).toBe(read);
       expect(run.empty_cells).toBe(empty);
     },
-    BUILD_WITHIN_MS,
   );
 });

@@ -4,4 +4,4 @@ import { expectReplays } from './edition-property.ts';
 
 it('the first edition and all revisions give the last, whatever was changed, withdrawn and renamed', async () => {
   await expectReplays(150);
-}, 600_000);
+});

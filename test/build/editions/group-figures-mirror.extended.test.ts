@@ -17,7 +17,7 @@ import {
 } from '../../../data/schema/groups.ts';
 import type { CatalogueIndex } from '../../../data/schema/snapshot.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../../shared-builds.ts';
+import { buildMirror } from '../../shared-builds.ts';
 import { readCatalogue, readKept, type Shown, showSnapshot } from '../../shown-snapshot.ts';
 
 /** Groups with the same members at the World Bank. */
@@ -64,7 +64,7 @@ describeWithMirror('figures of groups', (mirror) => {
       const name = groupFiguresFile(record.id);
       stored.set(record.id, storedGroups.parse(await readKept(shown, name)));
     }
-  }, BUILD_WITHIN_MS);
+  });
 
   /** The rows of a series as the World Bank gives them, by place code and year. */
   function upstream(id: string): Upstream | null {

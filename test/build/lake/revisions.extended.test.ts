@@ -4,4 +4,4 @@ import { expectHistories } from './history-property.ts';
 
 it('the history rebuilds exactly the rows of every run, in whatever order runs change, hold, accept and repeat', async () => {
   await expectHistories(40);
-}, 600_000);
+});

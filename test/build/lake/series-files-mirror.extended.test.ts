@@ -12,7 +12,7 @@ import { readSources } from '../../../build/lake/sources.ts';
 import { resolveSource } from '../../../build/upstream/open-upstream.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
 import { describeWithMirror } from '../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror, type SharedBuild } from '../../shared-builds.ts';
+import { buildMirror, type SharedBuild } from '../../shared-builds.ts';
 
 const PROVIDERS = ['gapminder', 'imf', 'owid', 'owid-datasets', 'undp', 'unicef', 'who-gho', 'world-bank'];
 
@@ -25,7 +25,7 @@ describeWithMirror('the upstream files of each series', (mirror) => {
     scratch = await mkdtemp(join(tmpdir(), 'almanac-files-'));
     curated = await loadCurated('data');
     built = await buildMirror(mirror);
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(() => rm(scratch, { recursive: true, force: true }));
 
   it.each(PROVIDERS)('%s: every series names files of the mirror by their hashes', async (id) => {

@@ -26,15 +26,13 @@ import { query } from '../../build/parquet-readers.ts';
 import { type Installed, installWheel } from '../../clients/python-package.ts';
 import { verifyWithPackage } from '../../clients/python-receipts.ts';
 import { Service } from '../../gateway/service.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
+import { buildStarter } from '../../shared-builds.ts';
 import { readKept, showSnapshot } from '../../shown-snapshot.ts';
 import type { Evidence } from './tampering.ts';
 
 const INDICATORS = 10;
 /** The client verifies signatures without a library, which takes it ten milliseconds: it reads one receipt in so many. */
 const STRIDE = 12;
-/** A limit for what hangs: tens of thousands of receipts take a busy machine minutes. */
-const VERIFIED_WITHIN_MS = 600_000;
 const KEY = generateSigningKey('almanac.example/log');
 
 let root: string;
@@ -68,7 +66,7 @@ beforeAll(async () => {
   service = await Service.start({ snapshots });
   ({ key } = await service.account({ credits: 1_000 }));
   await readReceipts(snapshots, entry, checkpoint, tree);
-}, BUILD_WITHIN_MS);
+});
 afterAll(async () => {
   await service?.stop();
   await rm(root, { recursive: true, force: true });
@@ -123,7 +121,7 @@ describe('the verifier in Python', () => {
     }
   });
 
-  it('accepts every value of ten indicators', { timeout: VERIFIED_WITHIN_MS }, async () => {
+  it('accepts every value of ten indicators', async () => {
     expect(receipts.size).toBe(INDICATORS);
     const all = [...receipts.values()].flat();
     expect(all.length).toBeGreaterThan(10_000);

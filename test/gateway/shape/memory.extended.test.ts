@@ -6,7 +6,7 @@ import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import { cpuTime, memoryLine } from '../../bench/process-stats.ts';
 import { startRedis, type TestRedis } from '../../redis.ts';
-import { BUILD_WITHIN_MS, buildStarter } from '../../shared-builds.ts';
+import { buildStarter } from '../../shared-builds.ts';
 import { Program } from '../program.ts';
 
 const SHORT_ROWS = 100_000;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   const account = { email: 'reader@example.org', verified: true, credits: 1_000_000_000, by: 'test' };
   const { account_id } = await accounts.create(account);
   ({ key } = await accounts.keys.mint(account_id));
-}, BUILD_WITHIN_MS);
+});
 afterAll(async () => {
   await program?.[Symbol.asyncDispose]();
   await redis?.stop();
@@ -121,23 +121,19 @@ async function peakOf(pid: number | undefined): Promise<number> {
  * A process for each, because a peak never falls. While nothing is read, an answer holds its first pieces and no more; while
  * it is read, memory depends on when V8 collects them.
  */
-test.each(['ndjson', 'csv', 'parquet', 'arrow'])(
-  '%s',
-  { timeout: 4 * STREAMED_WITHIN_MS },
-  async (format) => {
-    const { child, url } = await program.start(settings);
-    const short = `${await callOf(url, SHORT_ROWS)}&format=${format}`;
-    const long = `${await callOf(url, LONG_ROWS)}&format=${format}`;
-    // Code is compiled and the young generation grows in the first answers, whatever their length.
-    for (let time = 0; time < 3; time += 1) await readLate(short, child.pid);
-    const { bytes } = await readLate(short, child.pid);
-    const before = await peakOf(child.pid);
-    const late = await readLate(long, child.pid);
-    expect(late.bytes).toBeGreaterThan(5 * bytes);
-    const growth = (await peakOf(child.pid)) - before;
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-    expect(late.peak_mb - before).toBeLessThan(HELD_MAX_MB);
-    expect(growth).toBeLessThan(format === 'arrow' ? ARROW_GROWTH_MAX_MB : GROWTH_MAX_MB);
-  },
-);
+test.each(['ndjson', 'csv', 'parquet', 'arrow'])('%s', async (format) => {
+  const { child, url } = await program.start(settings);
+  const short = `${await callOf(url, SHORT_ROWS)}&format=${format}`;
+  const long = `${await callOf(url, LONG_ROWS)}&format=${format}`;
+  // Code is compiled and the young generation grows in the first answers, whatever their length.
+  for (let time = 0; time < 3; time += 1) await readLate(short, child.pid);
+  const { bytes } = await readLate(short, child.pid);
+  const before = await peakOf(child.pid);
+  const late = await readLate(long, child.pid);
+  expect(late.bytes).toBeGreaterThan(5 * bytes);
+  const growth = (await peakOf(child.pid)) - before;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  expect(late.peak_mb - before).toBeLessThan(HELD_MAX_MB);
+  expect(growth).toBeLessThan(format === 'arrow' ? ARROW_GROWTH_MAX_MB : GROWTH_MAX_MB);
+});

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IndicatorRecord, TopicItem } from '../../../data/schema/records.ts';
 import type { SeriesOpening } from '../../../data/schema/snapshot.ts';
-import { BUILD_WITHIN_MS } from '../../shared-builds.ts';
 import { rowsOf, sectionOf, textOf, valuesOf } from './page-text.ts';
 import { chartsIn, isAt, lineIn, namedDot, otherDots, scaleBelow, shows, valueScale } from './read-charts.ts';
 import { describeReal, type TrueFigure } from './real-edition.ts';
@@ -97,7 +96,7 @@ describeReal('pages of all countries', (real) => {
       openings.set(record.id, await real.opening(record));
       if (record.preferred) preferred.add(record.id);
     }
-  }, BUILD_WITHIN_MS);
+  });
   const openings = new Map<string, SeriesOpening | undefined>();
   const preferred = new Set<string>();
 

@@ -8,7 +8,7 @@ import { LOAD_LIMITS, LoadShedder } from '../../../gateway/api/http/server/overl
 import { query } from '../../build/parquet-readers.ts';
 import { describeWithMirror } from '../../mirror.ts';
 import { silentLog } from '../../redis.ts';
-import { BUILD_WITHIN_MS, buildMirror, type SharedBuild } from '../../shared-builds.ts';
+import { buildMirror, type SharedBuild } from '../../shared-builds.ts';
 import { type OpeningRow, openingOf } from '../opening-year.ts';
 import { Service } from '../service.ts';
 
@@ -167,7 +167,7 @@ class RealEdition {
 export const describeReal = (name: string, tests: (real: RealEdition) => void): void =>
   describeWithMirror(name, (mirror) => {
     const real = new RealEdition();
-    beforeAll(() => real.start(mirror), BUILD_WITHIN_MS);
+    beforeAll(() => real.start(mirror));
     afterAll(() => real.service?.stop());
     tests(real);
   });

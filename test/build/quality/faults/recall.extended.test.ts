@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeWithMirror } from '../../../mirror.ts';
-import { BUILD_WITHIN_MS } from '../../../shared-builds.ts';
 import { DATA } from '../../world.ts';
 import { UPSTREAM_FAULTS } from './fault-kinds.ts';
 import {
@@ -32,7 +31,7 @@ describeWithMirror('faults in the files of providers', (mirror) => {
     nights = await measureUpstreamFaults(mirror, { seed: SEED, each: EACH, scratch });
     await mkdir(dirname(TABLE), { recursive: true });
     await writeFile(TABLE, `${recallTable(nights)}\n`);
-  }, 2 * BUILD_WITHIN_MS);
+  });
 
   afterAll(() => rm(scratch, { recursive: true, force: true }));
 

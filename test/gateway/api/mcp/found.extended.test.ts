@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeWithMirror } from '../../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../../../shared-builds.ts';
+import { buildMirror } from '../../../shared-builds.ts';
 import { Service } from '../../service.ts';
 import { call } from './mcp-client.ts';
 
@@ -45,7 +45,7 @@ describeWithMirror('find_indicators on the catalogue of the mirror', (mirror) =>
   beforeAll(async () => {
     const { snapshots } = await buildMirror(mirror);
     service = await Service.start({ snapshots });
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(() => service?.stop());
 
   const find = async (query: string) =>

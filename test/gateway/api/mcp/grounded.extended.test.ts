@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TOKENS_MAX, tokensAtMost } from '../../../../gateway/api/mcp/answer.ts';
 import { describeWithMirror } from '../../../mirror.ts';
-import { BUILD_WITHIN_MS, buildMirror } from '../../../shared-builds.ts';
+import { buildMirror } from '../../../shared-builds.ts';
 import { Service, type TestKey } from '../../service.ts';
 import { EditionTruth } from '../operations/claims/truth.ts';
 import { call, type HostFigure, type ToolResult } from './mcp-client.ts';
@@ -94,7 +94,7 @@ describeWithMirror('grounded answers', (mirror) => {
     truth = await EditionTruth.read(snapshots);
     service = await Service.start({ snapshots });
     key = await service.account({ credits: 1_000_000 });
-  }, BUILD_WITHIN_MS);
+  });
   afterAll(() => service?.stop());
 
   async function ask(name: string, args: Record<string, unknown>): Promise<ToolResult['structured']> {
