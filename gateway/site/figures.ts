@@ -82,6 +82,10 @@ export const figureCells = (
       .join(''),
   );
 
+/** The options of a choice of years, of which a page has hundreds. */
+export const yearOptions = (years: readonly number[], chosen: number | undefined): Html =>
+  html(years.map((year) => `<option${year === chosen ? ' selected' : ''}>${year}</option>`).join(''));
+
 /** Whether a name says its unit, as many do, so that a page need not repeat it. */
 export const isSaidBy = (unit: string, name: string): boolean =>
   ` ${wordsIn(name)} `.includes(` ${wordsIn(unit)} `) ||

@@ -19,6 +19,7 @@ import {
   isSaidBy,
   momentText,
   shareText,
+  yearOptions,
   yearsText,
 } from './figures.ts';
 import { withQuery } from './lists.ts';
@@ -157,6 +158,7 @@ const FILTERS = {
   momentText,
   shareText,
   withQuery,
+  yearOptions,
   yearsText,
 };
 
