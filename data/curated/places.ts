@@ -26,8 +26,9 @@ export interface PlaceTable {
   /**
    * Looks a code up in the schemes, in order; the first match decides. Codes are compared without case and surrounding
    * space, names (schemes `names` and `spoken`) as `foldName` folds them.
+   * @param folded the code as `foldName` folds it, where that is known
    */
-  resolve(schemes: readonly string[], code: string): Place;
+  resolve(schemes: readonly string[], code: string, folded?: string): Place;
   /** What the schemes list, as it is compared, with the country that it stands for; a country's own names first. */
   countriesIn(schemes: readonly string[]): { code: string; iso3: string }[];
   /** Names of all schemes. */
@@ -67,9 +68,9 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems): Plac
   }
   return {
     schemes: new Set(schemes.keys()),
-    resolve(wanted, code) {
+    resolve(wanted, code, folded = foldName(code)) {
       for (const scheme of wanted) {
-        const place = schemes.get(scheme)?.get(keyOf(scheme, code));
+        const place = schemes.get(scheme)?.get(keyOf(scheme, code, folded));
         if (place !== undefined) return place;
       }
       return UNKNOWN;
@@ -83,8 +84,8 @@ export function loadPlaces(file: string, spine: Spine, problems: Problems): Plac
   };
 }
 
-const keyOf = (scheme: string, code: string): string =>
-  scheme === 'names' || scheme === 'spoken' ? foldName(code) : upperCase(code.trim());
+const keyOf = (scheme: string, code: string, folded = foldName(code)): string =>
+  scheme === 'names' || scheme === 'spoken' ? folded : upperCase(code.trim());
 
 /** Some letters outside ASCII have an upper case inside it. */
 const upperCase = (code: string): string => code.replace(/[a-z]+/g, (letters) => letters.toUpperCase());

@@ -5,7 +5,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { TRANSFORM_FORMS, TRANSFORMS_MAX } from '../../../data/derived/transforms.ts';
-import type { LogEntry } from '../../../data/schema/snapshot.ts';
 import { truncateInput } from '../core/errors.ts';
 import type { QuotaStatus } from '../core/execute.ts';
 import {
@@ -23,7 +22,6 @@ import {
   type QuerySchema,
   type ValidationDetail,
 } from '../operations/operations.ts';
-import { ByteCache, type Edition } from '../snapshot/snapshot.ts';
 import { type Answer, answerText, memberTexts } from './answer.ts';
 import {
   type CallError,
@@ -124,8 +122,7 @@ export function defineTool<Arguments extends object>(definition: Definition<Argu
       query,
       answer,
       asOf: (sent) => editionOf(cursorOf(sent)) ?? asOfSent(sent),
-      plan: (asked) =>
-        planOnce(asked.snapshot, questionOf(name, asked), async () => planPage(definition, asked)),
+      plan: (asked) => planPage(definition, asked),
     }),
   };
 }
@@ -155,10 +152,6 @@ const invalidCursor = (msg: string): Planned => ({
   kind: 'invalid',
   detail: [{ loc: ['arguments', 'cursor'], msg, type: 'invalid_cursor' }],
 });
-
-/** All that an answer depends on, beside its edition. */
-const questionOf = (tool: string, { publicUrl, query }: Input<unknown>): string =>
-  `${tool} ${publicUrl} ${JSON.stringify(query)}`;
 
 /** Without the dialect, which hosts assume, and which some of them refuse; and without bounds that nobody passes. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
@@ -196,12 +189,6 @@ interface MemberSchema {
   description?: string;
 }
 
-/** Memory for each open edition. */
-const MAX_BYTES = 8 * 1024 * 1024;
-const QUESTION_MAX_LENGTH = 2_048;
-/** The object takes more than the text that says the same. */
-const BYTES_PER_CHARACTER = 5;
-
 /** A plan whose answer is known already. */
 interface AnswerPlan extends Plan {
   answer: Answer;
@@ -220,45 +207,7 @@ export const answerPlan = (
   produce: () => ({ kind: 'object', value: answer }),
 });
 
-/**
- * Answers by edition and question: models ask for the same things, and an answer changes only with its edition and with the log
- * of editions. Calls that are asked again cost half as much with it (`mcp` rows of the bench).
- */
-interface Known {
-  /** Which editions there are: an answer may say whether its own is the newest. */
-  log: readonly LogEntry[];
-  plans: ByteCache<AnswerPlan>;
-}
-
-const known = new WeakMap<Edition, Known>();
-
-const bytesOf = ({ answer }: AnswerPlan): number => answerText(answer).length * BYTES_PER_CHARACTER;
-
 const isAnswer = (planned: Planned): planned is AnswerPlan => 'answer' in planned;
-
-/** @param question all that the plan depends on, beside the edition. @param plan of a question that is not known */
-function planOnce(
-  edition: Edition,
-  question: string,
-  plan: () => Promise<Planned>,
-): Planned | Promise<Planned> {
-  const plans = plansOf(edition);
-  return plans.get(question) ?? plan().then((planned) => kept(planned, question, plans));
-}
-
-function plansOf(edition: Edition): ByteCache<AnswerPlan> {
-  const log = edition.editions.all;
-  const held = known.get(edition);
-  if (held?.log === log) return held.plans;
-  const plans = new ByteCache<AnswerPlan>(MAX_BYTES, bytesOf);
-  known.set(edition, { log, plans });
-  return plans;
-}
-
-function kept(planned: Planned, question: string, plans: ByteCache<AnswerPlan>): Planned {
-  if (isAnswer(planned) && question.length <= QUESTION_MAX_LENGTH) plans.set(question, planned);
-  return planned;
-}
 
 /** Where ChatGPT looks for the challenge; other hosts look for the header. */
 const CHALLENGE = 'mcp/www_authenticate';

@@ -134,7 +134,7 @@ export function findNamed(text: string, schemes: readonly string[] = NAME_SCHEME
   const isGroup = text.trimStart().startsWith(GROUP_MARK);
   const meant = isGroup ? undefined : names.ambiguous.get(folded);
   if (meant !== undefined) return { kind: 'ambiguous', meant };
-  const place: Place = isGroup ? { kind: 'unknown' } : names.table.resolve(schemes, text);
+  const place: Place = isGroup ? { kind: 'unknown' } : names.table.resolve(schemes, text, folded);
   if (place.kind === 'country') return place;
   const [group, ...others] = groupsNamed(folded);
   if (group === undefined) return place;

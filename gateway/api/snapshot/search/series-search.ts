@@ -131,6 +131,8 @@ export class SeriesSearch {
   readonly #vocabulary: Vocabulary;
   /** Words that mean others. */
   readonly #said: Vocabulary;
+  /** With the stems that ask for each. */
+  readonly #dividing: readonly { variant: string; stems: readonly string[] }[];
 
   /** @param concepts what each is called, by id */
   constructor(
@@ -148,6 +150,7 @@ export class SeriesSearch {
     const called = this.#entries.flatMap(({ concept }) => concepts.get(concept ?? '') ?? []);
     this.#vocabulary = new Vocabulary([...all.map(({ record }) => record.name), ...called], reader);
     this.#said = new Vocabulary(reader.said, reader);
+    this.#dividing = DIVIDING.map((variant) => ({ variant, stems: reader.stems(variant) }));
   }
 
   /** Best first; what is asked for by its code before all. */
@@ -201,15 +204,16 @@ export class SeriesSearch {
     const [record, ...twins] = firstWithYears(records, years);
     if (record === undefined) return null;
     const isFit = hasYears(record, years) && isMeasured(entry, asked.measures);
-    const near = nearness(terms, weight, entry);
-    const covered = sum(terms, (term) => term.weight * holds(entry.held, term)) / weight;
+    const held = terms.map((term) => holds(entry.held, term));
+    const covered = sum(terms, (term, at) => term.weight * (held[at] ?? 0)) / weight;
+    const near = Math.max(nearness(asked, held, entry.wordings), ONLY_DESCRIBED * covered);
     const verbatim = entry.wordings.filter(({ text }) => text === asked.verbatim);
     const bonus =
       verbatim.length === 0 ? 0 : verbatim.some(({ isWhole }) => isWhole) ? VERBATIM : VERBATIM_PART;
     const fit = entry.standing * this.#unaskedTraits(entry, asked.stems) * (isFit ? 1 : UNASKED.measure);
     const rank = (near + COVERAGE_PART * (covered - near)) * fit + bonus;
     if (rank < WEAK) return null;
-    const why = new Set(terms.filter((term) => holds(entry.held, term) > 0).map(({ said }) => said));
+    const why = new Set(terms.filter((_, at) => (held[at] ?? 0) > 0).map(({ said }) => said));
     const match = isFit && near >= GOOD && covered >= GOOD_COVERED ? 'good' : 'weak';
     return {
       hit: { record, concept: entry.concept, twins, match, why: [...why], rank },
@@ -293,8 +297,8 @@ export class SeriesSearch {
       age === ADULTS ||
       AGE_STEMS.some((stem) => asked.has(stem)) ||
       age.split(/\D+/).some((years) => asked.has(years));
-    const unasked = DIVIDING.filter(
-      (one) => variants.includes(one) && !this.#reader.stems(one).some((stem) => asked.has(stem)),
+    const unasked = this.#dividing.filter(
+      ({ variant, stems }) => variants.includes(variant) && !stems.some((stem) => asked.has(stem)),
     );
     return (
       (isSexAsked ? 1 : UNASKED.sex) * (isAgeAsked ? 1 : UNASKED.age) * UNASKED.variant ** unasked.length
@@ -308,8 +312,8 @@ export class SeriesSearch {
   }
 }
 
-const sum = <Item>(items: readonly Item[], measure: (item: Item) => number): number =>
-  items.reduce((total, item) => total + measure(item), 0);
+const sum = <Item>(items: readonly Item[], measure: (item: Item, at: number) => number): number =>
+  items.reduce((total, item, at) => total + measure(item, at), 0);
 
 /** How well a term is held, 0 to 1. */
 function holds(held: ReadonlyMap<string, number>, { meant }: Term): number {
@@ -320,20 +324,24 @@ function holds(held: ReadonlyMap<string, number>, { meant }: Term): number {
 
 const filling = (held: number): number => held * (held >= COMPLETED ? BORROWED : FILLED);
 
-/** How near the nearest wording is, up to 1 for the very words. */
-function nearness(terms: readonly Term[], wanted: number, { wordings, held }: Entry): number {
+/** How near the nearest wording is, up to 1 for the very words. @param held how well the entry holds each term */
+function nearness(
+  { terms, weight: wanted }: Asked,
+  held: readonly number[],
+  wordings: Entry['wordings'],
+): number {
   let best = 0;
   for (const { stems, weight } of wordings) {
     let [common, filled] = [0, 0];
-    for (const term of terms) {
+    for (const [at, term] of terms.entries()) {
       let own = 0;
       for (const [stem, factor] of term.meant) if (stems.has(stem)) own = Math.max(own, factor);
       if (own > 0) common += own * term.weight;
-      else filled += filling(holds(held, term)) * term.weight;
+      else filled += filling(held[at] ?? 0) * term.weight;
     }
     if (common > 0) best = Math.max(best, (common + filled) / Math.sqrt(wanted * (weight + filled)));
   }
-  return Math.max(best, (ONLY_DESCRIBED * sum(terms, (term) => term.weight * holds(held, term))) / wanted);
+  return best;
 }
 
 const isMeasured = ({ items: [item] }: Entry, asked: ReadonlySet<Measure>): boolean =>
