@@ -124,7 +124,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     sessions,
     passwords,
     secondFactor,
-    members: new MemberStore(store, persons),
+    members: new MemberStore(store),
     connections: new ConnectionStore(store),
     persons,
     customerSecondFactor: new SecondFactorStore(store, 'account'),

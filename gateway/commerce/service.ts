@@ -77,7 +77,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   const store = { redis, now, random: randomBytes };
   const accounts = new AccountStore({ ...store, packs, archive, terms: salesTermsOf(settings) });
   const persons = new PersonStore(store);
-  const members = new MemberStore(store, persons);
+  const members = new MemberStore(store);
   const outbox = new Outbox(store);
   const webhooks = new Webhooks({ ...store, allowsPrivate: settings.WEBHOOK_PRIVATE_TARGETS });
   const audit = new AuditLog(redis, now, archive);
@@ -101,12 +101,17 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
   });
   return {
     ...{ accounts, persons, members, outbox, webhooks, audit, privacy, requests, emailChanges, teller },
-    ...{ operatorAlerts, mailer, archive, jobs, redis, now, publicUrl, connections, clients },
+    ...{ ...store, operatorAlerts, mailer, archive, jobs, publicUrl, connections, clients },
     authorizations: new Authorizations({ ...store, clients, connections, publicUrl }),
     feeds: new FeedStore(store),
+    billing: new BillingStore(store),
     alerts: new BalanceAlerts(store),
     spendingAlerts: new SpendingAlerts(store),
-    changeAlerts: new ChangeAlerts(redis, dependencies.served ?? { current: () => null }, outbox),
+    changeAlerts: new ChangeAlerts({
+      ...store,
+      outbox,
+      served: dependencies.served ?? { current: () => null },
+    }),
     onboarding: new Onboarding({ ...senders, freeGrants, freeGrant }),
     invitations: new Invitations({ ...senders, members }),
     givenUpJobs: new GivenUpJobs(redis),
@@ -115,7 +120,7 @@ function openParts(dependencies: AccountServiceDependencies, packs: readonly Cre
 
 /** @throws {CuratedError} if credit packs or countries cannot be read. */
 export async function openAccountService(dependencies: AccountServiceDependencies) {
-  const { settings, redis, now, log, publicUrl } = dependencies;
+  const { settings, now, log, publicUrl } = dependencies;
   const packs = await readPacks(settings.CURATED_DIR);
   const countries = readCountries(settings.CURATED_DIR);
   const parts = openParts(dependencies, packs);
@@ -133,7 +138,6 @@ export async function openAccountService(dependencies: AccountServiceDependencie
   return {
     ...parts,
     ...{ settings, log, packs, countries, handlers },
-    billing: new BillingStore({ redis, now }),
     stripe: createStripePayment(settings, { orders: accounts.orders, audit, publicUrl, now, log }),
     passwords: dependencies.passwords ?? new PasswordHasher(),
     startWorker(): void {

@@ -28,17 +28,13 @@ const service = await startAdmin();
 const operator = await service.signedIn('operator');
 afterAll(() => service.stop());
 
-const personsOf = ({ client, clock }: AdminService): PersonStore =>
-  new PersonStore({ redis: client, now: () => clock.ms, random: randomBytes });
-
-const endpointsOf = ({ client, clock }: AdminService): EndpointStore =>
-  new EndpointStore({ redis: client, now: () => clock.ms, random: randomBytes, allowsPrivate: false });
-
-const connectionsOf = ({ client, clock }: AdminService): ConnectionStore =>
-  new ConnectionStore({ redis: client, now: () => clock.ms, random: randomBytes });
-
-const feedsOf = ({ client, clock }: AdminService): FeedStore =>
-  new FeedStore({ redis: client, now: () => clock.ms });
+const storesOf = ({ client, clock }: AdminService) => ({
+  ...{ redis: client, now: () => clock.ms, random: randomBytes },
+});
+const personsOf = (one: AdminService) => new PersonStore(storesOf(one));
+const endpointsOf = (one: AdminService) => new EndpointStore({ ...storesOf(one), allowsPrivate: false });
+const connectionsOf = (one: AdminService) => new ConnectionStore(storesOf(one));
+const feedsOf = (one: AdminService) => new FeedStore(storesOf(one));
 
 /** An account with everything that an erasure removes, and a request for it. */
 async function person() {
@@ -52,8 +48,8 @@ async function person() {
     by: 'test',
   });
   await personsOf(service).setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
-  await new BalanceAlerts({ redis: client, now: Date.now }).set(account_id, 3);
-  await new SpendingAlerts({ redis: client, now: Date.now }).set(account_id, { above: 5, per: 'day' });
+  await new BalanceAlerts(storesOf(service)).set(account_id, 3);
+  await new SpendingAlerts(storesOf(service)).set(account_id, { above: 5, per: 'day' });
   await setToldKinds(client, account_id, []);
   const used = new UsedIndicators(new ScriptRunner(client));
   used.note(account_id, ['alpha.life_expectancy'], service.clock.ms);
@@ -113,8 +109,8 @@ const stateOf = async (account_id: string) => {
       [state, label, by, ...ranges, ...origins].join(':'),
     ),
     password: (await personsOf(service).get(founderOf(account_id)))?.password ?? null,
-    alert: await new BalanceAlerts({ redis: service.client, now: Date.now }).get(account_id),
-    ...{ spending: await new SpendingAlerts({ redis: service.client, now: Date.now }).get(account_id) },
+    alert: await new BalanceAlerts(storesOf(service)).get(account_id),
+    ...{ spending: await new SpendingAlerts(storesOf(service)).get(account_id) },
     changes: await readToldKinds(service.client, account_id),
     used: (await readUsedDays(service.client, account_id)).length,
     webhooks: await endpointsOf(service).list(account_id),
@@ -150,15 +146,15 @@ it('“Done” on an erasure erases the account, says what it removed, and recor
 
 it('an erasure that is interrupted stays open; the next attempt completes it and its record', async () => {
   const { account_id, request_id } = await person();
-  const { client, accounts, requests, clock } = service;
-  const now = (): number => clock.ms;
+  const { client, accounts, requests } = service;
+  const base = storesOf(service);
+  const { now } = base;
   const mailer = createMailer(readSettings({ VAR_DIR: '/nowhere' }), { now, log: silentLog });
   vi.spyOn(mailer, 'deleteFor').mockRejectedValueOnce(new Error('the disk is gone'));
-  const base = { redis: client, now, random: randomBytes };
   const persons = personsOf(service);
   const erasures = new Erasures({
     ...{ ...base, accounts, persons, requests, mailer, log: silentLog },
-    members: new MemberStore(base, persons),
+    members: new MemberStore(base),
     connections: new ConnectionStore(base),
     exports: new ExportFiles('/nowhere'),
     audit: new AuditLog(client, now),

@@ -74,19 +74,10 @@ interface CreditChange {
   idem?: string;
 }
 
-export class AccountStore extends Store {
-  readonly keys: KeyStore;
-  readonly orders: OrderStore;
-  readonly #deps: AccountStoreDependencies;
-  readonly #persons: PersonStore;
-
-  constructor(dependencies: AccountStoreDependencies) {
-    super(dependencies);
-    this.#deps = dependencies;
-    this.#persons = new PersonStore(dependencies);
-    this.keys = new KeyStore(dependencies);
-    this.orders = new OrderStore({ terms: DEFAULT_TERMS, ...dependencies });
-  }
+export class AccountStore extends Store<AccountStoreDependencies> {
+  readonly keys = new KeyStore(this.deps);
+  readonly orders = new OrderStore({ terms: DEFAULT_TERMS, ...this.deps });
+  readonly #persons = new PersonStore(this.deps);
 
   /** @throws {AccountError} `account_exists`, `bad_input`, `unavailable` */
   async create(account: NewAccount): Promise<AccountRecord> {
@@ -253,7 +244,7 @@ export class AccountStore extends Store {
 
   /** Newest first, archive included; `before` is the id of the last entry already seen. */
   ledgerPage(account_id: string, query: LedgerQuery = {}): Promise<LedgerPage> {
-    return readLedgerPage(this.#deps, account_id, query);
+    return readLedgerPage(this.deps, account_id, query);
   }
 
   /** The entries of a page. @throws {AccountError} `archive_damaged` when some of them cannot be read. */

@@ -8,8 +8,8 @@
  */
 import { readScript, type Script, type ScriptArguments } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, type Hash, Store, type StoreDependencies, validateEmail } from '../store/store.ts';
-import type { PersonStore } from './person-store.ts';
+import { AccountError, type Hash, Store, validateEmail } from '../store/store.ts';
+import { PersonStore } from './person-store.ts';
 
 const INVITE = readScript(import.meta.url, 'lua/invite-member.lua', 3);
 const WITHDRAW = readScript(import.meta.url, 'lua/withdraw-invitation.lua', 2);
@@ -75,12 +75,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 export class MemberStore extends Store {
-  readonly #persons: PersonStore;
-
-  constructor(dependencies: StoreDependencies, persons: PersonStore) {
-    super(dependencies);
-    this.#persons = persons;
-  }
+  readonly #persons = new PersonStore(this.deps);
 
   /** The role of a person now; null for somebody who is not a member. */
   async roleOf(account_id: string, person_id: string): Promise<Role | null> {

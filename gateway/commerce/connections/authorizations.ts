@@ -57,28 +57,17 @@ const S256 = /^[A-Za-z0-9_-]{43}$/;
 
 type Problem = [error: string, description: string];
 
-export interface AuthorizationDependencies extends StoreDependencies {
+interface Dependencies extends StoreDependencies {
   clients: ClientStore;
   connections: ConnectionStore;
   /** Public base URL, without a trailing slash: the name of this server. */
   publicUrl: () => string;
 }
 
-export class Authorizations extends Store {
-  readonly #clients: ClientStore;
-  readonly #connections: ConnectionStore;
-  readonly #publicUrl: () => string;
-
-  constructor(dependencies: AuthorizationDependencies) {
-    super(dependencies);
-    this.#clients = dependencies.clients;
-    this.#connections = dependencies.connections;
-    this.#publicUrl = dependencies.publicUrl;
-  }
-
+export class Authorizations extends Store<Dependencies> {
   /** What access is for: the only resource of this server. */
   get resource(): string {
-    return `${this.#publicUrl()}/mcp`;
+    return `${this.deps.publicUrl()}/mcp`;
   }
 
   /**
@@ -94,7 +83,7 @@ export class Authorizations extends Store {
     if (typeof redirect_uri !== 'string') throw incomplete('redirect_uri');
     if (state !== null && (typeof state !== 'string' || state.length > MAX_STATE_LENGTH))
       throw incomplete('state');
-    const found = await this.#clients.find(client_id);
+    const found = await this.deps.clients.find(client_id);
     expectRedirect(found, redirect_uri);
     const problem = this.#problemOf(asked.parse(query));
     if (problem !== null) return { redirect: this.#refusal({ redirect_uri, state }, problem) };
@@ -135,10 +124,10 @@ export class Authorizations extends Store {
     const { request_id, client, host, redirect_uri, state, challenge } = request;
     const { client_id, name: client_name } = client;
     const facts = { client_id, client_name, host, redirect_uri, challenge };
-    const { connection_id, code } = await this.#connections.create({ ...allowance, ...facts });
+    const { connection_id, code } = await this.deps.connections.create({ ...allowance, ...facts });
     await this.#end(request_id);
-    await this.#clients.noteUse(client);
-    return { connection_id, url: withParameters(redirect_uri, { code, state, iss: this.#publicUrl() }) };
+    await this.deps.clients.noteUse(client);
+    return { connection_id, url: withParameters(redirect_uri, { code, state, iss: this.deps.publicUrl() }) };
   }
 
   /** @returns where to send the browser */
@@ -157,7 +146,7 @@ export class Authorizations extends Store {
     { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
     [error, error_description]: Problem,
   ): string {
-    return withParameters(redirect_uri, { error, error_description, state, iss: this.#publicUrl() });
+    return withParameters(redirect_uri, { error, error_description, state, iss: this.deps.publicUrl() });
   }
 }
 

@@ -5,7 +5,7 @@
  * no more than a request, so it says nothing about who made it, expires unless somebody connects, and is throttled.
  */
 import { LRUCache } from 'lru-cache';
-import { type Agent, request } from 'undici';
+import { request } from 'undici';
 import { z } from 'zod';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { guardedAgent } from '../notifications/notifications.ts';
@@ -46,16 +46,9 @@ export type ClientMetadata = z.infer<typeof clientMetadata>;
 const document = clientMetadata.extend({ client_id: z.string() });
 const registered = z.object({ name: z.string(), redirect_uris: z.array(z.string()) });
 
-export class ClientStore extends Store {
-  readonly #agent: Agent;
-  readonly #allowsPrivate: boolean;
+export class ClientStore extends Store<StoreDependencies & { allowsPrivate: boolean }> {
+  readonly #agent = guardedAgent({ allowsPrivate: this.deps.allowsPrivate, timeout_ms: FETCH_TIMEOUT_MS });
   readonly #documents = new LRUCache<string, { client: Client; at_ms: number }>({ max: CACHED_DOCUMENTS });
-
-  constructor(dependencies: StoreDependencies & { allowsPrivate: boolean }) {
-    super(dependencies);
-    this.#allowsPrivate = dependencies.allowsPrivate;
-    this.#agent = guardedAgent({ allowsPrivate: dependencies.allowsPrivate, timeout_ms: FETCH_TIMEOUT_MS });
-  }
 
   /** @throws {AccountError} `bad_input` that says why the id names no client */
   async find(client_id: string): Promise<Client> {
@@ -103,7 +96,7 @@ export class ClientStore extends Store {
 
   #documentUrl(client_id: string): URL {
     const url = client_id.length <= MAX_ID_LENGTH && URL.canParse(client_id) ? new URL(client_id) : null;
-    const isHttps = url?.protocol === 'https:' || (this.#allowsPrivate && url?.protocol === 'http:');
+    const isHttps = url?.protocol === 'https:' || (this.deps.allowsPrivate && url?.protocol === 'http:');
     if (!url || !isHttps || url.href !== client_id || url.hash || url.username || url.password)
       throw refused('its id is no plain https address');
     if (url.pathname === '/') throw refused('its id has no path');

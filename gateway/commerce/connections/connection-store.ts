@@ -11,7 +11,6 @@ import {
   numberOr,
   openText,
   Store,
-  type StoreDependencies,
   sealText,
   throwUnknownAccount,
   validateCredits,
@@ -102,14 +101,8 @@ export interface Redemption {
 }
 
 export class ConnectionStore extends Store {
-  readonly #tokens: KeyResolver;
-  readonly #audit: AuditLog;
-
-  constructor(dependencies: StoreDependencies) {
-    super(dependencies);
-    this.#audit = new AuditLog(dependencies.redis, dependencies.now);
-    this.#tokens = new KeyResolver(dependencies.redis, dependencies.now);
-  }
+  readonly #tokens = new KeyResolver(this.deps.redis, this.now);
+  readonly #audit = new AuditLog(this.deps.redis, this.now);
 
   /** @returns its id, and the code for its client. @throws {AccountError} `bad_input`, `member_refused`, `account_state`, `too_many_keys` */
   async create({

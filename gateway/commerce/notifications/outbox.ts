@@ -6,9 +6,8 @@
  * An event is removed after it was handed over, and may so be handed over twice: whoever takes it must be idempotent by
  * its id.
  */
-import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { expectEvents, throwUnavailable } from '../store/store.ts';
+import { Store } from '../store/store.ts';
 
 /** As a script writes it. */
 export interface StoredEvent {
@@ -42,48 +41,38 @@ export function eventAccount(owner: string, { data }: StoredEvent): string | nul
 /** Takes an event over, or leaves it in the outbox. */
 type TakeEvent = (event: StoredEvent) => Promise<'taken' | 'left'>;
 
-export class Outbox {
-  readonly #redis: RedisClient;
-  readonly #now: () => number;
-
-  constructor({ redis, now }: { redis: RedisClient; now: () => number }) {
-    this.#redis = redis;
-    this.#now = now;
-  }
-
+export class Outbox extends Store {
   /** Writes an event that no script writes. Once, until it is handed over. */
   async emit(owner: string, type: string, id: string, data: unknown): Promise<void> {
-    await expectEvents({ redis: this.#redis, now: this.#now }, owner);
-    const event = JSON.stringify({ type, at_ms: this.#now(), data });
-    await this.#redis.hsetnx(outboxKey(owner), `${type}:${id}`, event).catch(throwUnavailable);
+    await this.expectEvents(owner);
+    const event = JSON.stringify({ type, at_ms: this.now(), data });
+    await this.redis.hsetnx(outboxKey(owner), `${type}:${id}`, event);
   }
 
   /** Hands over the events of an owner, oldest first, and removes each after that. */
   async drain(owner: string, take: TakeEvent): Promise<void> {
     const name = outboxKey(owner);
-    const stored = await this.#redis.hgetall(name).catch(throwUnavailable);
+    const stored = await this.redis.hgetall(name);
     const events = Object.entries(stored).map(
       ([id, json]): StoredEvent => ({ by: '', reason: '', ...JSON.parse(json), id }),
     );
     for (const event of events.sort((one, other) => one.at_ms - other.at_ms)) {
-      if ((await take(event)) === 'taken') await this.#redis.hdel(name, event.id).catch(throwUnavailable);
+      if ((await take(event)) === 'taken') await this.redis.hdel(name, event.id);
     }
   }
 
   /** The owners whose events wait. */
   async listOwners(): Promise<string[]> {
-    const from_ms = this.#now() - INDEX_KEPT_MS;
-    const indexed = await this.#redis.zrange(redisKeys.outbox, '0', '-1').catch(throwUnavailable);
-    const sizes = await Promise.all(
-      indexed.map((owner) => this.#redis.hlen(outboxKey(owner)).catch(throwUnavailable)),
-    );
+    const from_ms = this.now() - INDEX_KEPT_MS;
+    const indexed = await this.redis.zrange(redisKeys.outbox, '0', '-1');
+    const sizes = await Promise.all(indexed.map((owner) => this.redis.hlen(outboxKey(owner))));
     const waiting = indexed.filter((_, index) => sizes[index] !== 0);
     if (waiting.length > 0) {
-      const scores = waiting.flatMap((owner) => [this.#now(), owner]);
-      await this.#redis.zadd(redisKeys.outbox, ...scores).catch(throwUnavailable);
+      const scores = waiting.flatMap((owner) => [this.now(), owner]);
+      await this.redis.zadd(redisKeys.outbox, ...scores);
     }
     // By score, so that an owner who was indexed again meanwhile stays.
-    await this.#redis.zremrangebyscore(redisKeys.outbox, '-inf', `(${from_ms}`).catch(throwUnavailable);
+    await this.redis.zremrangebyscore(redisKeys.outbox, '-inf', `(${from_ms}`);
     return waiting;
   }
 }

@@ -11,8 +11,8 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { randomId } from '../../api/metering/metering.ts';
 import {
   AccountError,
-  type AccountRecord,
   accountFrom,
+  nullIf,
   type OrderRecord,
   Store,
   type StoreDependencies,
@@ -45,14 +45,7 @@ interface RegisterDependencies extends StoreDependencies {
   readOrder: (order_id: string) => Promise<OrderRecord>;
 }
 
-export class InvoiceRegister extends Store {
-  readonly #deps: RegisterDependencies;
-
-  constructor(dependencies: RegisterDependencies) {
-    super(dependencies);
-    this.#deps = dependencies;
-  }
-
+export class InvoiceRegister extends Store<RegisterDependencies> {
   /** Makes a change of an order and issues what it calls for. After a crash in between, the sweep issues it. */
   async follow<T>(order_id: string, change: () => Promise<T>): Promise<T> {
     const { redis, now, random } = this;
@@ -72,17 +65,12 @@ export class InvoiceRegister extends Store {
   /** Issues what interrupted changes have left to issue. */
   async sweep(): Promise<void> {
     const { redis, now } = this;
-    const marks = await redis.zrangebyscore(
-      redisKeys.invoicesDue,
-      '-inf',
-      now() - INTERRUPTED_MS,
-      'LIMIT',
-      0,
-      SWEEP_BATCH,
-    );
+    const until_ms = now() - INTERRUPTED_MS;
+    const marks = await redis.zrangebyscore(redisKeys.invoicesDue, '-inf', until_ms, 'LIMIT', 0, SWEEP_BATCH);
     for (const mark of marks) {
       const [order_id = ''] = mark.split(' ');
-      await this.#complete(order_id).catch(ignoreUnknownOrder);
+      // The process may have died before it wrote the order.
+      await this.#complete(order_id).catch(nullIf('order_unknown'));
       await redis.zrem(redisKeys.invoicesDue, mark);
     }
   }
@@ -94,7 +82,7 @@ export class InvoiceRegister extends Store {
   async #complete(order_id: string): Promise<void> {
     for (;;) {
       const issued = await this.issuedOf(order_id);
-      const order = await this.#deps.readOrder(order_id);
+      const order = await this.deps.readOrder(order_id);
       const kind = nextDocument(order, issued);
       if (kind === null) return;
       const last = issued.at(-1);
@@ -116,17 +104,13 @@ export class InvoiceRegister extends Store {
   }
 
   async #invoiceOf(order: OrderRecord): Promise<IssuedDocument> {
-    const { terms } = this.#deps;
-    const [account, billing] = await Promise.all([
-      this.#accountOf(order),
-      readBilling(this.redis, order.account_id),
+    const { account_id } = order;
+    const [hash, billing] = await Promise.all([
+      this.redis.hgetall(redisKeys.account(account_id)),
+      readBilling(this.redis, account_id),
     ]);
-    return invoiceOf(order, { account, billing }, terms, this.now());
-  }
-
-  async #accountOf({ account_id }: OrderRecord): Promise<AccountRecord> {
-    const hash = await this.redis.hgetall(redisKeys.account(account_id));
-    return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+    const account = accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+    return invoiceOf(order, { account, billing }, this.deps.terms, this.now());
   }
 
   /** The documents of an order, oldest first. */
@@ -173,8 +157,3 @@ const parseSequence = (number: string): number => Number(number.slice(YEAR_PREFI
 
 const unknownInvoice = (number: string): AccountError =>
   new AccountError('invoice_unknown', `There is no invoice ${number}.`);
-
-function ignoreUnknownOrder(error: unknown): void {
-  // The process died before it wrote the order.
-  if (!(error instanceof AccountError && error.code === 'order_unknown')) throw error;
-}

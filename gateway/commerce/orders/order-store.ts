@@ -64,29 +64,13 @@ export interface Settlement extends OrderMove {
   payments: number;
 }
 
-interface NewOrder {
-  order_id: string;
-  account_id: string;
-  pack: CreditPack;
-  payment: PaymentId;
-  by: string;
-  created_at_ms: number;
-}
-
 interface Dependencies extends StoreDependencies {
   packs: readonly CreditPack[];
   terms: SalesTerms;
 }
 
-export class OrderStore extends Store {
-  readonly #packs: readonly CreditPack[];
-  readonly invoices: InvoiceRegister;
-
-  constructor(dependencies: Dependencies) {
-    super(dependencies);
-    this.#packs = dependencies.packs;
-    this.invoices = new InvoiceRegister({ ...dependencies, readOrder: (order_id) => this.get(order_id) });
-  }
+export class OrderStore extends Store<Dependencies> {
+  readonly invoices = new InvoiceRegister({ ...this.deps, readOrder: (order_id) => this.get(order_id) });
 
   /** Grants nothing yet. @throws {AccountError} `pack_unknown`, `account_state` */
   async create(
@@ -95,41 +79,30 @@ export class OrderStore extends Store {
     payment: PaymentId = 'invoice',
     by = '',
   ): Promise<OrderRecord> {
-    const pack = this.#packs.find(({ id }) => id === pack_id);
+    const { redis } = this;
+    const { packs } = this.deps;
+    const pack = packs.find(({ id }) => id === pack_id);
     if (!pack) {
-      const known = this.#packs.map(({ id }) => id).join(', ');
+      const known = packs.map(({ id }) => id).join(', ');
       throw new AccountError('pack_unknown', `There is no credit pack ${pack_id}; there are ${known}.`);
     }
     const order_id = this.newId('ord');
-    await this.invoices.follow(order_id, () =>
-      this.#create({ order_id, account_id, pack, payment, by, created_at_ms: this.now() }),
-    );
+    await this.invoices.follow(order_id, async () => {
+      const created_at_ms = this.now();
+      // Written first: an order that can be found always leads to its account.
+      await redis.set(redisKeys.orderAccount(order_id), account_id);
+      await this.expectEvents(account_id);
+      const [result] = await this.run(CREATE_ORDER, [
+        ...[redisKeys.account(account_id), redisKeys.order(account_id, order_id)],
+        ...[redisKeys.accountOrders(account_id), redisKeys.accountOutbox(account_id)],
+        ...[created_at_ms, order_id, pack.id, pack.name, pack.credits, pack.price_minor, pack.currency],
+        ...[payment, by],
+      ]);
+      if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id));
+      expectOpenAccount(result, account_id);
+      await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id);
+    });
     return this.get(order_id);
-  }
-
-  async #create({ order_id, account_id, pack, payment, by, created_at_ms }: NewOrder): Promise<void> {
-    const { redis } = this;
-    // Written first: an order that can be found always leads to its account.
-    await redis.set(redisKeys.orderAccount(order_id), account_id);
-    await this.expectEvents(account_id);
-    const [result] = await this.run(CREATE_ORDER, [
-      redisKeys.account(account_id),
-      redisKeys.order(account_id, order_id),
-      redisKeys.accountOrders(account_id),
-      redisKeys.accountOutbox(account_id),
-      created_at_ms,
-      order_id,
-      pack.id,
-      pack.name,
-      pack.credits,
-      pack.price_minor,
-      pack.currency,
-      payment,
-      by,
-    ]);
-    if (result !== 'created') await redis.del(redisKeys.orderAccount(order_id));
-    expectOpenAccount(result, account_id);
-    await redis.zadd(redisKeys.orders, 'NX', created_at_ms, order_id);
   }
 
   /**

@@ -3,7 +3,6 @@
  *
  * A page reads and changes only the signed-in account. Keys, orders and requests of other accounts are 404.
  */
-import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Snapshots } from '../../api/snapshot/snapshot.ts';
 import { installOAuth } from '../connections/connections.ts';
@@ -65,7 +64,7 @@ const NAV = [
 
 export function createAccountContext(service: AccountService): AccountContext {
   const { redis, now, log, stripe } = service;
-  const realm = openRealm({ redis, now, random: randomBytes }, 'account', log);
+  const realm = openRealm(service, 'account', log);
   const { sessions } = realm;
   const site: ProtectedArea = {
     ...realm,

@@ -25,14 +25,13 @@ import {
   SpendingAlerts,
 } from '../notifications/notifications.ts';
 import { readBilling } from '../orders/orders.ts';
-import { AccountError, throwUnavailable } from '../store/store.ts';
+import { AccountError, type StoreDependencies, throwUnavailable } from '../store/store.ts';
 import type { PrivacyRequestStore } from './request-store.ts';
 
 /** Live usage covers these days; the archive has earlier ones. */
 const USAGE_DAYS = 90;
 
-export interface DataExportDependencies {
-  redis: RedisClient;
+export interface DataExportDependencies extends StoreDependencies {
   accounts: AccountStore;
   persons: PersonStore;
   members: MemberStore;
@@ -41,8 +40,6 @@ export interface DataExportDependencies {
   requests: PrivacyRequestStore;
   audit: AuditLog;
   archive: Archive;
-  /** Unix milliseconds. */
-  now: () => number;
 }
 
 /** One file of the export, named `<name>.ndjson`. */
@@ -75,7 +72,7 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
       const [account, low_balance_alert, spending_alert] = await Promise.all([
         accounts.get(account_id),
         alerts.get(account_id),
-        new SpendingAlerts({ redis, now }).get(account_id),
+        new SpendingAlerts(dependencies).get(account_id),
       ]);
       const change_alerts = await readToldKinds(redis, account_id);
       yield {
@@ -100,7 +97,7 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
       each(connections.list(account_id)),
     ),
     list('feed-links', 'Feed links, without their secrets.', () =>
-      each(new FeedStore({ redis, now }).list(account_id)),
+      each(new FeedStore(dependencies).list(account_id)),
     ),
     list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
     list('billing', 'Billing details for the next invoices.', async function* () {
@@ -130,7 +127,7 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
       each(redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable)),
     ),
     list('webhook-deliveries', 'What was sent to webhooks, and their answers.', () =>
-      each(new DeliveryLog({ redis, now }).list(account_id)),
+      each(new DeliveryLog(dependencies).list(account_id)),
     ),
     list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
       each(requests.listOf(account_id)),

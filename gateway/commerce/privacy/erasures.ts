@@ -18,7 +18,7 @@ import { type AuditLog, accountSubject } from '../history/history.ts';
 import { endpointsFrom, type Mailer } from '../notifications/notifications.ts';
 import type { StripePayment } from '../orders/orders.ts';
 import { SecondFactorStore } from '../people/people.ts';
-import { AccountError, type KeyRecord, Store, type StoreDependencies } from '../store/store.ts';
+import { AccountError, type KeyRecord, nullIf, Store, type StoreDependencies } from '../store/store.ts';
 import type { ExportFiles } from './export-files.ts';
 import type { ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 
@@ -48,19 +48,12 @@ export interface Erasure {
   removed: ErasureCounts;
 }
 
-export class Erasures extends Store {
-  readonly #deps: ErasureDependencies;
-  readonly #feeds: FeedStore;
-
-  constructor(dependencies: ErasureDependencies) {
-    super(dependencies);
-    this.#deps = dependencies;
-    this.#feeds = new FeedStore(dependencies);
-  }
+export class Erasures extends Store<ErasureDependencies> {
+  readonly #feeds = new FeedStore(this.deps);
 
   /** What an erasure would remove now. All counts are 0 after it. */
   async find(account_id: string): Promise<ErasureCounts> {
-    const { accounts, connections, requests } = this.#deps;
+    const { accounts, connections, requests } = this.deps;
     const { redis } = this;
     const [account, erased_as, keys, connected, orders, asked, owner, alerts, feeds, hash] =
       await Promise.all([
@@ -93,7 +86,7 @@ export class Erasures extends Store {
 
   /** Whether there is a file of this request. */
   async hasExport(request_id: string): Promise<boolean> {
-    return (await this.#deps.exports.size(request_id)) !== null;
+    return (await this.deps.exports.size(request_id)) !== null;
   }
 
   /** One sentence: what an erasure of the account would do now. */
@@ -112,7 +105,7 @@ export class Erasures extends Store {
    * @throws {AccountError} `request_unknown`; `request_state` if it is not an erasure, or was closed as failed.
    */
   async erase(request_id: string, { by, note = '' }: { by: string; note?: string }): Promise<Erasure> {
-    const { requests, accounts, log } = this.#deps;
+    const { requests, accounts, log } = this.deps;
     const { kind, status, account_id } = await requests.get(request_id);
     if (kind !== 'erasure') throw new AccountError('request_state', 'This request is not an erasure.');
     if (status === 'failed')
@@ -135,21 +128,19 @@ export class Erasures extends Store {
 
   /** Ends payment pages, which show the address, and cancels what is not paid. */
   async #endOrders(account_id: string): Promise<void> {
-    const { accounts, stripe } = this.#deps;
+    const { accounts, stripe } = this.deps;
     const { orders } = accounts;
     for (const order of await orders.list(account_id)) {
       const { order_id, state, payment } = order;
       if (payment === 'stripe') await stripe?.endCheckout(order);
       if (state !== 'pending') continue;
       // An order that was paid at this moment stays paid: its credits are in the ledger.
-      await orders.move(order_id, 'cancelled').catch((error: unknown) => {
-        if (!(error instanceof AccountError && error.code === 'order_state')) throw error;
-      });
+      await orders.move(order_id, 'cancelled').catch(nullIf('order_state'));
     }
   }
 
   async #deleteExports(account_id: string): Promise<void> {
-    const { requests, exports } = this.#deps;
+    const { requests, exports } = this.deps;
     for (const { request_id, kind, status } of await requests.listOf(account_id)) {
       if (kind !== 'export') continue;
       await exports.delete(request_id);
@@ -160,7 +151,7 @@ export class Erasures extends Store {
 
   /** The owner, unless also a member of another account; null once erased. */
   async #ownerToErase(account_id: string): Promise<PersonRecord | null> {
-    const { members, persons } = this.#deps;
+    const { members, persons } = this.deps;
     const owner = (await members.list(account_id)).find(({ role }) => role === 'owner');
     if (!owner) return null;
     const { person_id } = owner;
@@ -171,12 +162,12 @@ export class Erasures extends Store {
 
   /** Runs while the account still has its members and the address, so that a retry finds them there. */
   async #eraseOwner(account_id: string): Promise<void> {
-    const { accounts, persons, members, mailer } = this.#deps;
+    const { accounts, persons, members, mailer } = this.deps;
     const { redis } = this;
     const { email } = await accounts.get(account_id);
     const owner = await this.#ownerToErase(account_id);
     if (owner) {
-      await new SecondFactorStore(this.#deps, 'account').erase(owner.person_id);
+      await new SecondFactorStore(this.deps, 'account').erase(owner.person_id);
       await persons.erase(owner.person_id);
     }
     for (const { person_id } of await members.list(account_id))
@@ -189,21 +180,13 @@ export class Erasures extends Store {
   async #replaceIdentity(account_id: string): Promise<string> {
     const { redis, now } = this;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
-    const [result, erased_as] = await this.run(ERASE, [
-      redisKeys.account(account_id),
-      redisKeys.keys(account_id),
-      redisKeys.alert(account_id),
-      redisKeys.members(account_id),
-      redisKeys.invitations(account_id),
-      redisKeys.spending(account_id),
-      redisKeys.changeAlerts(account_id),
-      redisKeys.usedIndicators(account_id),
-      redisKeys.billing(account_id),
-      redisKeys.accountOutbox(account_id),
-      redisKeys.connections(account_id),
-      now(),
-      this.newId('erased'),
-    ]);
+    const { account, keys, alert, members, invitations, spending, changeAlerts } = redisKeys;
+    const { usedIndicators, billing, accountOutbox, connections } = redisKeys;
+    const names = [
+      ...[account, keys, alert, members, invitations, spending, changeAlerts],
+      ...[usedIndicators, billing, accountOutbox, connections],
+    ].map((name) => name(account_id));
+    const [result, erased_as] = await this.run(ERASE, [...names, now(), this.newId('erased')]);
     if (result === 'unknown' || result === 'open')
       throw new AccountError('account_state', `The account ${account_id} could not be erased.`);
     return String(erased_as);
@@ -226,7 +209,7 @@ export class Erasures extends Store {
       ...{ before: {}, after: { erased_as, ...removed } },
       reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
     };
-    await this.#deps.audit.record(entry, `erase ${request_id}`);
+    await this.deps.audit.record(entry, `erase ${request_id}`);
   }
 }
 

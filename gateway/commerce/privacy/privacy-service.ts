@@ -151,7 +151,7 @@ export function openPrivacy({ settings, redis, accounts, archive, mailer, now, l
   const { orders } = accounts;
   const privacy = new PrivacyService({
     ...{ ...base, accounts, persons, requests, archive, log },
-    members: new MemberStore(base, persons),
+    members: new MemberStore(base),
     connections: new ConnectionStore(base),
     alerts: new BalanceAlerts(base),
     audit,

@@ -1,5 +1,4 @@
 /** Access to Redis that all stores share: scripts that may be repeated, errors as `AccountError`. */
-import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import {
   readScript,
@@ -24,22 +23,25 @@ export interface StoreDependencies {
 }
 
 /** Records in Redis. Every method throws `AccountError` `unavailable` when Redis does not answer. */
-export class Store {
+export class Store<Dependencies extends StoreDependencies = StoreDependencies> {
+  protected readonly deps: Dependencies;
   protected readonly redis: RedisClient;
   protected readonly now: () => number;
   protected readonly random: RandomBytes;
-  protected readonly run: RunScript;
+  readonly #runner: ScriptRunner;
 
-  /** @param dependencies `random` by default that of Node */
-  constructor({
-    redis,
-    now,
-    random = randomBytes,
-  }: Omit<StoreDependencies, 'random'> & Partial<StoreDependencies>) {
-    this.redis = guarded(redis);
-    this.now = now;
-    this.random = random;
-    this.run = createRunScript(redis);
+  constructor(dependencies: Dependencies) {
+    this.deps = dependencies;
+    this.redis = guarded(dependencies.redis);
+    this.now = dependencies.now;
+    this.random = dependencies.random;
+    this.#runner = new ScriptRunner(dependencies.redis);
+  }
+
+  /** Runs an idempotent script. A single reply comes as a list of one. */
+  protected async run(script: Script, values: ScriptArguments): Promise<unknown[]> {
+    const reply = await this.#runner.runIdempotent(script, values).catch(throwUnavailable);
+    return Array.isArray(reply) ? reply : [reply];
   }
 
   /** Sets fields of a record of an account. @throws {AccountError} `account_unknown`; `account_state` when it is closed */
@@ -72,17 +74,6 @@ export function guarded(redis: RedisClient): RedisClient {
       };
     },
   });
-}
-
-/** Runs an idempotent script. A single reply comes as a list of one. @throws {AccountError} `unavailable` */
-export type RunScript = (script: Script, values: ScriptArguments) => Promise<unknown[]>;
-
-export function createRunScript(redis: RedisClient): RunScript {
-  const runner = new ScriptRunner(redis);
-  return async (script, values) => {
-    const reply = await runner.runIdempotent(script, values).catch(throwUnavailable);
-    return Array.isArray(reply) ? reply : [reply];
-  };
 }
 
 /**

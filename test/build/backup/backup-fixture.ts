@@ -83,7 +83,7 @@ async function addWebhook(redis: RedisClient, now: () => number, account_id: str
   const webhook = { url: 'https://hooks.example.org/', types: ['order.paid'], by: '' };
   const { endpoint_id } = await endpoints.create(account_id, webhook);
   const delivery = { endpoint_id, message_id: 'msg_1', type: 'order.paid', at_ms: now(), body: '{}' };
-  await new DeliveryLog({ redis, now }).add(account_id, delivery);
+  await new DeliveryLog({ redis, now, random: randomBytes }).add(account_id, delivery);
 }
 
 export interface BackupFixture {

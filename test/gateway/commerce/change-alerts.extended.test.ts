@@ -1,4 +1,5 @@
 /** Digests of editions that were built and published, against what `/v1/changes` says of them. */
+import { randomBytes } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -56,8 +57,9 @@ it('name what the served editions changed, and nothing of one that was rolled ba
   const changes = data.toReversed();
   expect(changes.map(({ edition }) => edition)).toEqual(story.served);
   const [first, ...later] = changes;
-  const outbox = new Outbox({ redis: world.redis, now: () => world.clock.ms });
-  const alerts = new ChangeAlerts(world.redis, snapshots, outbox);
+  const base = { redis: world.redis, now: () => world.clock.ms, random: randomBytes };
+  const outbox = new Outbox(base);
+  const alerts = new ChangeAlerts({ ...base, served: snapshots, outbox });
   const usedBy = new Map<string, string[]>();
   for (const ids of [['atlas.cows', 'atlas.goats', 'atlas.lamas'], ['atlas.sheep'], ['atlas.never']]) {
     const { account_id } = await world.customer();

@@ -1,4 +1,5 @@
 /** Alerts about indicators that an edition changed: what is named, to whom, and how often. */
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
@@ -130,6 +131,8 @@ class Written extends Outbox {
   }
 }
 
+const base = () => ({ redis: world.redis, now: () => world.clock.ms, random: randomBytes });
+
 type Holder = typeof customer extends fc.Arbitrary<infer One> ? One : never;
 
 /** An account with its uses and what it turned off. @returns its id */
@@ -148,14 +151,12 @@ async function open({ usage: uses, off }: Holder): Promise<string> {
 class Play {
   readonly #served = new Served();
   readonly #gateways: readonly [ChangeAlerts, ChangeAlerts];
-  readonly #written = new Written({ redis: world.redis, now: () => world.clock.ms });
+  readonly #written = new Written(base());
   readonly #expected = new Map<string, ChangedIndicator[]>();
 
   constructor() {
-    this.#gateways = [
-      new ChangeAlerts(world.redis, this.#served, this.#written),
-      new ChangeAlerts(world.redis, this.#served, this.#written),
-    ];
+    const parts = { ...base(), served: this.#served, outbox: this.#written };
+    this.#gateways = [new ChangeAlerts(parts), new ChangeAlerts(parts)];
   }
 
   /** The edition that is there when alerts begin. */
@@ -222,8 +223,8 @@ it('wait for a gateway that serves the edition, and come once however far anothe
   await flushRedis(world.redis);
   const [ahead, behind] = [new Served(), new Served()];
   const nothing = { added: [], withdrawn: [], renamed: [], revised: {}, redefined: [] };
-  const written = new Written({ redis: world.redis, now: () => world.clock.ms });
-  const gateways = [ahead, behind].map((served) => new ChangeAlerts(world.redis, served, written));
+  const written = new Written(base());
+  const gateways = [ahead, behind].map((served) => new ChangeAlerts({ ...base(), served, outbox: written }));
   const look = async (): Promise<void> => {
     for (const gateway of gateways.toReversed()) await gateway.findConcerned();
   };

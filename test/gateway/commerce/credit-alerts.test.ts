@@ -1,4 +1,5 @@
 /** Alerts about spending, once for each hour or day in which calls cost more than set, and about the balance, once for each crossing. */
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
@@ -15,7 +16,7 @@ import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/
 
 const redis = await stopAfterTests(startRedis());
 const world = createWorld(await redis.connect(), UNLIMITED);
-const base = { redis: world.redis, now: () => world.clock.ms };
+const base = { redis: world.redis, now: () => world.clock.ms, random: randomBytes };
 const alerts = new SpendingAlerts(base);
 const balanceAlerts = new BalanceAlerts(base);
 

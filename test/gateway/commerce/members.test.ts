@@ -17,7 +17,7 @@ let members: MemberStore;
 let accounts: AccountStore;
 const { clock } = useStores(({ base }) => {
   persons = new PersonStore(base);
-  members = new MemberStore(base, persons);
+  members = new MemberStore(base);
   accounts = new AccountStore({ ...base, packs: [] });
 });
 

@@ -10,7 +10,7 @@ import { publishedMs } from '../../../../data/schema/editions.ts';
 import { dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.ts';
 import { readUsedIndicators } from '../../../api/metering/metering.ts';
-import { readBatches, throwUnavailable } from '../../store/store.ts';
+import { readBatches, Store, type StoreDependencies, throwUnavailable } from '../../store/store.ts';
 import type { Outbox } from '../outbox.ts';
 
 /** The editions that a gateway serves. */
@@ -41,31 +41,27 @@ export interface EditionDigest {
   changed: ChangedIndicator[];
 }
 
-export class ChangeAlerts {
-  readonly #redis: RedisClient;
-  readonly #served: ServedEditions;
-  readonly #outbox: Outbox;
+interface Dependencies extends StoreDependencies {
+  served: ServedEditions;
+  outbox: Pick<Outbox, 'emit'>;
+}
 
-  constructor(redis: RedisClient, served: ServedEditions, outbox: Outbox) {
-    this.#redis = redis;
-    this.#served = served;
-    this.#outbox = outbox;
-  }
-
+export class ChangeAlerts extends Store<Dependencies> {
   /** Writes an event for each account that editions concern which are new since the last look, by any gateway. */
   async findConcerned(): Promise<void> {
-    const snapshot = this.#served.current();
+    const { redis } = this;
+    const snapshot = this.deps.served.current();
     const newest = snapshot?.editions.chain.at(-1);
     if (!snapshot || !newest) return;
     const { chain, history } = snapshot.editions;
-    const text = await this.#redis.get(redisKeys.toldEdition).catch(throwUnavailable);
-    if (text === null) await this.#redis.set(redisKeys.toldEdition, publishedMs(newest), 'NX');
+    const text = await redis.get(redisKeys.toldEdition);
+    if (text === null) await redis.set(redisKeys.toldEdition, publishedMs(newest), 'NX');
     else
       for (const entry of chain.filter((one) => publishedMs(one) > Number(text))) {
         const asked = { snapshot, entry, changes: await history.shownChanges(entry) };
         await this.#emitAll(asked);
         // Only now, so that a process that ends before this leaves it to the next.
-        await this.#redis.set(redisKeys.toldEdition, publishedMs(entry));
+        await redis.set(redisKeys.toldEdition, publishedMs(entry));
       }
   }
 
@@ -74,20 +70,21 @@ export class ChangeAlerts {
     { snapshot, entry, changes }: AskedEdition,
   ): Promise<ChangedIndicator[]> {
     const day = dayOf(publishedMs(entry));
-    const used = await readUsedIndicators(this.#redis, account_id, day).catch(throwUnavailable);
+    const used = await readUsedIndicators(this.redis, account_id, day);
     const all = changedIndicators(used, changes, (id) => snapshot.resolve(id).id);
     if (all.length === 0) return all;
-    const told = await readToldKinds(this.#redis, account_id);
+    const told = await readToldKinds(this.redis, account_id);
     return all.filter(({ change }) => told.includes(change));
   }
 
   async #emitAll(asked: AskedEdition): Promise<void> {
     const { edition, published_at } = asked.entry;
-    for await (const ids of readBatches(this.#redis, redisKeys.accounts))
+    for await (const ids of readBatches(this.redis, redisKeys.accounts))
       for (const account_id of ids) {
         const changed = await this.#changed(account_id, asked);
         const digest: EditionDigest = { edition, published_at, changed };
-        if (changed.length > 0) await this.#outbox.emit(account_id, 'indicators.changed', edition, digest);
+        if (changed.length > 0)
+          await this.deps.outbox.emit(account_id, 'indicators.changed', edition, digest);
       }
   }
 }

@@ -42,14 +42,7 @@ export interface EndpointStoreDependencies extends StoreDependencies {
   allowsPrivate: boolean;
 }
 
-export class EndpointStore extends Store {
-  readonly #allowsPrivate: boolean;
-
-  constructor(dependencies: EndpointStoreDependencies) {
-    super(dependencies);
-    this.#allowsPrivate = dependencies.allowsPrivate;
-  }
-
+export class EndpointStore extends Store<EndpointStoreDependencies> {
   /** @returns its id, and the secret, which is shown only once. @throws {AccountError} `bad_input`, `account_state`, `too_many_endpoints` */
   async create(
     account_id: string,
@@ -123,7 +116,7 @@ export class EndpointStore extends Store {
   }
 
   #validateUrl(text: string): string {
-    const allowsPrivate = this.#allowsPrivate;
+    const { allowsPrivate } = this.deps;
     const url = URL.parse(text);
     const isHttp = url?.protocol === 'https:' || (allowsPrivate && url?.protocol === 'http:');
     if (!url || !isHttp || text.length > MAX_URL_LENGTH)
