@@ -9,13 +9,12 @@ import { addressUnit } from '../../gateway/api/metering/metering.ts';
 import type { AuditLog } from '../../gateway/commerce/history/history.ts';
 import { templates } from '../../gateway/commerce/notifications/notifications.ts';
 import {
+  confirmPassword,
   PASSWORD_LENGTH,
   type ProtectedArea,
   passwordProblem,
   type SignInAttempt,
   secondFactorRoutes,
-  type ThrottlePolicy,
-  tooManyAttempts,
 } from '../../gateway/commerce/people/people.ts';
 import { parseFields, untrimmedField } from '../../gateway/web/forms.ts';
 import { type AdminArea, actorOf } from '../context.ts';
@@ -61,35 +60,19 @@ export function operatorPasswordRoutes(scope: FastifyInstance, area: AdminArea):
 
 const readToken = (request: FastifyRequest): string => (request.params as { token: string }).token;
 
-const GUESSING: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
-const COUNTER = 'operator-password';
-
 export function operatorSecondFactorRoutes(
   scope: FastifyInstance,
   pages: ProtectedArea,
   area: AdminArea,
 ): void {
-  const { operators, throttle, passwords, mailer, areaUrl, log } = area;
-
-  async function confirmPassword(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    password: string,
-  ): Promise<string | null> {
-    const email = actorOf(request);
-    const wait_ms = await throttle.attempt(COUNTER, email, GUESSING);
-    if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
-    const login = await operators.findLogin(email);
-    if (!(await passwords.verify(password, login?.password ?? null))) {
-      reply.code(422);
-      return 'The current password is not right.';
-    }
-    await throttle.reset(COUNTER, email);
-    return null;
-  }
+  const { operators, mailer, areaUrl, log } = area;
 
   secondFactorRoutes(scope, pages, {
-    confirmPassword,
+    async confirmPassword(request, reply, typed) {
+      const subject = actorOf(request);
+      const stored = (await operators.findLogin(subject))?.password ?? null;
+      return confirmPassword(area, reply, { counter: 'operator-password', subject, typed, stored });
+    },
     onChange: async (request, change) => {
       const email = actorOf(request);
       const after = { second_factor: change };

@@ -159,15 +159,12 @@ async function giveTokens({ authorizations, connections }: OAuthParts, body: unk
 }
 
 async function throttleRegistration(throttle: Throttle, address: string): Promise<void> {
-  const wait_ms =
-    (await throttle.attempt('oauth-registration', addressUnit(address), REGISTRATIONS_PER_ADDRESS)) ||
-    (await throttle.attempt('oauth-registration', 'all', REGISTRATIONS));
-  if (wait_ms > 0)
-    throw new OAuthError(
-      'too_many_requests',
-      `Too many registrations: wait ${Math.ceil(wait_ms / 1000)} s.`,
-      429,
-    );
+  const wait_s = await throttle.attemptAll([
+    ['oauth-registration', addressUnit(address), REGISTRATIONS_PER_ADDRESS],
+    ['oauth-registration', 'all', REGISTRATIONS],
+  ]);
+  if (wait_s > 0)
+    throw new OAuthError('too_many_requests', `Too many registrations: wait ${wait_s} s.`, 429);
 }
 
 async function register(clients: ClientStore, body: unknown): Promise<object> {

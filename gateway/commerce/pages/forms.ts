@@ -8,11 +8,11 @@ import { parseFields } from '../../web/forms.ts';
 import {
   type ConfirmedAction,
   confirmedAction,
+  confirmPassword,
   type Outcome,
   passwordProblem,
   rememberBrowser,
   setSessionCookie,
-  type ThrottlePolicy,
   tooManyAttempts,
 } from '../people/people.ts';
 import { AccountError, validateEmail } from '../store/store.ts';
@@ -23,8 +23,6 @@ import { type Asker, throttleChoice } from './throttles.ts';
 export const ANONYMOUS = { config: { allowsAnonymous: true } };
 /** Answers those who are in no account, or in a closed one, too. */
 export const RESTRICTED = { config: { allowsRestricted: true } };
-
-const REAUTHENTICATION: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
 
 export const tokenOf = (request: FastifyRequest): string => (request.params as { token: string }).token;
 
@@ -178,26 +176,16 @@ export async function choiceProblem(
   return wait_s > 0 ? tooManyAttempts(reply, wait_s) : null;
 }
 
-/**
- * Asks for the password again before a sensitive action, throttled by person.
- * @returns null when it is right, else the message for the form; the status of `reply` is set.
- */
+/** See `confirmPassword`. */
 export async function reauthenticate(
-  { persons, throttle, passwords }: AccountContext,
+  context: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
-  password: string,
+  typed: string,
 ): Promise<string | null> {
-  const person_id = personIdOf(request);
-  const wait_ms = await throttle.attempt('account-password', person_id, REAUTHENTICATION);
-  if (wait_ms > 0) return tooManyAttempts(reply, Math.ceil(wait_ms / 1000));
-  const person = await persons.get(person_id);
-  if (!(await passwords.verify(password, person?.password ?? null))) {
-    reply.code(422);
-    return 'The current password is not right.';
-  }
-  await throttle.reset('account-password', person_id);
-  return null;
+  const subject = personIdOf(request);
+  const stored = (await context.persons.get(subject))?.password ?? null;
+  return confirmPassword(context, reply, { counter: 'account-password', subject, typed, stored });
 }
 
 /** After all sessions of the person have ended: gives this browser a new one, whose next page shows the notice. */

@@ -20,8 +20,6 @@ const CHOICE_PER_LINK: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_00
 /** A request of a client writes a record, and may fetch a document, before anybody has signed in. */
 const CONNECT_PER_ADDRESS: ThrottlePolicy = { free_attempts: 60, max_delay_ms: 60_000, decay_ms: 10_000 };
 
-type Counter = readonly [scope: string, id: string, policy: ThrottlePolicy];
-
 export interface Asker {
   /** The client's IP address. */
   address: string;
@@ -30,42 +28,33 @@ export interface Asker {
 
 /** Seconds to wait before the next mail may be requested, or 0; the same for known and unknown addresses. */
 export const throttleMail = (throttle: Throttle, { address, email }: Asker): Promise<number> =>
-  waitFor(throttle, [
+  throttle.attemptAll([
     ['account-mail-address', addressUnit(address), MAIL_PER_ADDRESS],
     ['account-mail-email', addressDigest(email), MAIL_PER_EMAIL],
   ]);
 
 /** Seconds to wait before the account may mail another invitation, or 0. */
 export const throttleInvitation = (throttle: Throttle, account_id: string): Promise<number> =>
-  waitFor(throttle, [['account-invitation', account_id, INVITATIONS_PER_ACCOUNT]]);
+  throttle.attempt('account-invitation', account_id, INVITATIONS_PER_ACCOUNT);
 
 /** Seconds to wait before the account may have another webhook sent by hand, or 0. */
 export const throttleWebhooks = (throttle: Throttle, account_id: string): Promise<number> =>
-  waitFor(throttle, [['account-webhooks', account_id, WEBHOOKS_PER_ACCOUNT]]);
+  throttle.attempt('account-webhooks', account_id, WEBHOOKS_PER_ACCOUNT);
 
 /** As `throttleMail`, for sign-in links, which no other mail uses up. */
 export const throttleSignInLink = (throttle: Throttle, { address, email }: Asker): Promise<number> =>
-  waitFor(throttle, [
+  throttle.attemptAll([
     ['account-mail-address', addressUnit(address), MAIL_PER_ADDRESS],
     ['account-sign-in-link', addressDigest(email), SIGN_IN_LINK_PER_EMAIL],
   ]);
 
 /** Seconds to wait before a client may send somebody from the address, or 0. */
 export const throttleConnect = (throttle: Throttle, address: string): Promise<number> =>
-  waitFor(throttle, [['account-connect', addressUnit(address), CONNECT_PER_ADDRESS]]);
+  throttle.attempt('account-connect', addressUnit(address), CONNECT_PER_ADDRESS);
 
 /** Seconds to wait before a password may be hashed for a link that is valid, or 0. @param id of the link's account */
 export const throttleChoice = (throttle: Throttle, address: string, id: string): Promise<number> =>
-  waitFor(throttle, [
+  throttle.attemptAll([
     ['account-choice-address', addressUnit(address), CHOICE_PER_ADDRESS],
     ['account-choice-link', id, CHOICE_PER_LINK],
   ]);
-
-/** Counters after the first that refuses are not touched. */
-async function waitFor(throttle: Throttle, counters: readonly Counter[]): Promise<number> {
-  for (const counter of counters) {
-    const wait_ms = await throttle.attempt(...counter);
-    if (wait_ms > 0) return Math.ceil(wait_ms / 1000);
-  }
-  return 0;
-}

@@ -138,8 +138,8 @@ export class SecondFactorStore extends Store {
    */
   async check(subject: string, typed: string, isSignIn = false): Promise<CodeCheck> {
     const counter = [`${this.#realm}-second-factor`, subject] as const;
-    const wait_ms = await this.#throttle.attempt(...counter, GUESSING);
-    if (wait_ms > 0) return { kind: 'throttled', wait_s: Math.ceil(wait_ms / 1000) };
+    const wait_s = await this.#throttle.attempt(...counter, GUESSING);
+    if (wait_s > 0) return { kind: 'throttled', wait_s };
     const code = normalise(typed);
     const isRecoveryCode = !TOTP_CODE.test(code);
     const isRight = isRecoveryCode

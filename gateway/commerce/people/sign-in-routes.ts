@@ -22,7 +22,7 @@ import {
   setSessionCookie,
 } from './protected-area.ts';
 import { normaliseEmail, type SignInResult, signIn } from './sign-in.ts';
-import type { Throttle } from './throttle.ts';
+import type { Throttle, ThrottlePolicy } from './throttle.ts';
 
 const DIGEST_LENGTH = 16;
 
@@ -199,6 +199,29 @@ function codeRoutes(
     if (check.recovery_codes_left !== null) await onRecoveryCode?.(subject);
     return reply.redirect(pending.next, 303);
   });
+}
+
+const CONFIRMING: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 300_000, decay_ms: 600_000 };
+
+/**
+ * Asks a signed-in user for the password again, before a sensitive action; throttled by user.
+ * @param asked `counter` separates the areas; `stored` is the hash, or null without a password
+ * @returns null when it is right, else the message for the form; the status of `reply` is set.
+ */
+export async function confirmPassword(
+  { throttle, passwords }: Pick<SignInOptions, 'throttle' | 'passwords'>,
+  reply: FastifyReply,
+  asked: { counter: string; subject: string; typed: string; stored: string | null },
+): Promise<string | null> {
+  const { counter, subject, typed, stored } = asked;
+  const wait_s = await throttle.attempt(counter, subject, CONFIRMING);
+  if (wait_s > 0) return tooManyAttempts(reply, wait_s);
+  if (!(await passwords.verify(typed, stored))) {
+    reply.code(422);
+    return 'The current password is not right.';
+  }
+  await throttle.reset(counter, subject);
+  return null;
 }
 
 /** Sets status 429 and returns the message for the form. */

@@ -10,7 +10,7 @@ import { addressUnit } from '../../api/metering/metering.ts';
 import type { LoginRecord } from '../accounts/accounts.ts';
 import type { KnownBrowsers } from './known-browsers.ts';
 import type { PasswordHasher } from './passwords.ts';
-import type { Throttle, ThrottlePolicy } from './throttle.ts';
+import type { Counter, Throttle, ThrottlePolicy } from './throttle.ts';
 
 const POLICY = { max_delay_ms: 300_000, decay_ms: 600_000 } as const;
 export const PER_ADDRESS: ThrottlePolicy = { ...POLICY, free_attempts: 20 };
@@ -43,8 +43,6 @@ export interface SignInDependencies {
 
 export const normaliseEmail = (email: string): string => email.trim().toLowerCase().slice(0, 254);
 
-type Counter = readonly [scope: string, id: string, policy: ThrottlePolicy];
-
 export async function signIn(deps: SignInDependencies, credentials: Credentials): Promise<SignInResult> {
   const { realm, throttle, passwords, browsers, findLogin } = deps;
   const email = normaliseEmail(credentials.email);
@@ -55,8 +53,8 @@ export async function signIn(deps: SignInDependencies, credentials: Credentials)
   const byAddress: Counter = [`${realm}-address`, addressUnit(credentials.address), PER_ADDRESS];
   const byEmail: Counter = [`${realm}-email`, addressDigest(email), PER_EMAIL];
   const counters: Counter[] = browser ? [[`${realm}-browser`, browser, PER_BROWSER]] : [byAddress, byEmail];
-  const wait_ms = await admit(throttle, counters);
-  if (wait_ms > 0) return { kind: 'throttled', wait_s: Math.ceil(wait_ms / 1000) };
+  const wait_s = await admit(throttle, counters);
+  if (wait_s > 0) return { kind: 'throttled', wait_s };
   const isRight = await passwords.verify(credentials.password, login?.password ?? null);
   if (!isRight || login === null) return { kind: 'rejected' };
   for (const [scope, id] of counters)
@@ -67,10 +65,10 @@ export async function signIn(deps: SignInDependencies, credentials: Credentials)
 /** Counts the attempt at all counters, or at none when one of them refuses it. */
 async function admit(throttle: Throttle, counters: readonly Counter[]): Promise<number> {
   for (const [index, counter] of counters.entries()) {
-    const wait_ms = await throttle.attempt(...counter);
-    if (wait_ms === 0) continue;
+    const wait_s = await throttle.attempt(...counter);
+    if (wait_s === 0) continue;
     for (const [scope, id] of counters.slice(0, index)) await throttle.refund(scope, id);
-    return wait_ms;
+    return wait_s;
   }
   return 0;
 }

@@ -18,6 +18,9 @@ export interface ThrottlePolicy {
   decay_ms: number;
 }
 
+/** Who is counted where. */
+export type Counter = readonly [scope: string, id: string, policy: ThrottlePolicy];
+
 export class Throttle {
   readonly #redis: RedisClient;
   readonly #runner: ScriptRunner;
@@ -29,12 +32,21 @@ export class Throttle {
     this.#now = now;
   }
 
-  /** Milliseconds to wait, or 0: the attempt may proceed and counts as a failure until `reset` or `refund`. */
+  /** Seconds to wait, or 0: the attempt may proceed and counts as a failure until `reset` or `refund`. */
   async attempt(scope: string, id: string, policy: ThrottlePolicy): Promise<number> {
     const { free_attempts, max_delay_ms, decay_ms } = policy;
     const limits = [free_attempts, max_delay_ms, decay_ms, DAY_MS];
     const values = [redisKeys.throttle(scope, id), this.#now(), ...limits];
-    return Number(await this.#runner.run(ATTEMPT, values));
+    return Math.ceil(Number(await this.#runner.run(ATTEMPT, values)) / 1_000);
+  }
+
+  /** As `attempt`, of all counters. Those after the first that refuses are not touched. */
+  async attemptAll(counters: readonly Counter[]): Promise<number> {
+    for (const counter of counters) {
+      const wait_s = await this.attempt(...counter);
+      if (wait_s > 0) return wait_s;
+    }
+    return 0;
   }
 
   /** Takes back one attempt that succeeded. Unlike after `reset`, earlier failures still count. */

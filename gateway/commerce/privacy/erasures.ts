@@ -199,14 +199,10 @@ export class Erasures extends Store<ErasureDependencies> {
     throw new Error(`the erasure of ${account_id} left ${names}`);
   }
 
-  async #audit(
-    { request_id, account_id, erased_as, removed }: Erasure,
-    by: string,
-    note: string,
-  ): Promise<void> {
+  async #audit({ request_id, account_id, erased_as, removed }: Erasure, by: string, note: string) {
     const entry = {
-      ...{ by, action: 'account.erase', subject: accountSubject(account_id), request_id: '' },
-      ...{ before: {}, after: { erased_as, ...removed } },
+      ...{ by, action: 'account.erase', subject: accountSubject(account_id) },
+      after: { erased_as, ...removed },
       reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
     };
     await this.deps.audit.record(entry, `erase ${request_id}`);
@@ -216,26 +212,3 @@ export class Erasures extends Store<ErasureDependencies> {
 /** Whether it tells something about a person. */
 const isTelling = ({ label, by, ranges, origins }: KeyRecord): boolean =>
   label !== '' || by !== '' || ranges.length > 0 || origins.length > 0;
-
-const NOUNS = {
-  addresses: ['e-mail address', 'e-mail addresses'],
-  names: ['name', 'names'],
-  passwords: ['password', 'passwords'],
-  keys: ['key revoked', 'keys revoked'],
-  key_labels: ['key stripped of its names', 'keys stripped of their names'],
-  connections: ['connection', 'connections'],
-  feeds: ['feed link', 'feed links'],
-  orders: ['open order cancelled', 'open orders cancelled'],
-  exports: ['data export', 'data exports'],
-  alerts: ['alert', 'alerts'],
-  webhooks: ['webhook', 'webhooks'],
-} as const satisfies Record<keyof ErasureCounts, readonly [one: string, many: string]>;
-
-/** For people: `1 e-mail address, 1 name, 2 keys revoked`. */
-export function describeRemoved(removed: ErasureCounts): string {
-  const parts = Object.entries(NOUNS).flatMap(([name, [one, many]]) => {
-    const count = removed[name as keyof ErasureCounts];
-    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
-  });
-  return parts.length === 0 ? 'nothing' : parts.join(', ');
-}

@@ -15,26 +15,35 @@ import { AccountError, Store } from '../store/store.ts';
 export type PrivacyRequestKind = 'export' | 'erasure';
 type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
 
-/** How many of each an erasure removed, revoked or cancelled. */
-export interface ErasureCounts {
-  addresses: number;
-  names: number;
-  passwords: number;
-  /** Active keys, which are revoked. */
-  keys: number;
-  key_labels: number;
+/** What an erasure removes, revokes or cancels, one of it and many. */
+const ERASED = {
+  addresses: ['e-mail address', 'e-mail addresses'],
+  names: ['name', 'names'],
+  passwords: ['password', 'passwords'],
+  keys: ['key revoked', 'keys revoked'],
+  key_labels: ['key stripped of its names', 'keys stripped of their names'],
   /** Connected hosts, of now and before. */
-  connections: number;
-  /** Feed links, live and ended. */
-  feeds: number;
-  /** Open orders, which are cancelled. */
-  orders: number;
-  /** Files of data exports. */
-  exports: number;
+  connections: ['connection', 'connections'],
+  /** Live and ended. */
+  feeds: ['feed link', 'feed links'],
+  orders: ['open order cancelled', 'open orders cancelled'],
+  exports: ['data export', 'data exports'],
   /** About a low balance and about spending. */
-  alerts: number;
-  /** Endpoints of webhooks, with their deliveries. */
-  webhooks: number;
+  alerts: ['alert', 'alerts'],
+  /** With their deliveries. */
+  webhooks: ['webhook', 'webhooks'],
+} as const;
+
+/** How many of each. */
+export type ErasureCounts = Record<keyof typeof ERASED, number>;
+
+/** For people: `1 e-mail address, 1 name, 2 keys revoked`. */
+export function describeRemoved(removed: ErasureCounts): string {
+  const parts = Object.entries(ERASED).flatMap(([name, [one, many]]) => {
+    const count = removed[name as keyof ErasureCounts];
+    return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+  });
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
 }
 
 /** In ledger entries. */

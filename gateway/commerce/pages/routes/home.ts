@@ -55,27 +55,16 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
   });
 }
 
-interface Summary {
-  email: string;
-  /** Credits. */
-  balance: number;
-  /** Label of the newest active key; null without one. */
-  key: string | null;
-}
-
 /** `/account/summary`: who is signed in and what the account has, as JSON for the script of public pages. Empty for everybody else. */
 export function summaryRoutes(scope: FastifyInstance, { accounts }: AccountContext): void {
-  scope.get('/summary', ANONYMOUS, async ({ user }): Promise<Summary | Record<string, never>> => {
+  scope.get('/summary', ANONYMOUS, async ({ user }) => {
     if (user?.account === undefined || user.restrictedTo !== undefined) return {};
     const { account_id } = user.account;
     const [{ credits }, keys] = await Promise.all([accounts.get(account_id), accounts.keys.list(account_id)]);
     const [newest] = keys
       .filter(({ state }) => state === 'active')
       .toSorted((a, b) => b.created_at_ms - a.created_at_ms);
-    return {
-      email: user.email,
-      balance: credits.balance,
-      key: newest ? newest.label || newest.key_id : null,
-    };
+    const key = newest ? newest.label || newest.key_id : null;
+    return { email: user.email, balance: credits.balance, key };
   });
 }

@@ -1,29 +1,27 @@
 /** Closing the account and requesting its erasure; both ask on a page of their own, and for the password. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Confirmation, clearSessionCookie, counted } from '../../people/people.ts';
-import type { AccountRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf, personIdOf } from '../context.ts';
 import { ANONYMOUS, confirmed, RESTRICTED } from '../forms.ts';
 import { openRequest, PRIVACY_PATH } from './privacy.ts';
 
-interface Listed {
-  keys: number;
-  orders: number;
+/** What ends with the account. */
+async function listHoldings(context: AccountContext, request: FastifyRequest) {
+  const [account, { keys }, orders] = await Promise.all([
+    accountOf(context, request),
+    context.accounts.holdings(accountIdOf(request)),
+    context.accounts.orders.list(accountIdOf(request)),
+  ]);
+  return { ...account, keys, orders: orders.filter(({ state }) => state === 'pending').length };
 }
+type Holdings = Awaited<ReturnType<typeof listHoldings>>;
 
 export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
-  const listedOf = async (request: FastifyRequest): Promise<Listed> => {
-    const [{ keys }, orders] = await Promise.all([
-      context.accounts.holdings(accountIdOf(request)),
-      context.accounts.orders.list(accountIdOf(request)),
-    ]);
-    return { keys, orders: orders.filter(({ state }) => state === 'pending').length };
-  };
 
   confirmed(scope, context, {
     path: '/close',
     asksPassword: true,
-    ask: async (request) => closing(await accountOf(context, request), await listedOf(request)),
+    ask: async (request) => closing(await listHoldings(context, request)),
     async act(request, reply) {
       const account_id = accountIdOf(request);
       const before = { ...(await context.accounts.holdings(account_id)) };
@@ -44,7 +42,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
     path: '/data/erasure',
     asksPassword: true,
     options: RESTRICTED,
-    ask: async (request) => erasure(await accountOf(context, request), await listedOf(request)),
+    ask: async (request) => erasure(await listHoldings(context, request)),
     async act(request) {
       await openRequest(context, request, 'erasure');
       const notice = 'Your erasure is requested. It will be carried out within days.';
@@ -56,7 +54,7 @@ export function leavingRoutes(scope: FastifyInstance, context: AccountContext): 
   scope.get('/closed', ANONYMOUS, (_request, reply) => closed(reply, 'Your account is closed', {}));
 }
 
-const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) => [
+const figuresOf = ({ email, credits, keys, orders }: Holdings) => [
   { label: 'Account', value: email },
   { label: 'Balance', value: counted(credits.balance, 'credit', 'credits') },
   { label: 'Active keys', value: counted(keys, 'key', 'keys') },
@@ -64,34 +62,34 @@ const figuresOf = ({ email, credits }: AccountRecord, { keys, orders }: Listed) 
 ];
 
 /** What closing does to the credits; see the page of terms. */
-const creditsAfter = ({ credits: { balance } }: AccountRecord): string =>
+const creditsAfter = ({ credits: { balance } }: Holdings): string =>
   balance === 0
     ? 'The account has no credits left, so none are lost.'
     : `${counted(balance, 'credit is', 'credits are')} lost: what is left can no longer be spent, is not paid out and cannot be moved to another account.`;
 const OPEN_ORDERS = 'Open orders stay open: cancel them first, and do not pay for them afterwards.';
 
-const closing = (account: AccountRecord, holdings: Listed): Confirmation => ({
+const closing = (holdings: Holdings): Confirmation => ({
   title: 'Close your account',
   effects: [
     'All keys, feed links, webhooks and sessions end immediately. This cannot be undone.',
-    creditsAfter(account),
+    creditsAfter(holdings),
     ...(holdings.orders > 0 ? [OPEN_ORDERS] : []),
     'You can still sign in to download your data or to have it erased.',
   ],
-  figures: figuresOf(account, holdings),
+  figures: figuresOf(holdings),
   button: 'Close account permanently',
   back: PRIVACY_PATH,
 });
 
-const erasure = (account: AccountRecord, holdings: Listed): Confirmation => ({
+const erasure = (holdings: Holdings): Confirmation => ({
   title: 'Erase your data',
   effects: [
     'Closes the account and removes your e-mail address, name, password, billing details, feed links, webhooks, connections, and labels, makers and rules of keys. Open orders are cancelled.',
-    creditsAfter(account),
+    creditsAfter(holdings),
     'The ledger stays under an anonymous id, and invoices that were issued stay as they are, with the name and address on them, because accounting records must be kept.',
     'The erasure is carried out within days and cannot be undone.',
   ],
-  figures: figuresOf(account, holdings),
+  figures: figuresOf(holdings),
   button: 'Erase my data permanently',
   back: PRIVACY_PATH,
 });

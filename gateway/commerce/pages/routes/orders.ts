@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../../web/templates.ts';
 import {
-  type Checkout,
   documentPath,
   type InvoiceDocument,
   orderPath,
@@ -21,13 +20,6 @@ import { confirmed } from '../forms.ts';
 
 const orderForm = z.object({ pack: textField(100), payment: z.enum(PAYMENT_IDS) });
 
-/** A document as a link. */
-interface DocumentLink {
-  title: string;
-  number: string;
-  path: string;
-}
-
 /** The order of the path, if it belongs to the signed-in account. */
 export async function findOwnOrder(
   { accounts }: AccountContext,
@@ -40,7 +32,7 @@ export async function findOwnOrder(
   return order;
 }
 
-const documentLink = ({ kind, number }: InvoiceDocument): DocumentLink => ({
+const documentLink = ({ kind, number }: InvoiceDocument) => ({
   title: kind === 'invoice' ? 'Invoice' : 'Credit note',
   number,
   path: documentPath(number),
@@ -94,25 +86,16 @@ function checkoutView(context: AccountContext) {
   const view = context.view('checkout.njk');
   const terms = salesTermsOf(context.settings);
   return async (request: FastifyRequest, reply: FastifyReply, order: OrderRecord): Promise<FastifyReply> => {
-    const { url, isExternal } = await beginCheckout(context, request, order);
+    const customer = await accountOf(context, request);
+    const begun = findMethod(context, order).startCheckout(order, customer);
+    const { url, isExternal } = await begun.catch((error: unknown) => {
+      throw error instanceof PaymentUnavailable ? new PageError(503, error.message) : error;
+    });
     if (!isExternal) return reply.leadTo(url);
     const billing = await context.billing.get(order.account_id);
     const vat = vatSentence(vatAmounts(terms, billing, order.price_minor));
     return view(reply, 'Pay', { order, url, path: orderPath(order.order_id), vat });
   };
-}
-
-async function beginCheckout(
-  context: AccountContext,
-  request: FastifyRequest,
-  order: OrderRecord,
-): Promise<Checkout> {
-  try {
-    return await findMethod(context, order).startCheckout(order, await accountOf(context, request));
-  } catch (error) {
-    if (error instanceof PaymentUnavailable) throw new PageError(503, error.message);
-    throw error;
-  }
 }
 
 export function orderRoutes(scope: FastifyInstance, context: AccountContext): void {

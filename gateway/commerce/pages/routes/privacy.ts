@@ -1,5 +1,5 @@
 /** The page of privacy requests, and data exports. `leaving.ts` closes and erases. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { PageError, parseFields } from '../../../web/forms.ts';
 import { prepareJobId } from '../../notifications/notifications.ts';
@@ -13,16 +13,10 @@ export const PRIVACY_PATH = '/account/data';
 const dataQuery = z.object({ follow: z.enum(['', 'yes']).default('') });
 const REFRESH_S = 5;
 
-interface ListedRequest extends PrivacyRequest {
-  file: string | null;
-  /** Its preparation failed five times. */
-  isGivenUp: boolean;
-}
-
 export function privacyRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view('data.njk');
 
-  const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  scope.get('/data', RESTRICTED, async (request, reply) => {
     const requests = (await context.requests.listOf(accountIdOf(request))).toReversed();
     const rows = await Promise.all(requests.map((one) => listed(context, one)));
     const { follow } = parseFields(dataQuery, request.query);
@@ -34,9 +28,7 @@ export function privacyRoutes(scope: FastifyInstance, context: AccountContext): 
     const open = { export: isOpen('export'), erasure: isOpen('erasure') };
     const { state } = await accountOf(context, request);
     return view(reply, 'Your data', { requests: rows, refresh, open, isClosed: state === 'closed' });
-  };
-
-  scope.get('/data', RESTRICTED, (request, reply) => show(request, reply));
+  });
 
   scope.post('/data/export', RESTRICTED, async (request, reply) => {
     await openRequest(context, request, 'export');
@@ -74,12 +66,13 @@ export async function openRequest(
   await context.jobs.add('prepare', { request_id }, prepareJobId(request_id));
 }
 
-async function listed({ privacy, givenUpJobs }: AccountContext, one: PrivacyRequest): Promise<ListedRequest> {
+async function listed({ privacy, givenUpJobs }: AccountContext, one: PrivacyRequest) {
   const { request_id, status } = one;
   const hasFile = await privacy.hasExport(one);
   return {
     ...one,
     file: hasFile ? `${PRIVACY_PATH}/${encodeURIComponent(request_id)}/download` : null,
+    /** Its preparation failed five times. */
     isGivenUp: status === 'pending' && (await givenUpJobs.has(prepareJobId(request_id))),
   };
 }

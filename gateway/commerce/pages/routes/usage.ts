@@ -20,24 +20,6 @@ import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 const query = z.object({ days: integerField(1, 90, 30), format: formatField });
 const DAY_CHOICES = [1, 7, 30, 90];
 
-interface RateWindow {
-  used: number;
-  limit: number;
-  resets_at_ms: number;
-}
-
-interface RateWindows {
-  minute: RateWindow;
-  day: RateWindow;
-}
-
-interface KeyUsage extends UsageCounts {
-  key_id: string;
-  /** The name of a connected host; empty for a key that is no longer listed. */
-  label: string;
-  isListed: boolean;
-}
-
 export function usageRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view('usage.njk');
 
@@ -81,11 +63,12 @@ export function usageRoutes(scope: FastifyInstance, context: AccountContext): vo
   });
 }
 
+/** The label of a key or the name of a connected host; empty for a key that is no longer listed. */
 function withLabels(
   usage: readonly ({ key_id: string } & UsageCounts)[],
   keys: readonly KeyRecord[],
   connections: readonly ConnectionRecord[],
-): KeyUsage[] {
+) {
   const labels = new Map(keys.map(({ key_id, label }) => [key_id, label]));
   const hosts = new Map(connections.map(({ connection_id, client_name }) => [connection_id, client_name]));
   return usage.map((counts) => ({
@@ -102,14 +85,14 @@ async function readRateWindows(
   account_id: string,
   tier: Tier,
   now_ms: number,
-): Promise<RateWindows> {
+) {
   const [minute, day] = [minuteOf(now_ms), dayOf(now_ms)];
   const [inMinute, inDay] = await Promise.all([
     redis.get(redisKeys.minute(account_id, minute)),
     redis.get(redisKeys.day(account_id, day)),
   ]);
   const prefix = tier.toUpperCase() as Uppercase<Tier>;
-  const window = (used: string | null, limit: number, resets_at_ms: number): RateWindow => ({
+  const window = (used: string | null, limit: number, resets_at_ms: number) => ({
     ...{ used: Number(used ?? 0), limit, resets_at_ms },
   });
   return {

@@ -29,19 +29,13 @@ export const TYPE_CHOICES: readonly { type: string; box: string; help: string }[
   ({ type }) => SUBSCRIBABLE.includes(type),
 ).map(({ type, help }) => ({ type, box: BOX + type, help }));
 
-/** The page that shows a new secret. */
-interface SecretPage {
-  endpoint_id: string;
-  url: string;
-  secret: string;
-  /** Until when the former secret signs too; null for a new webhook. */
-  old_until_ms: number | null;
-}
-
+/** Shows a new secret. @returns a view; `old_until_ms`: until when the former secret signs too, null for a new webhook */
 export function secretView(context: AccountContext) {
   const view = context.view('webhook-secret.njk');
-  return (reply: FastifyReply, page: SecretPage): Promise<FastifyReply> =>
-    view(reply, 'The secret of your webhook', page);
+  return (
+    reply: FastifyReply,
+    page: { endpoint_id: string; url: string; secret: string; old_until_ms: number | null },
+  ): Promise<FastifyReply> => view(reply, 'The secret of your webhook', page);
 }
 
 /** The endpoint of the path. @throws {AccountError} `endpoint_unknown` */
