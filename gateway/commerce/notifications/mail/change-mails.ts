@@ -53,111 +53,106 @@ const counted = (number: number, one: string, many: string): string =>
 
 const ORDER_UNEXPECTED =
   'If nobody of your account ordered this, do not pay; write to the address below, and look who is a member of the account.';
-const PAYMENT_UNEXPECTED = 'If you did not expect this, write to the address below.';
+const UNEXPECTED = 'If you did not expect this, write to the address below.';
 
 /** Subject and text of each step of an order. */
-const ORDER_TEXTS: Readonly<
-  Record<OrderStep, (order: OrderRecord) => Pick<ChangeText, 'subject' | 'says' | 'unexpected'>>
-> = {
-  placed: ({ payment }) => ({
-    subject: 'Your order was placed',
-    says: [
-      payment === 'invoice'
-        ? 'The page of the order has the invoice. The credits are added when the payment has arrived.'
-        : 'The credits are added when the card payment is confirmed. The page of the order leads to it.',
-    ],
-    unexpected: ORDER_UNEXPECTED,
-  }),
-  paid: ({ credits }) => ({
-    subject: 'Your payment was received',
-    says: [
-      `Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance. The page of the order has the invoice.`,
-    ],
-    unexpected: PAYMENT_UNEXPECTED,
-  }),
-  failed: () => ({
-    subject: 'The payment of your order failed',
-    says: ['No credits were added. You can order again at any time.'],
-    unexpected: PAYMENT_UNEXPECTED,
-  }),
-  cancelled: () => ({
-    subject: 'Your order was cancelled',
-    says: ['Nothing is due and no credits are added. Do not pay an invoice that you still have.'],
-    unexpected: PAYMENT_UNEXPECTED,
-  }),
-  refunded: ({ shortfall }) => ({
-    subject: 'Your order was refunded',
-    says: [
-      `The credits of the order were taken from the balance${
-        shortfall > 0
-          ? `, except ${counted(shortfall, 'credit that was', 'credits that were')} spent already`
-          : ''
-      }. The page of the order has the credit note.`,
-    ],
-    unexpected: PAYMENT_UNEXPECTED,
-  }),
+const ORDER_TEXTS: Readonly<Record<OrderStep, (order: OrderRecord) => [subject: string, says: string]>> = {
+  placed: ({ payment }) => [
+    'Your order was placed',
+    payment === 'invoice'
+      ? 'The page of the order has the invoice. The credits are added when the payment has arrived.'
+      : 'The credits are added when the card payment is confirmed. The page of the order leads to it.',
+  ],
+  paid: ({ credits }) => [
+    'Your payment was received',
+    `Thank you. ${counted(credits, 'credit is', 'credits are')} in your balance. The page of the order has the invoice.`,
+  ],
+  failed: () => [
+    'The payment of your order failed',
+    'No credits were added. You can order again at any time.',
+  ],
+  cancelled: () => [
+    'Your order was cancelled',
+    'Nothing is due and no credits are added. Do not pay an invoice that you still have.',
+  ],
+  refunded: ({ shortfall }) => [
+    'Your order was refunded',
+    `The credits of the order were taken from the balance${
+      shortfall > 0
+        ? `, except ${counted(shortfall, 'credit that was', 'credits that were')} spent already`
+        : ''
+    }. The page of the order has the credit note.`,
+  ],
 };
 
 export function orderChanged(step: OrderStep, order: OrderRecord, about: Circumstances): Mail {
   const { order_id, pack_name, credits, price_minor, currency } = order;
-  const { subject, says, unexpected } = ORDER_TEXTS[step](order);
+  const [subject, says] = ORDER_TEXTS[step](order);
   const price = `${(price_minor / 100).toFixed(2)} ${currency}`;
   const ordered = `Order ${order_id}: ${pack_name}, ${counted(credits, 'credit', 'credits')}, ${price}.`;
-  const path = `/account/orders/${order_id}`;
-  return changeMail(about, { subject, unexpected, says: [ordered, ...says], linkFor: 'The order', path });
+  return changeMail(about, {
+    ...{ subject, says: [ordered, says], linkFor: 'The order', path: `/account/orders/${order_id}` },
+    unexpected: step === 'placed' ? ORDER_UNEXPECTED : UNEXPECTED,
+  });
 }
 
 /** A key as mails name it; `reason` is what an operator states, or empty. */
 type ToldKey = Pick<KeyRecord, 'key_id' | 'label' | 'last4' | 'state' | 'expires_at_ms'> & { reason: string };
 
-const KEY_UNEXPECTED =
-  'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.';
-
 const describeKey = ({ key_id, label, last4 }: Omit<ToldKey, 'reason'>): string =>
   `The key ${key_id}, which ends with ${last4}${label === '' ? '' : ` (${label})`},`;
 
-const keyPath = ({ key_id }: Pick<KeyRecord, 'key_id'>): string => `/account/keys/${key_id}`;
+/** A mail whose reader may have to revoke the key. */
+const keyMail = (
+  about: Circumstances,
+  { key_id }: Pick<ToldKey, 'key_id'>,
+  text: Pick<ChangeText, 'subject' | 'says'> & { linkFor?: string },
+): Mail =>
+  changeMail(about, {
+    ...{ linkFor: 'The key', path: `/account/keys/${key_id}`, ...text },
+    unexpected:
+      'If it was neither you nor somebody of your account, revoke the key at once, choose a new password, and write to the address below.',
+  });
+
+const reasonLine = (reason: string): string[] => (reason === '' ? [] : [`The reason: ${reason}`]);
 
 export const keyMails = {
   created: (key: ToldKey, about: Circumstances): Mail =>
-    changeMail(about, {
+    keyMail(about, key, {
       subject: 'A key was created',
       says: [
         `${describeKey(key)} can spend the credits of your account. Expires: ${mailMoment(key.expires_at_ms)}.`,
       ],
-      ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
     }),
   rotated: (key: ToldKey, about: Circumstances): Mail =>
-    changeMail(about, {
+    keyMail(about, key, {
       subject: 'A key was replaced',
       says: [
         key.state === 'active'
           ? `${describeKey(key)} was replaced by a new one. It works until ${mailMoment(key.expires_at_ms)}; use the new one from then on.`
           : `${describeKey(key)} was replaced by a new one, and is refused from now on.`,
       ],
-      ...{ linkFor: 'The key that was replaced', path: keyPath(key), unexpected: KEY_UNEXPECTED },
+      linkFor: 'The key that was replaced',
     }),
   revoked: (key: ToldKey, about: Circumstances): Mail =>
     changeMail(about, {
       subject: 'A key was revoked',
       says: [
         `${describeKey(key)} is refused from now on. Other keys still work, and you can make a new one.`,
-        ...(key.reason === '' ? [] : [`The reason: ${key.reason}`]),
+        ...reasonLine(key.reason),
       ],
-      ...{ linkFor: 'Your keys', path: '/account/keys' },
-      unexpected: 'If you did not expect this, write to the address below.',
+      ...{ linkFor: 'Your keys', path: '/account/keys', unexpected: UNEXPECTED },
     }),
 } as const satisfies Record<KeyChange, unknown>;
 
 /** @param days 7 or 1: it expires within so many days */
 export const keyExpires = (key: Omit<ToldKey, 'reason'>, days: number, about: Circumstances): Mail =>
-  changeMail(about, {
+  keyMail(about, key, {
     subject: days === 1 ? 'A key expires within a day' : `A key expires within ${days} days`,
     says: [
       `${describeKey(key)} expires at ${mailMoment(key.expires_at_ms)} and is refused from then on.`,
       'Make a new key before, and use it instead.',
     ],
-    ...{ linkFor: 'The key', path: keyPath(key), unexpected: KEY_UNEXPECTED },
   });
 
 /** A connected host as mails name it. */
@@ -172,8 +167,7 @@ export interface ToldConnection {
   ended_because: string | null;
 }
 
-const CONNECTION_UNEXPECTED =
-  'If it was neither you nor somebody of your account, end the connection at once, choose a new password, and write to the address below.';
+const CONNECTIONS = { linkFor: 'Your connections', path: '/account/connections' } as const;
 
 export const connectionMade = (
   { client_name, host, monthly_limit, expires_at_ms }: ToldConnection,
@@ -184,7 +178,9 @@ export const connectionMade = (
     says: [
       `${client_name} (${host}) can read figures and spend up to ${counted(monthly_limit, 'credit', 'credits')} of your account a month. Ends: ${mailMoment(expires_at_ms)}.`,
     ],
-    ...{ linkFor: 'Your connections', path: '/account/connections', unexpected: CONNECTION_UNEXPECTED },
+    ...CONNECTIONS,
+    unexpected:
+      'If it was neither you nor somebody of your account, end the connection at once, choose a new password, and write to the address below.',
   });
 
 /** Words of `ended_because` that a reader cannot have brought about. */
@@ -206,10 +202,9 @@ export function connectionEnded(
             'What it signs in with was used a second time, so somebody may have copied it. The connection was ended for that.',
           ]
         : []),
-      ...(reason === '' ? [] : [`The reason: ${reason}`]),
+      ...reasonLine(reason),
     ],
-    ...{ linkFor: 'Your connections', path: '/account/connections' },
-    unexpected: 'If you did not expect this, write to the address below.',
+    ...{ ...CONNECTIONS, unexpected: UNEXPECTED },
   });
 }
 

@@ -3,45 +3,41 @@ import { letter, type Mail } from './mailer.ts';
 
 const count = new Intl.NumberFormat('en');
 
-export const confirmAddress = (to: string, link: string): Mail =>
-  letter(
-    { to, subject: 'Confirm your e-mail address', link },
-    'Somebody, probably you, asked for an Almanac account with this e-mail address. To confirm, open:',
-    link,
-    'The link works once, within 24 hours. If it was not you, do nothing; no account will be created.',
-  );
+/** A mail that leads to a link, between what was asked for and what to do about it. */
+const linkMail =
+  (subject: string, says: string, advice: string) =>
+  (to: string, link: string): Mail =>
+    letter({ to, subject, link }, says, link, advice);
 
-export const accountExists = (to: string, link: string): Mail =>
-  letter(
-    { to, subject: 'You already have an account', link },
-    'Somebody, probably you, asked for a new Almanac account with this e-mail address. You already have one. Sign in or reset your password at:',
-    link,
-    'If it was not you, do nothing; nothing was changed.',
-  );
+export const confirmAddress = linkMail(
+  'Confirm your e-mail address',
+  'Somebody, probably you, asked for an Almanac account with this e-mail address. To confirm, open:',
+  'The link works once, within 24 hours. If it was not you, do nothing; no account will be created.',
+);
 
-export const resetPassword = (to: string, link: string): Mail =>
-  letter(
-    { to, subject: 'Choose a new password', link },
-    'Somebody, probably you, asked for a new password for your Almanac account. To choose one, open:',
-    link,
-    'The link works once, within one hour. If it was not you, do nothing; your password stays unchanged.',
-  );
+export const accountExists = linkMail(
+  'You already have an account',
+  'Somebody, probably you, asked for a new Almanac account with this e-mail address. You already have one. Sign in or reset your password at:',
+  'If it was not you, do nothing; nothing was changed.',
+);
 
-export const signInLink = (to: string, link: string): Mail =>
-  letter(
-    { to, subject: 'Your sign-in link', link },
-    'Somebody, probably you, asked for a link to sign in to your Almanac account without a password. To sign in, open:',
-    link,
-    'The link works once, within 30 minutes. If it was not you, do nothing, and give the link to nobody.',
-  );
+export const resetPassword = linkMail(
+  'Choose a new password',
+  'Somebody, probably you, asked for a new password for your Almanac account. To choose one, open:',
+  'The link works once, within one hour. If it was not you, do nothing; your password stays unchanged.',
+);
 
-export const confirmNewAddress = (to: string, link: string): Mail =>
-  letter(
-    { to, subject: 'Confirm your new e-mail address', link },
-    'Somebody, probably you, wants to sign in to an Almanac account with this e-mail address from now on. To confirm, open:',
-    link,
-    'The link works once, within 24 hours. If it was not you, do nothing; nothing is changed.',
-  );
+export const signInLink = linkMail(
+  'Your sign-in link',
+  'Somebody, probably you, asked for a link to sign in to your Almanac account without a password. To sign in, open:',
+  'The link works once, within 30 minutes. If it was not you, do nothing, and give the link to nobody.',
+);
+
+export const confirmNewAddress = linkMail(
+  'Confirm your new e-mail address',
+  'Somebody, probably you, wants to sign in to an Almanac account with this e-mail address from now on. To confirm, open:',
+  'The link works once, within 24 hours. If it was not you, do nothing; nothing is changed.',
+);
 
 /** @param undo the link that takes the change back; null for the address that needs none */
 export const addressChanged = (to: string, from: string, now: string, undo: string | null): Mail =>
