@@ -10,8 +10,7 @@ import { outcomeOf, readScript, ScriptRunner } from '../../data/runtime/redis-sc
 import { ledgerArchivedThrough } from '../../data/schema/archive.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ledgerEntryFrom } from '../../gateway/commerce/history/history.ts';
-import { orderFrom } from '../../gateway/commerce/orders/orders.ts';
-import type { LedgerEntry, OrderRecord } from '../../gateway/commerce/store/store.ts';
+import { type LedgerEntry, type OrderRecord, orderFrom } from '../../gateway/commerce/store/store.ts';
 import type { LiveAccount } from './compare.ts';
 
 /** Few, because the script blocks Redis while it runs. */

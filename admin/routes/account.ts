@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { FeedStore, readUsage, readUsedDays } from '../../gateway/api/metering/metering.ts';
+import type { KeyRecord } from '../../gateway/commerce/accounts/accounts.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
@@ -15,12 +16,7 @@ import {
   REASON,
   type ReasonField,
 } from '../../gateway/commerce/people/people.ts';
-import {
-  AccountError,
-  type AccountRecord,
-  type KeyRecord,
-  MAX_CREDITS,
-} from '../../gateway/commerce/store/store.ts';
+import { AccountError, type AccountRecord, MAX_CREDITS } from '../../gateway/commerce/store/store.ts';
 import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, idOf, shownChanges, userPath } from '../context.ts';

@@ -210,7 +210,7 @@ export class AccountStore extends Store<AccountStoreDependencies> {
   /** @throws {AccountError} `account_unknown` */
   async get(account_id: string): Promise<AccountRecord> {
     const hash = await this.redis.hgetall(redisKeys.account(account_id));
-    return accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+    return accountFrom(account_id, hash);
   }
 
   /** What closing the account forfeits. @throws {AccountError} `account_unknown` */

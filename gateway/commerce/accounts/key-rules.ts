@@ -2,11 +2,12 @@
 import { monthOf } from '../../../data/schema/redis-keys.ts';
 import { readableRange, storedRange } from '../../api/metering/metering.ts';
 import {
-  AccountError,
+  badInput,
   type Hash,
-  type KeyRecord,
   type KeyRules,
   numberOr,
+  type ReadField,
+  recordsIn,
   validateCredits,
 } from '../store/store.ts';
 
@@ -15,15 +16,8 @@ const MAX_RANGES = 20;
 const MAX_ORIGINS = 20;
 const MAX_ORIGIN_LENGTH = 255;
 
-/** As fields of the account's `keys` hash. */
-interface StoredRules {
-  limit: number | '';
-  ranges: string;
-  origins: string;
-}
-
-/** @throws {AccountError} `bad_input` */
-export function storedRules({ monthly_limit, ranges, origins }: KeyRules): StoredRules {
+/** As fields of the account's `keys` hash. @throws {AccountError} `bad_input` */
+export function storedRules({ monthly_limit, ranges, origins }: KeyRules) {
   if (origins.length > 0 && monthly_limit === null)
     throw badInput(
       'A key for browsers needs a monthly limit: everybody who opens the page can read the key.',
@@ -35,15 +29,11 @@ export function storedRules({ monthly_limit, ranges, origins }: KeyRules): Store
   };
 }
 
-/** @param field reads a field of the key */
-function rulesFrom(field: (name: keyof StoredRules) => string | undefined): KeyRules {
-  const limit = field('limit') ?? '';
-  return {
-    monthly_limit: limit === '' ? null : Number(limit),
-    ranges: splitItems(field('ranges')).map(readableRange),
-    origins: splitItems(field('origins')),
-  };
-}
+const rulesFrom = (field: ReadField): KeyRules => ({
+  monthly_limit: numberOr(field('limit'), null),
+  ranges: splitItems(field('ranges')).map(readableRange),
+  origins: splitItems(field('origins')),
+});
 
 /** What the audit log keeps of rules: no address and no site, which an erasure could not remove from there. */
 export const auditedRules = ({ monthly_limit, ranges, origins }: KeyRules) => ({
@@ -83,36 +73,39 @@ function parseOrigin(text: string): string {
   return url.origin;
 }
 
-const badInput = (message: string): AccountError => new AccountError('bad_input', message);
-
 /** The keys of an account, oldest first, from its hash with fields `<key id>:<name>`. */
-export function keysFrom(hash: Hash, now_ms: number): KeyRecord[] {
-  const keys = Object.keys(hash)
-    .filter((field) => field.endsWith(':state'))
-    .map((field) => keyFrom(field.slice(0, -':state'.length), hash, now_ms));
-  return keys.sort((a, b) => a.created_at_ms - b.created_at_ms || (a.key_id < b.key_id ? -1 : 1));
-}
+export const keysFrom = (hash: Hash, now_ms: number): KeyRecord[] =>
+  recordsIn(hash, 'state', (key_id, field) => keyFrom(key_id, field, now_ms));
 
-function keyFrom(key_id: string, hash: Hash, now_ms: number): KeyRecord {
-  const field = (name: string): string | undefined => hash[`${key_id}:${name}`];
+/** Contains no secret. */
+export type KeyRecord = ReturnType<typeof keyFrom>;
+
+function keyFrom(key_id: string, field: ReadField, now_ms: number) {
   const expires_at_ms = numberOr(field('expires_at_ms'), null);
   const isExpired = expires_at_ms !== null && expires_at_ms <= now_ms;
-  const isActive = field('state') === 'active';
+  const state: 'active' | 'revoked' | 'expired' =
+    field('state') !== 'active' ? 'revoked' : isExpired ? 'expired' : 'active';
   return {
     key_id,
     environment: field('environment') ?? 'live',
     label: field('label') ?? '',
     last4: field('last4') ?? '',
-    state: isActive ? (isExpired ? 'expired' : 'active') : 'revoked',
+    state,
     created_at_ms: numberOr(field('created_at_ms'), 0),
+    /** For a key that was replaced, the end of its grace period at the latest. */
     expires_at_ms,
     revoked_at_ms: numberOr(field('revoked_at_ms'), null),
+    /** Precise to one second. */
     last_used_at_ms: numberOr(field('last_used_ms'), null),
+    /** Id of the person who made it. */
     by: field('by') ?? '',
     ...rulesFrom(field),
+    /** Credits charged to it in the current UTC month. */
     month_credits: creditsOfMonth(field('month'), now_ms),
+    /** Ids of the keys before and after it in a rotation. */
     replaces: field('replaces') ?? null,
     replaced_by: field('replaced_by') ?? null,
+    /** Id of the key whose month and limit its calls count for, after it was replaced. */
     counted_with: field('counted_with') ?? null,
   };
 }

@@ -5,15 +5,8 @@
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/metering.ts';
-import {
-  AccountError,
-  type KeyRecord,
-  type KeyRules,
-  MAX_ACTIVE_KEYS,
-  Store,
-  throwUnknownAccount,
-} from '../store/store.ts';
-import { keysFrom, NO_RULES, storedRules } from './key-rules.ts';
+import { AccountError, type KeyRules, MAX_ACTIVE_KEYS, Store, throwUnknownAccount } from '../store/store.ts';
+import { type KeyRecord, keysFrom, NO_RULES, storedRules } from './key-rules.ts';
 
 const MINT = readScript(import.meta.url, 'lua/mint-key.lua', 4);
 const CHANGE = readScript(import.meta.url, 'lua/change-key.lua', 2);
@@ -37,16 +30,9 @@ export interface NewKeyOptions {
   by?: string;
 }
 
-/** The only place where the text of a key exists outside of its owner's hands. */
-interface NewKey {
-  key: string;
-  key_id: string;
-  expires_at_ms: number | null;
-}
-
 export class KeyStore extends Store {
   /** Creates a key. @throws {AccountError} `too_many_keys`, `account_state`, `bad_input` */
-  mint(account_id: string, options: NewKeyOptions = {}): Promise<NewKey> {
+  mint(account_id: string, options: NewKeyOptions = {}) {
     return this.#mint(account_id, options, '', '');
   }
 
@@ -55,10 +41,7 @@ export class KeyStore extends Store {
    * @param grace_ms 0: the other key ends at once
    * @throws {AccountError} `key_unknown`; `key_state` when it was revoked or replaced before, or has expired; `too_many_keys`
    */
-  async rotate(
-    key_id: string,
-    { grace_ms, by = '' }: { grace_ms: number; by?: string },
-  ): Promise<NewKey & { old: KeyRecord }> {
+  async rotate(key_id: string, { grace_ms, by = '' }: { grace_ms: number; by?: string }) {
     if (grace_ms !== 0 && !(grace_ms >= GRACE_MS.least && grace_ms <= GRACE_MS.most))
       throw new AccountError('bad_input', 'The grace period is 0, or from 1 hour to 7 days.');
     const account_id = await this.accountOf(key_id);
@@ -69,12 +52,13 @@ export class KeyStore extends Store {
     return { ...made, old: await this.#get(account_id, key_id) };
   }
 
+  /** @returns the text of the key, which exists nowhere else outside of its owner's hands */
   async #mint(
     account_id: string,
     { label = '', expires_at_ms = null, rules = NO_RULES, by = '' }: NewKeyOptions,
     replaces: string,
     ends_at_ms: number | '',
-  ): Promise<NewKey> {
+  ) {
     const { redis, now } = this;
     if (expires_at_ms !== null && !(expires_at_ms > now())) {
       throw new AccountError('bad_input', 'A key must expire in the future.');

@@ -163,8 +163,7 @@ async function throttleRegistration(throttle: Throttle, address: string): Promis
     ['oauth-registration', addressUnit(address), REGISTRATIONS_PER_ADDRESS],
     ['oauth-registration', 'all', REGISTRATIONS],
   ]);
-  if (wait_s > 0)
-    throw new OAuthError('too_many_requests', `Too many registrations: wait ${wait_s} s.`, 429);
+  if (wait_s > 0) throw new OAuthError('too_many_requests', `Too many registrations: wait ${wait_s} s.`, 429);
 }
 
 async function register(clients: ClientStore, body: unknown): Promise<object> {

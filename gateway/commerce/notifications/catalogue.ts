@@ -7,8 +7,8 @@
  * numbers as text, so numbers are coerced.
  */
 import { z } from 'zod';
-import type { PersonRecord, Role } from '../accounts/accounts.ts';
-import type { AccountRecord, KeyRecord, OrderRecord } from '../store/store.ts';
+import type { KeyRecord, PersonRecord, Role } from '../accounts/accounts.ts';
+import type { AccountRecord, OrderRecord } from '../store/store.ts';
 import { CHANGE_KINDS, REDEFINED } from './alerts/change-alerts.ts';
 import { daysToTell } from './alerts/expiring-keys.ts';
 import { operatorAlert } from './alerts/operator-alert.ts';

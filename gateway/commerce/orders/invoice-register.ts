@@ -16,7 +16,6 @@ import {
   type OrderRecord,
   Store,
   type StoreDependencies,
-  throwUnknownAccount,
 } from '../store/store.ts';
 import { readBilling } from './billing-details.ts';
 import {
@@ -109,7 +108,7 @@ export class InvoiceRegister extends Store<RegisterDependencies> {
       this.redis.hgetall(redisKeys.account(account_id)),
       readBilling(this.redis, account_id),
     ]);
-    const account = accountFrom(account_id, hash) ?? throwUnknownAccount(account_id);
+    const account = accountFrom(account_id, hash);
     return invoiceOf(order, { account, billing }, this.deps.terms, this.now());
   }
 

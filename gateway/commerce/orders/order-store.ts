@@ -8,10 +8,9 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import {
   AccountError,
   expectOpenAccount,
-  type Hash,
-  numberOr,
   type OrderRecord,
   type OrderState,
+  orderFrom,
   type PaymentId,
   Store,
   type StoreDependencies,
@@ -208,24 +207,3 @@ export class OrderStore extends Store<Dependencies> {
 
 const unknownOrder = (order_id: string): AccountError =>
   new AccountError('order_unknown', `There is no order ${order_id}.`);
-
-/** Null if the order does not exist. */
-export function orderFrom(order_id: string, account_id: string, hash: Hash): OrderRecord | null {
-  if (!hash.state) return null;
-  const created_at_ms = numberOr(hash.created_at_ms, 0);
-  return {
-    order_id,
-    account_id,
-    state: hash.state as OrderState,
-    pack_id: hash.pack_id ?? '',
-    pack_name: hash.pack_name ?? '',
-    credits: numberOr(hash.credits, 0),
-    price_minor: numberOr(hash.price_minor, 0),
-    currency: hash.currency ?? '',
-    payment: (hash.payment ?? 'invoice') as PaymentId,
-    by: hash.by ?? '',
-    created_at_ms,
-    moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
-    shortfall: numberOr(hash.shortfall, 0),
-  };
-}

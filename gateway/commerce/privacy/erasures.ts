@@ -12,13 +12,19 @@ import type { Logger } from 'pino';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { FeedStore } from '../../api/metering/metering.ts';
-import type { AccountStore, MemberStore, PersonRecord, PersonStore } from '../accounts/accounts.ts';
+import type {
+  AccountStore,
+  KeyRecord,
+  MemberStore,
+  PersonRecord,
+  PersonStore,
+} from '../accounts/accounts.ts';
 import type { ConnectionStore } from '../connections/connections.ts';
 import { type AuditLog, accountSubject } from '../history/history.ts';
 import { endpointsFrom, type Mailer } from '../notifications/notifications.ts';
 import type { StripePayment } from '../orders/orders.ts';
 import { SecondFactorStore } from '../people/people.ts';
-import { AccountError, type KeyRecord, nullIf, Store, type StoreDependencies } from '../store/store.ts';
+import { AccountError, nullIf, Store, type StoreDependencies } from '../store/store.ts';
 import type { ExportFiles } from './export-files.ts';
 import type { ErasureCounts, PrivacyRequestStore } from './request-store.ts';
 

@@ -1,27 +1,14 @@
 /** Accounts, keys, orders and ledger entries as the stores return them. All times are Unix milliseconds. */
-import type { Tier, Wallet } from '../../api/metering/metering.ts';
+import type { Tier } from '../../api/metering/metering.ts';
 
 /** As Redis holds a record. */
 export type Hash = Readonly<Record<string, string>>;
 
 export type AccountState = 'active' | 'suspended' | 'closed';
-type KeyState = 'active' | 'revoked' | 'expired';
 export type OrderState = 'pending' | 'paid' | 'failed' | 'cancelled' | 'refunded';
 export type LedgerKind = 'grant' | 'purchase' | 'debit' | 'refund' | 'admin_adjust' | 'carry_forward';
 
 export const MAX_ACTIVE_KEYS = 10;
-
-export interface AccountRecord {
-  account_id: string;
-  email: string;
-  name: string;
-  state: AccountState;
-  verified: boolean;
-  tier: Tier;
-  created_at_ms: number;
-  /** `lifetime_granted` is net of claw-backs and refunds: granted − spent is the balance. */
-  credits: Wallet;
-}
 
 /** What a key is bound to. */
 export interface KeyRules {
@@ -33,52 +20,9 @@ export interface KeyRules {
   origins: readonly string[];
 }
 
-/** Contains no secret. */
-export interface KeyRecord extends KeyRules {
-  key_id: string;
-  environment: string;
-  label: string;
-  last4: string;
-  state: KeyState;
-  created_at_ms: number;
-  /** Id of the person who made it. */
-  by: string;
-  /** For a key that was replaced, the end of its grace period at the latest. */
-  expires_at_ms: number | null;
-  revoked_at_ms: number | null;
-  /** Precise to one second. */
-  last_used_at_ms: number | null;
-  /** Credits charged to it in the current UTC month. */
-  month_credits: number;
-  /** Ids of the keys before and after it in a rotation. */
-  replaces: string | null;
-  replaced_by: string | null;
-  /** Id of the key whose month and limit its calls count for, after it was replaced. */
-  counted_with: string | null;
-}
-
 /** `invoice`: an operator or the command line marks the order as paid; `stripe`: the webhook does. */
 export const PAYMENT_IDS = ['invoice', 'stripe'] as const;
 export type PaymentId = (typeof PAYMENT_IDS)[number];
-
-export interface OrderRecord {
-  order_id: string;
-  account_id: string;
-  state: OrderState;
-  pack_id: string;
-  pack_name: string;
-  credits: number;
-  price_minor: number;
-  currency: string;
-  payment: PaymentId;
-  /** Id of the person who placed it; empty if not known. */
-  by: string;
-  created_at_ms: number;
-  /** When it entered its current state. */
-  moved_at_ms: number;
-  /** Credits of a refunded order that were spent and could not be taken back. */
-  shortfall: number;
-}
 
 export interface LedgerEntry {
   /** Ids increase with time. */
@@ -171,9 +115,13 @@ function tierOf(hash: Hash): Tier {
   return numberOr(hash.paid, 0) > 0 ? 'paid' : 'free';
 }
 
-/** Null if the account does not exist. */
-export function accountFrom(account_id: string, hash: Hash): AccountRecord | null {
-  if (!hash.state) return null;
+export function throwUnknownAccount(name: string): never {
+  throw new AccountError('account_unknown', `There is no account ${name}.`);
+}
+
+/** @throws {AccountError} `account_unknown` */
+export function accountFrom(account_id: string, hash: Hash) {
+  if (!hash.state) return throwUnknownAccount(account_id);
   return {
     account_id,
     email: hash.email ?? '',
@@ -182,6 +130,7 @@ export function accountFrom(account_id: string, hash: Hash): AccountRecord | nul
     verified: hash.verified === '1',
     tier: tierOf(hash),
     created_at_ms: numberOr(hash.created_at_ms, 0),
+    /** `lifetime_granted` is net of claw-backs and refunds: granted − spent is the balance. */
     credits: {
       balance: numberOr(hash.balance, 0),
       lifetime_granted: numberOr(hash.granted, 0),
@@ -189,3 +138,46 @@ export function accountFrom(account_id: string, hash: Hash): AccountRecord | nul
     },
   };
 }
+export type AccountRecord = ReturnType<typeof accountFrom>;
+
+/** Reads a field of a record. */
+export type ReadField = (name: string) => string | undefined;
+
+/** The records of a hash with fields `<id>:<name>`, oldest first. @param field that every record has */
+export function recordsIn<Item extends { created_at_ms: number }>(
+  hash: Hash,
+  field: string,
+  read: (id: string, field: ReadField) => Item,
+): Item[] {
+  const ids = Object.keys(hash).flatMap((path) => {
+    const [id = '', name] = path.split(':');
+    return name === field ? [id] : [];
+  });
+  const items = ids.sort().map((id) => read(id, (name) => hash[`${id}:${name}`]));
+  return items.sort((a, b) => a.created_at_ms - b.created_at_ms);
+}
+
+/** Null if the order does not exist. */
+export function orderFrom(order_id: string, account_id: string, hash: Hash) {
+  if (!hash.state) return null;
+  const created_at_ms = numberOr(hash.created_at_ms, 0);
+  return {
+    order_id,
+    account_id,
+    state: hash.state as OrderState,
+    pack_id: hash.pack_id ?? '',
+    pack_name: hash.pack_name ?? '',
+    credits: numberOr(hash.credits, 0),
+    price_minor: numberOr(hash.price_minor, 0),
+    currency: hash.currency ?? '',
+    payment: (hash.payment ?? 'invoice') as PaymentId,
+    /** Id of the person who placed it; empty if not known. */
+    by: hash.by ?? '',
+    created_at_ms,
+    /** When it entered its current state. */
+    moved_at_ms: numberOr(hash[`${hash.state}_at_ms`], created_at_ms),
+    /** Credits of a refunded order that were spent and could not be taken back. */
+    shortfall: numberOr(hash.shortfall, 0),
+  };
+}
+export type OrderRecord = NonNullable<ReturnType<typeof orderFrom>>;

@@ -1,6 +1,6 @@
 /** Input checks of the stores, and errors that several of them throw. */
 import { z } from 'zod';
-import { AccountError, type AccountErrorCode } from './records.ts';
+import { AccountError, type AccountErrorCode, throwUnknownAccount } from './records.ts';
 
 const emailAddress = z.email().max(254);
 export const MAX_CREDITS = 1_000_000_000_000;
@@ -9,23 +9,21 @@ export const MAX_CREDITS = 1_000_000_000_000;
 export function validateEmail(email: string): string {
   const address = email.trim().toLowerCase();
   if (emailAddress.safeParse(address).success) return address;
-  throw new AccountError('bad_input', `"${email}" is not an e-mail address.`);
+  throw badInput(`"${email}" is not an e-mail address.`);
 }
+
+export const badInput = (message: string): AccountError => new AccountError('bad_input', message);
 
 /** @throws {AccountError} `bad_input` */
 export function validateCredits(credits: number, min: number): number {
   if (Number.isInteger(credits) && credits >= min && credits <= MAX_CREDITS) return credits;
-  throw new AccountError('bad_input', `Credits must be a whole number from ${min} to ${MAX_CREDITS}.`);
+  throw badInput(`Credits must be a whole number from ${min} to ${MAX_CREDITS}.`);
 }
 
 /** Checks the result of a script that needs an account which is not closed. */
 export function expectOpenAccount(result: unknown, account_id: string): void {
   if (result === 'unknown') throwUnknownAccount(account_id);
   if (result === 'closed') throw new AccountError('account_state', 'The account is closed.');
-}
-
-export function throwUnknownAccount(name: string): never {
-  throw new AccountError('account_unknown', `There is no account ${name}.`);
 }
 
 /** For `catch`: null instead of one kind of error. */

@@ -1,7 +1,7 @@
 /** Keys that are about to expire, told 7 days and 1 day before. */
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { AccountStore } from '../../accounts/accounts.ts';
-import { type KeyRecord, readBatches, type StoreDependencies } from '../../store/store.ts';
+import type { AccountStore, KeyRecord } from '../../accounts/accounts.ts';
+import { readBatches, type StoreDependencies } from '../../store/store.ts';
 import type { Outbox } from '../outbox.ts';
 
 const DAYS_BEFORE = [1, 7] as const;

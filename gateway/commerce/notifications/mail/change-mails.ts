@@ -1,6 +1,6 @@
 /** The mails about changes of orders, keys, passwords and accounts. None holds a secret. */
-import { FORMER_OWNER } from '../../accounts/accounts.ts';
-import type { AccountRecord, KeyRecord, OrderRecord } from '../../store/store.ts';
+import { FORMER_OWNER, type KeyRecord } from '../../accounts/accounts.ts';
+import type { AccountRecord, OrderRecord } from '../../store/store.ts';
 import { letter, type Mail } from './mailer.ts';
 
 export type OrderStep = 'placed' | 'paid' | 'failed' | 'cancelled' | 'refunded';

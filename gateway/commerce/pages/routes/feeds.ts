@@ -7,8 +7,9 @@ import { FEED_FORMATS, FEEDS_MAX, type Feed, type FeedTerms } from '../../../api
 import type { Snapshots } from '../../../api/snapshot/snapshot.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { formatMoment } from '../../../web/templates.ts';
+import type { KeyRecord } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
-import { AccountError, type KeyRecord } from '../../store/store.ts';
+import { AccountError } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 

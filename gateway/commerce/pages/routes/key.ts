@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField } from '../../../web/forms.ts';
-import { auditedRules, MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
-import type { KeyRecord } from '../../store/store.ts';
+import { auditedRules, type KeyRecord, MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
 import { type AccountContext, personIdOf, withMakers } from '../context.ts';
 import { orShowAgain } from '../forms.ts';
 import { parseRules, type RulesFields, rulesFields, rulesForm } from './key-form.ts';

@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { parseFields } from '../../../web/forms.ts';
 import { formatMoment } from '../../../web/templates.ts';
-import { auditedRules } from '../../accounts/accounts.ts';
+import { auditedRules, type KeyRecord } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
-import { AccountError, type KeyRecord, MAX_ACTIVE_KEYS } from '../../store/store.ts';
+import { AccountError, MAX_ACTIVE_KEYS } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, personIdOf, recordAccountAction, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 import { endOfDay, keyForm, NEW_KEY, parseRules } from './key-form.ts';

@@ -17,7 +17,6 @@ async function listHoldings(context: AccountContext, request: FastifyRequest) {
 type Holdings = Awaited<ReturnType<typeof listHoldings>>;
 
 export function leavingRoutes(scope: FastifyInstance, context: AccountContext): void {
-
   confirmed(scope, context, {
     path: '/close',
     asksPassword: true,

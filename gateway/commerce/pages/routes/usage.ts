@@ -1,4 +1,5 @@
 /** Usage by day, by route and by key, and the current rate windows. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
@@ -13,8 +14,8 @@ import {
 } from '../../../api/metering/metering.ts';
 import { type Cell, formatField, integerField, parseFields, sendCsv } from '../../../web/forms.ts';
 import { barChart, type Chart } from '../../../web/templates.ts';
+import type { KeyRecord } from '../../accounts/accounts.ts';
 import type { ConnectionRecord } from '../../connections/connections.ts';
-import type { KeyRecord } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, accountOf } from '../context.ts';
 
 const query = z.object({ days: integerField(1, 90, 30), format: formatField });
