@@ -17,8 +17,8 @@ import {
   AccountError,
   type AccountRecord,
   type AccountState,
-  type Adjustment,
   accountFrom,
+  badInput,
   expectOpenAccount,
   type LedgerEntry,
   MAX_CREDITS,
@@ -56,15 +56,6 @@ interface NewAccount {
   credits?: number;
   /** Author, for the ledger. */
   by: string;
-}
-
-/** As audit entries and the mail about a closed account state it. */
-interface Holdings {
-  state: AccountState;
-  /** Balance. */
-  credits: number;
-  /** Active keys. */
-  keys: number;
 }
 
 interface CreditChange {
@@ -171,23 +162,24 @@ export class AccountStore extends Store<AccountStoreDependencies> {
   }
 
   /** Adds credits. @throws {AccountError} `account_state` when it is closed, `idem_conflict`, `too_large` */
-  grant(account_id: string, { credits, ...change }: CreditChange & { credits: number }): Promise<Adjustment> {
+  grant(account_id: string, { credits, ...change }: CreditChange & { credits: number }) {
     return this.#adjust(account_id, 'grant', credits, 1, change);
   }
 
   /** A correction by an operator. A claw-back stops at a balance of zero and reports the shortfall. */
-  adjust(account_id: string, { delta, ...change }: CreditChange & { delta: number }): Promise<Adjustment> {
+  adjust(account_id: string, { delta, ...change }: CreditChange & { delta: number }) {
     return this.#adjust(account_id, 'admin_adjust', delta, -MAX_CREDITS, change);
   }
 
+  /** @returns `shortfall`: credits that a claw-back could not take. A repeated `idem` returns the first result. */
   async #adjust(
     account_id: string,
     kind: 'grant' | 'admin_adjust',
     delta: number,
     min: number,
     { by, reason = '', idem = '' }: CreditChange,
-  ): Promise<Adjustment> {
-    if (delta === 0 && min < 0) throw new AccountError('bad_input', 'An adjustment must not be zero.');
+  ) {
+    if (delta === 0 && min < 0) throw badInput('An adjustment must not be zero.');
     validateCredits(delta, min);
     // The prefixes keep generated keys apart from the caller's.
     const once = idem === '' ? this.newId('own') : `idem:${idem}`;
@@ -197,11 +189,8 @@ export class AccountStore extends Store<AccountStoreDependencies> {
     expectOpenAccount(result, account_id);
     if (result === 'too_large') throw new AccountError('too_large', 'The balance would become too large.');
     if (result === 'conflict') {
-      const earlier = String(facts[0]);
-      throw new AccountError(
-        'idem_conflict',
-        `This idempotency key was already used for ${earlier} credits.`,
-      );
+      const message = `This idempotency key was already used for ${String(facts[0])} credits.`;
+      throw new AccountError('idem_conflict', message);
     }
     const [applied = 0, shortfall = 0, balance = 0] = facts.map(Number);
     return { applied, shortfall, balance, repeated: result === 'repeated' };
@@ -213,8 +202,8 @@ export class AccountStore extends Store<AccountStoreDependencies> {
     return accountFrom(account_id, hash);
   }
 
-  /** What closing the account forfeits. @throws {AccountError} `account_unknown` */
-  async holdings(account_id: string): Promise<Holdings> {
+  /** What closing the account forfeits: balance and active keys. @throws {AccountError} `account_unknown` */
+  async holdings(account_id: string) {
     const [{ state, credits }, keys] = await Promise.all([this.get(account_id), this.keys.list(account_id)]);
     return { state, credits: credits.balance, keys: keys.filter((key) => key.state === 'active').length };
   }
@@ -236,10 +225,7 @@ export class AccountStore extends Store<AccountStoreDependencies> {
     if (!account) throwUnknownAccount(address);
     if (owned.length === 1) return account;
     const names = owned.map((one) => one?.account_id).join(', ');
-    throw new AccountError(
-      'bad_input',
-      `${address} owns several accounts: ${names}. The operator area has them apart.`,
-    );
+    throw badInput(`${address} owns several accounts: ${names}. The operator area has them apart.`);
   }
 
   /** Newest first, archive included; `before` is the id of the last entry already seen. */

@@ -35,13 +35,8 @@ export interface NewAccount {
   address: string;
 }
 
-/** Accounts that share something. */
-export interface AccountGroup {
-  kind: GroupKind;
-  last_ms: number;
-  /** Newest first. */
-  account_ids: string[];
-}
+/** Accounts that share something, the newest first. */
+export type AccountGroup = Awaited<ReturnType<typeof signUpGroups>>[number];
 
 export class FreeGrants extends Store {
   readonly #bounds: GrantBounds;
@@ -83,14 +78,11 @@ export function rangeOf(address: string): string {
 }
 
 /** Groups of at least two accounts, those with the newest sign-up first. @throws {AccountError} `unavailable` */
-export async function signUpGroups(
-  { redis, now }: Pick<StoreDependencies, 'redis' | 'now'>,
-  limit: number,
-): Promise<AccountGroup[]> {
+export async function signUpGroups({ redis, now }: Pick<StoreDependencies, 'redis' | 'now'>, limit: number) {
   const oldest_ms = now() - SEEN_MS;
   const client = guarded(redis);
   const names = await client.zrevrangebyscore(redisKeys.signUpGroups, '+inf', oldest_ms, 'WITHSCORES');
-  const groups: AccountGroup[] = [];
+  const groups: { kind: GroupKind; last_ms: number; account_ids: string[] }[] = [];
   for (let at = 0; at < names.length && groups.length < limit; at += 2) {
     const [word, digest = ''] = (names[at] ?? '').split(':', 2);
     const kind = GROUP_KINDS.find((one) => one === word);

@@ -47,14 +47,6 @@ export const FORMER_OWNER: GivenRole = 'developer';
 
 export const isRole = (word: string | null | undefined): word is Role => ROLES.some((role) => role === word);
 
-export interface Member {
-  person_id: string;
-  role: Role;
-  added_at_ms: number;
-  /** The person who invited the member; null for the first owner. */
-  by: string | null;
-}
-
 export interface Invitation {
   invitation_id: string;
   email: string;
@@ -176,16 +168,19 @@ export class MemberStore extends Store {
 }
 
 /** The owner first, then by the time at which they were added. */
-function membersFrom(facts: Hash): Member[] {
-  const members = Object.entries(facts).flatMap(([field, role]): Member[] => {
+function membersFrom(facts: Hash) {
+  const members = Object.entries(facts).flatMap(([field, role]) => {
     const [person_id = '', name] = field.split(':');
     if (name !== 'role' || !isRole(role)) return [];
     const added_at_ms = Number(facts[`${person_id}:added_at_ms`]);
+    // The person who invited the member; null for the first owner.
     return [{ person_id, role, added_at_ms, by: facts[`${person_id}:by`] || null }];
   });
-  const rank = ({ role, added_at_ms }: Member): number => (role === 'owner' ? -1 : added_at_ms);
+  const rank = ({ role, added_at_ms }: { role: Role; added_at_ms: number }) =>
+    role === 'owner' ? -1 : added_at_ms;
   return members.sort((a, b) => rank(a) - rank(b) || (a.person_id < b.person_id ? -1 : 1));
 }
+export type Member = ReturnType<typeof membersFrom>[number];
 
 /** Oldest first. */
 const invitationsFrom = (stored: Hash): Invitation[] =>

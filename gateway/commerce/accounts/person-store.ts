@@ -9,7 +9,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, Store, validateEmail } from '../store/store.ts';
+import { AccountError, type Hash, numberOr, Store, validateEmail } from '../store/store.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-person.lua', 2);
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 2);
@@ -18,18 +18,6 @@ const RENAME = readScript(import.meta.url, 'lua/rename-person.lua', 1);
 const FORGET_ADDRESS = readScript(import.meta.url, 'lua/forget-address.lua', 1);
 
 export const MAX_NAME_LENGTH = 200;
-
-export interface PersonRecord {
-  person_id: string;
-  email: string;
-  name: string;
-  created_at_ms: number;
-  /** Hashed; null for somebody who cannot sign in yet. */
-  password: string | null;
-  /** When the password ends, in Unix milliseconds; null for never. */
-  password_until_ms: number | null;
-  epoch: string;
-}
 
 /** What is stored for signing in. */
 export interface LoginRecord {
@@ -82,12 +70,9 @@ export class PersonStore extends Store {
    * @throws {AccountError} `bad_input`
    */
   async findOrCreate(email: string, name: string): Promise<PersonRecord> {
-    const { redis } = this;
     const address = validateEmail(email);
     const candidate = this.newId('per');
-    const index = redisKeys.email(address);
-    const taken = await redis.set(index, candidate, 'NX', 'GET');
-    const person_id = taken ?? candidate;
+    const person_id = (await this.redis.set(redisKeys.email(address), candidate, 'NX', 'GET')) ?? candidate;
     const known = await this.get(person_id);
     if (known) return known;
     await this.create(person_id, { email: address, name });
@@ -197,22 +182,22 @@ export class PersonStore extends Store {
   }
 }
 
-function personFrom(
-  person_id: string,
-  stored: Readonly<Record<string, string>>,
-  now_ms: number,
-): PersonRecord | null {
-  const { email, name = '', created_at_ms, password, password_until_ms, epoch = '' } = stored;
+/** Null for nobody, and for an erased person. */
+function personFrom(person_id: string, stored: Hash, now_ms: number) {
+  const { email, name = '', created_at_ms, password = null, epoch = '' } = stored;
   if (!email) return null;
-  const until_ms = password_until_ms === undefined ? null : Number(password_until_ms);
-  const hasEnded = until_ms !== null && now_ms >= until_ms;
+  const password_until_ms = numberOr(stored.password_until_ms, null);
+  const hasEnded = password_until_ms !== null && now_ms >= password_until_ms;
   return {
     ...{ person_id, email, name, created_at_ms: Number(created_at_ms) },
-    password: hasEnded ? null : (password ?? null),
-    password_until_ms: until_ms,
+    /** Hashed; null for somebody who cannot sign in. */
+    password: hasEnded ? null : password,
+    /** When the password ends, in Unix milliseconds; null for never. */
+    password_until_ms,
     epoch: hasEnded ? `${epoch} ended` : epoch,
   };
 }
+export type PersonRecord = NonNullable<ReturnType<typeof personFrom>>;
 
 const loginOf = (person: PersonRecord | null): LoginRecord | null =>
   person?.password ? { subject: person.person_id, password: person.password, epoch: person.epoch } : null;

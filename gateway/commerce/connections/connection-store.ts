@@ -7,9 +7,10 @@ import { creditsOfMonth, PERMISSIONS, ROLES } from '../accounts/accounts.ts';
 import { AuditLog, accountSubject } from '../history/history.ts';
 import {
   AccountError,
-  type Hash,
   numberOr,
   openText,
+  type ReadField,
+  recordsIn,
   Store,
   sealText,
   throwUnknownAccount,
@@ -36,31 +37,8 @@ const MAX_ENDED = 50;
 /** Who may allow a connection: whoever may make keys. */
 const ALLOWING_ROLES = ROLES.filter((role) => PERMISSIONS[role].includes('keys'));
 
-export interface ConnectionRecord {
-  connection_id: string;
-  account_id: string;
-  /** Who allowed it; empty once erased. */
-  person_id: string;
-  client_id: string;
-  client_name: string;
-  /** Of the client's document, else where the code went. */
-  host: string;
-  scope: string;
-  /** Credits that it may spend in a UTC calendar month. */
-  monthly_limit: number;
-  month_credits: number;
-  created_at_ms: number;
-  /** Precise to one second. */
-  last_used_at_ms: number | null;
-  expires_at_ms: number;
-  /** `pending`: allowed, and not yet taken up by its client. */
-  state: 'pending' | 'active' | 'ended' | 'expired';
-  ended_at_ms: number | null;
-  ended_because: EndedBecause | null;
-}
-
 /** `left`: who allowed it left the account, or may no longer make keys. */
-export type EndedBecause =
+type EndedBecause =
   | 'person'
   | 'operator'
   | 'client'
@@ -70,7 +48,7 @@ export type EndedBecause =
   | 'refresh_reused';
 
 /** What a person allows. */
-export interface NewConnection {
+interface NewConnection {
   account_id: string;
   person_id: string;
   monthly_limit: number;
@@ -83,16 +61,7 @@ export interface NewConnection {
   challenge: string;
 }
 
-/** The answer of the token endpoint. */
-export interface TokenAnswer {
-  access_token: string;
-  token_type: 'Bearer';
-  expires_in: number;
-  refresh_token: string;
-  scope: typeof SCOPE;
-}
-
-export interface Redemption {
+interface Redemption {
   code: string;
   client_id: string;
   /** Empty where none was sent. */
@@ -219,7 +188,8 @@ export class ConnectionStore extends Store {
   /** Newest first. */
   async list(account_id: string): Promise<ConnectionRecord[]> {
     const hash = await this.redis.hgetall(redisKeys.connections(account_id));
-    return connectionsFrom(account_id, hash, this.now());
+    const read = (id: string, field: ReadField) => connectionFrom(account_id, id, field, this.now());
+    return recordsIn(hash, 'state', read).sort((a, b) => b.created_at_ms - a.created_at_ms);
   }
 
   async #accountOf(connection_id: string): Promise<string | null> {
@@ -252,10 +222,12 @@ export class ConnectionStore extends Store {
 const refreshToken = (connection_id: string, family: string, secret: string): string =>
   `${connection_id}.${family}.${secret}`;
 
+/** The answer of the token endpoint. */
 const answerOf = (
   { access_token, expires_in }: { access_token: string; expires_in: number },
   refresh_token: string,
-): TokenAnswer => ({ access_token, token_type: 'Bearer', expires_in, refresh_token, scope: SCOPE });
+) => ({ access_token, token_type: 'Bearer', expires_in, refresh_token, scope: SCOPE });
+type TokenAnswer = ReturnType<typeof answerOf>;
 
 /** S256 of RFC 7636. */
 const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
@@ -272,32 +244,28 @@ function throwCreateError(result: unknown, account_id: string): never {
   throw new AccountError('too_many_keys', `${limit}; end one first.`);
 }
 
-/** From the account's hash with fields `<connection id>:<name>`. */
-function connectionsFrom(account_id: string, hash: Hash, now_ms: number): ConnectionRecord[] {
-  const ids = Object.keys(hash).filter((field) => field.endsWith(':state'));
-  return ids
-    .map((field) => connectionFrom(account_id, field.slice(0, -':state'.length), hash, now_ms))
-    .sort((a, b) => b.created_at_ms - a.created_at_ms || (a.connection_id < b.connection_id ? -1 : 1));
-}
+export type ConnectionRecord = ReturnType<typeof connectionFrom>;
 
-function connectionFrom(
-  account_id: string,
-  connection_id: string,
-  hash: Hash,
-  now_ms: number,
-): ConnectionRecord {
-  const text = (name: string): string => hash[`${connection_id}:${name}`] ?? '';
+function connectionFrom(account_id: string, connection_id: string, field: ReadField, now_ms: number) {
+  const text = (name: string): string => field(name) ?? '';
   const expires_at_ms = numberOr(text('expires_at_ms'), 0);
   const code_until_ms = numberOr(text('code_until_ms'), expires_at_ms);
-  const state = text('state') as ConnectionRecord['state'];
+  const isOver = text('state') !== 'ended' && Math.min(expires_at_ms, code_until_ms) <= now_ms;
   return {
-    ...{ connection_id, account_id, person_id: text('by'), scope: SCOPE, expires_at_ms },
-    ...{ client_id: text('client_id'), client_name: text('client_name'), host: text('host') },
+    ...{ connection_id, account_id, scope: SCOPE, expires_at_ms },
+    /** Who allowed it; empty once erased. */
+    person_id: text('by'),
+    ...{ client_id: text('client_id'), client_name: text('client_name') },
+    /** Of the client's document, else where the code went. */
+    host: text('host'),
+    /** Credits that it may spend in a UTC calendar month. */
     monthly_limit: numberOr(text('limit'), 0),
     month_credits: creditsOfMonth(text('month'), now_ms),
     created_at_ms: numberOr(text('created_at_ms'), 0),
+    /** Precise to one second. */
     last_used_at_ms: numberOr(text('last_used_ms'), null),
-    state: state !== 'ended' && Math.min(expires_at_ms, code_until_ms) <= now_ms ? 'expired' : state,
+    /** `pending`: allowed, and not yet taken up by its client. */
+    state: (isOver ? 'expired' : text('state')) as 'pending' | 'active' | 'ended' | 'expired',
     ended_at_ms: numberOr(text('ended_at_ms'), null),
     ended_because: (text('ended_because') || null) as EndedBecause | null,
   };

@@ -6,7 +6,6 @@
 import { basename } from 'node:path';
 import { readSql } from '../../../data/runtime/sql-files.ts';
 import type { AuditArchivedThrough } from '../../../data/schema/archive.ts';
-import type { UsageCounts } from '../../api/metering/metering.ts';
 import { ArchiveEngine } from './engine.ts';
 import {
   type ArchivedEntry,
@@ -39,12 +38,6 @@ interface AuditQuery {
   /** Entries older than this one. */
   before: StreamId;
   limit: number;
-}
-
-export interface RouteUsage extends UsageCounts {
-  /** `2026-11-21` */
-  date: string;
-  route: string;
 }
 
 export class Archive {
@@ -102,11 +95,12 @@ export class Archive {
    * Archived days of one account before a date, oldest first, by route.
    * @throws the error of DuckDB when a day cannot be read: a report is complete or fails.
    */
-  async usageBefore(account: string, date: string): Promise<RouteUsage[]> {
+  async usageBefore(account: string, date: string) {
     const files = (await listUsage(this.directory)).filter((day) => day.date < date).map(({ file }) => file);
     if (files.length === 0) return [];
     const rows = await this.#engine.rows(USAGE_DAYS, { files, account });
     return rows.map((row) => ({
+      /** `2026-11-21` */
       date: basename(String(row.file), '.parquet'),
       route: String(row.route),
       requests: integerOf(row, 'requests'),

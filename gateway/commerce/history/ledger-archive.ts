@@ -32,15 +32,6 @@ const PAGE = readSql(import.meta.url, 'sql/ledger-page.sql');
 /** Accounts whose chain is cached between pages. */
 const CACHED_CHAINS = 200;
 
-/** What one part holds of the account. */
-interface Holding {
-  part: Part;
-  first: StreamId;
-  last: StreamId;
-  opening: number;
-  closing: number;
-}
-
 /** Newest first. An unreadable part is its name. */
 type Chain = readonly (Holding | string)[];
 
@@ -142,7 +133,9 @@ const idOf = (row: SqlRow, name: 'first' | 'last'): StreamId => ({
   seq: integerOf(row, `${name}_seq`),
 });
 
-const holdingOf = (part: Part, row: SqlRow): Holding => ({
+/** What one part holds of the account. */
+type Holding = ReturnType<typeof holdingOf>;
+const holdingOf = (part: Part, row: SqlRow) => ({
   part,
   first: idOf(row, 'first'),
   last: idOf(row, 'last'),

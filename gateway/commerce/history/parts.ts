@@ -12,12 +12,6 @@ export interface Part {
   accounts: string;
 }
 
-interface UsageFile {
-  /** `2026-11-21` */
-  date: string;
-  file: string;
-}
-
 const DATE_FILE = /^(\d{4}-\d\d-\d\d)\.parquet$/;
 
 /** Names of finished files, oldest first. A missing directory is empty. */
@@ -36,8 +30,8 @@ export async function listParts(archive_dir: string, kind: 'ledger' | 'audit'): 
   }));
 }
 
-/** Archived days of usage, oldest first. */
-export async function listUsage(archive_dir: string): Promise<UsageFile[]> {
+/** Archived days of usage, such as `2026-11-21`, oldest first. */
+export async function listUsage(archive_dir: string) {
   const directory = join(archive_dir, 'usage');
   return (await namesIn(directory)).flatMap((name) => {
     const date = DATE_FILE.exec(name)?.[1];

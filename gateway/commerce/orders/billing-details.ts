@@ -4,7 +4,7 @@ import { loadCountries } from '../../../data/curated/places.ts';
 import { Problems } from '../../../data/curated/table.ts';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, guarded, Store } from '../store/store.ts';
+import { badInput, guarded, Store } from '../store/store.ts';
 import { linesOf } from './sales-terms.ts';
 import { compactVatId, isVatId, vatPrefix } from './vat.ts';
 
@@ -17,17 +17,6 @@ export interface Country {
   /** ISO 3166, two letters. */
   code: string;
   name: string;
-}
-
-export interface BillingDetails {
-  /** Person or company. */
-  name: string;
-  /** Street, postcode and town, one line each, without the country. */
-  address: readonly string[];
-  country: string;
-  country_name: string;
-  /** With its prefix, without spaces; empty without one. */
-  vat_id: string;
 }
 
 /** Countries with a code, by name. @throws {CuratedError} naming file, line and reason. */
@@ -49,24 +38,33 @@ export interface BillingForm {
 }
 
 /** @throws {AccountError} `bad_input` naming the field and what is expected */
-export function billingFrom(form: BillingForm, countries: readonly Country[]): BillingDetails {
+export function billingFrom(form: BillingForm, countries: readonly Country[]) {
   const name = form.name.trim();
   const address = linesOf(form.address);
   const country = countries.find(({ code }) => code === form.country);
   const vat_id = compactVatId(form.vat_id);
   if (name === '' || name.length > MAX_NAME)
-    throw bad(`Name: the name of a person or company, at most ${MAX_NAME} characters.`);
+    throw badInput(`Name: the name of a person or company, at most ${MAX_NAME} characters.`);
   if (address.length === 0 || address.length > MAX_LINES || address.some((line) => line.length > MAX_LINE))
-    throw bad(`Address: street, postcode and town, at most ${MAX_LINES} lines of ${MAX_LINE} characters.`);
-  if (!country) throw bad('Country: one of the list.');
+    throw badInput(
+      `Address: street, postcode and town, at most ${MAX_LINES} lines of ${MAX_LINE} characters.`,
+    );
+  if (!country) throw badInput('Country: one of the list.');
   if (vat_id !== '' && !isVatId(vat_id, country.code))
-    throw bad(
+    throw badInput(
       `VAT id: empty, or the VAT id of ${country.name}, which begins with ${vatPrefix(country.code)}.`,
     );
-  return { name, address, country: country.code, country_name: country.name, vat_id };
+  return {
+    /** Person or company. */
+    name,
+    /** Street, postcode and town, one line each, without the country. */
+    address,
+    ...{ country: country.code, country_name: country.name },
+    /** With its prefix, without spaces; empty without one. */
+    vat_id,
+  };
 }
-
-const bad = (message: string): AccountError => new AccountError('bad_input', message);
+export type BillingDetails = ReturnType<typeof billingFrom>;
 
 /** Null where none were entered. */
 export async function readBilling(redis: RedisClient, account_id: string): Promise<BillingDetails | null> {
@@ -83,8 +81,7 @@ export class BillingStore extends Store {
 
   /** Invoices that were issued keep what they say. @throws {AccountError} `account_unknown`, `account_state` */
   async set(account_id: string, details: BillingDetails): Promise<void> {
-    const { name, address, country, country_name, vat_id } = details;
-    const stored = { name, address: address.join('\n'), country, country_name, vat_id };
+    const stored = { ...details, address: details.address.join('\n') };
     await this.setIfOpen(account_id, redisKeys.billing(account_id), stored);
   }
 }

@@ -37,16 +37,8 @@ export const issuedDocument = z.object({
 });
 export type IssuedDocument = z.infer<typeof issuedDocument>;
 
-export interface InvoiceDocument extends IssuedDocument {
-  /** `2026-000123` */
-  number: string;
-}
-
-export interface Customer {
-  account: AccountRecord;
-  /** Null where none were entered. */
-  billing: BillingDetails | null;
-}
+/** Its number is like `2026-000123`. */
+export type InvoiceDocument = IssuedDocument & { number: string };
 
 /** Whether the seller has a claim to the price, or has been paid. */
 const isOwedOrPaid = ({ state, payment }: OrderRecord): boolean =>
@@ -64,14 +56,18 @@ export function nextDocument(
   return last === undefined && order.state === 'refunded' ? 'invoice' : null;
 }
 
+/** @param billing null where no details were entered */
 export function invoiceOf(
   order: OrderRecord,
-  { account, billing }: Customer,
+  { account, billing }: { account: AccountRecord; billing: BillingDetails | null },
   terms: SalesTerms,
   issued_at_ms: number,
 ): IssuedDocument {
+  const { seller, vat_id, pay_to } = terms;
+  const { order_id, account_id, payment, pack_name, credits, currency } = order;
   return {
-    ...baseOf(order, account, terms),
+    ...{ kind: 'invoice', corrects: null, order_id, account_id, payment, pack_name, credits, currency },
+    seller: { lines: seller, vat_id, pay_to },
     issued_at_ms,
     due_at_ms: order.payment === 'invoice' ? issued_at_ms + terms.due_days * DAY_MS : null,
     buyer: buildBuyer(account, billing),
@@ -92,18 +88,6 @@ export const creditNoteOf = (
   gross_minor: -invoice.gross_minor,
   net_minor: -invoice.net_minor,
   vat_minor: 0 - invoice.vat_minor,
-});
-
-const baseOf = (order: OrderRecord, { account_id }: AccountRecord, terms: SalesTerms) => ({
-  kind: 'invoice' as const,
-  corrects: null,
-  account_id,
-  order_id: order.order_id,
-  payment: order.payment,
-  pack_name: order.pack_name,
-  credits: order.credits,
-  currency: order.currency,
-  seller: { lines: [...terms.seller], vat_id: terms.vat_id, pay_to: [...terms.pay_to] },
 });
 
 function buildBuyer({ name, email }: AccountRecord, billing: BillingDetails | null): IssuedDocument['buyer'] {

@@ -33,13 +33,6 @@ export async function readPacks(curatedDir: string): Promise<CreditPack[]> {
   return document?.value ?? [];
 }
 
-interface OrderMove {
-  order: OrderRecord;
-  balance: number;
-  /** False when the order was already in that state. */
-  changed: boolean;
-}
-
 /** What the payment provider reports: about a session (`open` when it starts), or the full refund of a payment. */
 export interface PaymentReport {
   kind: 'open' | 'expired' | 'failed' | 'paid' | 'refunded';
@@ -47,20 +40,6 @@ export interface PaymentReport {
   session_id: string;
   /** Empty if the provider names none. */
   payment_id: string;
-}
-
-/** A payment session of an order. */
-interface PaymentSession {
-  session_id: string;
-  state: 'open' | 'expired' | 'failed' | 'paid';
-}
-
-export interface Settlement extends OrderMove {
-  before: OrderState;
-  /** False if the report was known already. */
-  isNew: boolean;
-  /** Payments that were not refunded; more than one means that the order was paid twice. */
-  payments: number;
 }
 
 interface Dependencies extends StoreDependencies {
@@ -108,7 +87,7 @@ export class OrderStore extends Store<Dependencies> {
    * Changes the state by hand. Idempotent. @throws {AccountError} `order_state`, `order_unknown`, `too_large`
    * @param by whom mails about it name; without it there are none
    */
-  move(order_id: string, to: Exclude<OrderState, 'pending'>, by = ''): Promise<OrderMove> {
+  move(order_id: string, to: Exclude<OrderState, 'pending'>, by = '') {
     return this.invoices.follow(order_id, () => this.#move(order_id, `become ${to}`, ['hand', to, '', by]));
   }
 
@@ -117,14 +96,14 @@ export class OrderStore extends Store<Dependencies> {
    * Idempotent. @throws {AccountError} `order_state` for a session that starts when the order is not pending,
    * `order_unknown`, `too_large`
    */
-  settle(order_id: string, { kind, session_id, payment_id }: PaymentReport): Promise<Settlement> {
+  settle(order_id: string, { kind, session_id, payment_id }: PaymentReport) {
     return this.invoices.follow(order_id, () =>
       this.#move(order_id, 'be paid', [kind, session_id, payment_id, 'stripe']),
     );
   }
 
   /** @param wish what a refusal says that the order cannot do @param report as `move-order.lua` takes it */
-  async #move(order_id: string, wish: string, report: readonly string[]): Promise<Settlement> {
+  async #move(order_id: string, wish: string, report: readonly string[]) {
     const account_id = await this.#accountOf(order_id);
     await this.expectEvents(account_id);
     const [result, state, balance, payments, before] = await this.run(MOVE_ORDER, [
@@ -141,21 +120,24 @@ export class OrderStore extends Store<Dependencies> {
     return {
       order: await this.get(order_id),
       balance: Number(balance),
+      /** False when the order was already in that state. */
       changed: result === 'changed',
+      /** False if the report was known already. */
       isNew: result !== 'unchanged',
+      /** Payments that were not refunded; more than one means that the order was paid twice. */
       payments: Number(payments),
       before: before as OrderState,
     };
   }
 
   /** The payment sessions that are known of an order. */
-  async sessions({ account_id, order_id }: OrderRecord): Promise<PaymentSession[]> {
+  async sessions({ account_id, order_id }: OrderRecord) {
     const hash = await this.redis.hgetall(redisKeys.order(account_id, order_id));
     return Object.entries(hash)
       .filter(([field]) => field.startsWith(SESSION_FIELD))
       .map(([field, state]) => ({
         session_id: field.slice(SESSION_FIELD.length),
-        state: state as PaymentSession['state'],
+        state: state as Exclude<PaymentReport['kind'], 'refunded'>,
       }));
   }
 
@@ -204,6 +186,8 @@ export class OrderStore extends Store<Dependencies> {
     return account_id;
   }
 }
+
+export type Settlement = Awaited<ReturnType<OrderStore['settle']>>;
 
 const unknownOrder = (order_id: string): AccountError =>
   new AccountError('order_unknown', `There is no order ${order_id}.`);

@@ -1,17 +1,5 @@
 /** What the seller states on invoices, from the settings. */
 import type { Settings } from '../../../data/runtime/settings.ts';
-import type { VatTerms } from './vat.ts';
-
-export interface SalesTerms extends VatTerms {
-  /** Name and address of the seller, one line each. */
-  seller: readonly string[];
-  /** VAT id of the seller; empty without one. */
-  vat_id: string;
-  /** Bank details, one line each. */
-  pay_to: readonly string[];
-  /** Days from the issue of an invoice to its due date. */
-  due_days: number;
-}
 
 export type InvoiceSettings = Pick<
   Settings,
@@ -25,14 +13,19 @@ export type InvoiceSettings = Pick<
 
 const BASIS_POINTS = 100;
 
-export const salesTermsOf = (settings: InvoiceSettings): SalesTerms => ({
+export const salesTermsOf = (settings: InvoiceSettings) => ({
+  /** Name and address of the seller, one line each. */
   seller: linesOf(settings.INVOICE_FROM),
+  /** VAT id of the seller; empty without one. */
   vat_id: settings.INVOICE_VAT_ID,
   country: settings.INVOICE_COUNTRY ?? '',
   vat_rate_bp: Math.round(settings.INVOICE_VAT_RATE * BASIS_POINTS),
+  /** Bank details, one line each. */
   pay_to: linesOf(settings.INVOICE_PAY_TO),
+  /** Days from the issue of an invoice to its due date. */
   due_days: settings.INVOICE_DUE_DAYS,
 });
+export type SalesTerms = ReturnType<typeof salesTermsOf>;
 
 /** As with no settings: a seller called Almanac, who charges no VAT. */
 export const DEFAULT_TERMS: SalesTerms = {

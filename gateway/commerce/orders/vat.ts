@@ -19,13 +19,7 @@ export interface VatTerms {
   vat_rate_bp: number;
 }
 
-export interface VatAmounts {
-  vat: VatTreatment;
-  vat_rate_bp: number;
-  gross_minor: number;
-  net_minor: number;
-  vat_minor: number;
-}
+export type VatAmounts = ReturnType<typeof vatAmounts>;
 
 const WHOLE_BP = 10_000;
 
@@ -97,7 +91,7 @@ export function vatAmounts(
   terms: VatTerms,
   customer: { country: string; vat_id: string } | null,
   gross_minor: number,
-): VatAmounts {
+) {
   const vat = vatTreatment(terms, customer);
   const vat_rate_bp = vat === 'charged' ? terms.vat_rate_bp : 0;
   const net_minor = Math.round((gross_minor * WHOLE_BP) / (WHOLE_BP + vat_rate_bp));

@@ -6,10 +6,10 @@
  */
 
 import { contactOf } from '../../api/http/http.ts';
-import { ownAccountOf, PERMISSIONS, type PersonRecord, type Role } from '../accounts/accounts.ts';
+import { ownAccountOf, PERMISSIONS, type PersonRecord } from '../accounts/accounts.ts';
 import type { Session, SessionStore, SignedInUser } from '../people/people.ts';
 import type { AccountService } from '../service.ts';
-import { AccountError, type AccountState, nullIfUnknown } from '../store/store.ts';
+import { AccountError, nullIfUnknown } from '../store/store.ts';
 
 /** The only page for the owner of a closed account. */
 const PRIVACY_PAGE = '/account/data';
@@ -22,16 +22,8 @@ const NO_ACCOUNT = 'You are not a member of this account. Choose one of yours.';
 type Parts = Pick<AccountService, 'accounts' | 'members' | 'persons'>;
 type UserParts = Parts & Pick<AccountService, 'settings' | 'publicUrl'> & { sessions: SessionStore };
 
-export interface Membership {
-  account_id: string;
-  name: string;
-  email: string;
-  state: AccountState;
-  role: Role;
-}
-
 /** The accounts of a person, the person's own first. */
-export async function membershipsOf(parts: Parts, person_id: string): Promise<Membership[]> {
+export async function membershipsOf(parts: Parts, person_id: string) {
   const ids = await parts.persons.accountsOf(person_id);
   const all = await Promise.all(ids.map((account_id) => findMembership(parts, person_id, account_id)));
   const own = ownAccountOf(person_id);
@@ -41,11 +33,7 @@ export async function membershipsOf(parts: Parts, person_id: string): Promise<Me
 }
 
 /** Null for somebody who is not a member, and for others than the owner once the account is closed. */
-async function findMembership(
-  { accounts, members }: Parts,
-  person_id: string,
-  account_id: string,
-): Promise<Membership | null> {
+async function findMembership({ accounts, members }: Parts, person_id: string, account_id: string) {
   const [account, role] = await Promise.all([
     accounts.get(account_id).catch(nullIfUnknown),
     members.roleOf(account_id, person_id),
@@ -86,7 +74,7 @@ async function currentMembership(
   parts: Parts & { sessions: SessionStore },
   session: Session,
   { person_id }: PersonRecord,
-): Promise<Membership | null> {
+) {
   if (session.account_id !== null) return findMembership(parts, person_id, session.account_id);
   const [first = null] = await membershipsOf(parts, person_id);
   if (first) await parts.sessions.setAccount(session, first.account_id);
@@ -94,11 +82,7 @@ async function currentMembership(
 }
 
 /** @throws {AccountError} `account_unknown` unless the person is in the account */
-export async function expectMembership(
-  parts: Parts,
-  person_id: string,
-  account_id: string,
-): Promise<Membership> {
+export async function expectMembership(parts: Parts, person_id: string, account_id: string) {
   const membership = await findMembership(parts, person_id, account_id);
   if (membership) return membership;
   throw new AccountError('account_unknown', 'You are not a member of this account.');

@@ -1,5 +1,5 @@
 /** What mailed invitations do: the mail, what its link shows, and accepting it as a known or as a new person. */
-import { type GivenRole, INVITATION_TTL_MS, type MemberStore } from '../accounts/accounts.ts';
+import { INVITATION_TTL_MS, type MemberStore } from '../accounts/accounts.ts';
 import { templates } from '../notifications/notifications.ts';
 import { AccountError } from '../store/store.ts';
 import type { LinkSender } from './onboarding.ts';
@@ -9,19 +9,7 @@ interface Dependencies extends LinkSender {
 }
 
 /** An invitation that can be accepted now. */
-export interface OpenInvitation {
-  account_id: string;
-  invitation_id: string;
-  /** The invited address. */
-  email: string;
-  role: GivenRole;
-  /** Name of the account, or the address of its owner. */
-  account: string;
-  /** Address of the owner. */
-  sender: string;
-  /** Whether somebody can sign in with the address. */
-  isKnown: boolean;
-}
+export type OpenInvitation = NonNullable<Awaited<ReturnType<Invitations['peek']>>>;
 
 export class Invitations {
   readonly #deps: Dependencies;
@@ -40,21 +28,26 @@ export class Invitations {
   }
 
   /** The invitation behind a link, without using it up; null if it can no longer be accepted. */
-  async peek(token: string): Promise<OpenInvitation | null> {
+  async peek(token: string) {
     const link = await this.#deps.links.peek('invitation', token);
     return link && this.#find(link.account_id, link.invitation_id);
   }
 
-  async #find(account_id: string, invitation_id: string): Promise<OpenInvitation | null> {
+  async #find(account_id: string, invitation_id: string) {
     const { accounts, members, persons } = this.#deps;
     const invitation = await members.invitation(account_id, invitation_id);
     if (invitation === null) return null;
     const account = await accounts.get(account_id);
     if (account.state !== 'active') return null;
     const { email, role } = invitation;
+    /** Whether somebody can sign in with the address. */
     const isKnown = (await persons.findLogin(email)) !== null;
-    const name = account.name || account.email;
-    return { account_id, invitation_id, email, role, account: name, sender: account.email, isKnown };
+    return {
+      ...{ account_id, invitation_id, email, role, isKnown },
+      account: account.name || account.email,
+      /** Address of the owner. */
+      sender: account.email,
+    };
   }
 
   /**

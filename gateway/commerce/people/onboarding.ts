@@ -13,7 +13,6 @@ import {
   type AccountStore,
   type FreeGrants,
   founderOf,
-  type GroupKind,
   type LoginRecord,
   type NewAccount,
   ownAccountOf,
@@ -27,7 +26,7 @@ import {
   type SignedLinks,
   templates,
 } from '../notifications/notifications.ts';
-import { AccountError, type AccountRecord, nullIfUnknown } from '../store/store.ts';
+import { AccountError, nullIfUnknown } from '../store/store.ts';
 
 const SIGN_UP_TTL_MS = 24 * 3_600_000;
 const RESET_TTL_MS = 3_600_000;
@@ -51,13 +50,6 @@ interface Dependencies extends LinkSender {
   freeGrants: FreeGrants;
   /** Credits granted with a confirmed address. */
   freeGrant: number;
-}
-
-/** An account whose address was confirmed. */
-interface ConfirmedAccount {
-  account: AccountRecord;
-  /** Why it got no free credits: with whom it shares what; null when it got them. */
-  withheld: GroupKind | null;
 }
 
 export class Onboarding {
@@ -99,7 +91,7 @@ export class Onboarding {
   }
 
   /** Opens the account of a person who has none of her or his own, with the free credits. Null if there is one. */
-  async openAccount(person_id: string, address: string): Promise<ConfirmedAccount | null> {
+  async openAccount(person_id: string, address: string) {
     const { persons, accounts } = this.#deps;
     const person = await persons.get(person_id);
     if (!person || (await accounts.get(ownAccountOf(person_id)).catch(nullIfUnknown))) return null;
@@ -151,7 +143,7 @@ export class Onboarding {
    * @param password already hashed
    * @param address the client's IP address
    */
-  async confirmSignUp(token: string, password: string, address: string): Promise<ConfirmedAccount | null> {
+  async confirmSignUp(token: string, password: string, address: string) {
     const { links, persons } = this.#deps;
     const signUp = await links.redeem('sign-up', token);
     if (signUp === null) return null;
@@ -191,8 +183,11 @@ export class Onboarding {
     return person;
   }
 
-  /** Marks the address of an account as confirmed, with the free credits where the bounds allow. */
-  async #verify(account: NewAccount): Promise<ConfirmedAccount> {
+  /**
+   * Marks the address of an account as confirmed, with the free credits where the bounds allow.
+   * @returns `withheld`: with whom it shares what, so that it got none; null when it got them
+   */
+  async #verify(account: NewAccount) {
     const { accounts, freeGrants, freeGrant } = this.#deps;
     const known = await accounts.get(account.account_id);
     if (known.verified) return { account: known, withheld: null };

@@ -36,22 +36,6 @@ const TOTP_CODE = /^\d{6}$/;
 /** With three codes valid at a time, guessing all day long finds one in about ten years. */
 const GUESSING: ThrottlePolicy = { free_attempts: 5, max_delay_ms: 900_000, decay_ms: 900_000 };
 
-export interface SecondFactorState {
-  isOn: boolean;
-  /** Unix milliseconds; null while it is off. */
-  since_ms: number | null;
-  /** Unused recovery codes. */
-  recovery_codes_left: number;
-}
-
-/** A new secret, for an authenticator app. */
-interface SecondFactorProposal {
-  /** In base32, as people type it. */
-  secret: string;
-  /** `otpauth://…`, as a QR code holds it. */
-  uri: string;
-}
-
 type CodeCheck =
   /** `recovery_codes_left`: set when the code was a recovery code. */
   | { kind: 'accepted'; recovery_codes_left: number | null }
@@ -68,7 +52,8 @@ export class SecondFactorStore extends Store {
     this.#throttle = new Throttle(dependencies.redis, dependencies.now);
   }
 
-  async state(subject: string): Promise<SecondFactorState> {
+  /** `since_ms` is null while it is off; of recovery codes, how many are unused. */
+  async state(subject: string) {
     const facts = await this.redis.hgetall(this.#key(subject));
     const { secret, since_ms } = facts;
     return {
@@ -83,16 +68,14 @@ export class SecondFactorStore extends Store {
   }
 
   /** A secret that nothing stores until `turnOn`. @param names as the app shows them */
-  propose(names: { issuer: string; label: string }): SecondFactorProposal {
+  propose(names: { issuer: string; label: string }) {
     return this.proposalOf(new Secret({ buffer: bufferOf(this.random(SECRET_BYTES)) }).base32, names);
   }
 
-  /** A proposal that was made before. @param secret matches `SECRET_PATTERN` */
-  proposalOf(secret: string, names: { issuer: string; label: string }): SecondFactorProposal {
-    return {
-      secret,
-      uri: new TOTP({ ...ALGORITHM, ...names, secret: Secret.fromBase32(secret) }).toString(),
-    };
+  /** The secret, and as `otpauth://…`, as a QR code holds it. @param secret in base32, as `SECRET_PATTERN` */
+  proposalOf(secret: string, names: { issuer: string; label: string }) {
+    const totp = new TOTP({ ...ALGORITHM, ...names, secret: Secret.fromBase32(secret) });
+    return { secret, uri: totp.toString() };
   }
 
   /**
@@ -142,12 +125,9 @@ export class SecondFactorStore extends Store {
     if (wait_s > 0) return { kind: 'throttled', wait_s };
     const code = normalise(typed);
     const isRecoveryCode = !TOTP_CODE.test(code);
+    const told = isSignIn ? 'recovery_code_used' : null;
     const isRight = isRecoveryCode
-      ? await this.#change(subject, 'code_used', isSignIn ? 'recovery_code_used' : null, [
-          '',
-          '',
-          recoveryField(code),
-        ])
+      ? await this.#change(subject, 'code_used', told, ['', '', recoveryField(code)])
       : await this.#useTotp(subject, code);
     if (!isRight) return { kind: 'rejected' };
     await this.#throttle.refund(...counter);

@@ -32,17 +32,6 @@ export interface Session {
   account_id: string | null;
 }
 
-/** A session as its user sees it. Times are Unix milliseconds. */
-export interface ListedSession {
-  /** Names it; opens nothing. */
-  digest: string;
-  browser: string;
-  began_at_ms: number;
-  /** Precise to a minute. */
-  seen_at_ms: number;
-  isThis: boolean;
-}
-
 /** Who is signed in, for the pages. */
 export interface SignedInUser {
   /** Person id, or an operator's e-mail address. */
@@ -133,13 +122,14 @@ export class SessionStore {
   }
 
   /** The open sessions of a user, the one last seen first. @param current the one that asks */
-  async list(current: Session, subject: string): Promise<ListedSession[]> {
+  async list(current: Session, subject: string) {
     const digests = await this.#redis.zrange(this.#index(subject), '0', '-1');
     const found = await Promise.all(digests.map((digest) => this.#listed(digest, current)));
     return found.filter((one) => one !== null).sort((a, b) => b.seen_at_ms - a.seen_at_ms);
   }
 
-  async #listed(digest: string, current: Session): Promise<ListedSession | null> {
+  /** `digest` names it and opens nothing; `seen_at_ms` is precise to a minute. */
+  async #listed(digest: string, current: Session) {
     const { epoch, agent = '', ...times } = await this.#redis.hgetall(redisKeys.session(digest));
     const [began_at_ms, seen_at_ms] = [Number(times.began_at_ms), Number(times.seen_at_ms)];
     const isOver = this.#now() - seen_at_ms > SESSION_LIFETIME.idle_ms;

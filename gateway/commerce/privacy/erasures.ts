@@ -46,13 +46,8 @@ export interface ErasureDependencies extends StoreDependencies {
   log: Logger;
 }
 
-export interface Erasure {
-  request_id: string;
-  account_id: string;
-  /** The opaque id that replaces the person. */
-  erased_as: string;
-  removed: ErasureCounts;
-}
+/** What was erased; `erased_as`: the opaque id that replaces the person. */
+export type Erasure = Awaited<ReturnType<Erasures['erase']>>;
 
 export class Erasures extends Store<ErasureDependencies> {
   readonly #feeds = new FeedStore(this.deps);
@@ -110,7 +105,7 @@ export class Erasures extends Store<ErasureDependencies> {
    * @param note of an operator; default: one sentence about the result
    * @throws {AccountError} `request_unknown`; `request_state` if it is not an erasure, or was closed as failed.
    */
-  async erase(request_id: string, { by, note = '' }: { by: string; note?: string }): Promise<Erasure> {
+  async erase(request_id: string, { by, note = '' }: { by: string; note?: string }) {
     const { requests, accounts, log } = this.deps;
     const { kind, status, account_id } = await requests.get(request_id);
     if (kind !== 'erasure') throw new AccountError('request_state', 'This request is not an erasure.');
@@ -125,7 +120,12 @@ export class Erasures extends Store<ErasureDependencies> {
     await this.#eraseOwner(account_id);
     const erased_as = await this.#replaceIdentity(account_id);
     await this.#expectNothingLeft(account_id);
-    await this.#audit({ request_id, account_id, erased_as, removed }, by, note);
+    const entry = {
+      ...{ by, action: 'account.erase', subject: accountSubject(account_id) },
+      after: { erased_as, ...removed },
+      reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
+    };
+    await this.deps.audit.record(entry, `erase ${request_id}`);
     const sentence = `Erased; ${erased_as} replaces the person.`;
     await requests.complete(request_id, { note: note.trim() || sentence, by, removed });
     log.info({ request: request_id, erased_as, removed }, 'account erased');
@@ -203,15 +203,6 @@ export class Erasures extends Store<ErasureDependencies> {
     if (left.length === 0) return;
     const names = left.map(([name, count]) => `${count} ${name}`).join(', ');
     throw new Error(`the erasure of ${account_id} left ${names}`);
-  }
-
-  async #audit({ request_id, account_id, erased_as, removed }: Erasure, by: string, note: string) {
-    const entry = {
-      ...{ by, action: 'account.erase', subject: accountSubject(account_id) },
-      after: { erased_as, ...removed },
-      reason: [`request ${request_id}`, note.trim()].filter((part) => part !== '').join(': '),
-    };
-    await this.deps.audit.record(entry, `erase ${request_id}`);
   }
 }
 

@@ -10,7 +10,7 @@
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, Store } from '../store/store.ts';
+import { AccountError, type Hash, numberOr, Store } from '../store/store.ts';
 
 export type PrivacyRequestKind = 'export' | 'erasure';
 type PrivacyRequestStatus = 'pending' | 'ready' | 'done' | 'failed';
@@ -52,33 +52,6 @@ interface ExportProgress {
   total: number;
 }
 
-/** All times are Unix milliseconds. */
-export interface PrivacyRequest {
-  request_id: string;
-  account_id: string;
-  kind: PrivacyRequestKind;
-  status: PrivacyRequestStatus;
-  /** One sentence about what was prepared; null before. */
-  plan: string | null;
-  /** Why or how it was closed; null while it is open. */
-  note: string | null;
-  /** Null while it is open. */
-  closed_by: string | null;
-  /** Set while an export is prepared. */
-  progress: ExportProgress | null;
-  /** What an erasure removed; null before, and for an export. */
-  removed: ErasureCounts | null;
-  created_at_ms: number;
-  ready_at_ms: number | null;
-  closed_at_ms: number | null;
-}
-
-/** `changed` is false if the request already had the status. */
-interface RequestMove {
-  request: PrivacyRequest;
-  changed: boolean;
-}
-
 const OPEN = readScript(import.meta.url, 'lua/open-request.lua', 5);
 const MOVE = readScript(import.meta.url, 'lua/move-request.lua', 4);
 const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
@@ -89,18 +62,11 @@ const NOT_CARRIED_OUT: Record<PrivacyRequestKind, string> = {
 export class PrivacyRequestStore extends Store {
   /** Opens a request, or returns the account's open one of that kind. */
   async open(account_id: string, kind: PrivacyRequestKind): Promise<PrivacyRequest> {
-    const { now } = this;
     const request_id = this.newId('req');
     const [, id] = await this.run(OPEN, [
-      redisKeys.request(request_id),
-      redisKeys.requests,
-      redisKeys.openRequests,
-      redisKeys.accountRequests(account_id),
-      redisKeys.requestNow(account_id, kind),
-      now(),
-      request_id,
-      account_id,
-      kind,
+      ...[redisKeys.request(request_id), redisKeys.requests, redisKeys.openRequests],
+      ...[redisKeys.accountRequests(account_id), redisKeys.requestNow(account_id, kind)],
+      ...[this.now(), request_id, account_id, kind],
     ]);
     return this.get(String(id));
   }
@@ -115,23 +81,18 @@ export class PrivacyRequestStore extends Store {
    * @param removed required for an erasure
    * @throws {AccountError} `request_unknown`; `request_state` if it was closed as failed, or was not carried out.
    */
-  complete(
-    request_id: string,
-    closing: { note?: string; by: string; removed?: ErasureCounts },
-  ): Promise<RequestMove> {
+  complete(request_id: string, closing: { note?: string; by: string; removed?: ErasureCounts }) {
     return this.#move(request_id, 'done', closing);
   }
 
   /** Closes a request that is not carried out. @throws {AccountError} `request_unknown`; `request_state` if it is done. */
-  fail(request_id: string, closing: { note?: string; by: string }): Promise<RequestMove> {
+  fail(request_id: string, closing: { note?: string; by: string }) {
     return this.#move(request_id, 'failed', closing);
   }
 
   /** How far the preparation of an export is. */
   async setProgress(request_id: string, progress: ExportProgress): Promise<void> {
-    const { redis } = this;
-    const key = redisKeys.request(request_id);
-    await redis.hset(key, 'progress', JSON.stringify(progress));
+    await this.redis.hset(redisKeys.request(request_id), 'progress', JSON.stringify(progress));
   }
 
   /** Records what an erasure will remove, and returns the record of the first attempt. */
@@ -143,24 +104,18 @@ export class PrivacyRequestStore extends Store {
     return first === null ? found : JSON.parse(first);
   }
 
+  /** @returns `changed`: false if the request already had the status */
   async #move(
     request_id: string,
     to: PrivacyRequestStatus,
     { note = '', by, removed }: { note?: string; by: string; removed?: ErasureCounts },
-  ): Promise<RequestMove> {
+  ) {
     const { account_id, kind } = await this.get(request_id);
     await this.expectEvents('requests');
     const [result, status] = await this.run(MOVE, [
-      redisKeys.request(request_id),
-      redisKeys.openRequests,
-      redisKeys.requestNow(account_id, kind),
-      redisKeys.requestOutbox,
-      this.now(),
-      request_id,
-      to,
-      note.trim(),
-      by,
-      removed ? JSON.stringify(removed) : '',
+      ...[redisKeys.request(request_id), redisKeys.openRequests],
+      ...[redisKeys.requestNow(account_id, kind), redisKeys.requestOutbox],
+      ...[this.now(), request_id, to, note.trim(), by, removed ? JSON.stringify(removed) : ''],
     ]);
     if (result === 'unknown') throw unknownRequest(request_id);
     if (result === 'refused')
@@ -199,24 +154,30 @@ export class PrivacyRequestStore extends Store {
   }
 }
 
-function requestFrom(request_id: string, hash: Record<string, string>): PrivacyRequest | null {
-  const time = (text: string | undefined): number | null => (text === undefined ? null : Number(text));
+/** Null if it does not exist. All times are Unix milliseconds. */
+function requestFrom(request_id: string, hash: Hash) {
   if (!hash.status) return null;
   return {
     request_id,
     account_id: hash.account_id ?? '',
     kind: hash.kind as PrivacyRequestKind,
     status: hash.status as PrivacyRequestStatus,
+    /** One sentence about what was prepared; null before. */
     plan: hash.plan ?? null,
+    /** Why or how it was closed; null while it is open. */
     note: hash.note ?? null,
+    /** Null while it is open. */
     closed_by: hash.by ?? null,
-    progress: hash.progress === undefined ? null : JSON.parse(hash.progress),
-    removed: hash.removed === undefined ? null : JSON.parse(hash.removed),
+    /** Set while an export is prepared. */
+    progress: JSON.parse(hash.progress ?? 'null') as ExportProgress | null,
+    /** What an erasure removed; null before, and for an export. */
+    removed: JSON.parse(hash.removed ?? 'null') as ErasureCounts | null,
     created_at_ms: Number(hash.created_at_ms),
-    ready_at_ms: time(hash.ready_at_ms),
-    closed_at_ms: time(hash.closed_at_ms),
+    ready_at_ms: numberOr(hash.ready_at_ms, null),
+    closed_at_ms: numberOr(hash.closed_at_ms, null),
   };
 }
+export type PrivacyRequest = NonNullable<ReturnType<typeof requestFrom>>;
 
 const unknownRequest = (request_id: string): AccountError =>
   new AccountError('request_unknown', `There is no request ${request_id}.`);

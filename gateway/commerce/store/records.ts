@@ -49,15 +49,6 @@ export interface LedgerEntry {
   reason: string | null;
 }
 
-/** Result of an adjustment. A repeated `idem` returns the first result. */
-export interface Adjustment {
-  applied: number;
-  /** Credits that a claw-back could not take, because they were spent. */
-  shortfall: number;
-  balance: number;
-  repeated: boolean;
-}
-
 /** Why an operation was rejected, with the status of its page. */
 const STATUS = {
   account_exists: 409,

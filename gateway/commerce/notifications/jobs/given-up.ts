@@ -8,26 +8,6 @@ import type { StoredEvent } from '../outbox.ts';
 import { isWhole, keptMembers } from './job-data.ts';
 import { openQueue } from './queue.ts';
 
-/** Times are Unix milliseconds. */
-export interface GivenUpJob {
-  id: string;
-  /** A `JobName`, or the type of the event that it was to tell. */
-  name: string;
-  /** Null for mails to an address, which is not stored, or to a person. */
-  account_id: string | null;
-  /** The privacy request that it was to carry out. */
-  request_id: string | null;
-  attempts: number;
-  /** The last error, without addresses. */
-  reason: string;
-  queued_at_ms: number;
-  failed_at_ms: number;
-  /** False where its data named an address, which is removed: its owner asks again. */
-  canRetry: boolean;
-  /** False where the sweep would queue it again. */
-  canDismiss: boolean;
-}
-
 export class GivenUpJobs {
   readonly #queue: Queue;
 
@@ -78,18 +58,31 @@ const asText = (value: unknown): string | null => (typeof value === 'string' ? v
 /** Kinds that are queued again as long as there is something to do: one that were dismissed would come back. */
 const RETURNING: readonly string[] = ['prepare', 'erasure', 'key.expires'];
 
-function givenUpFrom(job: Job): GivenUpJob {
+export type GivenUpJob = ReturnType<typeof givenUpFrom>;
+
+/** Times are Unix milliseconds. */
+function givenUpFrom(job: Job) {
   const { id = '', attemptsMade, failedReason, timestamp, finishedOn } = job;
   const kept = keptMembers(job);
   const event = kept.event as StoredEvent | undefined;
-  const account_id = asText(kept.account_id);
-  const request_id = asText({ ...kept, ...(event?.data as object | undefined) }.request_id);
   const name = event?.type ?? job.name;
   const canRetry = isWhole(job);
   return {
-    ...{ id, name, account_id, request_id, attempts: attemptsMade, reason: failedReason ?? '' },
-    ...{ queued_at_ms: timestamp, failed_at_ms: finishedOn ?? timestamp },
+    id,
+    /** A `JobName`, or the type of the event that it was to tell. */
+    name,
+    /** Null for mails to an address, which is not stored, or to a person. */
+    account_id: asText(kept.account_id),
+    /** The privacy request that it was to carry out. */
+    request_id: asText({ ...kept, ...(event?.data as object | undefined) }.request_id),
+    attempts: attemptsMade,
+    /** The last error, without addresses. */
+    reason: failedReason ?? '',
+    queued_at_ms: timestamp,
+    failed_at_ms: finishedOn ?? timestamp,
+    /** False where its data named an address, which is removed: its owner asks again. */
     canRetry,
+    /** False where the sweep would queue it again. */
     canDismiss: !canRetry || !RETURNING.includes(name),
   };
 }

@@ -6,6 +6,7 @@ import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { randomId } from '../../../api/metering/metering.ts';
 import {
   AccountError,
+  badInput,
   type Hash,
   Store,
   type StoreDependencies,
@@ -133,5 +134,3 @@ export class EndpointStore extends Store<EndpointStoreDependencies> {
 
 const unknownEndpoint = (endpoint_id: string): AccountError =>
   new AccountError('endpoint_unknown', `There is no webhook ${endpoint_id}.`);
-
-const badInput = (message: string): AccountError => new AccountError('bad_input', message);

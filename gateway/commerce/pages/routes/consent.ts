@@ -30,12 +30,6 @@ const consentForm = z.object({
 });
 type Consent = z.infer<typeof consentForm>;
 
-interface Payer {
-  account_id: string;
-  label: string;
-  balance: number;
-}
-
 export function consentRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view('consent.njk');
 
@@ -104,7 +98,7 @@ async function allow(
 }
 
 /** Accounts that the person may let hosts pay with, the person's own first. */
-async function findPayers(context: AccountContext, person_id: string): Promise<Payer[]> {
+async function findPayers(context: AccountContext, person_id: string) {
   const memberships = await membershipsOf(context, person_id);
   const usable = memberships.filter(
     ({ state, role }) => state === 'active' && PERMISSIONS[role].includes('keys'),
@@ -116,6 +110,8 @@ async function findPayers(context: AccountContext, person_id: string): Promise<P
     }),
   );
 }
+
+type Payer = Awaited<ReturnType<typeof findPayers>>[number];
 
 /** Of a program on the person's device: its own listener, or the scheme of its links. */
 const LOCAL = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$|:$/;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DAY_MS } from '../../../../data/schema/redis-keys.ts';
 import { textField } from '../../../web/forms.ts';
 import { MAX_LABEL_LENGTH } from '../../accounts/accounts.ts';
-import { AccountError, type KeyRules } from '../../store/store.ts';
+import { badInput, type KeyRules } from '../../store/store.ts';
 
 const MAX_LIST_LENGTH = 6_000;
 
@@ -55,5 +55,3 @@ export function endOfDay(day: string): number | null {
 }
 
 const splitItems = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
-
-const badInput = (message: string): AccountError => new AccountError('bad_input', message);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Feed } from '../../../api/metering/metering.ts';
 import { PageError, parseFields, textField } from '../../../web/forms.ts';
-import { FORMER_OWNER, GIVEN_ROLES, type KeyRecord, type Member } from '../../accounts/accounts.ts';
+import { FORMER_OWNER, GIVEN_ROLES, type KeyRecord } from '../../accounts/accounts.ts';
 import { type Confirmation, counted, tooManyAttempts } from '../../people/people.ts';
 import { may } from '../access.ts';
 import { type AccountContext, accountIdOf, personIdOf } from '../context.ts';
@@ -18,13 +18,7 @@ const roleForm = z.object({ role: givenRole });
 const nameForm = z.object({ name: textField(200) });
 const removeForm = z.object({ keys: z.enum(['revoke', 'keep']) });
 
-interface ListedMember extends Member {
-  email: string;
-  name: string;
-  isSelf: boolean;
-}
-
-async function listMembers(context: AccountContext, request: FastifyRequest): Promise<ListedMember[]> {
+async function listMembers(context: AccountContext, request: FastifyRequest) {
   const members = await context.members.list(accountIdOf(request));
   const persons = await Promise.all(members.map(({ person_id }) => context.persons.get(person_id)));
   return members.map((member, index) => ({
@@ -34,6 +28,8 @@ async function listMembers(context: AccountContext, request: FastifyRequest): Pr
     isSelf: member.person_id === personIdOf(request),
   }));
 }
+
+type ListedMember = Awaited<ReturnType<typeof listMembers>>[number];
 
 /** The member of the path. @throws {PageError} 404 */
 async function findMember(context: AccountContext, request: FastifyRequest): Promise<ListedMember> {
