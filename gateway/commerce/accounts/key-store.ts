@@ -5,7 +5,14 @@
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/metering.ts';
-import { AccountError, type KeyRules, MAX_ACTIVE_KEYS, Store, throwUnknownAccount } from '../store/store.ts';
+import {
+  AccountError,
+  badInput,
+  type KeyRules,
+  MAX_ACTIVE_KEYS,
+  Store,
+  throwUnknownAccount,
+} from '../store/store.ts';
 import { type KeyRecord, keysFrom, NO_RULES, storedRules } from './key-rules.ts';
 
 const MINT = readScript(import.meta.url, 'lua/mint-key.lua', 4);
@@ -43,7 +50,7 @@ export class KeyStore extends Store {
    */
   async rotate(key_id: string, { grace_ms, by = '' }: { grace_ms: number; by?: string }) {
     if (grace_ms !== 0 && !(grace_ms >= GRACE_MS.least && grace_ms <= GRACE_MS.most))
-      throw new AccountError('bad_input', 'The grace period is 0, or from 1 hour to 7 days.');
+      throw badInput('The grace period is 0, or from 1 hour to 7 days.');
     const account_id = await this.accountOf(key_id);
     const { expires_at_ms, state } = await this.#get(account_id, key_id);
     if (state !== 'active') throw cannotChange(key_id, state);
@@ -61,7 +68,7 @@ export class KeyStore extends Store {
   ) {
     const { redis, now } = this;
     if (expires_at_ms !== null && !(expires_at_ms > now())) {
-      throw new AccountError('bad_input', 'A key must expire in the future.');
+      throw badInput('A key must expire in the future.');
     }
     const { limit, ranges, origins } = storedRules(rules);
     const minted = await this.#storeDigest(account_id, expires_at_ms);

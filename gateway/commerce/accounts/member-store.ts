@@ -14,8 +14,7 @@ import { PersonStore } from './person-store.ts';
 const INVITE = readScript(import.meta.url, 'lua/invite-member.lua', 3);
 const WITHDRAW = readScript(import.meta.url, 'lua/withdraw-invitation.lua', 2);
 const ACCEPT = readScript(import.meta.url, 'lua/accept-invitation.lua', 3);
-const SET_ROLE = readScript(import.meta.url, 'lua/set-member-role.lua', 2);
-const REMOVE = readScript(import.meta.url, 'lua/remove-member.lua', 2);
+const CHANGE_MEMBER = readScript(import.meta.url, 'lua/change-member.lua', 2);
 const MOVE_OWNERSHIP = readScript(import.meta.url, 'lua/move-ownership.lua', 4);
 
 export const INVITATION_TTL_MS = 7 * DAY_MS;
@@ -132,13 +131,13 @@ export class MemberStore extends Store {
   ): Promise<void> {
     const names = [redisKeys.members(account_id), redisKeys.connections(account_id)];
     const allows = PERMISSIONS[role].includes('keys') ? '1' : '';
-    await this.#change(SET_ROLE, [...names, person_id, role, by, this.now(), allows]);
+    await this.#change(CHANGE_MEMBER, [...names, person_id, role, by, this.now(), allows]);
   }
 
   /** Removes a member: by the owner, or by the member. @throws {AccountError} `member_refused` */
   async remove(account_id: string, { person_id, by }: { person_id: string; by: string }): Promise<void> {
     const names = [redisKeys.members(account_id), redisKeys.connections(account_id)];
-    await this.#change(REMOVE, [...names, person_id, by, this.now()]);
+    await this.#change(CHANGE_MEMBER, [...names, person_id, '', by, this.now(), '']);
     await this.#persons.removeAccount(person_id, account_id);
   }
 

@@ -7,23 +7,16 @@
  */
 import { z } from 'zod';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
-import { AccountError, Store, type StoreDependencies } from '../store/store.ts';
-import { type ClientStore, expectRedirect } from './clients.ts';
-import type { ConnectionStore } from './connection-store.ts';
+import { type AccountError, badInput, Store, type StoreDependencies } from '../store/store.ts';
+import { type ClientStore, client, expectRedirect } from './clients.ts';
+import type { ConnectionStore, NewConnection } from './connection-store.ts';
 import { redirectHost, withParameters } from './redirects.ts';
 import { newSecret } from './secrets.ts';
 
 /** Time to sign in, with a second factor, and to decide. */
-export const REQUEST_TTL_MS = 900_000;
+const REQUEST_TTL_MS = 900_000;
 const MAX_STATE_LENGTH = 2_000;
 const REQUEST_ID = /^[A-Za-z0-9_-]{43}$/;
-
-const client = z.object({
-  client_id: z.string(),
-  name: z.string(),
-  kind: z.enum(['document', 'registered']),
-  redirect_uris: z.array(z.string()),
-});
 
 const authorizationRequest = z.object({
   request_id: z.string(),
@@ -39,12 +32,7 @@ const authorizationRequest = z.object({
 export type AuthorizationRequest = z.infer<typeof authorizationRequest>;
 
 /** What a person allows. */
-export interface Allowance {
-  account_id: string;
-  person_id: string;
-  monthly_limit: number;
-  expires_at_ms: number;
-}
+type Allowance = Pick<NewConnection, 'account_id' | 'person_id' | 'monthly_limit' | 'expires_at_ms'>;
 
 const once = z.string().optional().catch('');
 const asked = z.object({
@@ -139,7 +127,7 @@ export class Authorizations extends Store<Dependencies> {
   /** @throws {AccountError} `bad_input` when it was answered meanwhile */
   async #end(request_id: string): Promise<void> {
     if ((await this.redis.del(redisKeys.authorization(request_id))) === 0)
-      throw new AccountError('bad_input', 'This was answered already. Begin again where you came from.');
+      throw badInput('This was answered already. Begin again where you came from.');
   }
 
   #refusal(
@@ -151,4 +139,4 @@ export class Authorizations extends Store<Dependencies> {
 }
 
 const incomplete = (name: string): AccountError =>
-  new AccountError('bad_input', `This program cannot be connected: its request has no usable ${name}.`);
+  badInput(`This program cannot be connected: its request has no usable ${name}.`);

@@ -8,8 +8,8 @@ import { LRUCache } from 'lru-cache';
 import { request } from 'undici';
 import { z } from 'zod';
 import { DAY_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { guardedAgent } from '../notifications/notifications.ts';
-import { AccountError, Store, type StoreDependencies } from '../store/store.ts';
+import { guardedAgent, readAtMost } from '../notifications/notifications.ts';
+import { type AccountError, badInput, Store, type StoreDependencies } from '../store/store.ts';
 import { matchesRedirect, redirectProblem } from './redirects.ts';
 
 const DOCUMENT_MAX_BYTES = 8 * 1024;
@@ -23,14 +23,15 @@ const UNUSED_TTL_MS = DAY_MS;
 /** Longer than a connection lasts, after the last that was allowed. */
 const USED_TTL_MS = 400 * DAY_MS;
 
-export interface Client {
-  client_id: string;
+export const client = z.object({
+  client_id: z.string(),
   /** As it calls itself. */
-  name: string;
+  name: z.string(),
   /** `document`: the host of its id vouches for it; `registered`: nobody does. */
-  kind: 'document' | 'registered';
-  redirect_uris: readonly string[];
-}
+  kind: z.enum(['document', 'registered']),
+  redirect_uris: z.array(z.string()),
+});
+export type Client = z.infer<typeof client>;
 
 /** What clients say of themselves, in a document or a registration (RFC 7591). All else is ignored, pictures included. */
 export const clientMetadata = z.object({
@@ -44,11 +45,11 @@ export const clientMetadata = z.object({
 export type ClientMetadata = z.infer<typeof clientMetadata>;
 
 const document = clientMetadata.extend({ client_id: z.string() });
-const registered = z.object({ name: z.string(), redirect_uris: z.array(z.string()) });
+const registered = client.pick({ name: true, redirect_uris: true });
 
 export class ClientStore extends Store<StoreDependencies & { allowsPrivate: boolean }> {
   readonly #agent = guardedAgent({ allowsPrivate: this.deps.allowsPrivate, timeout_ms: FETCH_TIMEOUT_MS });
-  readonly #documents = new LRUCache<string, { client: Client; at_ms: number }>({ max: CACHED_DOCUMENTS });
+  readonly #documents = new LRUCache<string, { found: Client; at_ms: number }>({ max: CACHED_DOCUMENTS });
 
   /** @throws {AccountError} `bad_input` that says why the id names no client */
   async find(client_id: string): Promise<Client> {
@@ -80,7 +81,7 @@ export class ClientStore extends Store<StoreDependencies & { allowsPrivate: bool
   async #fromDocument(client_id: string): Promise<Client> {
     const known = this.#documents.get(client_id);
     const age_ms = this.now() - (known?.at_ms ?? 0);
-    if (known && age_ms >= 0 && age_ms < DOCUMENT_FRESH_MS) return known.client;
+    if (known && age_ms >= 0 && age_ms < DOCUMENT_FRESH_MS) return known.found;
     const url = this.#documentUrl(client_id);
     const said = document.safeParse(await this.#fetch(url));
     if (!said.success) throw refused(`its document cannot be used: ${z.prettifyError(said.error)}`);
@@ -89,9 +90,9 @@ export class ClientStore extends Store<StoreDependencies & { allowsPrivate: bool
     if (stated.token_endpoint_auth_method !== 'none')
       throw refused('its document asks for an authentication of clients, and there is none here');
     const name = shownName(client_name) || url.host;
-    const client: Client = { client_id, name, kind: 'document', redirect_uris };
-    this.#documents.set(client_id, { client, at_ms: this.now() });
-    return client;
+    const found: Client = { client_id, name, kind: 'document', redirect_uris };
+    this.#documents.set(client_id, { found, at_ms: this.now() });
+    return found;
   }
 
   #documentUrl(client_id: string): URL {
@@ -132,8 +133,7 @@ export function expectRedirect({ redirect_uris }: Client, asked: string): void {
     throw refused('it asks for its answer at an address that it has not stated');
 }
 
-const refused = (why: string): AccountError =>
-  new AccountError('bad_input', `This program cannot be connected: ${why}.`);
+const refused = (why: string): AccountError => badInput(`This program cannot be connected: ${why}.`);
 
 /** Without characters that do not show or turn the direction of text. */
 const shownName = (name: string): string =>
@@ -141,14 +141,3 @@ const shownName = (name: string): string =>
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
     .trim()
     .slice(0, MAX_NAME_LENGTH);
-
-async function readAtMost(body: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of body) {
-    parts.push(part);
-    length += part.length;
-    if (length >= bytes) break;
-  }
-  return Buffer.concat(parts);
-}

@@ -7,6 +7,7 @@ import { creditsOfMonth, PERMISSIONS, ROLES } from '../accounts/accounts.ts';
 import { AuditLog, accountSubject } from '../history/history.ts';
 import {
   AccountError,
+  badInput,
   numberOr,
   openText,
   type ReadField,
@@ -48,7 +49,7 @@ type EndedBecause =
   | 'refresh_reused';
 
 /** What a person allows. */
-interface NewConnection {
+export interface NewConnection {
   account_id: string;
   person_id: string;
   monthly_limit: number;
@@ -83,7 +84,7 @@ export class ConnectionStore extends Store {
     const now_ms = this.now();
     const limit = validateCredits(monthly_limit, 1);
     if (!(expires_at_ms > now_ms && expires_at_ms <= now_ms + CONNECTION_MAX_MS))
-      throw new AccountError('bad_input', 'A connection must end in the future, within a year.');
+      throw badInput('A connection must end in the future, within a year.');
     const connection_id = newConnectionId(this.random);
     const code = `${connection_id}.${newSecret(this.random)}`;
     const known_ms = expires_at_ms - now_ms + DAY_MS;

@@ -20,7 +20,6 @@ import { authorise } from './access.ts';
 import { ACCOUNT_ROOT, type AccountContext, accountIdOf, personIdOf } from './context.ts';
 import { accountsRoutes } from './routes/accounts.ts';
 import { alertsRoutes } from './routes/alerts.ts';
-import { connectRoutes } from './routes/connect.ts';
 import { connectionsRoutes } from './routes/connections.ts';
 import { consentRoutes } from './routes/consent.ts';
 import { feedRoutes } from './routes/feeds.ts';
@@ -108,7 +107,6 @@ const ROUTES = [
   removeMemberRoutes,
   ownershipRoutes,
   homeRoutes,
-  connectRoutes,
   keysRoutes,
   keyRoutes,
   revokeKeyRoutes,

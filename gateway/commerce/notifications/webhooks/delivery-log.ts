@@ -2,6 +2,7 @@
 import { readScript } from '../../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AccountError, Store } from '../../store/store.ts';
+import type { SentWebhook } from './sender.ts';
 
 const ADD = readScript(import.meta.url, 'add-delivery.lua', 3);
 const RECORD = readScript(import.meta.url, 'record-attempt.lua', 3);
@@ -16,13 +17,7 @@ export const DISABLE_AFTER_DAYS = 5;
 export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
 /** Times are Unix milliseconds. */
-export interface Attempt {
-  at_ms: number;
-  /** HTTP status of the response; null without one. */
-  status: number | null;
-  /** The first bytes of the response, or why there was none. */
-  answer: string;
-}
+type Attempt = SentWebhook & { at_ms: number };
 
 export interface NewDelivery {
   endpoint_id: string;
@@ -39,12 +34,6 @@ export interface Delivery extends NewDelivery {
   state: DeliveryState;
   /** The latest, oldest first. */
   attempts: readonly Attempt[];
-}
-
-export interface RecordedAttempt {
-  attempt: Attempt;
-  state: DeliveryState;
-  outcome: 'delivered' | 'failed' | 'gone';
 }
 
 export class DeliveryLog extends Store {
@@ -67,8 +56,9 @@ export class DeliveryLog extends Store {
   async record(
     account_id: string,
     { endpoint_id, message_id, attempts }: Delivery,
-    { attempt, state, outcome }: RecordedAttempt,
+    done: { attempt: Attempt; state: DeliveryState; outcome: 'delivered' | 'failed' | 'gone' },
   ): Promise<boolean> {
+    const { attempt, state, outcome } = done;
     const kept = [...attempts, attempt].slice(-MAX_ATTEMPTS_KEPT);
     const { webhooks, webhookLog, accountOutbox } = redisKeys;
     if (outcome !== 'delivered') await this.expectEvents(account_id);

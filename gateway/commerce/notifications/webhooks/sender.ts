@@ -57,7 +57,8 @@ export class WebhookSender {
         ...{ method: 'POST', body, signal, dispatcher: this.#agent },
         headers: { 'content-type': 'application/json', 'user-agent': 'Almanac-Webhooks/1', ...headers },
       });
-      return { status: response.statusCode, answer: await firstBytes(response.body) };
+      const answer = await readAtMost(response.body, MAX_ANSWER_BYTES);
+      return { status: response.statusCode, answer: answer.toString() };
     } catch (error) {
       const limit_s = this.#timeout_ms / 1_000;
       return { status: null, answer: signal.aborted ? `no response within ${limit_s} s` : explain(error) };
@@ -69,15 +70,16 @@ export class WebhookSender {
   }
 }
 
-async function firstBytes(body: AsyncIterable<Buffer>): Promise<string> {
+/** The first bytes of a body; reads no further. */
+export async function readAtMost(body: AsyncIterable<Buffer>, bytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of body) {
     parts.push(part);
     length += part.length;
-    if (length >= MAX_ANSWER_BYTES) break;
+    if (length >= bytes) break;
   }
-  return Buffer.concat(parts).subarray(0, MAX_ANSWER_BYTES).toString();
+  return Buffer.concat(parts).subarray(0, bytes);
 }
 
 /** An attempt to all addresses of a name ends with an error of errors, which has no message. */

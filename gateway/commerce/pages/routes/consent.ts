@@ -1,6 +1,6 @@
 /**
- * The page on which a person lets a host use an account, or not. The authorization endpoint sends people here once it has checked
- * what the host asks; the answer leads back to the host.
+ * Where a host sends a person, and the page on which the person lets it use an account, or not. What the host asks is checked
+ * before anybody signs in; the answer leads back to the host.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -9,11 +9,12 @@ import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { PERMISSIONS } from '../../accounts/accounts.ts';
 import { type AuthorizationRequest, redirectHost } from '../../connections/connections.ts';
 import { accountSubject } from '../../history/history.ts';
-import { AccountError } from '../../store/store.ts';
+import { AccountError, badInput } from '../../store/store.ts';
 import { findImitated, type NamedClient } from '../client-names.ts';
 import { type AccountContext, personIdOf } from '../context.ts';
-import { orShowAgain } from '../forms.ts';
+import { ANONYMOUS, orShowAgain } from '../forms.ts';
 import { membershipsOf } from '../signed-in.ts';
+import { throttleConnect } from '../throttles.ts';
 import { parseLimit } from './key-form.ts';
 
 const LIFETIMES = [
@@ -32,6 +33,16 @@ type Consent = z.infer<typeof consentForm>;
 
 export function consentRoutes(scope: FastifyInstance, context: AccountContext): void {
   const view = context.view('consent.njk');
+
+  scope.get('/connect', ANONYMOUS, async (request, reply) => {
+    const wait_s = await throttleConnect(context.throttle, request.ip);
+    if (wait_s > 0) {
+      reply.header('Retry-After', wait_s);
+      throw new PageError(429, `Too many programs were sent here. Try again in ${wait_s} s.`);
+    }
+    const begun = await context.authorizations.begin(request.query as Record<string, unknown>);
+    return reply.redirect('redirect' in begun ? begun.redirect : `/account/connect/${begun.request_id}`, 303);
+  });
 
   const findRequest = async (request: FastifyRequest): Promise<AuthorizationRequest> => {
     const { request_id } = request.params as { request_id: string };
@@ -68,7 +79,7 @@ export function consentRoutes(scope: FastifyInstance, context: AccountContext): 
     if (form.decision === 'deny') return reply.redirect(await context.authorizations.deny(asked), 303);
     const again = (problem: string) => show(request, reply, { asked, form, problem });
     return orShowAgain(reply, again, async () => {
-      if (form.decision === '') throw new AccountError('bad_input', 'Choose whether to allow it.');
+      if (form.decision === '') throw badInput('Choose whether to allow it.');
       return reply.redirect(await allow(context, request, asked, form), 303);
     });
   });
@@ -82,7 +93,7 @@ async function allow(
   { account_id, limit, days }: Consent,
 ): Promise<string> {
   const monthly_limit = parseLimit(limit);
-  if (monthly_limit === null) throw new AccountError('bad_input', 'Give a monthly limit in credits.');
+  if (monthly_limit === null) throw badInput('Give a monthly limit in credits.');
   const expires_at_ms = context.now() + Number(days) * DAY_MS;
   const given = { account_id, person_id: personIdOf(request), monthly_limit, expires_at_ms };
   const after = { monthly_limit, expires_at_ms };

@@ -9,7 +9,7 @@ import { PageError, parseFields, textField } from '../../../web/forms.ts';
 import { formatMoment } from '../../../web/templates.ts';
 import type { KeyRecord } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
-import { AccountError } from '../../store/store.ts';
+import { AccountError, badInput } from '../../store/store.ts';
 import { type AccountContext, accountIdOf, personIdOf, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 
@@ -73,13 +73,13 @@ export function feedRoutes(scope: FastifyInstance, context: AccountContext, snap
     if (checked.kind === 'terms') return checked;
     if (checked.kind === 'error') {
       const { code, message = ERRORS[code].message } = checked.error;
-      throw new AccountError('bad_input', message);
+      throw badInput(message);
     }
     const said = checked.detail.map(({ loc, msg }) => {
       const [, field = '', ...within] = loc.map(String);
       return `${[FIELDS[field] ?? field, ...within].join(', ')}: ${msg}.`;
     });
-    throw new AccountError('bad_input', said.join(' '));
+    throw badInput(said.join(' '));
   };
 
   const make = async (
@@ -89,12 +89,10 @@ export function feedRoutes(scope: FastifyInstance, context: AccountContext, snap
     const account_id = accountIdOf(request);
     const made = await store.create({ account_id, key_id }, terms, personIdOf(request));
     if (made.kind === 'created') return made;
-    throw made.kind === 'full'
-      ? new AccountError(
-          'too_many_feeds',
-          `An account can have at most ${FEEDS_MAX} live feed links; revoke one first.`,
-        )
-      : new AccountError('key_state', 'This key is no longer active. Choose another one.');
+    if (made.kind !== 'full')
+      throw new AccountError('key_state', 'This key is no longer active. Choose another one.');
+    const limit = `An account can have at most ${FEEDS_MAX} live feed links`;
+    throw new AccountError('too_many_feeds', `${limit}; revoke one first.`);
   };
 
   scope.get('/feeds', (request, reply) => {
@@ -104,24 +102,21 @@ export function feedRoutes(scope: FastifyInstance, context: AccountContext, snap
 
   scope.post('/feeds', async (request, reply) => {
     const form = parseFields(feedForm, request.body);
-    return orShowAgain(
-      reply,
-      (problem) => show(request, reply, { form, problem }),
-      async () => {
-        const key = (await activeKeys(request)).find(({ key_id }) => key_id === form.key);
-        if (!key) throw new AccountError('bad_input', 'Choose one of your active keys.');
-        const { terms, price } = await termsOf(form);
-        const { key_id } = key;
-        const after = { key_id, format: terms.format, monthly_cap: terms.monthly_cap };
-        const { feed, secret } = await request.audited(
-          { action: 'feed.create', after },
-          () => make(request, { key_id, terms }),
-          (made) => ({ after: { feed_id: made.feed.feed_id, ...after } }),
-        );
-        const url = `${publicUrl()}/feed/${secret}.${feed.format}`;
-        return created(reply, 'Your feed link', { feed, url, price });
-      },
-    );
+    const again = (problem: string) => show(request, reply, { form, problem });
+    return orShowAgain(reply, again, async () => {
+      const key = (await activeKeys(request)).find(({ key_id }) => key_id === form.key);
+      if (!key) throw badInput('Choose one of your active keys.');
+      const { terms, price } = await termsOf(form);
+      const { key_id } = key;
+      const after = { key_id, format: terms.format, monthly_cap: terms.monthly_cap };
+      const { feed, secret } = await request.audited(
+        { action: 'feed.create', after },
+        () => make(request, { key_id, terms }),
+        (made) => ({ after: { feed_id: made.feed.feed_id, ...after } }),
+      );
+      const url = `${publicUrl()}/feed/${secret}.${feed.format}`;
+      return created(reply, 'Your feed link', { feed, url, price });
+    });
   });
 
   confirmed(scope, context, {

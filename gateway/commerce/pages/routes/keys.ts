@@ -70,23 +70,20 @@ export function keysRoutes(scope: FastifyInstance, context: AccountContext): voi
 
   scope.post('/keys', async (request, reply) => {
     const form = parseFields(keyForm, request.body);
-    return orShowAgain(
-      reply,
-      (problem) => show(request, reply, { form, problem }),
-      async () => {
-        const expires_at_ms = endOfDay(form.expires);
-        const rules = parseRules(form);
-        const { label } = form;
-        const by = personIdOf(request);
-        const after = { expires_at_ms, ...auditedRules(rules) };
-        const { key } = await request.audited(
-          { action: 'key.create', after },
-          () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
-          (minted) => ({ after: { key_id: minted.key_id, ...after } }),
-        );
-        return created(reply, { key, label, old: null });
-      },
-    );
+    const again = (problem: string) => show(request, reply, { form, problem });
+    return orShowAgain(reply, again, async () => {
+      const expires_at_ms = endOfDay(form.expires);
+      const rules = parseRules(form);
+      const { label } = form;
+      const by = personIdOf(request);
+      const after = { expires_at_ms, ...auditedRules(rules) };
+      const { key } = await request.audited(
+        { action: 'key.create', after },
+        () => context.accounts.keys.mint(accountIdOf(request), { label, expires_at_ms, rules, by }),
+        (minted) => ({ after: { key_id: minted.key_id, ...after } }),
+      );
+      return created(reply, { key, label, old: null });
+    });
   });
 }
 

@@ -45,17 +45,14 @@ export function webhookRoutes(scope: FastifyInstance, context: AccountContext): 
     const { endpoint_id } = found;
     const before = { endpoint_id, ...auditedEndpoint(found) };
     const after = { endpoint_id, ...auditedEndpoint(form) };
-    return orShowAgain(
-      reply,
-      (problem) => show(request, reply, { form, problem }),
-      async () => {
-        await request.audited({ action: 'webhook.change', before, after }, () =>
-          endpoints.change(accountIdOf(request), endpoint_id, form),
-        );
-        const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
-        return reply.leadTo(pathOf(endpoint_id), notice);
-      },
-    );
+    const again = (problem: string) => show(request, reply, { form, problem });
+    return orShowAgain(reply, again, async () => {
+      await request.audited({ action: 'webhook.change', before, after }, () =>
+        endpoints.change(accountIdOf(request), endpoint_id, form),
+      );
+      const notice = found.state === 'disabled' ? 'The webhook is enabled.' : 'The webhook is changed.';
+      return reply.leadTo(pathOf(endpoint_id), notice);
+    });
   });
 
   scope.post('/webhooks/:endpoint_id/rotate', async (request, reply) => {

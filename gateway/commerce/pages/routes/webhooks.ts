@@ -66,18 +66,15 @@ export function webhooksRoutes(scope: FastifyInstance, context: AccountContext):
     const form = parseFields(endpointForm, request.body);
     const by = personIdOf(request);
     const after = auditedEndpoint(form);
-    return orShowAgain(
-      reply,
-      (problem) => show(request, reply, { form, problem }),
-      async () => {
-        const { endpoint_id, secret } = await request.audited(
-          { action: 'webhook.create', after },
-          () => store.create(accountIdOf(request), { ...form, by }),
-          (made) => ({ after: { endpoint_id: made.endpoint_id, ...after } }),
-        );
-        return secretShown(reply, { endpoint_id, url: form.url, secret, old_until_ms: null });
-      },
-    );
+    const again = (problem: string) => show(request, reply, { form, problem });
+    return orShowAgain(reply, again, async () => {
+      const { endpoint_id, secret } = await request.audited(
+        { action: 'webhook.create', after },
+        () => store.create(accountIdOf(request), { ...form, by }),
+        (made) => ({ after: { endpoint_id: made.endpoint_id, ...after } }),
+      );
+      return secretShown(reply, { endpoint_id, url: form.url, secret, old_until_ms: null });
+    });
   });
 
   confirmed(scope, context, {
