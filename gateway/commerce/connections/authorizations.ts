@@ -9,9 +9,8 @@ import { z } from 'zod';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type AccountError, badInput, Store, type StoreDependencies } from '../store/store.ts';
 import { type ClientStore, client, expectRedirect } from './clients.ts';
-import type { ConnectionStore, NewConnection } from './connection-store.ts';
+import { type ConnectionStore, type NewConnection, newSecret } from './connection-store.ts';
 import { redirectHost, withParameters } from './redirects.ts';
-import { newSecret } from './secrets.ts';
 
 /** Time to sign in, with a second factor, and to decide. */
 const REQUEST_TTL_MS = 900_000;

@@ -1,8 +1,24 @@
-/** Connections of accounts: allowed by a person, redeemed and refreshed by their client, listed, and ended. */
-import { createHash } from 'node:crypto';
+/**
+ * Connections of accounts: allowed by a person, redeemed and refreshed by their client, listed, and ended.
+ *
+ * A client holds a code, or a refresh token. Both name the connection; Redis has digests of the rest.
+ *
+ *   code           <connection id>.<secret>
+ *   refresh token  <connection id>.<family>.<secret>
+ *
+ * All refresh tokens of a connection have one family, which only those who were given one know. So a token that was used long
+ * ago is told from one that never existed, although Redis keeps the last two only.
+ */
+import { hash } from 'node:crypto';
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
 import { DAY_MS, HOUR_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
-import { KeyResolver, mintKeyText, type StoredKey } from '../../api/metering/metering.ts';
+import {
+  KeyResolver,
+  mintKeyText,
+  type RandomBytes,
+  randomId,
+  type StoredKey,
+} from '../../api/metering/metering.ts';
 import { creditsOfMonth, PERMISSIONS, ROLES } from '../accounts/accounts.ts';
 import { AuditLog, accountSubject } from '../history/history.ts';
 import {
@@ -17,7 +33,6 @@ import {
   throwUnknownAccount,
   validateCredits,
 } from '../store/store.ts';
-import { connectionOfCode, digestOf, newConnectionId, newSecret, parseRefreshToken } from './secrets.ts';
 
 const CREATE = readScript(import.meta.url, 'lua/create-connection.lua', 3);
 const REDEEM = readScript(import.meta.url, 'lua/redeem-code.lua', 3);
@@ -34,6 +49,10 @@ export const CONNECTION_MAX_MS = 366 * DAY_MS;
 /** That work at a time, of one account. */
 const MAX_CONNECTIONS = 50;
 const MAX_ENDED = 50;
+const SECRET_BYTES = 32;
+const ID_LENGTH = 12;
+const CODE = /^(con_[0-9a-hjkmnp-tv-z]{12})\.[A-Za-z0-9_-]{43}$/;
+const REFRESH_TOKEN = /^(con_[0-9a-hjkmnp-tv-z]{12})\.([A-Za-z0-9_-]{43})\.[A-Za-z0-9_-]{43}$/;
 
 /** Who may allow a connection: whoever may make keys. */
 const ALLOWING_ROLES = ROLES.filter((role) => PERMISSIONS[role].includes('keys'));
@@ -85,7 +104,7 @@ export class ConnectionStore extends Store {
     const limit = validateCredits(monthly_limit, 1);
     if (!(expires_at_ms > now_ms && expires_at_ms <= now_ms + CONNECTION_MAX_MS))
       throw badInput('A connection must end in the future, within a year.');
-    const connection_id = newConnectionId(this.random);
+    const connection_id = `con_${randomId(ID_LENGTH, this.random)}`;
     const code = `${connection_id}.${newSecret(this.random)}`;
     const known_ms = expires_at_ms - now_ms + DAY_MS;
     await this.redis.set(redisKeys.connection(connection_id), account_id, 'PX', known_ms);
@@ -103,7 +122,7 @@ export class ConnectionStore extends Store {
 
   /** Null for a code that is not valid. */
   async redeem({ code, client_id, redirect_uri, verifier }: Redemption): Promise<TokenAnswer | null> {
-    const connection_id = connectionOfCode(code) ?? '';
+    const connection_id = CODE.exec(code)?.[1] ?? '';
     const account_id = await this.#accountOf(connection_id);
     if (account_id === null) return null;
     const family = newSecret(this.random);
@@ -188,9 +207,9 @@ export class ConnectionStore extends Store {
 
   /** Newest first. */
   async list(account_id: string): Promise<ConnectionRecord[]> {
-    const hash = await this.redis.hgetall(redisKeys.connections(account_id));
+    const stored = await this.redis.hgetall(redisKeys.connections(account_id));
     const read = (id: string, field: ReadField) => connectionFrom(account_id, id, field, this.now());
-    return recordsIn(hash, 'state', read).sort((a, b) => b.created_at_ms - a.created_at_ms);
+    return recordsIn(stored, 'state', read).sort((a, b) => b.created_at_ms - a.created_at_ms);
   }
 
   async #accountOf(connection_id: string): Promise<string | null> {
@@ -220,6 +239,16 @@ export class ConnectionStore extends Store {
   }
 }
 
+const digestOf = (text: string): string => hash('sha256', text, 'hex');
+
+export const newSecret = (random: RandomBytes): string => random(SECRET_BYTES).toString('base64url');
+
+/** Null if the text is no refresh token. */
+function parseRefreshToken(token: string): { connection_id: string; family: string } | null {
+  const [, connection_id, family] = REFRESH_TOKEN.exec(token) ?? [];
+  return connection_id === undefined || family === undefined ? null : { connection_id, family };
+}
+
 const refreshToken = (connection_id: string, family: string, secret: string): string =>
   `${connection_id}.${family}.${secret}`;
 
@@ -231,10 +260,10 @@ const answerOf = (
 type TokenAnswer = ReturnType<typeof answerOf>;
 
 /** S256 of RFC 7636. */
-const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+const challengeOf = (verifier: string): string => hash('sha256', verifier, 'base64url');
 
 /** Only who has the refresh token can read the answer to it. */
-const sealingKey = (token: string): Buffer => createHash('sha256').update(`answer to ${token}`).digest();
+const sealingKey = (token: string): Buffer => hash('sha256', `answer to ${token}`, 'buffer');
 
 function throwCreateError(result: unknown, account_id: string): never {
   if (result === 'inactive') throw new AccountError('account_state', 'The account is suspended or closed.');

@@ -24,8 +24,9 @@ import {
   type PageOf,
   type PageQuery,
   parseStreamId,
+  readAllPages,
+  readLive,
 } from './entries.ts';
-import { readAllPages, readLive } from './live-entries.ts';
 
 const AUDIT = readScript(import.meta.url, 'lua/audit.lua', 4);
 /** Longer than any change takes: the process of an older pending entry is gone. */

@@ -16,8 +16,9 @@ import {
   type PageOf,
   type PageQuery,
   parseStreamId,
+  readAllPages,
+  readLive,
 } from './entries.ts';
-import { readAllPages, readLive } from './live-entries.ts';
 
 const MAX_PAGE = 1_000;
 

@@ -9,7 +9,7 @@
 import { z } from 'zod';
 import type { KeyRecord, PersonRecord, Role } from '../accounts/accounts.ts';
 import type { AccountRecord, OrderRecord } from '../store/store.ts';
-import { CHANGE_KINDS, REDEFINED } from './alerts/change-alerts.ts';
+import { editionDigest } from './alerts/change-alerts.ts';
 import { daysToTell } from './alerts/expiring-keys.ts';
 import { operatorAlert } from './alerts/operator-alert.ts';
 import * as alerts from './mail/alert-templates.ts';
@@ -160,22 +160,7 @@ export const EVENTS = {
   'indicators.changed': row({
     webhook:
       'A new snapshot revised, redefined, renamed or withdrew indicators that the account used in the 30 days before; once for each',
-    data: z.strictObject({
-      edition: id,
-      published_at: id,
-      changed: z.array(
-        z.strictObject({
-          indicator: id,
-          change: z.enum(CHANGE_KINDS),
-          /** What is said otherwise; of a redefined one. */
-          redefined: z.array(z.enum(REDEFINED)).optional(),
-          /** Its new id; of a renamed one. */
-          to: id.optional(),
-          /** Number of figures that changed; of a revised one. */
-          figures: z.coerce.number().int().optional(),
-        }),
-      ),
-    }),
+    data: editionDigest,
     mail: {
       ...{ what: 'Alert about changed indicators', to: ['owner'] },
       words: (told, data) =>

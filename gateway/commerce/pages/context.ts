@@ -34,31 +34,19 @@ export function personIdOf(request: FastifyRequest): string {
 export const accountOf = (context: AccountContext, request: FastifyRequest): Promise<AccountRecord> =>
   context.accounts.get(accountIdOf(request));
 
-interface AccountAction {
-  action: string;
-  before?: AuditFacts;
-  after?: AuditFacts;
+/**
+ * Audits what a person did, after it was done: with an account that is not the one looked at, else about herself or himself.
+ * Persons appear under their id, so that an erasure leaves no e-mail address in the audit log.
+ */
+export function recordAction(
+  { audit }: AccountContext,
+  { id: request_id }: FastifyRequest,
+  done: { person_id: string; account_id?: string; action: string; after?: AuditFacts },
+): Promise<void> {
+  const { person_id, account_id, ...action } = done;
+  const by = personSubject(person_id);
+  return audit.record({ by, subject: account_id ? accountSubject(account_id) : by, ...action, request_id });
 }
-
-/** Persons appear under their id, so that an erasure leaves no e-mail address in the audit log. */
-const auditEntry = (request: FastifyRequest, subject: string, person_id: string, action: AccountAction) => ({
-  ...{ by: personSubject(person_id), subject, ...action, request_id: request.id },
-});
-
-/** Audits what a person did with an account that is not the one looked at, after it was done. */
-export const recordAccountAction = (
-  context: AccountContext,
-  request: FastifyRequest,
-  { account_id, person_id, ...action }: AccountAction & { account_id: string; person_id: string },
-): Promise<void> => context.audit.record(auditEntry(request, accountSubject(account_id), person_id, action));
-
-/** Audits what a person did about herself or himself, after it was done. */
-export const recordPersonAction = (
-  context: AccountContext,
-  request: FastifyRequest,
-  person_id: string,
-  action: AccountAction,
-): Promise<void> => context.audit.record(auditEntry(request, personSubject(person_id), person_id, action));
 
 /** Keys and orders with `by` as pages show it; for a person who is gone, the id stays. */
 export async function withMakers<Made extends { by: string }>(

@@ -67,6 +67,10 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
   const subject = accountSubject(account_id);
   const firstDay = dateOfDay(dayOf(now()) - USAGE_DAYS + 1);
   const list = (name: string, help: string, rows: ExportList['rows']): ExportList => ({ name, help, rows });
+  const all = (name: string, help: string, read: () => Promise<readonly object[]>): ExportList =>
+    list(name, help, async function* () {
+      yield* await read();
+    });
   return [
     list('account', 'The account, its credits and its alerts.', async function* () {
       const [account, low_balance_alert, spending_alert] = await Promise.all([
@@ -89,17 +93,15 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
         yield { person_id, email, name, ...member };
       }
     }),
-    list('invitations', 'Invitations that were not accepted yet.', () =>
-      each(members.invitations(account_id)),
+    all('invitations', 'Invitations that were not accepted yet.', () => members.invitations(account_id)),
+    all('keys', 'API keys, without their secrets.', () => accounts.keys.list(account_id)),
+    all('connections', 'Hosts that were connected, without their tokens.', () =>
+      connections.list(account_id),
     ),
-    list('keys', 'API keys, without their secrets.', () => each(accounts.keys.list(account_id))),
-    list('connections', 'Hosts that were connected, without their tokens.', () =>
-      each(connections.list(account_id)),
+    all('feed-links', 'Feed links, without their secrets.', () =>
+      new FeedStore(dependencies).list(account_id),
     ),
-    list('feed-links', 'Feed links, without their secrets.', () =>
-      each(new FeedStore(dependencies).list(account_id)),
-    ),
-    list('orders', 'Orders of credit packs.', () => each(accounts.orders.list(account_id))),
+    all('orders', 'Orders of credit packs.', () => accounts.orders.list(account_id)),
     list('billing', 'Billing details for the next invoices.', async function* () {
       const billing = await readBilling(redis, account_id);
       if (billing) yield billing;
@@ -108,29 +110,29 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
       for (const order of await accounts.orders.list(account_id))
         yield* await accounts.orders.invoices.issuedOf(order.order_id);
     }),
-    list('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
-      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily)),
+    all('usage-by-day', `Usage of the last ${USAGE_DAYS} days.`, () =>
+      readUsage(redis, account_id, USAGE_DAYS, now()).then(({ daily }) => daily),
     ),
-    list('usage-by-route', 'The same usage by route.', () =>
-      each(readUsage(redis, account_id, USAGE_DAYS, now()).then(({ endpoints }) => endpoints)),
+    all('usage-by-route', 'The same usage by route.', () =>
+      readUsage(redis, account_id, USAGE_DAYS, now()).then(({ endpoints }) => endpoints),
     ),
-    list('earlier-usage', 'Usage before that, by day and route.', () =>
-      each(archive.usageBefore(account_id, firstDay)),
+    all('earlier-usage', 'Usage before that, by day and route.', () =>
+      archive.usageBefore(account_id, firstDay),
     ),
     list('ledger', 'Every change of the balance, newest first.', () =>
       complete(readWholeLedger(accounts, account_id)),
     ),
-    list('used-indicators', 'Indicators used in the last 30 days, with the last day.', () =>
-      each(readUsedDays(redis, account_id).catch(throwUnavailable)),
+    all('used-indicators', 'Indicators used in the last 30 days, with the last day.', () =>
+      readUsedDays(redis, account_id).catch(throwUnavailable),
     ),
-    list('webhooks', 'Webhooks, without their secrets.', () =>
-      each(redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable)),
+    all('webhooks', 'Webhooks, without their secrets.', () =>
+      redis.hgetall(redisKeys.webhooks(account_id)).then(endpointsFrom, throwUnavailable),
     ),
-    list('webhook-deliveries', 'What was sent to webhooks, and their answers.', () =>
-      each(new DeliveryLog(dependencies).list(account_id)),
+    all('webhook-deliveries', 'What was sent to webhooks, and their answers.', () =>
+      new DeliveryLog(dependencies).list(account_id),
     ),
-    list('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
-      each(requests.listOf(account_id)),
+    all('privacy-requests', 'Requests for a copy of the data or its erasure.', () =>
+      requests.listOf(account_id),
     ),
     list('owner-changes', 'Changes of the profile of its owner, newest first.', async function* () {
       const [owner] = await members.list(account_id);
@@ -141,10 +143,6 @@ export function listAccountData(dependencies: DataExportDependencies, account_id
         yield { ...entry, by: /^(?:account|person) /.test(by) ? by : 'operator' };
     }),
   ];
-}
-
-async function* each<T extends object>(rows: Promise<readonly T[]>): AsyncGenerator<T> {
-  yield* await rows;
 }
 
 /** @throws {AccountError} `archive_damaged` if something is missing. */

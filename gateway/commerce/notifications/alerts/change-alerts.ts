@@ -5,6 +5,7 @@
  * Every gateway looks for new editions. No alert is sent about the first edition that is seen, nor about one that was
  * served before. A look that ends halfway is repeated; an event that was handed over by then is not sent again.
  */
+import { z } from 'zod';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import { publishedMs } from '../../../../data/schema/editions.ts';
 import { dayOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
@@ -12,6 +13,38 @@ import type { EditionChanges, LogEntry } from '../../../../data/schema/snapshot.
 import { readUsedIndicators } from '../../../api/metering/metering.ts';
 import { readBatches, Store, type StoreDependencies, throwUnavailable } from '../../store/store.ts';
 import type { Outbox } from '../outbox.ts';
+
+/**
+ * A revised indicator has other figures for the same years; figures of further years are no revision. A redefined one has
+ * another unit, name or definition.
+ */
+export const CHANGE_KINDS = ['revised', 'redefined', 'renamed', 'withdrawn'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export const REDEFINED = ['unit', 'name', 'definition'] as const;
+
+const id = z.string().min(1);
+/** The data of the event. */
+export const editionDigest = z.strictObject({
+  edition: id,
+  /** ISO 8601. */
+  published_at: id,
+  changed: z.array(
+    z.strictObject({
+      /** The id by which it was used, or that it got since. */
+      indicator: id,
+      change: z.enum(CHANGE_KINDS),
+      /** What is said otherwise; of a redefined one. */
+      redefined: z.array(z.enum(REDEFINED)).optional(),
+      /** Its new id; of a renamed one. */
+      to: id.optional(),
+      /** Number of figures that changed, went or came back; of a revised one. */
+      figures: z.coerce.number().int().optional(),
+    }),
+  ),
+});
+export type EditionDigest = z.infer<typeof editionDigest>;
+export type ChangedIndicator = EditionDigest['changed'][number];
 
 /** The editions that a gateway serves. */
 export interface ServedEditions {
@@ -32,13 +65,6 @@ interface AskedEdition {
   snapshot: SnapshotRead;
   entry: LogEntry;
   changes: EditionChanges;
-}
-
-export interface EditionDigest {
-  edition: string;
-  /** ISO 8601. */
-  published_at: string;
-  changed: ChangedIndicator[];
 }
 
 interface Dependencies extends StoreDependencies {
@@ -87,27 +113,6 @@ export class ChangeAlerts extends Store<Dependencies> {
           await this.deps.outbox.emit(account_id, 'indicators.changed', edition, digest);
       }
   }
-}
-
-/**
- * A revised indicator has other figures for the same years; figures of further years are no revision. A redefined one has
- * another unit, name or definition.
- */
-export const CHANGE_KINDS = ['revised', 'redefined', 'renamed', 'withdrawn'] as const;
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
-
-export const REDEFINED = ['unit', 'name', 'definition'] as const;
-
-export interface ChangedIndicator {
-  /** The id by which it was used, or that it got since. */
-  indicator: string;
-  change: ChangeKind;
-  /** What is said otherwise; of a redefined one. */
-  redefined?: (typeof REDEFINED)[number][] | undefined;
-  /** Its new id; of a renamed one. */
-  to?: string | undefined;
-  /** Number of figures that changed, went or came back; of a revised one. */
-  figures?: number | undefined;
 }
 
 /**

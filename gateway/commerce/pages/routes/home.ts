@@ -6,7 +6,7 @@ import { parseFields, untrimmedField } from '../../../web/forms.ts';
 import { barChart } from '../../../web/templates.ts';
 import { PASSWORD_LENGTH, passwordProblem } from '../../people/people.ts';
 import { MAX_ACTIVE_KEYS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, accountOf, personIdOf, recordPersonAction } from '../context.ts';
+import { type AccountContext, accountIdOf, accountOf, personIdOf, recordAction } from '../context.ts';
 import { ANONYMOUS, reauthenticate, restartSession } from '../forms.ts';
 
 const DAYS_SHOWN = 30;
@@ -49,7 +49,7 @@ export function homeRoutes(scope: FastifyInstance, context: AccountContext): voi
     const refused = await reauthenticate(context, request, reply, current);
     if (refused !== null) return show(request, reply, refused);
     await context.persons.setPassword(person_id, await context.passwords.hash(password));
-    await recordPersonAction(context, request, person_id, { action: 'account.password' });
+    await recordAction(context, request, { person_id, action: 'account.password' });
     await restartSession(context, request, reply, 'Your password is changed. All other sessions were ended.');
     return reply.leadTo('/account/');
   });

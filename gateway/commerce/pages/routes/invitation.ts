@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parseFields, textField, untrimmedField } from '../../../web/forms.ts';
 import { type OpenInvitation, PASSWORD_LENGTH } from '../../people/people.ts';
-import { type AccountContext, recordAccountAction } from '../context.ts';
+import { type AccountContext, recordAction } from '../context.ts';
 import { ANONYMOUS, choiceProblem, tokenOf } from '../forms.ts';
 
 const form = z.object({ name: textField(200), password: untrimmedField(1_000) });
@@ -54,7 +54,7 @@ export function invitationRoutes(scope: FastifyInstance, context: AccountContext
       request.user?.subject ??
       (await context.invitations.welcome(email, name, await context.passwords.hash(password)));
     await context.members.accept(account_id, invitation_id, person_id);
-    await recordAccountAction(context, request, { account_id, person_id, action: 'member.accept' });
+    await recordAction(context, request, { account_id, person_id, action: 'member.accept' });
     if (!request.webSession || !request.user) return accepted(reply, 'You are a member now', { account });
     await context.sessions.setAccount(request.webSession, account_id);
     return reply.leadTo('/account/', `You are a member of ${account} now.`);

@@ -5,7 +5,7 @@ import { formatMoment } from '../../../web/templates.ts';
 import { auditedRules, type KeyRecord } from '../../accounts/accounts.ts';
 import type { Confirmation } from '../../people/people.ts';
 import { AccountError, MAX_ACTIVE_KEYS } from '../../store/store.ts';
-import { type AccountContext, accountIdOf, personIdOf, recordAccountAction, withMakers } from '../context.ts';
+import { type AccountContext, accountIdOf, personIdOf, recordAction, withMakers } from '../context.ts';
 import { confirmed, orShowAgain } from '../forms.ts';
 import { endOfDay, keyForm, NEW_KEY, parseRules } from './key-form.ts';
 
@@ -39,7 +39,7 @@ export async function makeFirstKey(
   const given = { label: 'First key', expires_at_ms: null, rules, by: person_id };
   const { key, key_id } = await context.accounts.keys.mint(account_id, given);
   const after = { key_id, expires_at_ms: null, ...auditedRules(rules) };
-  await recordAccountAction(context, request, { account_id, person_id, action: 'key.create', after });
+  await recordAction(context, request, { account_id, person_id, action: 'key.create', after });
   return withFirstCall(context, key);
 }
 

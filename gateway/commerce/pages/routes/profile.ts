@@ -9,7 +9,7 @@ import {
   tooManyAttempts,
 } from '../../people/people.ts';
 import { validateEmail } from '../../store/store.ts';
-import { type AccountContext, personIdOf, recordPersonAction } from '../context.ts';
+import { type AccountContext, personIdOf, recordAction } from '../context.ts';
 import {
   addressProblem,
   confirmed,
@@ -48,7 +48,7 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
     const { name } = parseFields(nameForm, request.body);
     const person_id = personIdOf(request);
     await context.persons.rename(person_id, name);
-    await recordPersonAction(context, request, person_id, { action: 'person.rename' });
+    await recordAction(context, request, { person_id, action: 'person.rename' });
     return reply.leadTo(PROFILE, 'Your name is changed.');
   });
 
@@ -78,7 +78,7 @@ export function profileRoutes(scope: FastifyInstance, context: AccountContext): 
   scope.post('/profile/sessions/end-others', RESTRICTED, async (request, reply) => {
     const person_id = personIdOf(request);
     await context.persons.endSessions(person_id);
-    await recordPersonAction(context, request, person_id, { action: 'person.end_sessions' });
+    await recordAction(context, request, { person_id, action: 'person.end_sessions' });
     await restartSession(context, request, reply, 'All other sessions have ended.');
     return reply.leadTo(PROFILE);
   });
@@ -108,7 +108,7 @@ export function emailChangeRoutes(scope: FastifyInstance, context: AccountContex
       async act(request, reply) {
         const change = await context.emailChanges.carryOut(purpose, tokenOf(request));
         if (change === null) return null;
-        await recordPersonAction(context, request, change.person_id, { action });
+        await recordAction(context, request, { person_id: change.person_id, action });
         return done(reply, 'Your address is changed', { to: change.to, wasUndone: purpose === 'email-undo' });
       },
     });
@@ -120,8 +120,8 @@ export function secondFactorRoutes(scope: FastifyInstance, context: AccountConte
     confirmPassword: (request, reply, password) => reauthenticate(context, request, reply, password),
     onChange: async (request, change) => {
       const person_id = personIdOf(request);
-      const entry = { action: 'account.second_factor', after: { second_factor: change } };
-      await recordPersonAction(context, request, person_id, entry);
+      const after = { second_factor: change };
+      await recordAction(context, request, { person_id, action: 'account.second_factor', after });
       await context.teller.tellNow(person_id);
     },
   });
@@ -151,7 +151,7 @@ export function profileErasureRoutes(scope: FastifyInstance, context: AccountCon
       await context.site.secondFactor.erase(person_id);
       await context.persons.erase(person_id);
       await context.mailer.deleteFor(request.user?.email ?? '');
-      await recordPersonAction(context, request, person_id, { action: 'person.erase' });
+      await recordAction(context, request, { person_id, action: 'person.erase' });
       clearSessionCookie(reply, context.site);
       return { path: '/account/sign-in', notice: null };
     },

@@ -12,7 +12,7 @@ import {
   sendSignInPage,
   signInRoutes as sharedSignInRoutes,
 } from '../../people/people.ts';
-import { type AccountContext, recordAccountAction, recordPersonAction } from '../context.ts';
+import { type AccountContext, recordAction } from '../context.ts';
 import { ANONYMOUS, addressProblem, choiceProblem, linkPages, mailForm, tokenOf } from '../forms.ts';
 import { throttleMail, throttleSignInLink } from '../throttles.ts';
 import { makeFirstKey } from './keys.ts';
@@ -99,7 +99,7 @@ export function signUpRoutes(scope: FastifyInstance, context: AccountContext): v
       if (opened === null) return null;
       const { account_id, credits } = opened.account;
       const person_id = founderOf(account_id);
-      await recordAccountAction(context, request, { account_id, person_id, action: 'account.confirm' });
+      await recordAction(context, request, { account_id, person_id, action: 'account.confirm' });
       const person = await context.persons.get(person_id);
       const step = { subject: person_id, email, next: `${site.root}/`, browser: null };
       if (person) await completeFirstStep(reply, site, { ...step, epoch: person.epoch });
@@ -140,7 +140,7 @@ export function passwordResetRoutes(scope: FastifyInstance, context: AccountCont
       const hashed = await context.passwords.hash(password);
       const person = await onboarding.resetPassword(tokenOf(request), hashed, request.ip);
       if (person === null) return null;
-      await recordPersonAction(context, request, person_id, { action: 'account.password' });
+      await recordAction(context, request, { person_id, action: 'account.password' });
       await rememberBrowser(reply, context.site, person);
       return done(reply, 'Your password is changed', {});
     },
