@@ -35,7 +35,6 @@ import { founderOf, ownAccountOf, PersonStore } from './person-store.ts';
 const CREATE = readScript(import.meta.url, 'lua/create-account.lua', 3);
 const VERIFY = readScript(import.meta.url, 'lua/verify-email.lua', 2);
 const SET_STATE = readScript(import.meta.url, 'lua/set-state.lua', 7);
-const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-account-email.lua', 1);
 const ADJUST = readScript(import.meta.url, 'lua/adjust-credits.lua', 3);
 
 const MAX_NAME_LENGTH = 200;
@@ -128,7 +127,7 @@ export class AccountStore extends Store<AccountStoreDependencies> {
   async changeEmail(account_id: string, { from, to }: { from: string; to: string }): Promise<void> {
     const { redis, now } = this;
     await redis.zadd(redisKeys.accountsChanged, now(), account_id);
-    await this.run(CHANGE_EMAIL, [redisKeys.account(account_id), from, to]);
+    await this.changeRecord(redisKeys.account(account_id), ['email', from], { email: to });
   }
 
   /** Its keys are rejected from the next request on. */

@@ -14,7 +14,6 @@ import { AccountError, type Hash, numberOr, Store, validateEmail } from '../stor
 const CREATE = readScript(import.meta.url, 'lua/create-person.lua', 2);
 const SET_PASSWORD = readScript(import.meta.url, 'lua/set-password.lua', 2);
 const CHANGE_EMAIL = readScript(import.meta.url, 'lua/change-email.lua', 2);
-const RENAME = readScript(import.meta.url, 'lua/rename-person.lua', 1);
 const FORGET_ADDRESS = readScript(import.meta.url, 'lua/forget-address.lua', 1);
 
 export const MAX_NAME_LENGTH = 200;
@@ -113,9 +112,10 @@ export class PersonStore extends Store {
 
   /** @throws {AccountError} `person_unknown` */
   async rename(person_id: string, name: string): Promise<void> {
-    const text = name.trim().slice(0, MAX_NAME_LENGTH);
-    const [result] = await this.run(RENAME, [redisKeys.person(person_id), text]);
-    if (result === 'unknown') throwUnknownPerson();
+    const changed = { name: name.trim().slice(0, MAX_NAME_LENGTH) };
+    // An erased person has no address.
+    const isKnown = await this.changeRecord(redisKeys.person(person_id), ['email', ''], changed);
+    if (!isKnown) throwUnknownPerson();
   }
 
   /**

@@ -116,11 +116,15 @@ export function mailForm<Fields extends { email: string }>(
   });
 }
 
+const INVALID_LINK = { template: 'invalid-link.njk', title: 'This link is no longer valid' };
+
 interface LinkPages<Found, Fields> {
   /** Without the token. */
   path: string;
   /** Where a new link can be asked for. */
-  again: string;
+  again?: string;
+  /** What says that a link is no longer valid, where nobody can ask for a new one. */
+  invalid?: { template: string; title: string };
   fields: z.ZodType<Fields>;
   /** What the link is for, without using it up; null if it is no longer valid. */
   peek(token: string): Promise<Found | null>;
@@ -138,10 +142,10 @@ interface LinkPages<Found, Fields> {
 export function linkPages<Found, Fields>(
   scope: FastifyInstance,
   context: AccountContext,
-  { path, again, fields, peek, show, act }: LinkPages<Found, Fields>,
+  { path, again, invalid: said = INVALID_LINK, fields, peek, show, act }: LinkPages<Found, Fields>,
 ): void {
-  const view = context.view('invalid-link.njk');
-  const invalid = (reply: FastifyReply) => view(reply.code(410), 'This link is no longer valid', { again });
+  const view = context.view(said.template);
+  const invalid = (reply: FastifyReply) => view(reply.code(410), said.title, { again });
 
   scope.get(`${path}/:token`, ANONYMOUS, async (request, reply) => {
     const found = await peek(tokenOf(request));

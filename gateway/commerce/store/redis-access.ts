@@ -12,6 +12,7 @@ import { AccountError, type Hash } from './records.ts';
 import { expectOpenAccount } from './validation.ts';
 
 const SET_IF_OPEN = readScript(import.meta.url, 'lua/set-if-open.lua', 2);
+const CHANGE_RECORD = readScript(import.meta.url, 'lua/change-record.lua', 1);
 
 const ID_LENGTH = 16;
 
@@ -49,6 +50,20 @@ export class Store<Dependencies extends StoreDependencies = StoreDependencies> {
     const values = Object.entries(fields).flat();
     const [result] = await this.run(SET_IF_OPEN, [redisKeys.account(account_id), record, ...values]);
     expectOpenAccount(result, account_id);
+  }
+
+  /** Changes a record that has a certain field. @param value of that field; '' for any @returns false where it has not */
+  protected async changeRecord(
+    record: string,
+    [field, value]: readonly [field: string, value: string],
+    set: Hash,
+    remove: readonly string[] = [],
+  ): Promise<boolean> {
+    const sets = Object.entries(set);
+    const [result] = await this.run(CHANGE_RECORD, [
+      ...[record, field, value, sets.length, ...sets.flat(), ...remove],
+    ]);
+    return result === 'changed';
   }
 
   /** See `expectEvents` below. */

@@ -18,7 +18,6 @@ import { isWebhookPort, PORTS_EXPECTED } from './sender.ts';
 import { newSecret } from './signature.ts';
 
 const CREATE = readScript(import.meta.url, 'create-endpoint.lua', 2);
-const CHANGE = readScript(import.meta.url, 'change-endpoint.lua', 1);
 const ROTATE = readScript(import.meta.url, 'rotate-secret.lua', 1);
 const REMOVE = readScript(import.meta.url, 'remove-endpoint.lua', 3);
 
@@ -68,8 +67,14 @@ export class EndpointStore extends Store<EndpointStoreDependencies> {
   /** Enables it again if it was disabled. @throws {AccountError} `bad_input`, `endpoint_unknown` */
   async change(account_id: string, endpoint_id: string, input: EndpointInput): Promise<void> {
     const { url, types } = this.#validate(input);
-    const [result] = await this.run(CHANGE, [redisKeys.webhooks(account_id), endpoint_id, url, types]);
-    if (result !== 'changed') throw unknownEndpoint(endpoint_id);
+    const field = (name: string): string => `${endpoint_id}:${name}`;
+    const isKnown = await this.changeRecord(
+      redisKeys.webhooks(account_id),
+      [field('url'), ''],
+      { [field('url')]: url, [field('types')]: types },
+      ['disabled_because', 'disabled_at_ms', 'failing_since_ms'].map(field),
+    );
+    if (!isKnown) throw unknownEndpoint(endpoint_id);
   }
 
   /** @returns the new secret. @throws {AccountError} `endpoint_unknown` */

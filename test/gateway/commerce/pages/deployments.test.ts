@@ -10,17 +10,13 @@ interface CustomerWithKey extends Customer {
   key: string;
 }
 
-const keyIn = (html: string): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
-
 /** From sign-up to the first order. */
 async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWithKey> {
   const customer = await harness.register();
   const { visitor } = customer;
   const stored = await harness.context.persons.get(customer.person_id);
   expect(stored?.password).toMatch(/^scrypt\$32768\$8\$1\$/);
-  const key = keyIn(
-    (await visitor.submit('/account/keys', '/account/keys', { label: 'k', expires: '' })).html,
-  );
+  const { key } = await harness.makeKey(customer, { label: 'k' });
   expect((await harness.call(key)).status).toBe(200);
   expect((await harness.call(key)).status).toBe(402);
   await visitor.submit('/account/orders', '/account/orders', { pack: 'starter', payment: 'invoice' });
@@ -32,10 +28,8 @@ async function signUpAndOrder(harness: AccountPagesHarness): Promise<CustomerWit
 }
 
 /** From the payment to the erasure. */
-async function payAndErase(
-  harness: AccountPagesHarness,
-  { visitor, account_id, key, email }: CustomerWithKey,
-): Promise<void> {
+async function payAndErase(harness: AccountPagesHarness, customer: CustomerWithKey): Promise<void> {
+  const { visitor, account_id, key, email } = customer;
   const [order] = await harness.accounts.orders.list(account_id);
   await harness.accounts.orders.move(String(order?.order_id), 'paid');
   const invoices = await harness.accounts.orders.invoices.issuedOf(String(order?.order_id));
@@ -49,11 +43,7 @@ async function payAndErase(
   const revoke = `/account/keys/${key.split('_')[2]}/revoke`;
   await visitor.submit(revoke, revoke, {});
   expect((await harness.call(key)).status).toBe(401);
-  const ready = harness.mailbox.next(email, /Your data is ready/);
-  await visitor.submit('/account/data', '/account/data/export', {});
-  await ready;
-  const [file] = await harness.context.requests.listOf(account_id);
-  const held = await readExport(await visitor.download(`/account/data/${file?.request_id}/download`));
+  const held = await readExport(await visitor.download(await harness.exported(customer)));
   expect(held.ledger?.map(({ kind }) => kind)).toEqual([
     ...['admin_adjust', 'debit', 'purchase', 'debit', 'grant'],
   ]);

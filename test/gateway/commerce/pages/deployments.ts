@@ -7,12 +7,12 @@ import { type AccountPagesHarness, startAccountPages } from './harness.ts';
 
 const RESTART_TIMEOUT_MS = 60_000;
 
-export interface OpenDeployment {
+interface OpenDeployment {
   harness: AccountPagesHarness;
   stop(): Promise<void>;
 }
 
-export interface Deployment {
+interface Deployment {
   name: string;
   /** Random schedules for each race. */
   numRuns: number;
@@ -48,11 +48,20 @@ async function restarted(settings: Record<string, string>): Promise<OpenDeployme
   return { harness, stop };
 }
 
-export const DEPLOYMENTS: Deployment[] = [
-  { name: 'a fresh Redis', numRuns: cases(25), open: (settings) => plain(settings, false) },
-  { name: 'a Redis that was killed and started again', numRuns: cases(10), open: restarted },
-  { name: 'a Redis Cluster', numRuns: cases(10), open: (settings) => plain(settings, true) },
-];
+const FRESH: Deployment = {
+  ...{ name: 'a fresh Redis', numRuns: cases(25), open: (settings) => plain(settings, false) },
+};
+const RESTARTED: Deployment = {
+  ...{ name: 'a Redis that was killed and started again', numRuns: cases(10), open: restarted },
+};
+const CLUSTER: Deployment = {
+  ...{ name: 'a Redis Cluster', numRuns: cases(10), open: (settings) => plain(settings, true) },
+};
+
+/** For pages: once Redis answers again they run as on a fresh one, and `deployments.test.ts` has a life across its restart. */
+export const SERVERS = [FRESH, CLUSTER];
+/** For what runs beside pages: workers, and changes that race. */
+export const DEPLOYMENTS = [FRESH, RESTARTED, CLUSTER];
 
 /** Opens a deployment before the tests of a `describe` and closes it after them. */
 export function useDeployment(

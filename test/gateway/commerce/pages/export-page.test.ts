@@ -1,8 +1,6 @@
-/** The account page while a data export is prepared, given up, ready, expired and erased. */
+/** The account page while a data export is prepared, ready, expired and erased; given up: `jobs.test.ts`. */
 import { readdir } from 'node:fs/promises';
-import { Queue } from 'bullmq';
 import { expect, it, vi } from 'vitest';
-import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { type Customer, startAccountPages } from './harness.ts';
@@ -14,12 +12,8 @@ const harness = await stopAfterTests(startAccountPages());
 /** A customer whose export is ready. */
 async function exported(): Promise<Customer & { request_id: string; path: string }> {
   const customer = await harness.customer();
-  const mail = harness.mailbox.next(customer.email);
-  await customer.visitor.submit('/account/data', '/account/data/export', {});
-  await mail;
-  const [request] = await harness.context.requests.listOf(customer.account_id);
-  const request_id = request?.request_id ?? '';
-  return { ...customer, request_id, path: `/account/data/${request_id}/download` };
+  const path = await harness.exported(customer);
+  return { ...customer, path, request_id: path.split('/')[3] ?? '' };
 }
 
 const filesOf = async (request_id: string): Promise<string[]> =>
@@ -39,26 +33,6 @@ it('shows how far a preparation is, and refreshes if the reader asks for it', as
   await harness.handlers.prepare({ request_id });
   expect((await visitor.get('/account/data?follow=yes')).headers.refresh).toBeUndefined();
   expect(await requests.get(request_id)).toMatchObject({ status: 'ready', progress: null });
-});
-
-it('says so when the preparation was given up', async () => {
-  const { account_id, visitor } = await harness.customer();
-  await harness.redis.hset(redisKeys.archivedThrough(account_id), 'through', 'not an id');
-  await visitor.submit('/account/data', '/account/data/export', {});
-  const [request] = await harness.context.requests.listOf(account_id);
-  const id = `prepare-${request?.request_id}`;
-  const options = { connection: harness.redis, prefix: redisKeys.jobs, skipWaitingForReady: true };
-  const queue = new Queue('account', options);
-  for (const attempt of [1, 2, 3, 4]) {
-    await expect.poll(async () => (await queue.getJob(id))?.attemptsMade).toBe(attempt);
-    await expect.poll(() => queue.getJobState(id)).toBe('delayed');
-    await (await queue.getJob(id))?.promote();
-  }
-  await expect.poll(() => queue.getJobState(id)).toBe('failed');
-  await queue.close();
-  const page = await visitor.get('/account/data?follow=yes');
-  expect(wordsOf(page)).toContain('This could not be prepared. Our operators have been told');
-  expect(page.headers.refresh).toBeUndefined();
 });
 
 it('offers the file for seven days, then deletes it', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accountSubject } from '../../../../gateway/commerce/history/audit-log.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { type Customer, startAccountPages } from './harness.ts';
 import { readExport } from './read-export.ts';
 
 const PATH = '/account/feeds';
@@ -167,29 +167,19 @@ describe('of those who go', () => {
   it('a member’s links end with the member’s keys, and only where the owner wants it', async () => {
     const owner = await harness.customer('Olga');
     const key = await keyIdOf(owner);
-    const invited = async (email: string) => {
-      const mail = harness.mailbox.next(email);
-      await owner.visitor.submit('/account/members', '/account/members/invite', { email, role: 'developer' });
-      const link = harness.pathOf((await mail).link);
-      const visitor = harness.visitor();
-      await visitor.submit(link, link, { name: 'Guest', password: PASSWORD });
-      await harness.signIn(visitor, email);
-      const person_id = (await harness.context.persons.findByEmail(email))?.person_id ?? '';
-      return { ...owner, visitor, email, person_id };
-    };
-    for (const [email, keys] of [
-      ['stays@example.org', 'keep'],
-      ['ends@example.org', 'revoke'],
+    for (const [name, keys] of [
+      ['stays', 'keep'],
+      ['ends', 'revoke'],
     ] as const) {
-      const guest = await invited(email);
-      await makeFeed(guest, { key, name: email });
+      const guest = await harness.guest(owner, 'developer');
+      await makeFeed(guest, { key, name });
       const path = `/account/members/${guest.person_id}/remove`;
       expect(wordsOf(await owner.visitor.get(path))).toContain(
         '0 active keys and 1 feed link made by this person',
       );
       await owner.visitor.submit(path, path, { keys });
     }
-    expect(await statesOf(owner)).toEqual({ 'stays@example.org': 'active', 'ends@example.org': 'revoked' });
+    expect(await statesOf(owner)).toEqual({ stays: 'active', ends: 'revoked' });
     expect(wordsOf(await owner.visitor.get('/account/members'))).toContain('1 feed link is revoked.');
   });
 
@@ -198,19 +188,14 @@ describe('of those who go', () => {
     const { url } = await makeFeed(eve, { key: await keyIdOf(eve), name: 'Of Eve Achterberg' });
     const secret = url.split('/feed/')[1]?.split('.')[0] ?? '-';
     await fetched(url);
-    const ready = harness.mailbox.next(eve.email, /data/);
-    await eve.visitor.submit('/account/data', '/account/data/export', {});
-    await ready;
-    const [{ request_id } = { request_id: '' }] = await harness.context.requests.listOf(eve.account_id);
-    const lists = await readExport(await eve.visitor.download(`/account/data/${request_id}/download`));
+    const lists = await readExport(await eve.visitor.download(await harness.exported(eve)));
     expect(lists['feed-links']).toMatchObject([
       { name: 'Of Eve Achterberg', query: CALL, fetches: 1, state: 'active' },
     ]);
     expect(JSON.stringify(lists)).not.toContain(secret);
     expect(JSON.stringify(lists['feed-links'])).not.toMatch(/digest|secret/);
     expect(await harness.keysContaining(secret), 'nothing in Redis holds the secret').toEqual({});
-    const erasure = await harness.context.requests.open(eve.account_id, 'erasure');
-    const { removed } = await harness.context.privacy.erase(erasure.request_id, 'test');
+    const { removed } = await harness.erase(eve.account_id);
     expect(removed).toMatchObject({ keys: 1, feeds: 1 });
     expect((await fetched(url))[0]).toBe(404);
     expect(await harness.keysContaining('Achterberg')).toEqual({});

@@ -13,12 +13,11 @@ import {
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { silentLog } from '../../../redis.ts';
-import { type Customer, startAccountPages } from './harness.ts';
+import { type Customer, keyIn, startAccountPages } from './harness.ts';
 
 const harness = await stopAfterTests(startAccountPages({ settings: { FREE_GRANT: '5' } }));
 
 const repository = join(import.meta.dirname, '../../../..');
-const keyIn = ({ html }: Page): string => /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
 const keysOf = ({ account_id }: Customer) => harness.accounts.keys.list(account_id);
 const ordersOf = ({ account_id }: Customer) => harness.accounts.orders.list(account_id);
 const filledForm = async ({ visitor }: Customer, path: string, fields: Fields): Promise<Fields> => ({

@@ -17,6 +17,7 @@ import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.t
 import { SnapshotStore } from '../../../../gateway/api/snapshot/editions/store.ts';
 import { buildApp } from '../../../../gateway/app.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import type { GivenRole } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { founderOf, ownAccountOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import type { ServedEditions } from '../../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { type JobHandlers, openQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
@@ -35,6 +36,10 @@ import { startSmtpSink } from './smtp-sink.ts';
 /** Midday, so that no test crosses a UTC day. */
 export const NOON = Date.UTC(2026, 10, 21, 12, 0, 20);
 export const PASSWORD = 'correct horse battery staple';
+
+/** The key that a page shows; empty without one. */
+export const keyIn = ({ html }: Page): string =>
+  /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(html)?.[0] ?? '';
 
 /** Hashes at the lowest cost. `commerce/passwords.test.ts` and `deployments.test.ts` test the product's own hashing. */
 const cheapPasswords = () => new PasswordHasher(16);
@@ -67,20 +72,6 @@ export interface Customer {
   visitor: Visitor;
 }
 
-type Parts = Pick<
-  AccountPagesHarness,
-  | 'url'
-  | 'routes'
-  | 'redis'
-  | 'accounts'
-  | 'context'
-  | 'handlers'
-  | 'mailbox'
-  | 'metering'
-  | 'settings'
-  | 'clock'
->;
-
 export class AccountPagesHarness {
   declare readonly url: string;
   declare readonly routes: readonly { method: string; url: string }[];
@@ -98,7 +89,8 @@ export class AccountPagesHarness {
   #customers = 0;
   #visitors = 0;
 
-  constructor(parts: Parts, stop: () => Promise<void>) {
+  /** @param parts all that is declared above */
+  constructor(parts: Partial<AccountPagesHarness>, stop: () => Promise<void>) {
     Object.assign(this, parts);
     this.#stop = stop;
   }
@@ -121,9 +113,8 @@ export class AccountPagesHarness {
   async customer(name = 'Ann'): Promise<Customer> {
     const email = this.#freshEmail();
     const visitor = this.visitor();
-    const mail = this.mailbox.next(email);
-    await this.handlers['sign-up']({ email, name });
-    await this.confirm(visitor, this.pathOf((await mail).link));
+    const signUp = () => this.handlers['sign-up']({ email, name });
+    await this.confirm(visitor, await this.linkMailed(email, signUp));
     const candidate = await this.context.persons.findLogin(email);
     if (!candidate) throw new Error(`${email} cannot sign in`);
     return { account_id: ownAccountOf(candidate.subject), person_id: candidate.subject, email, visitor };
@@ -144,16 +135,57 @@ export class AccountPagesHarness {
   }
 
   /** Signs up over the page. @returns the path of the mailed link */
-  async signUp(visitor: Visitor, email: string, name = 'Ann'): Promise<string> {
-    const mail = this.mailbox.next(email);
-    const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name });
-    if (page.status !== 200) throw new Error(`sign-up returned ${page.status}`);
-    return this.pathOf((await mail).link);
+  signUp(visitor: Visitor, email: string, name = 'Ann'): Promise<string> {
+    return this.linkMailed(email, async () => {
+      const page = await visitor.submit('/account/sign-up', '/account/sign-up', { email, name });
+      if (page.status !== 200) throw new Error(`sign-up returned ${page.status}`);
+    });
   }
 
   /** Opens a mailed link and chooses a password. */
   confirm(visitor: Visitor, link: string, password = PASSWORD): Promise<Page> {
     return visitor.submit(link, link, { password });
+  }
+
+  /** The path of the link that is mailed to an address by what is done. */
+  async linkMailed(email: string, work: () => Promise<unknown>): Promise<string> {
+    const mail = this.mailbox.next(email);
+    await work();
+    return this.pathOf((await mail).link);
+  }
+
+  /** Invites somebody over the page. @returns the path of the mailed link */
+  invite({ visitor }: Customer, email: string, role: GivenRole): Promise<string> {
+    return this.linkMailed(email, async () => {
+      const page = await visitor.submit('/account/members', '/account/members/invite', { email, role });
+      if (page.status !== 303) throw new Error(`the invitation returned ${page.status}`);
+    });
+  }
+
+  /** A new person who is let into the account and signs in, all over the pages. */
+  async guest(owner: Customer, role: GivenRole): Promise<Customer> {
+    const email = this.#freshEmail();
+    const link = await this.invite(owner, email, role);
+    const visitor = this.visitor();
+    await visitor.submit(link, link, { name: 'Guest', password: PASSWORD });
+    await this.signIn(visitor, email);
+    const person = await this.context.persons.findByEmail(email);
+    return { account_id: owner.account_id, person_id: person?.person_id ?? '', email, visitor };
+  }
+
+  /** Asks for a copy of the data over the page and waits for its mail. @returns the path of the file */
+  async exported({ account_id, email, visitor }: Customer): Promise<string> {
+    const ready = this.mailbox.next(email, /Your data is ready/);
+    await visitor.submit('/account/data', '/account/data/export', {});
+    await ready;
+    const all = await this.context.requests.listOf(account_id);
+    return `/account/data/${all.findLast(({ kind }) => kind === 'export')?.request_id}/download`;
+  }
+
+  /** Carries out an erasure, as asked for before or now. */
+  async erase(account_id: string) {
+    const { request_id } = await this.context.requests.open(account_id, 'erasure');
+    return this.context.privacy.erase(request_id, 'test');
   }
 
   signIn(visitor: Visitor, email: string, password = PASSWORD): Promise<Page> {
@@ -184,7 +216,7 @@ export class AccountPagesHarness {
       expires: '',
       ...fields,
     });
-    return { page, key: /alm_live_[0-9a-z]{12}_[0-9A-Za-z]{40}/.exec(page.html)?.[0] ?? '' };
+    return { page, key: keyIn(page) };
   }
 
   /** All Redis keys, on all nodes of a cluster. */

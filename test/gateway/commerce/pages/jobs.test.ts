@@ -5,6 +5,7 @@ import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { GivenUpJobs } from '../../../../gateway/commerce/notifications/jobs/given-up.ts';
 import { JobQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { wordsOf } from '../../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import type { AccountPagesHarness } from './harness.ts';
 import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';
@@ -43,7 +44,7 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
     await jobs.close();
   });
 
-  it('gives up a job that fails five times, shows it to operators, and never queues it again by itself', async () => {
+  it('gives up a job that fails five times, says so to operators and on the page, and never queues it again by itself', async () => {
     const { account_id, visitor } = await harness.customer();
     const archivedThrough = redisKeys.archivedThrough(account_id);
     await harness.redis.hset(archivedThrough, 'through', 'not an id');
@@ -66,6 +67,9 @@ describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
     const givenUp = new GivenUpJobs(harness.redis);
     const listed = { id, name: 'prepare', account_id: null, request_id, attempts: 5, canRetry: true };
     expect(await givenUp.list()).toMatchObject([listed]);
+    const page = await visitor.get('/account/data?follow=yes');
+    expect(wordsOf(page)).toContain('This could not be prepared. Our operators have been told');
+    expect(page.headers.refresh).toBeUndefined();
     // Once the cause is gone, a retry succeeds.
     await harness.redis.del(archivedThrough);
     expect([await givenUp.dismiss(id), await givenUp.retry(id), await givenUp.retry('none')]).toEqual([

@@ -1,9 +1,8 @@
 /** Members over the pages: mailed invitations, roles that change under open forms, switching accounts, the ownership. */
 import { describe, expect, it } from 'vitest';
-import type { GivenRole } from '../../../../gateway/commerce/accounts/member-store.ts';
 import { hiddenTokens, type Visitor, wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { type Customer, PASSWORD, startAccountPages } from './harness.ts';
+import { PASSWORD, startAccountPages } from './harness.ts';
 
 const MEMBERS = '/account/members';
 
@@ -12,31 +11,10 @@ const harness = await stopAfterTests(startAccountPages());
 
 const freshEmail = (): string => `guest-${people++}@example.org`;
 
-/** Sends an invitation. @returns the path of the mailed link */
-async function invite({ visitor }: Customer, email: string, role: GivenRole): Promise<string> {
-  const mail = harness.mailbox.next(email);
-  expect((await visitor.submit(MEMBERS, `${MEMBERS}/invite`, { email, role })).status).toBe(303);
-  return harness.pathOf((await mail).link);
-}
-
-/** A new person who is let in and signs in. */
-async function guestOf(
-  owner: Customer,
-  role: GivenRole,
-): Promise<{ email: string; visitor: Visitor; person_id: string }> {
-  const email = freshEmail();
-  const link = await invite(owner, email, role);
-  const visitor = harness.visitor();
-  expect((await visitor.submit(link, link, { name: 'Guest', password: PASSWORD })).status).toBe(200);
-  expect((await harness.signIn(visitor, email)).status).toBe(303);
-  const person = await harness.context.persons.findByEmail(email);
-  return { email, visitor, person_id: person?.person_id ?? '' };
-}
-
 describe('an invitation', () => {
   it('lets a new person choose a password, and see the account in the given role', async () => {
     const ann = await harness.customer('Ann’s team');
-    const { email, visitor, person_id } = await guestOf(ann, 'developer');
+    const { email, visitor, person_id } = await harness.guest(ann, 'developer');
     expect(wordsOf(await visitor.get('/account/'))).toContain('Ann’s team');
     expect(wordsOf(await ann.visitor.get(MEMBERS))).toContain(email);
     const { key } = await harness.makeKey({ ...ann, visitor });
@@ -53,7 +31,7 @@ describe('an invitation', () => {
     const ann = await harness.customer('Ann');
     const bob = await harness.customer('Bob');
     const eve = await harness.customer('Eve');
-    const link = await invite(ann, bob.email, 'billing');
+    const link = await harness.invite(ann, bob.email, 'billing');
     const stranger = harness.visitor();
     expect(wordsOf(await stranger.get(link))).toContain('Sign in to accept');
     expect((await stranger.submit(link, link, { password: PASSWORD })).status).toBe(403);
@@ -66,13 +44,13 @@ describe('an invitation', () => {
   it('is void once it is withdrawn, has expired, or its sender is no longer the owner', async () => {
     const ann = await harness.customer('Ann');
     const [first, second] = [freshEmail(), freshEmail()];
-    const link = await invite(ann, first, 'viewer');
+    const link = await harness.invite(ann, first, 'viewer');
     const [invitation] = await harness.context.members.invitations(ann.account_id);
     await ann.visitor.submit(MEMBERS, `${MEMBERS}/invitations/${invitation?.invitation_id}/withdraw`, {});
     expect((await harness.visitor().get(link)).status).toBe(410);
-    const later = await invite(ann, second, 'viewer');
+    const later = await harness.invite(ann, second, 'viewer');
     const page = await harness.visitor().get(later);
-    const guest = await guestOf(ann, 'viewer');
+    const guest = await harness.guest(ann, 'viewer');
     await harness.context.members.moveOwnership(ann.account_id, { to: guest, by: ann.person_id });
     const visitor = harness.visitor();
     const answer = await visitor.submit('/account/sign-up', later, { password: PASSWORD });
@@ -88,7 +66,7 @@ describe('a role that changes', () => {
       ['revoke', 401],
       ['keep', 200],
     ] as const) {
-      const guest = await guestOf(ann, 'developer');
+      const guest = await harness.guest(ann, 'developer');
       const { key } = await harness.makeKey({ ...ann, visitor: guest.visitor });
       const form = hiddenTokens(await guest.visitor.get('/account/keys'));
       const path = `${MEMBERS}/${guest.person_id}/remove`;
@@ -111,7 +89,7 @@ describe('somebody in several accounts', () => {
   it('switches between them; a form of the one is refused in the other', async () => {
     const ann = await harness.customer('Ann');
     const bob = await harness.customer('Bob');
-    const link = await invite(ann, bob.email, 'developer');
+    const link = await harness.invite(ann, bob.email, 'developer');
     const own = hiddenTokens(await bob.visitor.get('/account/keys'));
     await bob.visitor.submit(link, link, {});
     expect((await bob.visitor.post('/account/keys', { ...own, label: 'mine', expires: '' })).status).toBe(
@@ -130,7 +108,7 @@ describe('somebody in several accounts', () => {
 
   it('opens an account of her own after an invitation, once', async () => {
     const ann = await harness.customer('Ann');
-    const guest = await guestOf(ann, 'viewer');
+    const guest = await harness.guest(ann, 'viewer');
     const open = () => guest.visitor.submit('/account/accounts', '/account/accounts/open', {});
     expect((await open()).location).toBe('/account/');
     expect((await open()).status).toBe(409);
@@ -143,7 +121,7 @@ describe('somebody in several accounts', () => {
 describe('the ownership', () => {
   it('of an account that is to be erased stays where it is: an erasure erases the owner too', async () => {
     const ann = await harness.customer('Ann');
-    const guest = await guestOf(ann, 'developer');
+    const guest = await harness.guest(ann, 'developer');
     const { members, requests } = harness.context;
     const move = `${MEMBERS}/${guest.person_id}/ownership`;
     const page = await ann.visitor.get(move);
@@ -159,7 +137,7 @@ describe('the ownership', () => {
 
   it('is moved by the owner alone, with the password, and both are told', async () => {
     const ann = await harness.customer('Ann');
-    const guest = await guestOf(ann, 'viewer');
+    const guest = await harness.guest(ann, 'viewer');
     const { context, mailbox } = harness;
     const move = `${MEMBERS}/${guest.person_id}/ownership`;
     expect((await guest.visitor.submit(MEMBERS, move, { password: PASSWORD })).status).toBe(403);
@@ -188,7 +166,7 @@ it('a suspended account without an address of ours leads to the page of contact'
 
 it('a member erases the profile, which leaves every account; the owner of one does not', async () => {
   const ann = await harness.customer('Ann');
-  const guest = await guestOf(ann, 'developer');
+  const guest = await harness.guest(ann, 'developer');
   const erase = '/account/profile/erase';
   const send = ({ visitor }: { visitor: Visitor }, password: string) =>
     visitor.submit(erase, erase, { password });
@@ -203,9 +181,8 @@ it('a member erases the profile, which leaves every account; the owner of one do
 
 it('an erasure of the account lets its members go, erases its owner and nobody else', async () => {
   const ann = await harness.customer('Ann');
-  const guest = await guestOf(ann, 'viewer');
-  const { request_id } = await harness.context.requests.open(ann.account_id, 'erasure');
-  await harness.context.privacy.erase(request_id, 'test');
+  const guest = await harness.guest(ann, 'viewer');
+  await harness.erase(ann.account_id);
   expect(await harness.context.persons.get(ann.person_id)).toBeNull();
   expect((await harness.context.persons.findByEmail(guest.email))?.person_id).toBe(guest.person_id);
   expect((await ann.visitor.get('/account/')).status).toBe(401);

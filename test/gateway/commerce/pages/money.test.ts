@@ -1,14 +1,14 @@
 /** Usage, wallet and orders by invoice, on every kind of Redis. Card payments: stripe.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { wordsOf } from '../../../admin/harness.ts';
-import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { SERVERS, useDeployment } from './deployments.ts';
 import type { AccountPagesHarness, Customer } from './harness.ts';
 
 let harness: AccountPagesHarness;
 let ann: Customer;
 let bob: Customer;
 
-describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+describe.each(SERVERS)('on $name', ({ open }) => {
   useDeployment(open, {}, async (opened) => {
     harness = opened;
     ann = await harness.customer('Ann');

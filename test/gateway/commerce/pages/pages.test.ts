@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ASSET_PATHS } from '../../../../gateway/site/assets.ts';
 import { tokenOf, wordsOf } from '../../../admin/harness.ts';
-import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { SERVERS, useDeployment } from './deployments.ts';
 import { type AccountPagesHarness, type Customer, PASSWORD } from './harness.ts';
 import { readExport } from './read-export.ts';
 
@@ -12,7 +12,7 @@ let harness: AccountPagesHarness;
 let ann: Customer;
 let bob: Customer;
 
-describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+describe.each(SERVERS)('on $name', ({ open }) => {
   useDeployment(open, {}, async (opened) => {
     harness = opened;
     ann = await harness.customer('Ann');
@@ -88,12 +88,9 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const { endpoint_id } = await webhooks.endpoints.create(eve.account_id, webhook);
       const delivery = { type: 'key.created', at_ms: harness.clock.ms, body: '{"a":1}' };
       await webhooks.deliveries.add(eve.account_id, { endpoint_id, message_id: 'msg_1', ...delivery });
-      const ready = harness.mailbox.next(eve.email);
-      await eve.visitor.submit('/account/data', '/account/data/export', {});
-      expect((await ready).subject).toBe('Your data is ready');
+      const path = await harness.exported(eve);
       const [request] = await harness.context.requests.listOf(eve.account_id);
       expect(request).toMatchObject({ kind: 'export', status: 'ready' });
-      const path = `/account/data/${request?.request_id}/download`;
       expect((await bob.visitor.get(path)).status).toBe(404);
       const file = await eve.visitor.get(path);
       expect(String(file.headers['content-disposition'])).toContain('attachment');
@@ -123,7 +120,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const { key } = await harness.makeKey(gina, { label: `of ${name}` });
       await harness.handlers.sweep({});
       await harness.settled();
-      expect(Object.keys(await keysContaining(name))).toHaveLength(3);
+      expect(Object.keys(await harness.keysContaining(name))).toHaveLength(3);
       const ask = (password: string) =>
         gina.visitor.submit('/account/data', '/account/data/erasure', { password });
       expect((await ask('wrong')).status).toBe(422);
@@ -140,13 +137,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect((await gina.visitor.get('/account/')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), gina.email)).status).toBe(401);
       expect(harness.mailbox.forgotten).toContain(gina.email);
-      expect(await keysContaining(name), 'nothing in Redis contains the name').toEqual({});
-      expect(await keysContaining(gina.email), 'or the e-mail address').toEqual({});
+      expect(await harness.keysContaining(name), 'nothing in Redis contains the name').toEqual({});
+      expect(await harness.keysContaining(gina.email), 'or the e-mail address').toEqual({});
     });
 
     it('an erasure leaves no address in the link that would take back a change of it', async () => {
       const { person_id, account_id, email } = await harness.customer('Jo');
-      const { emailChanges, requests, privacy } = harness.context;
+      const { emailChanges } = harness.context;
       const latest = `latest-${email}`;
       const confirm = harness.mailbox.next(latest);
       await emailChanges.request(person_id, latest);
@@ -156,9 +153,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       const [{ link } = { link: null }] = await Promise.all(told);
       const undo = link?.split('/').at(-1) ?? '';
       expect(await emailChanges.peek('email-undo', undo)).toMatchObject({ from: latest, to: email });
-      const { request_id } = await requests.open(account_id, 'erasure');
-      await privacy.erase(request_id, 'test');
-      await expect.poll(() => keysContaining(email)).toEqual({});
+      await harness.erase(account_id);
+      await expect.poll(() => harness.keysContaining(email)).toEqual({});
       expect(await emailChanges.peek('email-undo', undo)).toBeNull();
     });
 
@@ -193,16 +189,10 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
       expect(page.html).not.toContain('href="/account/keys"');
       for (const path of ['/keys', '/orders', '/alerts/balance', '/password', '/close'])
         expect((await visitor.submit('/account/data', `/account${path}`, {})).status).toBe(403);
-      const ready = harness.mailbox.next(ivy.email);
-      await visitor.submit('/account/data', '/account/data/export', {});
-      await ready;
-      const [file] = await harness.context.requests.listOf(ivy.account_id);
-      const held = await readExport(await visitor.download(`/account/data/${file?.request_id}/download`));
+      const held = await readExport(await visitor.download(await harness.exported({ ...ivy, visitor })));
       expect(held.account).toMatchObject([{ account: { state: 'closed', email: ivy.email } }]);
       await visitor.submit('/account/data', '/account/data/erasure', { password: PASSWORD });
-      const asked = await harness.context.requests.listOf(ivy.account_id);
-      const erasure = asked.find(({ kind }) => kind === 'erasure');
-      await harness.context.privacy.erase(String(erasure?.request_id), 'test');
+      await harness.erase(ivy.account_id);
       expect((await visitor.get('/account/data')).status).toBe(401);
       expect((await harness.signIn(harness.visitor(), ivy.email)).status).toBe(401);
     });
@@ -210,9 +200,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     it('a closed account can reset its password, without a grant', async () => {
       const { account_id, email } = await harness.accounts.create({ email: 'lost@example.org', by: 'test' });
       await harness.accounts.close(account_id);
-      const mail = harness.mailbox.next(email);
-      await harness.handlers.reset({ email });
-      const link = harness.pathOf((await mail).link);
+      const link = await harness.linkMailed(email, () => harness.handlers.reset({ email }));
       expect((await harness.visitor().submit(link, link, { password: PASSWORD })).status).toBe(200);
       expect(await harness.accounts.get(account_id)).toMatchObject({ verified: false, state: 'closed' });
       expect(await harness.balance(account_id)).toBe(0);
@@ -286,14 +274,15 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
   });
 });
 
-/** Redis keys whose name or value contains a word, with their values. */
-const keysContaining = (word: string) => harness.keysContaining(word);
-
 /**
  * What a rejected form must not change: all key names, the values that concern the account, and the number of jobs ever
  * queued. Totals and the queue's own keys change in the background.
  */
 async function persistentState({ account_id }: Customer): Promise<unknown> {
   const keys = (await harness.allKeys()).filter((key) => !/^\{(global|jobs)\}:/.test(key));
-  return [keys.sort(), await keysContaining(account_id), await harness.redis.get('{jobs}:account:id')];
+  return [
+    keys.sort(),
+    await harness.keysContaining(account_id),
+    await harness.redis.get('{jobs}:account:id'),
+  ];
 }

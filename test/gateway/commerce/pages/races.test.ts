@@ -51,9 +51,8 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
         const sign_up = { email, name: '' };
         const tokens = await Promise.all(
           Array.from({ length: links }, async () => {
-            const mail = harness.mailbox.next(email);
-            await harness.handlers['sign-up'](sign_up);
-            return ((await mail).link ?? '').split('/').at(-1) ?? '';
+            const link = await harness.linkMailed(email, () => harness.handlers['sign-up'](sign_up));
+            return link.split('/').at(-1) ?? '';
           }),
         );
         const works = [...tokens, ...tokens].map(
@@ -78,18 +77,11 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
   it('repeated webhooks and an operator marking the order paid grant the credits once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
-        const { account_id } = await harness.accounts.create({
-          email: freshEmail(),
-          verified: true,
-          by: 'test',
-        });
+        const asked = { email: freshEmail(), verified: true, by: 'test' };
+        const { account_id } = await harness.accounts.create(asked);
         const { order_id } = await harness.accounts.orders.create(account_id, 'starter', 'stripe');
-        const session = {
-          amount_total: 900,
-          currency: 'eur',
-          payment_status: 'paid',
-          metadata: { order_id },
-        };
+        const price = { amount_total: 900, currency: 'eur', payment_status: 'paid' };
+        const session = { ...price, metadata: { order_id } };
         const event = eventText('checkout.session.completed', session);
         const post = (payload: string) => () => deliver(harness.url, payload, { at_ms: harness.clock.ms });
         await race<unknown>(s, lag, [
@@ -135,12 +127,8 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), lags, async (s, lag) => {
         const email = freshEmail();
-        const { account_id } = await harness.accounts.create({
-          email,
-          verified: true,
-          credits: 5,
-          by: 'test',
-        });
+        const asked = { email, verified: true, credits: 5, by: 'test' };
+        const { account_id } = await harness.accounts.create(asked);
         await harness.context.persons.setPassword(founderOf(account_id), 'scrypt$1$1$1$a$b');
         const { key } = await harness.accounts.keys.mint(account_id, { label: 'a name' });
         const { order_id } = await harness.accounts.orders.create(account_id, 'starter');
@@ -171,8 +159,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
 
   it('a sign-up with the address of an erased account creates another account', async () => {
     const { account_id, email } = await harness.customer();
-    const { request_id } = await harness.context.requests.open(account_id, 'erasure');
-    await harness.context.privacy.erase(request_id, 'test');
+    const { request_id } = await harness.erase(account_id);
     const visitor = harness.visitor();
     await harness.confirm(visitor, await harness.signUp(visitor, email, 'Ann again'));
     const again = await harness.accounts.findByEmail(email);
@@ -187,8 +174,7 @@ describe.each(DEPLOYMENTS)('races on $name', ({ numRuns, open }) => {
     await harness.accounts.orders.move(order_id, 'paid');
     const { key } = await harness.accounts.keys.mint(account_id);
     for (let call = 0; call < 3; call++) expect((await harness.call(key)).status).toBe(200);
-    const { request_id } = await harness.context.requests.open(account_id, 'erasure');
-    await grantDuring(account_id, () => harness.context.privacy.erase(request_id, 'test'));
+    await grantDuring(account_id, () => harness.erase(account_id));
     const entries = await harness.accounts.ledger(account_id);
     expect(new Set(entries.map(({ kind }) => kind))).toEqual(new Set(['grant', 'purchase', 'debit']));
     expect(await harness.balance(account_id)).toBe(700 + 10_000 - 3 + 50);

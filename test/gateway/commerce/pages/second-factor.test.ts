@@ -63,12 +63,7 @@ describe('setting up', () => {
   it('shows the secret and the recovery codes nowhere again: no page, no audit entry, no data export', async () => {
     const ann = await harness.customer();
     const { secret, codes } = await turnOn(ann);
-    const ready = harness.mailbox.next(ann.email);
-    await ann.visitor.submit('/account/data', '/account/data/export', {});
-    await ready;
-    const [request] = await harness.context.requests.listOf(ann.account_id);
-    const file = await ann.visitor.download(`/account/data/${request?.request_id}/download`);
-    const lists = await readExport(file);
+    const lists = await readExport(await ann.visitor.download(await harness.exported(ann)));
     expect(lists['owner-changes']).toContainEqual(
       expect.objectContaining({ action: 'account.second_factor' }),
     );
@@ -101,9 +96,8 @@ describe('signing in', () => {
     const ann = await harness.customer();
     const { secret } = await turnOn(ann);
     const visitor = harness.visitor();
-    const mail = harness.mailbox.next(ann.email);
-    await harness.handlers['sign-in-link']({ email: ann.email });
-    const link = harness.pathOf((await mail).link);
+    const { email } = ann;
+    const link = await harness.linkMailed(email, () => harness.handlers['sign-in-link']({ email }));
     expect((await visitor.submit(link, link, {})).location).toBe(CODE);
     expect((await visitor.get('/account/')).status).toBe(401);
     expect((await visitor.submit(CODE, CODE, { code: nextCode(secret) })).location).toBe('/account/');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Page, tokenOf, type Visitor, wordsOf } from '../../../admin/harness.ts';
-import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { SERVERS, useDeployment } from './deployments.ts';
 import { type AccountPagesHarness, PASSWORD } from './harness.ts';
 
 let harness: AccountPagesHarness;
@@ -9,7 +9,7 @@ let harness: AccountPagesHarness;
 const withoutVariables = (page: Page, email: string): string =>
   page.html.replaceAll(/(name="_(?:csrf|idempotency)" value=")[^"]+/g, '$1').replaceAll(email, 'EMAIL');
 
-describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
+describe.each(SERVERS)('on $name', ({ open }) => {
   useDeployment(open, { FREE_GRANT: '1234' }, (opened) => {
     harness = opened;
   });
@@ -69,10 +69,10 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     it('never gives access to a stranger who sends a password with the address of somebody else', async () => {
       const email = 'victim@example.org';
       const stolen = 'password of mallory';
-      const mail = harness.mailbox.next(email);
       const fields = { email, name: 'Mallory', password: stolen };
-      await harness.visitor().submit('/account/sign-up', '/account/sign-up', fields);
-      const link = harness.pathOf((await mail).link);
+      const link = await harness.linkMailed(email, () =>
+        harness.visitor().submit('/account/sign-up', '/account/sign-up', fields),
+      );
       // The owner confirms, first without choosing a password.
       expect((await harness.visitor().submit(link, link, {})).status).toBe(422);
       expect((await harness.confirm(harness.visitor(), link)).status).toBe(200);
@@ -198,9 +198,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
         browser.cookies.delete('almanac_account');
         expect((await harness.signIn(browser, email, 'quite another one')).status).toBe(status);
       }
-      const mail = harness.mailbox.next(email);
-      await harness.handlers.reset({ email });
-      await harness.confirm(other, harness.pathOf((await mail).link), 'a whole new password');
+      const link = await harness.linkMailed(email, () => harness.handlers.reset({ email }));
+      await harness.confirm(other, link, 'a whole new password');
       expect((await harness.signIn(other, email, 'a whole new password')).status).toBe(303);
     });
 
@@ -233,9 +232,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
         await harness.signIn(harness.visitor(), email, `guess ${guess}`);
       const visitor = harness.visitor();
       expect((await harness.signIn(visitor, email)).status).toBe(429);
-      const mail = harness.mailbox.next(email);
-      expect((await ask(email)).status).toBe(200);
-      const link = harness.pathOf((await mail).link);
+      const link = await harness.linkMailed(email, () => ask(email));
       for (let look = 0; look < 2; look++) expect((await harness.visitor().get(link)).status).toBe(200);
       expect((await visitor.submit(link, link, {})).location).toBe('/account/');
       expect((await visitor.get('/account/')).status).toBe(200);
@@ -247,18 +244,12 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
 
     it('ends after half an hour, and when the password is changed', async () => {
       const { email, visitor } = await harness.customer();
-      const links: string[] = [];
-      for (const _ of [1, 2]) {
-        const mail = harness.mailbox.next(email);
-        await harness.handlers['sign-in-link']({ email });
-        links.push(harness.pathOf((await mail).link));
-      }
+      const send = () => harness.linkMailed(email, () => harness.handlers['sign-in-link']({ email }));
+      const links = [await send(), await send()];
       const fields = { current: PASSWORD, password: 'quite another one' };
       await visitor.submit('/account/', '/account/password', fields);
       for (const link of links) expect((await harness.visitor().get(link)).status).toBe(410);
-      const mail = harness.mailbox.next(email);
-      await harness.handlers['sign-in-link']({ email });
-      const late = harness.pathOf((await mail).link);
+      const late = await send();
       harness.clock.ms += 30 * 60_000;
       expect((await harness.visitor().get(late)).status).toBe(410);
     });
@@ -283,9 +274,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
 
     it('sets the new password by a mailed link and ends every session', async () => {
       const { email, visitor } = await harness.customer();
-      const mail = harness.mailbox.next(email);
-      await forgot(email);
-      const link = harness.pathOf((await mail).link);
+      const link = await harness.linkMailed(email, () => forgot(email));
       const page = await harness.visitor().submit(link, link, { password: 'a whole new password' });
       expect(page.status).toBe(200);
       expect((await visitor.get('/account/')).status).toBe(401);
@@ -298,11 +287,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
     const forcePassword = (link: string): Promise<Page> =>
       harness.visitor().submit('/account/forgot', link, { password: 'password of mallory' });
 
-    const resetLink = async (email: string): Promise<string> => {
-      const mail = harness.mailbox.next(email);
-      await harness.handlers.reset({ email });
-      return harness.pathOf((await mail).link);
-    };
+    const resetLink = (email: string) => harness.linkMailed(email, () => harness.handlers.reset({ email }));
 
     it('ends every link when one of them is used', async () => {
       const { email } = await harness.customer();
@@ -340,9 +325,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ open }) => {
 
     it('confirms the address of an account made on the command line, and grants the free credits', async () => {
       const { account_id, email } = await harness.accounts.create({ email: 'cli@example.org', by: 'test' });
-      const mail = harness.mailbox.next(email);
-      await forgot(email);
-      const link = harness.pathOf((await mail).link);
+      const link = await harness.linkMailed(email, () => forgot(email));
       await harness.visitor().submit(link, link, { password: PASSWORD });
       expect((await harness.signIn(harness.visitor(), email)).status).toBe(303);
       expect(await harness.accounts.get(account_id)).toMatchObject({

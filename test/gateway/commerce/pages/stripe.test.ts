@@ -5,7 +5,7 @@ import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { booksOf } from '../../api/metering/harness.ts';
-import { DEPLOYMENTS, useDeployment } from './deployments.ts';
+import { SERVERS, useDeployment } from './deployments.ts';
 import {
   deliver,
   eventText,
@@ -17,6 +17,7 @@ import {
 import type { AccountPagesHarness, Customer } from './harness.ts';
 
 let harness: AccountPagesHarness;
+let buyers = 0;
 const stripe = await stopAfterTests(FakeStripe.start());
 
 interface Purchase extends Customer {
@@ -30,6 +31,21 @@ async function purchase(): Promise<Purchase> {
   const [order] = await harness.accounts.orders.list(customer.account_id);
   const order_id = order?.order_id ?? '';
   return { ...customer, order_id, session: stripe.sessionOf(order_id) };
+}
+
+/** The same without pages: an account that buys nothing else, and an order whose payment has begun. */
+async function bought(): Promise<{ account_id: string; order_id: string; session: Session }> {
+  const email = `buyer-${buyers++}@example.org`;
+  const { account_id } = await harness.accounts.create({ email, verified: true, by: 'test' });
+  const { order_id } = await harness.accounts.orders.create(account_id, 'starter', 'stripe');
+  return { account_id, order_id, session: await checkout(order_id) };
+}
+
+/** Goes to the payment page of an order. @returns its session */
+async function checkout(order_id: string): Promise<Session> {
+  const order = await harness.accounts.orders.get(order_id);
+  await harness.context.stripe?.startCheckout(order, { email: 'buyer@example.org' });
+  return stripe.sessionOf(order_id);
 }
 
 const paid = (session: Session): string =>
@@ -88,13 +104,12 @@ const refunded = (session: Session): string =>
 const expired = (session: Session): string => eventText('checkout.session.expired', session);
 
 /** Ends the open session at Stripe and pays again. @returns the new session */
-async function payAgain({ visitor, order_id }: Purchase): Promise<Session> {
+function payAgain(order_id: string): Promise<Session> {
   stripe.sessionOf(order_id).status = 'expired';
-  await visitor.submit(`/account/orders/${order_id}`, `/account/orders/${order_id}/pay`, {});
-  return stripe.sessionOf(order_id);
+  return checkout(order_id);
 }
 
-describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
+describe.each(SERVERS)('on $name', ({ numRuns, open }) => {
   useDeployment(open, { ...stripeSettings(stripe), FREE_GRANT: '0' }, (opened) => {
     harness = opened;
   });
@@ -143,7 +158,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
 
   describe('a webhook', () => {
     it('for a paid session grants the credits once, however often it arrives', async () => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       const event = paid(session);
       const answers = await Promise.all(Array.from({ length: 6 }, () => send(event)));
       expect(answers).toEqual([200, 200, 200, 200, 200, 200]);
@@ -159,13 +174,13 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       ['with an invalid signature', 'whsec_of_another_account', 0],
       ['that is older than five minutes', undefined, -301_000],
     ])('%s is rejected and changes nothing', async (_what, secret, late_ms) => {
-      const { order_id, session } = await purchase();
+      const { order_id, session } = await bought();
       expect(await send(paid(session), harness.clock.ms + late_ms, secret)).toBe(400);
       expect(await stateOf(order_id)).toBe('pending');
     });
 
     it('without a signature, or with a changed body, is rejected', async () => {
-      const { order_id, session } = await purchase();
+      const { order_id, session } = await bought();
       const url = `${harness.url}/account/stripe/webhook`;
       const plain = await fetch(url, { method: 'POST', body: paid(session) });
       expect(plain.status).toBe(400);
@@ -185,7 +200,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       ['with another amount', 'checkout.session.async_payment_succeeded', { amount_total: 1 }],
       ['in another currency', 'checkout.session.async_payment_succeeded', { currency: 'usd' }],
     ])('%s is accepted and changes nothing', async (_what, type, changes) => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       expect(await send(eventText(type, { ...session, ...changes }))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');
       expect(await harness.balance(account_id)).toBe(0);
@@ -210,7 +225,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
 
   describe('events out of order', () => {
     it('a refund before its payment leaves no credits, not even for a moment', async () => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       expect(await send(refunded(session))).toBe(200);
       expect(await stateOf(order_id)).toBe('pending');
       expect(await send(paid(session))).toBe(200);
@@ -224,7 +239,7 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
     });
 
     it('orders paid and refunded by hand keep their books when Stripe reports the same', async () => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       await harness.accounts.orders.move(order_id, 'paid');
       await send(paid(session));
       expect(await harness.balance(account_id)).toBe(10_000);
@@ -235,8 +250,8 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
     });
 
     it('credits that were spent before a refund are not granted again by a second payment', async () => {
-      const order = await purchase();
-      const newer = await payAgain(order);
+      const order = await bought();
+      const newer = await payAgain(order.order_id);
       await send(paid(order.session));
       await harness.redis.hincrby(redisKeys.account(order.account_id), 'balance', -4_000);
       await send(refunded(order.session));
@@ -263,8 +278,9 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
     it('every sequence of the events of an order, with repeats, ends in the same books', async () => {
       await fc.assert(
         fc.asyncProperty(history, fc.infiniteStream(fc.nat()), async (fates, picks) => {
-          const order = await purchase();
-          const sessions = fates.length === 1 ? [order.session] : [order.session, await payAgain(order)];
+          const order = await bought();
+          const sessions =
+            fates.length === 1 ? [order.session] : [order.session, await payAgain(order.order_id)];
           const events = fates.flatMap((fate, index) => eventsOf(fate, sessions[index] ?? order.session));
           // Each event once or twice, in any sequence.
           const queue = [...events, ...events.filter(() => (picks.next().value ?? 0) % 2 === 0)];
@@ -294,38 +310,31 @@ describe.each(DEPLOYMENTS)('on $name', ({ numRuns, open }) => {
       expect(await stateOf(order_id)).toBe('pending');
     });
 
-    const erase = async (account_id: string) => {
-      const { requests, privacy } = harness.context;
-      const known = (await requests.listOf(account_id)).find(({ kind }) => kind === 'erasure');
-      const { request_id } = known ?? (await requests.open(account_id, 'erasure'));
-      await privacy.erase(request_id, 'test');
-    };
-
     it('ends there with the erasure of its account, also when it had been given up here', async () => {
-      const first = await purchase();
-      await erase(first.account_id);
+      const first = await bought();
+      await harness.erase(first.account_id);
       expect([await stateOf(first.order_id), first.session.status]).toEqual(['cancelled', 'expired']);
       expect(await send(expired(first.session))).toBe(200);
-      const second = await purchase();
+      const second = await bought();
       await harness.accounts.orders.move(second.order_id, 'cancelled');
-      await erase(second.account_id);
+      await harness.erase(second.account_id);
       expect(second.session.status).toBe('expired');
     });
 
     it('keeps an erasure open while Stripe is down; the next attempt completes it', async () => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       stripe.failing = 400;
-      await expect(erase(account_id)).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(harness.erase(account_id)).rejects.toMatchObject({ code: 'unavailable' });
       stripe.failing = null;
       expect([await stateOf(order_id), session.status]).toEqual(['pending', 'open']);
-      await erase(account_id);
+      await harness.erase(account_id);
       expect([await stateOf(order_id), session.status]).toEqual(['cancelled', 'expired']);
     });
 
     it('stays paid when the customer pays at the moment of the erasure', async () => {
-      const { account_id, order_id, session } = await purchase();
+      const { account_id, order_id, session } = await bought();
       stripe.beforeExpiring = (one) => Object.assign(one, { status: 'complete', payment_status: 'paid' });
-      await erase(account_id);
+      await harness.erase(account_id);
       stripe.beforeExpiring = null;
       expect([await stateOf(order_id), session.status]).toEqual(['paid', 'complete']);
     });
