@@ -6,12 +6,7 @@ import { stopAfterTests } from '../after-tests.ts';
 import { deliver, eventText, FakeStripe, stripeSettings } from '../gateway/commerce/pages/fake-stripe.ts';
 import { PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { openBrowser } from './browser.ts';
-import { inspect, signInHere, type Walker, walker } from './page-checks.ts';
-
-let button: Walker['button'];
-let link: Walker['link'];
-let heading: Walker['heading'];
-let go: Walker['go'];
+import { inspect, signInHere, walker } from './page-checks.ts';
 
 const stripe = await stopAfterTests(FakeStripe.start());
 const harness = await stopAfterTests(
@@ -27,7 +22,7 @@ const harness = await stopAfterTests(
 const browser = await stopAfterTests(openBrowser());
 const page = await browser.context.newPage();
 const ann = await harness.customer('Ann');
-({ button, link, heading, go } = walker(page, harness.url));
+const { button, link, heading, go } = walker(page, harness.url);
 
 /** Words in alphabetical order: page and PDF place the same blocks differently. */
 const wordsIn = (text: string): string[] => text.split(/\s+/).filter(Boolean).sort();
@@ -77,16 +72,8 @@ it('invoices an order, and takes the invoice back when the payment is refunded',
   await button('Place order').click();
   await heading('Invoice');
   await inspect(page, 'invoice');
-  await expectDocument([
-    '2026-000001',
-    '9.00',
-    'Ανάλυση',
-    '<Ltd>',
-    'EL123456789',
-    'Αθήνα',
-    'Reverse',
-    'IBAN',
-  ]);
+  const words = ['2026-000001', '9.00', 'Ανάλυση', '<Ltd>', 'EL123456789', 'Αθήνα', 'Reverse', 'IBAN'];
+  await expectDocument(words);
   const [order] = await harness.accounts.orders.list(ann.account_id);
   for (const state of ['paid', 'refunded'] as const)
     await harness.accounts.orders.move(String(order?.order_id), state);

@@ -27,20 +27,11 @@ const without = (parameters: Record<string, string>, name: string) =>
 
 describe('an answer goes nowhere but where the client stated', () => {
   it.each([
-    ...[
-      'https://evil.test/callback',
-      `${CALLBACK}/`,
-      `${CALLBACK}?next=1`,
-      `${CALLBACK}#x`,
-      `${CALLBACK}/../evil`,
-    ],
-    ...[
-      'https://host.test:444/callback',
-      'https://host.test.evil.test/callback',
-      'http://host.test/callback',
-    ],
-    ...['https://host.test@evil.test/callback', 'HTTPS://HOST.test/callback', '//host.test/callback', ''],
-    ...['https://host.test\\@evil.test/callback', 'javascript:alert(1)//host.test/callback', ` ${CALLBACK}`],
+    ...['https://evil.test/callback', `${CALLBACK}/`, `${CALLBACK}?next=1`, `${CALLBACK}#x`],
+    ...[`${CALLBACK}/../evil`, 'https://host.test:444/callback', 'https://host.test.evil.test/callback'],
+    ...['http://host.test/callback', '//host.test/callback', ''],
+    ...['https://host.test@evil.test/callback', 'HTTPS://HOST.test/callback', ` ${CALLBACK}`],
+    ...['https://host.test\\@evil.test/callback', 'javascript:alert(1)//host.test/callback'],
   ])('%j', async (redirect_uri) => {
     const { parameters } = await client.begin();
     // With something else wrong too: that would be told by a redirect.
@@ -78,25 +69,10 @@ describe('an answer goes nowhere but where the client stated', () => {
   });
 
   it.each([
-    ...[
-      'http://host.test/callback',
-      'javascript:alert(1)',
-      'javascript://host.test/%0aalert(1)',
-      'data://x/,y',
-    ],
-    ...[
-      'file:///etc/passwd',
-      'https://host.test/#x',
-      'https://user:word@host.test/',
-      'callback',
-      'mailto:a@b.test',
-    ],
-    ...[
-      'https://host.test/\tcallback',
-      'intent://x/#Intent;end',
-      'vbscript://x',
-      `https://host.test/${'x'.repeat(2_000)}`,
-    ],
+    ...['http://host.test/callback', 'javascript:alert(1)', 'javascript://host.test/%0aalert(1)'],
+    ...['data://x/,y', 'file:///etc/passwd', 'https://host.test/#x', 'https://user:word@host.test/'],
+    ...['callback', 'mailto:a@b.test', 'https://host.test/\tcallback', 'intent://x/#Intent;end'],
+    ...['vbscript://x', `https://host.test/${'x'.repeat(2_000)}`],
   ])('%j cannot be stated', async (redirect_uri) => {
     const { status, json } = await client.register({ redirect_uris: [CALLBACK, redirect_uri] });
     expect([status, json.error]).toEqual([400, 'invalid_redirect_uri']);
@@ -131,8 +107,7 @@ describe('every answer to a client names this server', () => {
   });
 
   it('a code of another server is none of ours, nor is our code of another', async () => {
-    const pending = await client.begin();
-    const code = (await client.allow(ann, pending)).get('code') ?? '';
+    const { pending, code } = await client.codeFrom(ann);
     const elsewhere = new OAuthClient(local);
     const resource = `${local.url}/mcp`;
     expect((await elsewhere.redeem(pending, code, { resource })).json.error).toBe('invalid_grant');
@@ -175,8 +150,7 @@ describe('codes', () => {
   });
 
   it('of ten that are sent at once, one is redeemed and the connection ends', async () => {
-    const pending = await client.begin();
-    const code = (await client.allow(ann, pending)).get('code') ?? '';
+    const { pending, code } = await client.codeFrom(ann);
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.redeem(pending, code)));
     const [given, ...others] = answers.filter(({ status }) => status === 200);
     expect(others).toEqual([]);
@@ -215,8 +189,7 @@ describe('tokens', () => {
     ['grant_type', undefined, 'unsupported_grant_type'],
     ['grant_type', 'password', 'unsupported_grant_type'],
   ])('%s=%s is refused for codes and refreshes', async (name, value, error) => {
-    const pending = await client.begin();
-    const code = (await client.allow(ann, pending)).get('code') ?? '';
+    const { pending, code } = await client.codeFrom(ann);
     const { refresh_token } = await client.connect(ann);
     const resource = `${harness.url}/mcp`;
     const { client_id, verifier: code_verifier } = pending;

@@ -1,17 +1,22 @@
 /** Connections over HTTP: discovery, codes, tokens, refresh and the end of a connection, and what metering makes of them. */
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'ioredis';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { ConnectionStore } from '../../../gateway/commerce/connections/connection-store.ts';
 import { stopAfterTests } from '../../after-tests.ts';
-import { CALLBACK, chargedBy, OAuthClient } from './oauth-client.ts';
+import { CALLBACK, chargedBy, OAuthClient, type Tokens } from './oauth-client.ts';
 import { startAccountPages } from './pages/harness.ts';
 
 const harness = await stopAfterTests(startAccountPages());
 const { connections, members } = harness.context;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+
+let client: OAuthClient;
+beforeEach(() => {
+  client = new OAuthClient(harness);
+});
 
 async function rich(credits = 1_000) {
   const customer = await harness.customer();
@@ -34,13 +39,18 @@ async function stateOf({ account_id }: { account_id: string }, connection_id: st
 }
 
 /** The code of a call that is refused with 401; undefined for any other. */
-async function errorOf(client: OAuthClient, token: string): Promise<string | undefined> {
+async function errorOf(token: string): Promise<string | undefined> {
   const { status, json } = await client.figure(token);
   return status === 401 ? json.result.structuredContent.error.code : undefined;
 }
 
+/** Nothing that a connection gave is of use any more. */
+async function expectOver({ client_id, access_token, refresh_token }: Tokens & { client_id: string }) {
+  expect(await errorOf(access_token)).toBe('invalid_key');
+  expect((await client.refresh(client_id, refresh_token)).json.error).toBe('invalid_grant');
+}
+
 it('a host finds its way from the address alone, and a figure costs what a key pays', async () => {
-  const client = new OAuthClient(harness);
   const ann = await rich();
   const refused = await client.figure(null);
   expect(refused.status).toBe(401);
@@ -81,7 +91,6 @@ it('a host finds its way from the address alone, and a figure costs what a key p
 });
 
 it('stands beside the keys of the account, not among them', async () => {
-  const client = new OAuthClient(harness);
   const ann = await rich();
   const before = await harness.accounts.keys.list(ann.account_id);
   await client.connect(ann);
@@ -91,7 +100,6 @@ it('stands beside the keys of the account, not among them', async () => {
 });
 
 it('a monthly limit of seven lets seven of forty calls through that are made at once', async () => {
-  const client = new OAuthClient(harness);
   const ann = await rich();
   const { access_token, connection_id } = await client.connect(ann, { monthly_limit: 7 });
   const before = await harness.balance(ann.account_id);
@@ -104,7 +112,6 @@ it('a monthly limit of seven lets seven of forty calls through that are made at 
 });
 
 it('a charge that is taken back counts no longer for the limit', async () => {
-  const client = new OAuthClient(harness);
   const { account_id, person_id } = await rich();
   const { access_token } = await client.connect({ account_id, person_id });
   const key = await harness.metering.resolveKey(`Bearer ${access_token}`);
@@ -120,18 +127,16 @@ it('a charge that is taken back counts no longer for the limit', async () => {
 
 describe('time', () => {
   it('an access token ends after an hour, and a refresh gives the next', async () => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const first = await client.connect(ann);
     expect(chargedBy(await client.figure(first.access_token))).toBe(1);
     harness.clock.ms += HOUR_MS;
-    expect(await errorOf(client, first.access_token)).toBe('invalid_key');
+    expect(await errorOf(first.access_token)).toBe('invalid_key');
     const { json: next } = await client.refresh(first.client_id, first.refresh_token);
     expect(chargedBy(await client.figure(next.access_token))).toBe(1);
   });
 
   it('an access token that has ended hinders no other of its connection, however often it comes', async () => {
-    const client = new OAuthClient(harness);
     const first = await client.connect(await rich());
     harness.clock.ms += HOUR_MS;
     const { json: next } = await client.refresh(first.client_id, first.refresh_token);
@@ -140,23 +145,20 @@ describe('time', () => {
   });
 
   it('the connection ends with the day that the person chose', async () => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const first = await client.connect(ann, { days: 1 });
     harness.clock.ms += DAY_MS - HOUR_MS / 2;
     const { json: last } = await client.refresh(first.client_id, first.refresh_token);
     expect(last.expires_in).toBe(HOUR_MS / 2 / 1_000);
     harness.clock.ms += HOUR_MS / 2;
-    expect(await errorOf(client, last.access_token)).toBe('invalid_key');
+    expect(await errorOf(last.access_token)).toBe('invalid_key');
     expect((await client.refresh(first.client_id, last.refresh_token)).json.error).toBe('invalid_grant');
     expect(await stateOf(ann, first.connection_id)).toEqual(['expired', null]);
   });
 
   it('a code waits for a minute, and what nobody has taken up is forgotten', async () => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
-    const pending = await client.begin();
-    const code = (await client.allow(ann, pending)).get('code') ?? '';
+    const { pending, code } = await client.codeFrom(ann);
     harness.clock.ms += 60_000;
     expect((await client.redeem(pending, code)).json.error).toBe('invalid_grant');
     const { connection_id } = await client.connect(ann);
@@ -164,7 +166,6 @@ describe('time', () => {
   });
 
   it('a registration expires within a day unless somebody connects', async () => {
-    const client = new OAuthClient(harness);
     const pending = await client.begin();
     const left_ms = () => harness.redis.pttl(redisKeys.client(pending.client_id));
     expect(await left_ms()).toBeLessThanOrEqual(DAY_MS);
@@ -175,7 +176,6 @@ describe('time', () => {
 
 describe('refresh tokens', () => {
   it('a repeat within seconds gets the same answer, which works', async () => {
-    const client = new OAuthClient(harness);
     const first = await client.connect(await rich());
     const { json: second } = await client.refresh(first.client_id, first.refresh_token);
     harness.clock.ms += 30_000;
@@ -186,7 +186,6 @@ describe('refresh tokens', () => {
   });
 
   it('of many that are sent at once, all get the same', async () => {
-    const client = new OAuthClient(harness);
     const first = await client.connect(await rich());
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => client.refresh(first.client_id, first.refresh_token)),
@@ -200,7 +199,6 @@ describe('refresh tokens', () => {
     ['one before that, at once', 2, 0],
     ['the first of many', 5, 0],
   ])('%s ends the connection', async (_name, uses, after_ms) => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const first = await client.connect(ann);
     let last = first.refresh_token;
@@ -213,11 +211,10 @@ describe('refresh tokens', () => {
     expect((await client.refresh(first.client_id, first.refresh_token)).json.error).toBe('invalid_grant');
     expect(await stateOf(ann, first.connection_id)).toEqual(['ended', 'refresh_reused']);
     expect((await client.refresh(first.client_id, last)).json.error).toBe('invalid_grant');
-    expect(await errorOf(client, access)).toBe('invalid_key');
+    expect(await errorOf(access)).toBe('invalid_key');
   });
 
   it('one that was never given ends nothing', async () => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const mine = await client.connect(ann);
     const other = await client.connect(ann);
@@ -241,18 +238,15 @@ describe('the end of a connection counts from the next call on', () => {
       ['with its account', 'account_closed', (one) => harness.accounts.close(one.account_id)],
     ];
   it.each(ends)('%s', async (_name, because, end) => {
-    const client = new OAuthClient(harness);
     const { account_id, person_id } = await rich();
     const given = await client.connect({ account_id, person_id });
     expect(chargedBy(await client.figure(given.access_token))).toBe(1);
     await end({ account_id, connection_id: given.connection_id });
-    expect(await errorOf(client, given.access_token)).toBe('invalid_key');
-    expect((await client.refresh(given.client_id, given.refresh_token)).json.error).toBe('invalid_grant');
+    await expectOver(given);
     expect(await stateOf({ account_id }, given.connection_id)).toEqual(['ended', because]);
   });
 
   it.each(['access_token', 'refresh_token'] as const)('by its client, with the %s', async (kind) => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const given = await client.connect(ann);
     const other = await client.connect(ann);
@@ -264,8 +258,7 @@ describe('the end of a connection counts from the next call on', () => {
       expect((await client.revoke(id, token)).status).toBe(200);
     expect(chargedBy(await client.figure(given.access_token))).toBe(1);
     expect((await client.revoke(given.client_id, given[kind])).status).toBe(200);
-    expect(await errorOf(client, given.access_token)).toBe('invalid_key');
-    expect((await client.refresh(given.client_id, given.refresh_token)).json.error).toBe('invalid_grant');
+    await expectOver(given);
     expect((await client.revoke(given.client_id, 'nothing')).status).toBe(200);
     expect(chargedBy(await client.figure(other.access_token))).toBe(1);
   });
@@ -277,28 +270,23 @@ describe('the end of a connection counts from the next call on', () => {
       (one: Awaited<ReturnType<typeof join>>) => members.setRole(one.account_id, { ...one, role: 'viewer' }),
     ],
   ])('of a person who %s', async (_name, end) => {
-    const client = new OAuthClient(harness);
     const ann = await rich();
     const bob = await join(ann);
     const [his, hers] = [await client.connect(bob), await client.connect(ann)];
     expect(chargedBy(await client.figure(his.access_token))).toBe(1);
     await end(bob);
-    expect(await errorOf(client, his.access_token)).toBe('invalid_key');
-    expect((await client.refresh(his.client_id, his.refresh_token)).json.error).toBe('invalid_grant');
+    await expectOver(his);
     expect(await stateOf(ann, his.connection_id)).toEqual(['ended', 'left']);
     expect(chargedBy(await client.figure(hers.access_token))).toBe(1);
     await expect(client.allow(bob, await client.begin())).rejects.toThrow('Developers and the owner');
   });
 
   it('a suspended account is refused, and works again once restored', async () => {
-    const client = new OAuthClient(harness);
     const { account_id, person_id } = await rich();
     const given = await client.connect({ account_id, person_id });
-    const pending = await client.begin();
-    const code = (await client.allow({ account_id, person_id }, pending)).get('code') ?? '';
+    const { pending, code } = await client.codeFrom({ account_id, person_id });
     await harness.accounts.suspend(account_id);
-    expect(await errorOf(client, given.access_token)).toBe('invalid_key');
-    expect((await client.refresh(given.client_id, given.refresh_token)).json.error).toBe('invalid_grant');
+    await expectOver(given);
     expect((await client.redeem(pending, code)).json.error).toBe('invalid_grant');
     await harness.accounts.restore(account_id);
     expect(chargedBy(await client.figure(given.access_token))).toBe(1);
@@ -307,7 +295,6 @@ describe('the end of a connection counts from the next call on', () => {
 });
 
 it('a lost reply of Redis changes nothing: a script that runs again has its effect once', async () => {
-  const client = new OAuthClient(harness);
   const ann = await rich();
   // Loads the scripts: their replies are to be lost, not errors that they are unknown.
   const loaded = await client.connect(ann);
@@ -330,13 +317,8 @@ it('a lost reply of Redis changes nothing: a script that runs again has its effe
   const store = new ConnectionStore({ redis: losing, now: () => harness.clock.ms, random: randomBytes });
   const { client_id, verifier, parameters } = await client.begin();
   const { code, connection_id } = await store.create({
-    ...{
-      account_id: ann.account_id,
-      person_id: ann.person_id,
-      client_id,
-      client_name: 'Lost',
-      host: 'host.test',
-    },
+    ...{ account_id: ann.account_id, person_id: ann.person_id },
+    ...{ client_id, client_name: 'Lost', host: 'host.test' },
     ...{ monthly_limit: 10, expires_at_ms: harness.clock.ms + DAY_MS },
     ...{ redirect_uri: CALLBACK, challenge: parameters.code_challenge ?? '' },
   });
@@ -350,7 +332,6 @@ it('a lost reply of Redis changes nothing: a script that runs again has its effe
 });
 
 it('what Redis holds of codes and tokens opens nothing', async () => {
-  const client = new OAuthClient(harness);
   const { account_id, person_id } = await rich();
   const given = await client.connect({ account_id, person_id });
   await client.refresh(given.client_id, given.refresh_token);
@@ -361,7 +342,6 @@ it('what Redis holds of codes and tokens opens nothing', async () => {
 });
 
 it('an answer is given once', async () => {
-  const client = new OAuthClient(harness);
   const ann = await rich();
   const { parameters } = await client.begin();
   const { authorizations } = harness.context;

@@ -89,13 +89,8 @@ export class OAuthClient {
     const { location } = await this.authorize(parameters);
     const request = await authorizations.find(location.split('/').at(-1) ?? '');
     if (request === null) throw new Error(`there is no request at ${location}`);
-    const expires_at_ms = this.harness.clock.ms + days * DAY_MS;
-    const { url } = await authorizations.allow(request, {
-      account_id,
-      person_id,
-      monthly_limit,
-      expires_at_ms,
-    });
+    const terms = { monthly_limit, expires_at_ms: this.harness.clock.ms + days * DAY_MS };
+    const { url } = await authorizations.allow(request, { account_id, person_id, ...terms });
     return new URL(url).searchParams;
   }
 
@@ -105,14 +100,8 @@ export class OAuthClient {
 
   redeem({ client_id, verifier }: Pending, code: string, more: Record<string, string> = {}): Promise<Sent> {
     return this.token({
-      ...{
-        grant_type: 'authorization_code',
-        code,
-        client_id,
-        redirect_uri: CALLBACK,
-        code_verifier: verifier,
-      },
-      ...{ resource: `${this.harness.url}/mcp`, ...more },
+      ...{ grant_type: 'authorization_code', code, client_id, redirect_uri: CALLBACK },
+      ...{ code_verifier: verifier, resource: `${this.harness.url}/mcp`, ...more },
     });
   }
 
@@ -125,13 +114,21 @@ export class OAuthClient {
     return this.send('/oauth/revoke', { method: 'POST', body: new URLSearchParams({ client_id, token }) });
   }
 
+  /** Begins, and is allowed. */
+  async codeFrom(
+    person: Pick<Customer, 'account_id' | 'person_id'>,
+    terms?: { monthly_limit?: number; days?: number },
+  ): Promise<{ pending: Pending; code: string }> {
+    const pending = await this.begin();
+    return { pending, code: (await this.allow(person, pending, terms)).get('code') ?? '' };
+  }
+
   /** All steps. */
   async connect(
     person: Pick<Customer, 'account_id' | 'person_id'>,
     terms: { monthly_limit?: number; days?: number } = {},
   ): Promise<Tokens & Pending & { code: string; connection_id: string }> {
-    const pending = await this.begin();
-    const code = (await this.allow(person, pending, terms)).get('code') ?? '';
+    const { pending, code } = await this.codeFrom(person, terms);
     const { json } = await this.redeem(pending, code);
     return { ...pending, ...json, code, connection_id: code.split('.')[0] };
   }
