@@ -3,7 +3,7 @@
  * read it. `key:<id>` holds the owner and the digest of the secret, and never changes.
  */
 import { readScript } from '../../../data/runtime/redis-scripts.ts';
-import { redisKeys } from '../../../data/schema/redis-keys.ts';
+import { HOUR_MS, redisKeys } from '../../../data/schema/redis-keys.ts';
 import { type MintedKey, mintKeyText, type StoredKey, storedKey } from '../../api/metering/metering.ts';
 import {
   AccountError,
@@ -24,7 +24,6 @@ const UNFINISHED_TTL_MS = 600_000;
 export const MAX_LABEL_LENGTH = 100;
 /** Revoked and expired keys that an account still lists. */
 const MAX_INACTIVE_KEYS = 50;
-const HOUR_MS = 3_600_000;
 /** How long a replaced key may stay valid, unless it ends at once. */
 export const GRACE_MS = { least: HOUR_MS, most: 168 * HOUR_MS } as const;
 

@@ -1,5 +1,6 @@
 /** The commands of `npm run account` for keys. */
 
+import { HOUR_MS } from '../../../data/schema/redis-keys.ts';
 import { auditedRules, GRACE_MS } from '../accounts/accounts.ts';
 import { accountSubject } from '../history/history.ts';
 import type { KeyRules } from '../store/store.ts';
@@ -18,7 +19,6 @@ import {
   UsageError,
 } from './command.ts';
 
-const HOUR_MS = 3_600_000;
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 const keyId = { type: 'string', value: 'ID', help: 'the 12 characters of the key id' } as const;

@@ -1,5 +1,7 @@
 /** `npm run account -- reviewer`: a sign-in for whoever reviews the service for a directory. It ends by itself. */
+
 import { randomBytes } from 'node:crypto';
+import { DAY_MS } from '../../../data/schema/redis-keys.ts';
 import { serviceAddress } from '../../api/http/http.ts';
 import { founderOf, PersonStore } from '../accounts/accounts.ts';
 import { accountSubject } from '../history/history.ts';
@@ -22,7 +24,6 @@ const PASSWORD_BYTES = 15;
 const CREDITS = '500';
 const DAYS = '30';
 const DAYS_MAX = 90;
-const DAY_MS = 86_400_000;
 
 /** Its account, which is made if there is none. @throws {AccountError} `account_exists` for that of somebody else */
 async function findOrCreate({ store }: CommandContext, persons: PersonStore, address: string) {

@@ -26,8 +26,7 @@ import { feedRoutes } from './routes/feeds.ts';
 import { homeRoutes, summaryRoutes } from './routes/home.ts';
 import { invitationRoutes } from './routes/invitation.ts';
 import { billingRoutes, invoiceRoutes } from './routes/invoices.ts';
-import { keyRoutes } from './routes/key.ts';
-import { keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
+import { keyRoutes, keysRoutes, revokeKeyRoutes } from './routes/keys.ts';
 import { leavingRoutes } from './routes/leaving.ts';
 import { membersRoutes, ownershipRoutes, removeMemberRoutes } from './routes/members.ts';
 import { orderRoutes, ordersRoutes } from './routes/orders.ts';
@@ -41,8 +40,7 @@ import {
 import { passwordResetRoutes, signInRoutes, signUpRoutes } from './routes/sign-in.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { walletRoutes } from './routes/wallet.ts';
-import { webhookDeliveryRoutes, webhookRoutes } from './routes/webhook.ts';
-import { webhooksRoutes } from './routes/webhooks.ts';
+import { webhookDeliveryRoutes, webhookRoutes, webhooksRoutes } from './routes/webhooks.ts';
 import { userFinder } from './signed-in.ts';
 import { installStripeWebhook } from './stripe-webhook.ts';
 

@@ -11,7 +11,7 @@ import { type Job, Queue, Worker } from 'bullmq';
 import type { Logger } from 'pino';
 import { producerOptions } from '../../../../data/runtime/jobs.ts';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
-import { DAY_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { type JobData, type JobName, removePersonalData, withoutAddresses } from './job-data.ts';
 
 /** Handlers must be idempotent. */
@@ -48,11 +48,10 @@ export async function queueTold(
 }
 
 const SWEEP_INTERVAL_MS = 30_000;
-const EXPIRY_INTERVAL_MS = 3_600_000;
 /** Longer than a key is about to expire. */
 const ONCE_MS = 8 * DAY_MS;
 const MAX_GIVEN_UP = 1_000;
-const [SECOND_MS, MINUTE_MS, HOUR_MS] = [1_000, 60_000, 3_600_000];
+const SECOND_MS = 1_000;
 
 /** The delays come before the second and each further attempt. */
 const QUEUES = {
@@ -136,7 +135,7 @@ export class JobQueue implements JobProducer {
     const opts = REMOVED;
     await this.#queue.upsertJobScheduler('sweep', { every: SWEEP_INTERVAL_MS }, { name: 'sweep', opts });
     const hourly = { name: 'expiring-keys', opts };
-    await this.#queue.upsertJobScheduler('expiring-keys', { every: EXPIRY_INTERVAL_MS }, hourly);
+    await this.#queue.upsertJobScheduler('expiring-keys', { every: HOUR_MS }, hourly);
     if (nightly === 'off') await this.#queue.removeJobScheduler('erase');
     else {
       const repeat = { pattern: nightly, tz: 'UTC' };
