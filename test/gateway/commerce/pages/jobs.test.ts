@@ -1,10 +1,10 @@
 /** Background jobs in BullMQ, on every kind of Redis: retries of mails, and the nightly run. */
-import { type Job, Queue } from 'bullmq';
+import type { Job, Queue } from 'bullmq';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { founderOf } from '../../../../gateway/commerce/accounts/person-store.ts';
 import { GivenUpJobs } from '../../../../gateway/commerce/notifications/jobs/given-up.ts';
-import { JobQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
+import { JobQueue, openQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { wordsOf } from '../../../admin/harness.ts';
 import { DEPLOYMENTS, useDeployment } from './deployments.ts';
 import type { AccountPagesHarness } from './harness.ts';
@@ -12,22 +12,11 @@ import { type SmtpSink, startSmtpSink } from './smtp-sink.ts';
 
 let harness: AccountPagesHarness;
 
-/** The queue of the pages, for inspection. */
-function openQueue(): Queue {
-  const queue = new Queue('account', {
-    connection: harness.redis,
-    prefix: redisKeys.jobs,
-    skipWaitingForReady: true,
-  });
-  queue.on('error', () => {});
-  return queue;
-}
-
 describe.each(DEPLOYMENTS)('jobs on $name', ({ open }) => {
   let queue: Queue;
   useDeployment(open, {}, (opened) => {
     harness = opened;
-    queue = openQueue();
+    queue = openQueue(harness.redis, 'account');
   });
   afterAll(() => queue.close());
 
@@ -106,7 +95,7 @@ describe('a mail server that fails', () => {
     const opened = await DEPLOYMENTS[0]?.open({ SMTP_URL: smtp.url });
     if (!opened) throw new Error('no deployment');
     harness = opened.harness;
-    queue = openQueue();
+    queue = openQueue(harness.redis, 'account');
     stop = opened.stop;
   });
   afterAll(async () => {

@@ -12,22 +12,24 @@ import { startSmtpSink } from './smtp-sink.ts';
 const now = (): number => Date.UTC(2026, 10, 21, 12);
 const LINK = 'https://almanac.example/account/confirm/abc';
 const directory = await useDirectory();
+const SETTINGS = {
+  SMTP_URL: undefined,
+  MAIL_FROM: 'a@almanac.example',
+  VAR_DIR: directory,
+  NODE_ENV: 'test',
+};
 
 describe('with SMTP_URL', () => {
   it('sends a plain-text mail from MAIL_FROM with an unbroken link', async () => {
     const smtp = await startSmtpSink();
-    const settings = {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'Almanac <hello@almanac.example>',
-      VAR_DIR: directory,
-      NODE_ENV: 'test',
-    };
+    const from = 'Almanac <hello@almanac.example>';
+    const settings = { ...SETTINGS, SMTP_URL: smtp.url, MAIL_FROM: from };
     const mailer = createMailer(settings, { now, log: silentLog });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     await smtp.stop();
     const [mail] = smtp.mails;
     expect(mail?.to).toBe('ann@example.org');
-    expect(mail?.raw).toContain('From: Almanac <hello@almanac.example>');
+    expect(mail?.raw).toContain(`From: ${from}`);
     expect(mail?.subject).toBe('Confirm your e-mail address');
     expect(mail?.text).toContain(`\n${LINK}\n`);
     expect(mail?.link).toBe(LINK);
@@ -36,10 +38,7 @@ describe('with SMTP_URL', () => {
 
   it('fails when the server rejects a mail, so that the job is retried', async () => {
     const smtp = await startSmtpSink({ refused: ['nobody@example.org'] });
-    const mailer = createMailer(
-      { SMTP_URL: smtp.url, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory, NODE_ENV: 'test' },
-      { now, log: silentLog },
-    );
+    const mailer = createMailer({ ...SETTINGS, SMTP_URL: smtp.url }, { now, log: silentLog });
     await expect(mailer.send(confirmAddress('nobody@example.org', LINK))).rejects.toThrow('550');
     await smtp.stop();
   });
@@ -49,13 +48,7 @@ describe('without SMTP_URL', () => {
   it('writes a file that only its owner can read, logs the link, and deletes the file on erasure', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
-    const settings = {
-      SMTP_URL: undefined,
-      MAIL_FROM: 'a@almanac.example',
-      VAR_DIR: directory,
-      NODE_ENV: 'test',
-    };
-    const mailer = createMailer(settings, { now, log });
+    const mailer = createMailer(SETTINGS, { now, log });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     await mailer.send(lowBalance('bob@example.org', LINK, 3, 10));
     const mails = join(directory, 'mail');
@@ -76,8 +69,7 @@ describe('without SMTP_URL', () => {
   it('logs no link in production', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
-    const settings = { SMTP_URL: undefined, MAIL_FROM: 'a@almanac.example', VAR_DIR: directory };
-    const mailer = createMailer({ ...settings, NODE_ENV: 'production' }, { now, log });
+    const mailer = createMailer({ ...SETTINGS, NODE_ENV: 'production' }, { now, log });
     await mailer.send(confirmAddress('ann@example.org', LINK));
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toContain(LINK);

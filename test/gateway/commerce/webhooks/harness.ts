@@ -1,50 +1,17 @@
 /** Webhooks for a test file: real Redis, accounts, the queue with its worker, and a receiver. */
 import { randomBytes } from 'node:crypto';
-import { Queue } from 'bullmq';
-import type { RedisClient } from '../../../../data/runtime/redis.ts';
+import type { Queue } from 'bullmq';
 import { connectRedis } from '../../../../data/runtime/redis.ts';
 import { readSettings } from '../../../../data/runtime/settings.ts';
-import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import { AccountStore } from '../../../../gateway/commerce/accounts/account-store.ts';
+import { openQueue } from '../../../../gateway/commerce/notifications/jobs/queue.ts';
 import { Outbox } from '../../../../gateway/commerce/notifications/outbox.ts';
 import { type DeliveryId, Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
 import { readPacks } from '../../../../gateway/commerce/orders/order-store.ts';
 import { silentLog, startRedis } from '../../../redis.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
+import { startReceiver } from './receiver.ts';
 
-export interface WebhookHarness {
-  redis: RedisClient;
-  accounts: AccountStore;
-  webhooks: Webhooks;
-  receiver: Receiver;
-  /** The clock of the service. */
-  clock: { ms: number };
-  queue: Queue<DeliveryId>;
-  /** Settings of a process that sends webhooks of the same Redis. */
-  settings: Record<string, string>;
-  /** A new verified account with 1,000 credits. */
-  account(): Promise<string>;
-  /** An endpoint at a path of the receiver. */
-  endpoint(
-    account_id: string,
-    path: string,
-    types: readonly string[],
-  ): Promise<{ endpoint_id: string; secret: string }>;
-  /** Starts a worker as a gateway does. */
-  startWorker(): { stop(): Promise<void> };
-  outbox: Outbox;
-  /** Writes an event to the outbox and hands it over. */
-  tell(account_id: string, type: string, id: string, data: object): Promise<void>;
-  /** Does what the sweep does for events. */
-  dispatchAll(): Promise<void>;
-  /** Makes the next attempt of every delivery that waits for its time. */
-  promoteAll(): Promise<void>;
-  /** Resolves when no delivery is queued or sent, except those that wait for their time. */
-  idle(): Promise<boolean>;
-  stop(): Promise<void>;
-}
-
-export async function startWebhooks(): Promise<WebhookHarness> {
+export async function startWebhooks() {
   const server = await startRedis();
   const redis = await server.connect();
   const settings = readSettings({ REDIS_URL: server.url, WEBHOOK_PRIVATE_TARGETS: 'true' });
@@ -59,23 +26,24 @@ export async function startWebhooks(): Promise<WebhookHarness> {
       return 'taken';
     });
   const receiver = await startReceiver();
-  const queue = new Queue<DeliveryId>('webhooks', {
-    connection: redis,
-    prefix: redisKeys.jobs,
-    skipWaitingForReady: true,
-  });
-  queue.on('error', () => {});
+  const queue: Queue<DeliveryId> = openQueue(redis, 'webhooks');
   const workers: { stop(): Promise<void> }[] = [];
   let made = 0;
   return {
-    ...{ redis, accounts, webhooks, receiver, clock, queue },
+    ...{ redis, accounts, webhooks, receiver, outbox, queue },
+    /** The clock of the service. */
+    clock,
+    /** Settings of a process that sends webhooks of the same Redis. */
     settings: { ...server.settings, WEBHOOK_PRIVATE_TARGETS: 'true' },
-    async account() {
+    /** A new verified account with 1,000 credits. */
+    async account(): Promise<string> {
       const email = `webhooks-${made++}@example.org`;
       return (await accounts.create({ email, verified: true, credits: 1_000, by: 'test' })).account_id;
     },
-    endpoint: (account_id, path, types) =>
+    /** An endpoint at a path of the receiver. */
+    endpoint: (account_id: string, path: string, types: readonly string[]) =>
       webhooks.endpoints.create(account_id, { url: receiver.url + path, types, by: 'per_test' }),
+    /** Starts a worker as a gateway does. */
     startWorker() {
       const connection = connectRedis(settings, silentLog, 'jobs');
       const worker = webhooks.startWorker(connection, silentLog);
@@ -88,21 +56,24 @@ export async function startWebhooks(): Promise<WebhookHarness> {
       workers.push(started);
       return started;
     },
-    outbox,
-    async tell(account_id, type, id, data) {
+    /** Writes an event to the outbox and hands it over. */
+    async tell(account_id: string, type: string, id: string, data: object): Promise<void> {
       await outbox.emit(account_id, type, id, data);
       await dispatch(account_id);
     },
-    async dispatchAll() {
+    /** Does what the sweep does for events. */
+    async dispatchAll(): Promise<void> {
       for (const account_id of await outbox.listOwners()) await dispatch(account_id);
     },
-    async promoteAll() {
+    /** Makes the next attempt of every delivery that waits for its time. */
+    async promoteAll(): Promise<void> {
       for (const job of await queue.getDelayed()) await job.promote();
     },
-    async idle() {
+    /** Whether no delivery is queued or sent, except those that wait for their time. */
+    async idle(): Promise<boolean> {
       return (await queue.getJobCountByTypes('waiting', 'active', 'prioritized')) === 0;
     },
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(workers.map((worker) => worker.stop()));
       await queue.close();
       await webhooks.close();
