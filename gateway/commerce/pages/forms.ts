@@ -158,7 +158,8 @@ export function linkPages<Found, Fields>(
     if (found === null) return invalid(reply);
     const done = await act(request, reply, found, form);
     if (typeof done === 'string') return show(reply, found, tokenOf(request), done);
-    return done ?? invalid(reply);
+    // A reply that was sent is undefined once it is awaited.
+    return done === null ? invalid(reply) : reply;
   });
 }
 
