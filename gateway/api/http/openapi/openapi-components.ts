@@ -39,6 +39,13 @@ const NAMED: Record<string, z.ZodType> = {
   ...DATA_ANSWERS,
 };
 
+/** An operation as a path describes it. */
+export interface Described extends Json {
+  operationId: string;
+  parameters: Json[];
+  responses: Record<string, Json>;
+}
+
 export const schemaRef = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
 /** JSON Schemas of the named records and of the answers; where one holds another, it refers to it. */
@@ -72,129 +79,94 @@ function bare(schema: Json): Json {
   return rest;
 }
 
-const header = (description: string, schema: Json, example?: unknown): Json => ({
+/** Of counts, sizes and times where the example is a number, otherwise of text. */
+const header = (description: string, example?: string | number): Json => ({
   description,
-  schema,
+  schema: typeof example === 'number' ? { type: 'integer', minimum: 0 } : { type: 'string' },
   ...(example === undefined ? {} : { example }),
 });
 /** On every answer whose description names it. */
 const alwaysThere = (...words: Parameters<typeof header>): Json => ({ ...header(...words), required: true });
-/** Counts, sizes and times. */
-const integer = { type: 'integer', minimum: 0 };
-const string = { type: 'string' };
 
 export const HEADERS: Json = {
-  'X-Request-Id': alwaysThere(
-    "The request's id: the caller's own when it sent one that is safe to repeat",
-    string,
-  ),
+  'X-Request-Id': alwaysThere("The request's id: the caller's own when it sent one that is safe to repeat"),
   'X-Server-Request-Id': header(
     'Our id of the request, as the ledger shows it; only when X-Request-Id is the caller’s own',
-    string,
   ),
-  'X-Snapshot': header(
-    'Id of the data set that the answer comes from: cite it',
-    string,
-    '20261120T020000Z-3f2a9c1b',
-  ),
-  ETag: alwaysThere('Strong entity tag of these bytes; send it back as If-None-Match', string),
-  'Accept-Ranges': header('`bytes`: `Range` is understood', string, 'bytes'),
+  'X-Snapshot': header('Id of the data set that the answer comes from: cite it', '20261120T020000Z-3f2a9c1b'),
+  ETag: alwaysThere('Strong entity tag of these bytes; send it back as If-None-Match'),
+  'Accept-Ranges': header('`bytes`: `Range` is understood', 'bytes'),
   'Content-Range': header(
     'Which bytes of how many are sent; with 416, of how many there are',
-    string,
     'bytes 0-1023/146515',
   ),
-  'Cache-Control': alwaysThere(
-    '`public` without a key, `private, no-store` with one, `no-store` on errors',
-    string,
-  ),
-  Vary: header('What else the answer depends on', string, 'Accept-Encoding, Authorization'),
+  'Cache-Control': alwaysThere('`public` without a key, `private, no-store` with one, `no-store` on errors'),
+  Vary: header('What else the answer depends on', 'Accept-Encoding, Authorization'),
   'X-Ignored-Parameters': header(
     'Names of query parameters that were ignored, percent-encoded, at most 20: unknown ones, and repeated ones, of which ' +
       'the last counts',
-    string,
     'sort_by, limit',
   ),
   'X-Unmatched-Countries': header(
     'Codes sent in `countries` that no country has: they match nothing',
-    string,
     'UK, ZZZ',
   ),
-  'Preference-Applied': header('`handling=strict`, where `Prefer` asked for it', string, 'handling=strict'),
+  'Preference-Applied': header('`handling=strict`, where `Prefer` asked for it', 'handling=strict'),
   'Idempotent-Replayed': header(
     '`true` where the call repeated an earlier one under its Idempotency-Key, and was free for that reason',
-    string,
     'true',
   ),
   'RateLimit-Policy': header(
     'The quota (`q`) of each rate window of so many seconds (`w`), as the IETF draft has it; with a key only',
-    string,
     '"minute";q=120;w=60, "day";q=10000;w=86400',
   ),
   RateLimit: header(
     'Requests left (`r`) in each window, and seconds until it ends (`t`); with a key only',
-    string,
     '"minute";r=119;t=40, "day";r=9999;t=43180',
   ),
   'WWW-Authenticate': alwaysThere(
     '`Bearer`; with `error="invalid_token"` where a credential was sent (RFC 6750)',
-    string,
     'Bearer error="invalid_token"',
   ),
-  'X-RateLimit-Limit': header(
-    'Requests in the window that is nearer to running out; with a key only',
-    integer,
-    120,
-  ),
-  'X-RateLimit-Remaining': header('Requests left in that window; with a key only', integer, 119),
-  'X-RateLimit-Reset': header('When that window ends, in Unix seconds; with a key only', integer, 1795140060),
-  'X-Credits-Charged': header('What this request cost; with a key only', integer, 0),
-  'X-Credits-Remaining': header('The balance after it; with a key only', integer, 1000),
-  'Retry-After': alwaysThere('Seconds after which to try again', integer, 30),
-  'Content-Disposition': header(
-    'Of a file: its name',
-    string,
-    'attachment; filename="who.WHOSIS_000001.csv"',
-  ),
+  'X-RateLimit-Limit': header('Requests in the window that is nearer to running out; with a key only', 120),
+  'X-RateLimit-Remaining': header('Requests left in that window; with a key only', 119),
+  'X-RateLimit-Reset': header('When that window ends, in Unix seconds; with a key only', 1795140060),
+  'X-Credits-Charged': header('What this request cost; with a key only', 0),
+  'X-Credits-Remaining': header('The balance after it; with a key only', 1000),
+  'Retry-After': alwaysThere('Seconds after which to try again', 30),
+  'Content-Disposition': header('Of a file: its name', 'attachment; filename="who.WHOSIS_000001.csv"'),
   Link: header(
     'Of a file: the licences that have an address (`rel="license"`); for a former id, the same call by the id of today ' +
       '(`rel="successor-version"`); of an indicator and of lists, documents about them ' +
       '(`rel="describedby"`)',
-    string,
     '<https://creativecommons.org/licenses/by/4.0/>; rel="license"',
   ),
-  Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)', string),
-  Sunset: header('For a former id: when it answers no more, if that is decided (RFC 8594)', string),
+  Deprecation: header('For a former id: the day of the rename, `@` and Unix seconds (RFC 9745)'),
+  Sunset: header('For a former id: when it answers no more, if that is decided (RFC 8594)'),
   'X-Attribution': header(
     'Of a file: the credit lines to publish, joined by `; `, percent-encoded where they are not ASCII',
-    string,
     'World Bank, World Development Indicators',
   ),
 };
 
 /** Request headers that an operation takes. */
 const HEADER_PARAMETERS: Record<string, Json> = {
-  Prefer: {
-    description:
-      '`handling=strict` refuses parameters that would be ignored: unknown or repeated ones (RFC 7240)',
-    schema: { type: 'string' },
-    example: 'handling=strict',
-  },
-  'If-None-Match': {
-    description: 'Entity tags of answers that the caller has: where one still holds, the answer is 304',
-    schema: { type: 'string' },
-  },
+  Prefer: header(
+    '`handling=strict` refuses parameters that would be ignored: unknown or repeated ones (RFC 7240)',
+    'handling=strict',
+  ),
+  'If-None-Match': header(
+    'Entity tags of answers that the caller has: where one still holds, the answer is 304',
+  ),
   'Idempotency-Key': {
     description:
       'Under it the same call is answered again without a charge, from the same snapshot: up to 5 times within 10 minutes. ' +
       'Another call under it is 422',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
   },
-  'X-Request-Id': {
-    description:
-      "The caller's own id of the request, 1 to 64 of `A-Z a-z 0-9 . _ -`, to be logged and sent back; any other is ignored",
-    schema: { type: 'string' },
-  },
+  'X-Request-Id': header(
+    "The caller's own id of the request, 1 to 64 of `A-Z a-z 0-9 . _ -`, to be logged and sent back; any other is ignored",
+  ),
 };
 
 /** Request headers that an operation takes, besides the key. */
@@ -243,14 +215,18 @@ function failureResponse(status: number, codes: readonly ErrorCode[], keyed: boo
 }
 
 /** The failure responses of these codes, by status. */
-export function failureResponses(codes: readonly ErrorCode[]): [status: string, Json][] {
-  const ordered = codes.toSorted((a, b) => ERRORS[a].status - ERRORS[b].status);
-  const byStatus = Map.groupBy(ordered, (code) => ERRORS[code].status);
-  return [...byStatus].map(([status, same]) => [
-    String(status),
-    failureResponse(status, same, status !== 401),
-  ]);
+export function failureResponses(codes: readonly ErrorCode[]): Described['responses'] {
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, same]) => [status, failureResponse(status, same, status !== 401)]),
+  );
 }
+
+/** Responses as they answer a HEAD. */
+export const withoutContent = (responses: Described['responses']): Described['responses'] =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, { content: _, ...response }]) => [status, response]),
+  );
 
 export const INVALID_RESPONSE: Json = {
   description: 'A parameter fails validation.',

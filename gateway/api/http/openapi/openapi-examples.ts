@@ -58,9 +58,10 @@ export async function readExamples(snapshot: Snapshot | null, publicUrl: string)
   const calls = await readCalls(snapshot);
   if (!snapshot || !calls) return {};
   const served = { snapshot, publicUrl };
-  const entries = OPERATIONS.map(
-    async (operation) => [operation.name, await examplesOf(operation, calls, served)] as const,
-  );
+  const entries = OPERATIONS.map(async (operation) => {
+    const parameters = calls[operation.name] ?? {};
+    return [operation.name, { parameters, answers: await answersOf(operation, parameters, served) }] as const;
+  });
   return Object.fromEntries(await Promise.all(entries));
 }
 
@@ -80,10 +81,11 @@ export async function readExamplesOf(
   const calls = await readCalls(snapshot);
   const operation = OPERATIONS.find((one) => one.name === name);
   if (!snapshot || !calls || !operation) return { parameters: {}, answers: {} };
-  if (COSTLY.has(name)) return { parameters: calls[name] ?? {}, answers: {} };
+  const parameters = calls[name] ?? {};
+  if (COSTLY.has(name)) return { parameters, answers: {} };
   const served = { snapshot, publicUrl };
-  const examples = await examplesOf(operation, calls, served, 1);
-  return { ...examples, worked: await workedCalls(operation, examples.parameters, served) };
+  const answers = await answersOf(operation, parameters, served, 1);
+  return { parameters, answers, worked: await workedCalls(operation, parameters, served) };
 }
 
 /** Derived figures, by operation: what the call shows, and what it adds to the usual one. */
@@ -116,29 +118,14 @@ async function workedCalls(
   const worked = derived.map(async ([title, more]) => {
     const parameters = { ...usual, indicator: series.record.id, ...more };
     const content = await contentOf(operation, parameters, served);
-    return content === null
-      ? []
-      : [{ title, parameters, answer: shortJson(await bodyOf(content, snapshot)) }];
+    return content ? [{ title, parameters, answer: shortJson(await bodyOf(content, snapshot)) }] : [];
   });
   return (await Promise.all(worked)).flat();
 }
 
-type Calls = Record<string, Call>;
-
-async function readCalls(snapshot: Snapshot | null): Promise<Calls | null> {
+async function readCalls(snapshot: Snapshot | null): Promise<Record<string, Call> | null> {
   const values = snapshot && (await exampleValues(snapshot));
   return values && exampleCalls(values, snapshot.id);
-}
-
-/** @param formats the most besides JSON */
-async function examplesOf(
-  operation: Operation,
-  calls: Calls,
-  served: Served,
-  formats = Number.POSITIVE_INFINITY,
-): Promise<OperationExamples> {
-  const parameters = calls[operation.name] ?? {};
-  return { parameters, answers: await answersOf(operation, parameters, served, formats) };
 }
 
 type Call = Readonly<Record<string, ParameterExample>>;
@@ -179,11 +166,12 @@ const documentCalls = (subject: string, call: Call): Record<string, Call> =>
     ['Bibtex', 'Csl', 'Datapackage', 'Croissant'].map((form) => [`get${subject}${form}`, call]),
   );
 
+/** @param formats the most besides JSON */
 async function answersOf(
   operation: Operation,
   call: Call,
   served: Served,
-  formats: number,
+  formats = Number.POSITIVE_INFINITY,
 ): Promise<Record<string, unknown>> {
   const content = operation.isFile ? null : await contentOf(operation, call, served);
   if (content === null) return {};

@@ -7,11 +7,13 @@ import { FEED_FORMATS } from '../../metering/metering.ts';
 import { FEED_PATH } from '../api/feed-links.ts';
 import { FEEDS_PATH, feedRecord, madeFeed } from '../api/feed-management.ts';
 import {
+  type Described,
   failureResponses,
   headerRefs,
   INVALID_RESPONSE,
   type Json,
   KEYED_HEADERS,
+  withoutContent,
 } from './openapi-components.ts';
 
 const COMMON = ['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', 'Vary'];
@@ -59,7 +61,7 @@ const list = (): Json => ({
   parameters: [],
   responses: {
     200: answerOf('Feed links of the key', z.array(feedRecord), { count: z.int() }),
-    ...Object.fromEntries(failureResponses(KEYED)),
+    ...failureResponses(KEYED),
   },
 });
 
@@ -79,7 +81,7 @@ const create = (): Json => ({
   },
   responses: {
     200: answerOf('The link', madeFeed),
-    ...Object.fromEntries(failureResponses([...KEYED, ...OF_CALL, 'bad_request'])),
+    ...failureResponses([...KEYED, ...OF_CALL, 'bad_request']),
     422: INVALID_RESPONSE,
   },
 });
@@ -89,7 +91,7 @@ const revoke = (): Json => ({
   parameters: [FEED_ID],
   responses: {
     200: answerOf('The link', feedRecord),
-    ...Object.fromEntries(failureResponses([...KEYED, 'not_found'])),
+    ...failureResponses([...KEYED, 'not_found']),
   },
 });
 
@@ -102,34 +104,32 @@ const UNLISTED = {
 };
 const headersOf = (names: readonly string[]): Json => ({ ...headerRefs([...COMMON, ...names]), ...UNLISTED });
 
-const plain = (status: number, description: string): [string, Json] => {
-  const headers = headersOf(status === 429 || status === 503 ? ['Retry-After'] : []);
-  return [
-    String(status),
-    { description, headers, content: { 'text/plain': { schema: { type: 'string' } } } },
-  ];
+/** By status. */
+const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'A parameter was sent; or what the link asks for has no answer',
+  402: 'The cap of the link, the limit of its key or the balance does not allow the price',
+  403: "The provider's licence lets the figures be shown but not exported",
+  404: 'No such link: it was revoked, has expired, or its key is no longer valid; or its figures are gone',
+  422: 'What the link asks for is no longer understood, or has too many rows',
+  429: 'The limit of the key, or the bytes that a link sends in a UTC day, are used up',
+  500: 'Something failed on our side; nothing was charged',
+  503: 'The service is briefly unavailable; nothing was charged',
 };
 
-const REFUSALS = [
-  plain(400, 'A parameter was sent; or what the link asks for has no answer'),
-  plain(402, 'The cap of the link, the limit of its key or the balance does not allow the price'),
-  plain(403, "The provider's licence lets the figures be shown but not exported"),
-  plain(
-    404,
-    'No such link: it was revoked, has expired, or its key is no longer valid; or its figures are gone',
-  ),
-  plain(422, 'What the link asks for is no longer understood, or has too many rows'),
-  plain(429, 'The limit of the key, or the bytes that a link sends in a UTC day, are used up'),
-  plain(500, 'Something failed on our side; nothing was charged'),
-  plain(503, 'The service is briefly unavailable; nothing was charged'),
-];
+const refusals = (): Described['responses'] =>
+  Object.fromEntries(
+    Object.entries(REFUSALS).map(([status, description]) => {
+      const headers = headersOf(status === '429' || status === '503' ? ['Retry-After'] : []);
+      return [status, { description, headers, content: { 'text/plain': { schema: { type: 'string' } } } }];
+    }),
+  );
 
 const FETCHED = [
   ...['X-Snapshot', 'Content-Disposition', 'Link', 'X-Attribution', 'X-Unmatched-Countries'],
   ...['Deprecation', 'Sunset', 'ETag'],
 ];
 
-const fetched = (): Json => ({
+const fetched = () => ({
   operationId: 'fetchFeed',
   tags: ['Data'],
   summary: 'Figures of a feed link',
@@ -140,12 +140,8 @@ const fetched = (): Json => ({
   security: [{}],
   parameters: [
     {
-      ...{
-        name: 'file',
-        in: 'path',
-        required: true,
-        description: 'The secret of the link, a dot and its format',
-      },
+      ...{ name: 'file', in: 'path', required: true },
+      description: 'The secret of the link, a dot and its format',
       schema: { type: 'string', pattern: `^alm_feed_[0-9A-Za-z]{40}\\.(${FEED_FORMATS.join('|')})$` },
     },
   ],
@@ -162,20 +158,18 @@ const fetched = (): Json => ({
       },
     },
     304: { description: 'The caller has these bytes already', headers: headersOf(FETCHED) },
-    ...Object.fromEntries(REFUSALS),
+    ...refusals(),
   },
 });
 
-function head(get: Json): Json {
-  const { 304: _same, ...responses } = get.responses as Record<string, Json>;
+function head({ responses, ...get }: ReturnType<typeof fetched>): Json {
+  const { 304: _same, ...others } = responses;
   return {
     ...get,
     operationId: 'headFeed',
     summary: 'Whether a feed link works',
     description: 'Free.',
-    responses: Object.fromEntries(
-      Object.entries(responses).map(([status, { content: _content, ...response }]) => [status, response]),
-    ),
+    responses: withoutContent(others),
   };
 }
 

@@ -1,6 +1,12 @@
 /** What the machine-readable description says of files: parts, heads and conditional calls. */
 import type { Operation } from '../../operations/operations.ts';
-import { headerRefs, type Json, KEYED_HEADERS } from './openapi-components.ts';
+import {
+  type Described,
+  headerRefs,
+  type Json,
+  KEYED_HEADERS,
+  withoutContent,
+} from './openapi-components.ts';
 
 const FILE_HEADERS = ['Accept-Ranges', 'Content-Disposition', 'Link', 'X-Attribution'];
 
@@ -12,12 +18,12 @@ const ENTITY_TAG: Json = {
   },
 };
 
-const parameter = (name: string, description: string, pattern?: string): Json => ({
+const parameter = (name: string, description: string): Json => ({
   name,
   in: 'header',
   required: false,
   description,
-  schema: { type: 'string', ...(pattern === undefined ? {} : { pattern }) },
+  schema: { type: 'string' },
 });
 
 const PARAMETERS: readonly Json[] = [
@@ -43,44 +49,36 @@ export const fileResponse = (
   },
 });
 
-interface Described {
-  operationId: string;
-  parameters: Json[];
-  responses: Record<string, Json>;
-}
-
 /** @param get described like other operations. */
-export function describeFile(get: Json): Json {
-  const { parameters, responses } = get as unknown as Described;
-  const { '200': whole = {} } = responses;
-  const { content } = whole as { content: Record<string, Json> };
+export function describeFile(get: Described): Described {
+  const { 200: whole, 416: none } = get.responses;
+  const { headers, content } = whole as { headers: Json; content: Json };
   const { 'application/json': _, ...bytes } = content;
-  const { headers } = whole as { headers: Json };
-  const part = {
-    description: 'The part that `Range` asks for',
-    headers: { ...headers, ...headerRefs(['Content-Range']) },
-    content: bytes,
-  };
-  const same = { description: 'The caller has this file already. Free.', headers };
-  const { '416': none = {}, ...others } = responses;
-  const unsatisfiable = { ...none, headers: { ...(none.headers as Json), ...headerRefs(['Content-Range']) } };
+  const range = headerRefs(['Content-Range']);
   return {
     ...get,
-    parameters: [...parameters, ...PARAMETERS],
-    responses: { ...others, '206': part, '304': same, '416': unsatisfiable },
+    parameters: [...get.parameters, ...PARAMETERS],
+    responses: {
+      ...get.responses,
+      206: {
+        description: 'The part that `Range` asks for',
+        headers: { ...headers, ...range },
+        content: bytes,
+      },
+      304: { description: 'The caller has this file already. Free.', headers },
+      416: { ...none, headers: { ...(none?.headers as Json), ...range } },
+    },
   };
 }
 
 /** @param get described like other operations. */
-export function describeHead(get: Json, { needsKey }: Operation): Json {
-  const { operationId, parameters, responses } = get as unknown as Described;
-  const { '416': _, ...others } = responses;
-  const heads = Object.entries(others).map(([status, { content: __, ...response }]) => [status, response]);
+export function describeHead(get: Described, { needsKey }: Operation): Described {
+  const { 416: _, ...others } = get.responses;
   return {
     ...get,
-    operationId: operationId.replace(/^get/, 'head'),
+    operationId: get.operationId.replace(/^get/, 'head'),
     description: `Size and entity tag of the file. ${needsKey ? 'Needs a key. ' : ''}Free.`,
-    parameters: parameters.filter(({ name }) => name !== 'Idempotency-Key'),
-    responses: Object.fromEntries(heads),
+    parameters: get.parameters.filter(({ name }) => name !== 'Idempotency-Key'),
+    responses: withoutContent(others),
   };
 }

@@ -4,17 +4,7 @@
  */
 import { DEFAULT_FORMAT } from '../../encoders/encoders.ts';
 import { encoderOf } from '../../operations/operations.ts';
-import { bareType, type Json } from './openapi-components.ts';
-
-interface Parameter extends Json {
-  name: string;
-  schema: Json & { enum?: readonly string[] };
-}
-
-interface Described extends Json {
-  parameters: Parameter[];
-  responses: Record<string, Json & { content?: Json }>;
-}
+import { bareType, type Described, type Json } from './openapi-components.ts';
 
 /** By path and method. */
 type Paths = Record<string, Record<string, Described>>;
@@ -35,29 +25,28 @@ export function inFormat(document: Json, format: string): Json {
 /** None of a HEAD, which answers without a body. */
 function formatsOf({ parameters, responses }: Described): readonly string[] {
   if (responses['200']?.content === undefined) return [];
-  return parameters.find(({ name }) => name === 'format')?.schema.enum ?? [DEFAULT_FORMAT];
+  const schema = parameters.find(({ name }) => name === 'format')?.schema as { enum?: string[] } | undefined;
+  return schema?.enum ?? [DEFAULT_FORMAT];
 }
 
 function ofFormat(operation: Described, format: string): Described {
   const { 200: success, ...others } = operation.responses;
-  if ('206' in others) return ofFile(operation);
+  const content = (success?.content ?? {}) as Json;
+  if ('206' in others) {
+    // A file answers with bytes, and its dry run alone with JSON.
+    const { 'application/json': _, ...bytes } = content;
+    const parameters = operation.parameters.filter(({ name }) => name !== 'dry_run');
+    return { ...operation, parameters, responses: { 200: { ...success, content: bytes }, ...others } };
+  }
   return {
     ...operation,
     parameters: operation.parameters.flatMap((parameter) => parameterOf(parameter, format)),
-    responses: { 200: { ...success, ...contentOf(success?.content, format) }, ...others },
+    responses: { 200: { ...success, ...contentOf(content, format) }, ...others },
   };
 }
 
-/** A file answers with bytes, and its dry run alone with JSON. */
-function ofFile(operation: Described): Described {
-  const { 200: success, ...others } = operation.responses;
-  const { 'application/json': _, ...bytes } = success?.content ?? {};
-  const parameters = operation.parameters.filter(({ name }) => name !== 'dry_run');
-  return { ...operation, parameters, responses: { 200: { ...success, content: bytes }, ...others } };
-}
-
 /** A dry run answers with JSON, whatever the format. */
-function parameterOf(parameter: Parameter, format: string): Parameter[] {
+function parameterOf(parameter: Json, format: string): Json[] {
   if (format === DEFAULT_FORMAT) return parameter.name === 'format' ? [] : [parameter];
   if (parameter.name === 'dry_run') return [];
   if (parameter.name !== 'format') return [parameter];
@@ -65,7 +54,7 @@ function parameterOf(parameter: Parameter, format: string): Parameter[] {
 }
 
 /** Documents of other standards have one media type anyway. */
-function contentOf(content: Json | undefined, format: string): Json {
+function contentOf(content: Json, format: string): Json {
   const type = bareType(encoderOf(format).mediaType);
-  return content !== undefined && type in content ? { content: { [type]: content[type] } } : {};
+  return type in content ? { content: { [type]: content[type] } } : {};
 }

@@ -9,7 +9,7 @@ import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
 import { errorBody } from '../api/response.ts';
 import { buildOpenApi } from './openapi.ts';
 import type { Json } from './openapi-components.ts';
-import { type OperationExamples, readExamples, readExamplesOf } from './openapi-examples.ts';
+import { type Examples, type OperationExamples, readExamples, readExamplesOf } from './openapi-examples.ts';
 import { inFormat } from './openapi-format.ts';
 
 const SHORT_PREFIX = '/v1';
@@ -36,11 +36,8 @@ const NO_SUCH_FORMAT: ApiError = {
   message: `There is a description of each of these formats: ${FORMATS.join(', ')}.`,
 };
 
-/** @param format the only one to describe */
-type Documents = (prefix: string, format?: string) => Buffer;
-
 export function installOpenApi(app: FastifyInstance, dependencies: DescriptionDependencies): void {
-  const documents = documentsReader(dependencies);
+  const read = documentReader(dependencies);
   for (const [path, prefix] of Object.entries(DESCRIPTIONS)) {
     app.get(path, async ({ query }, reply) => {
       const { format: sent } = query as RawParameters;
@@ -48,37 +45,38 @@ export function installOpenApi(app: FastifyInstance, dependencies: DescriptionDe
       const open = reply.header('Access-Control-Allow-Origin', '*').type('application/json; charset=utf-8');
       if (sent !== undefined && format === undefined)
         return open.code(404).header('Cache-Control', 'no-store').send(errorBody(NO_SUCH_FORMAT));
-      const body = (await documents())(prefix, format);
+      const body = await read(prefix, format);
       return open.header('Cache-Control', 'public, max-age=3600').send(body);
     });
   }
 }
 
-/** Builds each document once a snapshot. */
-function documentsReader(dependencies: DescriptionDependencies): () => Promise<Documents> {
-  let known: { snapshot: Snapshot | null; documents: Promise<Documents> } | undefined;
-  return () => {
-    const snapshot = dependencies.current();
-    if (known?.snapshot !== snapshot || known === undefined)
-      known = { snapshot, documents: buildDocuments(snapshot, dependencies) };
-    return known.documents;
-  };
+/** What is made once a snapshot. */
+interface Made {
+  snapshot: Snapshot | null;
+  examples: Promise<Examples>;
+  bodies: Map<string, Buffer>;
 }
 
-async function buildDocuments(
-  snapshot: Snapshot | null,
-  { log, publicUrl }: DescriptionDependencies,
-): Promise<Documents> {
-  const examples = await readExamples(snapshot, publicUrl).catch((error: unknown) => {
-    log.warn({ err: error }, 'the API description has no examples');
-    return {};
+function documentReader({ current, log, publicUrl }: DescriptionDependencies) {
+  const begin = (snapshot: Snapshot | null): Made => ({
+    snapshot,
+    bodies: new Map(),
+    examples: readExamples(snapshot, publicUrl).catch((error: unknown) => {
+      log.warn({ err: error }, 'the API description has no examples');
+      return {};
+    }),
   });
-  const bodies = new Map<string, Buffer>();
-  return (prefix, format) => {
+  let made: Made | undefined;
+  /** @param format the only one to describe */
+  return async (prefix: string, format: string | undefined): Promise<Buffer> => {
+    const snapshot = current();
+    if (made?.snapshot !== snapshot) made = begin(snapshot);
+    const { bodies, examples } = made;
     const name = `${prefix} ${format}`;
     const known = bodies.get(name);
     if (known !== undefined) return known;
-    const whole = buildOpenApi(examples, prefix, publicUrl);
+    const whole = buildOpenApi(await examples, prefix, publicUrl);
     const body = Buffer.from(JSON.stringify(format === undefined ? whole : inFormat(whole, format)));
     bodies.set(name, body);
     return body;

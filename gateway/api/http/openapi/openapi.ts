@@ -19,6 +19,7 @@ import { DOCUMENTED_PREFIX } from '../api/public-api.ts';
 import {
   bareType,
   componentSchemas,
+  type Described,
   failureResponses,
   HEADERS,
   headerParameters,
@@ -66,13 +67,8 @@ export function buildOpenApi(
   prefix: string = DOCUMENTED_PREFIX,
   publicUrl?: string,
 ): Json {
-  const answers = Object.fromEntries([
-    ...OPERATIONS.filter(({ isFile }) => !isFile).map((operation) => [
-      answerName(operation),
-      operation.answer,
-    ]),
-    [DRY_RUN, dryRunAnswer],
-  ]);
+  const answering = OPERATIONS.filter(({ isFile }) => !isFile);
+  const answers = answering.map((operation) => [answerName(operation), operation.answer] as const);
   return {
     openapi: '3.1.0',
     info: {
@@ -105,7 +101,7 @@ export function buildOpenApi(
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `alm_live_…`' },
       },
       headers: HEADERS,
-      schemas: componentSchemas(answers),
+      schemas: componentSchemas({ ...Object.fromEntries(answers), [DRY_RUN]: dryRunAnswer }),
     },
   };
 }
@@ -123,7 +119,7 @@ function describePath(operation: Operation, examples: OperationExamples): Json {
   return operation.isFile ? { get: describeFile(get), head: describeHead(get, operation) } : { get };
 }
 
-function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Json {
+function describeOperation(operation: Operation, { parameters, answers }: OperationExamples): Described {
   return {
     operationId: operation.name,
     tags: [operation.tag],
@@ -175,34 +171,25 @@ function queryParameters(query: QuerySchema<unknown>): Json[] {
 /** Headers of operations that ignore what they do not know. */
 const STRICTNESS_HEADERS = ['X-Ignored-Parameters', 'Preference-Applied'];
 
-function responses(operation: Operation, answers: OperationExamples['answers']): Json {
-  const success: [string, Json][] = [['200', successResponse(operation, answers)]];
-  if (operation.isCacheable) {
-    const names = [
-      ...STRICTNESS_HEADERS,
-      'ETag',
-      'Cache-Control',
-      'Vary',
-      'X-Request-Id',
-      'X-Server-Request-Id',
-      'X-Snapshot',
-      ...KEYED_HEADERS,
-    ];
-    success.push(['304', { description: 'The caller has these bytes already.', headers: headerRefs(names) }]);
-  }
-  const failures = failureResponses(errorsOf(operation));
-  return Object.fromEntries([...success, ...failures, ['422', INVALID_RESPONSE]]);
-}
+const NOT_MODIFIED = {
+  description: 'The caller has these bytes already.',
+  headers: headerRefs([
+    ...STRICTNESS_HEADERS,
+    ...['ETag', 'Cache-Control', 'Vary', 'X-Request-Id', 'X-Server-Request-Id', 'X-Snapshot'],
+    ...KEYED_HEADERS,
+  ]),
+};
 
-/** Bytes, of which no example is given. */
-const BINARY = { format: 'binary' } as const;
+const responses = (operation: Operation, answers: OperationExamples['answers']): Described['responses'] => ({
+  200: successResponse(operation, answers),
+  ...(operation.isCacheable && { 304: NOT_MODIFIED }),
+  ...failureResponses(errorsOf(operation)),
+  422: INVALID_RESPONSE,
+});
 
 function successResponse(operation: Operation, answers: OperationExamples['answers']): Json {
   const names = [
-    'X-Request-Id',
-    'X-Server-Request-Id',
-    'Cache-Control',
-    'Vary',
+    ...['X-Request-Id', 'X-Server-Request-Id', 'Cache-Control', 'Vary'],
     ...(operation.tag === 'Account' ? [] : ['X-Snapshot']),
     ...(isPriced(operation) ? ['Preference-Applied', 'Idempotent-Replayed'] : STRICTNESS_HEADERS),
   ];
@@ -220,31 +207,19 @@ function successResponse(operation: Operation, answers: OperationExamples['answe
   const whole = schemaRef(answerName(operation));
   const schema = isPriced(operation) ? { anyOf: [whole, schemaRef(DRY_RUN)] } : whole;
   const json = { schema, ...exampleOf(answers.json) };
-  const others = formats.flatMap(({ name, mediaType, isText, documentation }) =>
-    documentation === null
-      ? []
-      : [
-          [
-            bareType(mediaType),
-            {
-              schema: { type: 'string', ...(isText ? {} : BINARY), description: documentation },
-              ...exampleOf(answers[name]),
-            },
-          ],
-        ],
-  );
-  const otherFormats = (operation.otherFormats ?? []).map(
-    ({ name, mediaType, documentation: description }) => [
-      bareType(mediaType),
-      { schema: { type: 'string', description }, ...exampleOf(answers[name]) },
-    ],
-  );
+  const others = [...formats, ...(operation.otherFormats ?? [])].flatMap((format) => {
+    const { name, mediaType, documentation: description } = format;
+    // Of bytes no example is given.
+    const binary = 'isText' in format && !format.isText && { format: 'binary' };
+    const schema = { type: 'string', ...binary, description };
+    return description === null ? [] : [[bareType(mediaType), { schema, ...exampleOf(answers[name]) }]];
+  });
   return {
     description: operation.summary,
     headers: headerRefs([...names, ...KEYED_HEADERS]),
     content: {
       [bareType(operation.mediaType ?? 'application/json')]: json,
-      ...Object.fromEntries([...others, ...otherFormats]),
+      ...Object.fromEntries(others),
     },
   };
 }
