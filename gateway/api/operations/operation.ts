@@ -5,7 +5,7 @@
  * and counts the price before anything is formatted. `execute` decides whether the plan is admitted, charges it and
  * only then calls `produce`.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { IndicatorAlias } from '../../../data/schema/curated.ts';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { type ApiError, type ErrorCode, truncateInput } from '../core/errors.ts';
@@ -194,6 +194,19 @@ export const free = (content: Content | Plan['produce']): Plan => ({
 });
 
 export const document = (json: string): Content => ({ kind: 'document', json: Buffer.from(json) });
+
+/** An operation of an adapter's own, which no reference lists: free, without parameters, answered with nothing. */
+export const unlistedOperation = (
+  name: string,
+  path: string,
+  tag: Operation['tag'],
+  needsKey: boolean,
+): Operation =>
+  defineOperation({
+    ...{ name, path, tag, needsKey, summary: '', description: '', priceText: 'free' },
+    ...{ query: z.object({}), answer: z.object({}) },
+    plan: () => free({ kind: 'object', value: {} }),
+  });
 
 export const refused = (code: ErrorCode, message?: string): Refused => ({
   kind: 'refused',

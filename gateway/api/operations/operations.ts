@@ -70,6 +70,7 @@ export {
   type Refused,
   ROWS_MAX,
   refused,
+  unlistedOperation,
   type WholeFile,
 } from './operation.ts';
 export { asOf, findEdition } from './parameters/as-of.ts';

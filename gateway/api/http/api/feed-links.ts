@@ -5,7 +5,6 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { type ApiError, ERRORS, type ErrorCode } from '../../core/errors.ts';
 import {
   type Call,
@@ -17,7 +16,7 @@ import {
   writeFeed,
 } from '../../core/execute.ts';
 import { type LiveFeed, MeteringUnavailable } from '../../metering/metering.ts';
-import { defineOperation, document, free } from '../../operations/operations.ts';
+import { unlistedOperation } from '../../operations/operations.ts';
 import { errorOf } from '../server/error-handlers.ts';
 import type { FeedDependencies } from './feed-management.ts';
 import {
@@ -121,25 +120,11 @@ const maker =
   };
 
 /** Whether the link works, and in which form it answers: free. */
-const HEAD_OPERATION = defineOperation({
-  ...{ name: 'headFeed', path: FEED_PATH, tag: 'Data', summary: '', description: '', needsKey: true },
-  priceText: 'free',
-  query: z.object({}),
-  answer: z.object({}),
-  plan: () => free(document('')),
-});
+const HEAD_OPERATION = unlistedOperation('headFeed', FEED_PATH, 'Data', true);
 
 const headOf = ({ format }: LiveFeed): Make => {
-  const type = feedEncoder(format).mediaType;
-  const head = {
-    status: 200,
-    type,
-    headers: [],
-    encoding: 'identity',
-    tag: null,
-    edition: null,
-    body: [],
-  } as const;
+  const form = { headers: [], encoding: 'identity', tag: null, edition: null } as const;
+  const head = { status: 200, type: feedEncoder(format).mediaType, ...form, body: [] } as const;
   return async () => ({ rendered: head, content: '', bytes: 0 });
 };
 

@@ -9,9 +9,9 @@ import { type Call, checkFeed, type Executor, type Result, UNAVAILABLE } from '.
 import { FEED_FORMATS, type Feed, type RedisMetering } from '../../metering/metering.ts';
 import {
   type Caller,
-  defineOperation,
   free,
   toDetail,
+  unlistedOperation,
   type ValidationDetail,
 } from '../../operations/operations.ts';
 import type { Snapshot } from '../../snapshot/snapshot.ts';
@@ -76,42 +76,30 @@ type Outcome =
   | { kind: 'error'; error: ApiError }
   | { kind: 'invalid'; detail: ValidationDetail[] };
 
-/** @param caller whose key may be used */
-type Act = (caller: Caller, snapshot: Snapshot) => Promise<Outcome>;
+/** What is asked for, once the key of the caller may be used. */
+interface Asked {
+  caller: Caller;
+  request: FastifyRequest;
+  snapshot: Snapshot;
+}
+
+type Act = (asked: Asked, dependencies: FeedDependencies) => Promise<Outcome>;
 
 export function installFeedManagement(
   app: FastifyInstance,
   prefix: string,
   dependencies: FeedDependencies,
 ): void {
-  const { metering } = dependencies;
   const url = prefix + FEEDS_PATH;
-  const handle = (act: (request: FastifyRequest) => Act) => (request: FastifyRequest, reply: FastifyReply) =>
-    void manage(request, reply, dependencies, act(request));
-  app.get(
-    url,
-    handle(() => (caller) => list(metering, caller)),
-  );
-  app.delete(
-    `${url}/:feed_id`,
-    handle(
-      ({ params }) =>
-        (caller) =>
-          revoke(metering, caller, (params as { feed_id: string }).feed_id),
-    ),
-  );
+  const handle = (act: Act) => (request: FastifyRequest, reply: FastifyReply) =>
+    void manage(request, reply, dependencies, act);
+  app.get(url, handle(list));
+  app.delete(`${url}/:feed_id`, handle(revoke));
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     const asText = { parseAs: 'string', bodyLimit: BODY_MAX_BYTES } as const;
     scope.addContentTypeParser('*', asText, (_request, body, done) => done(null, body));
-    scope.post(
-      url,
-      handle(
-        ({ body }) =>
-          (caller, snapshot) =>
-            create(body, caller, snapshot, dependencies),
-      ),
-    );
+    scope.post(url, handle(create));
   });
   app.route({
     method: ['PUT', 'PATCH', 'DELETE'],
@@ -133,33 +121,25 @@ const made = (data: object, { now_ms }: Caller, more: object = {}): Outcome => (
 });
 
 const ownFeeds = async (
-  { feeds }: Pick<RedisMetering, 'feeds'>,
+  { feeds }: FeedDependencies['metering'],
   { account_id, key_id }: Caller,
 ): Promise<Feed[]> => (await feeds.list(account_id)).filter((feed) => feed.key_id === key_id);
 
-async function list(metering: Pick<RedisMetering, 'feeds'>, caller: Caller): Promise<Outcome> {
+const list: Act = async ({ caller }, { metering }) => {
   const own = await ownFeeds(metering, caller);
   return made(own.map(toRecord), caller, { count: own.length });
-}
+};
 
-async function revoke(
-  metering: Pick<RedisMetering, 'feeds'>,
-  caller: Caller,
-  feed_id: string,
-): Promise<Outcome> {
+const revoke: Act = async ({ caller, request }, { metering }) => {
+  const { feed_id } = request.params as { feed_id: string };
   await metering.feeds.revoke(caller.account_id, feed_id, caller.key_id);
   const feed = (await ownFeeds(metering, caller)).find((one) => one.feed_id === feed_id);
   if (feed !== undefined) return made(toRecord(feed), caller);
   return { kind: 'error', error: { code: 'not_found', message: 'This key has no feed link with this id.' } };
-}
+};
 
-async function create(
-  body: unknown,
-  caller: Caller,
-  snapshot: Snapshot,
-  { metering, publicUrl }: FeedDependencies,
-): Promise<Outcome> {
-  const sent = readBody(body);
+const create: Act = async ({ caller, request, snapshot }, { metering, publicUrl }) => {
+  const sent = readBody(request.body);
   if (sent === null) return unusable('the body is an object in JSON');
   const checked = await checkFeed(sent, { snapshot, publicUrl, now_ms: caller.now_ms });
   if (checked.kind !== 'terms') return checked;
@@ -170,7 +150,7 @@ async function create(
   const { feed, secret } = created;
   const url = `${publicUrl}/feed/${secret}.${feed.format}`;
   return made({ ...toRecord(feed), url, price: checked.price }, caller);
-}
+};
 
 const unusable = (error: string): Outcome => ({
   kind: 'invalid',
@@ -192,20 +172,16 @@ function readBody(body: unknown): Record<string, string> | null {
     : Object.fromEntries(members.map(([name, value]) => [name, String(value)]));
 }
 
-const MANAGED = defineOperation({
-  ...{ name: 'manageFeeds', path: FEEDS_PATH, summary: '', description: '', needsKey: true },
-  ...{ priceText: 'free', query: z.object({}), answer: z.object({}) },
-  tag: 'Account',
-  plan: () => free({ kind: 'object', value: {} }),
-});
+const MANAGED = unlistedOperation('manageFeeds', FEEDS_PATH, 'Account', true);
 
 /** The executor checks the key and its limits, and counts the call; then the key's holder gets what is asked for. */
 async function manage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { executor, loadShedder, addressOf, publicUrl }: FeedDependencies,
+  dependencies: FeedDependencies,
   act: Act,
 ): Promise<void> {
+  const { executor, loadShedder, addressOf, publicUrl } = dependencies;
   reply.facts = { route: ROUTE, keyId: null, creditsCharged: 0 };
   if (loadShedder.shouldRefuseKeyed()) return sendError(reply, UNAVAILABLE);
   const { raw, id } = request;
@@ -224,7 +200,7 @@ async function manage(
     cached: () => null,
     render(_content, snapshot) {
       if (holder === null) throw new Error('a feed link needs a key');
-      return act(holder, snapshot);
+      return act({ caller: holder, request, snapshot }, dependencies);
     },
   };
   loadShedder.enter();

@@ -147,8 +147,13 @@ export class HttpCall implements Call<Representation>, Preferences {
     return sent === undefined || !isPriced(this.operation) ? reading : withIdempotencyKey(reading, sent);
   }
 
+  /** Null without a well-formed key. */
   get repeatable(): RepeatableAs | null {
-    return repeatableAs(this.#request, this.operation);
+    const { headers, url = '' } = this.#request;
+    const sent = headers['idempotency-key'];
+    if (typeof sent !== 'string' || !KEY.test(sent)) return null;
+    const fingerprint = hash('sha256', withoutPrefix(url, this.operation.path), 'base64url');
+    return { key: sent, fingerprint };
   }
 
   private get isStrict(): boolean {
@@ -162,7 +167,13 @@ export class HttpCall implements Call<Representation>, Preferences {
     if (!isStrict && this.#asked.query === NO_PARAMETERS) return [];
     const reading = this.readQuery();
     const ignored = reading.ok ? reading.ignored : [];
-    return isStrict || ignored.length > 0 ? strictnessHeaders(isStrict, ignored) : [];
+    if (!isStrict && ignored.length === 0) return [];
+    return [
+      ...(isStrict ? [APPLIED, 'handling=strict'] : []),
+      ...(ignored.length > 0 ? [IGNORED, ignored.map(encoded).join(', ')] : []),
+      // Only where there is something to ignore does an answer depend on `Prefer`.
+      ...['vary', 'Prefer', 'access-control-expose-headers', `${APPLIED}, ${IGNORED}`],
+    ];
   }
 
   cached(snapshot: Snapshot): Representation | null {
@@ -220,18 +231,6 @@ const encoded = (name: string): string => encodeURIComponent(name.slice(0, NAME_
 const IGNORED = 'X-Ignored-Parameters';
 const APPLIED = 'Preference-Applied';
 
-/** @param ignored names of parameters that were ignored. */
-function strictnessHeaders(isStrict: boolean, ignored: readonly string[]): string[] {
-  const headers = [
-    ...(isStrict ? [APPLIED, 'handling=strict'] : []),
-    ...(ignored.length > 0 ? [IGNORED, ignored.map(encoded).join(', ')] : []),
-  ];
-  // Only where there is something to ignore does an answer depend on `Prefer`.
-  return headers.length === 0
-    ? []
-    : [...headers, 'vary', 'Prefer', 'access-control-expose-headers', `${APPLIED}, ${IGNORED}`];
-}
-
 /** The form of an `Idempotency-Key`, under which a priced call may be sent again without paying twice. */
 const KEY = /^[A-Za-z0-9._-]{1,64}$/;
 const EXPECTED = '1 to 64 of the characters A-Z a-z 0-9 . _ -';
@@ -246,16 +245,6 @@ function withIdempotencyKey(
   const failure = { type: 'string_pattern_mismatch', ctx: { expected: EXPECTED } } as const;
   const detail = toDetail(failure, ['header', 'idempotency-key'], key);
   return { ok: false, detail: [...(reading.ok ? [] : reading.detail), detail] };
-}
-
-/** Null without a well-formed key. */
-function repeatableAs(
-  { headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>,
-  { path }: Pick<Operation, 'path'>,
-): RepeatableAs | null {
-  const sent = headers['idempotency-key'];
-  if (typeof sent !== 'string' || !KEY.test(sent)) return null;
-  return { key: sent, fingerprint: hash('sha256', withoutPrefix(url, path), 'base64url') };
 }
 
 /** Path and query as sent, under either prefix the same. */

@@ -10,7 +10,7 @@ import type { Snapshot, Snapshots } from '../../snapshot/snapshot.ts';
 import { type ErrorPage, errorOf, sendErrorPage } from '../server/error-handlers.ts';
 import type { LoadShedder } from '../server/overload.ts';
 import { HttpCall, type ReadUrl, type Route } from './http-call.ts';
-import type { Representation } from './representation.ts';
+import { JSON_TYPE, type Representation } from './representation.ts';
 import { sendError, sendResult } from './response.ts';
 import { ResponseCache } from './response-cache.ts';
 
@@ -46,22 +46,19 @@ export class PublicApi {
 
   /** Registers all operations and pages with the framework's router. */
   install(app: FastifyInstance): void {
-    installPublishedLog(app, this.#dependencies.snapshots);
-    for (const operation of OPERATIONS) {
-      const name = NAMED_PREFIX + operation.path;
-      const readQuery = parameterReader(operation.query, isPriced(operation));
-      for (const prefix of PREFIXES)
-        this.#install(app, prefix + routerPattern(operation), { operation, name, readQuery });
-    }
-    for (const operation of this.#dependencies.pages ?? []) {
-      const readQuery = parameterReader(operation.query, false);
-      this.#install(app, routerPattern(operation), { operation, name: operation.path, readQuery });
-    }
+    const { snapshots, pages = [] } = this.#dependencies;
+    installPublishedLog(app, snapshots);
+    for (const operation of OPERATIONS) this.#install(app, operation, NAMED_PREFIX, PREFIXES);
+    for (const operation of pages) this.#install(app, operation, '', ['']);
   }
 
-  #install(app: FastifyInstance, url: string, route: Route): void {
-    const method = answersHead(route.operation) ? ['GET', 'HEAD'] : 'GET';
-    app.route({ method, url, handler: (request, reply) => void this.#answer(request, reply, route) });
+  #install(app: FastifyInstance, operation: Operation, named: string, prefixes: readonly string[]): void {
+    const readQuery = parameterReader(operation.query, isPriced(operation));
+    const route = { operation, name: named + operation.path, readQuery };
+    const method = answersHead(operation) ? ['GET', 'HEAD'] : 'GET';
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      void this.#answer(request, reply, route);
+    for (const prefix of prefixes) app.route({ method, url: prefix + routerPattern(operation), handler });
   }
 
   async #answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<void> {
@@ -121,33 +118,22 @@ export const answersHead = ({ isFile, tag }: Operation): boolean => isFile || ta
 const routerPattern = ({ path }: Operation): string => path.replaceAll(/\{([^}]+)\}/g, ':$1');
 
 const KEYS_PATH = '/.well-known/almanac-keys.json';
-const CHECKPOINT_PATHS = PREFIXES.map((prefix) => `${prefix}/log/checkpoint`);
-export const LOG_PATHS = [KEYS_PATH, ...CHECKPOINT_PATHS];
+export const LOG_PATHS = [KEYS_PATH, ...PREFIXES.map((prefix) => `${prefix}/log/checkpoint`)];
 
 /** The signed head of the log and its public keys, as files that anybody may fetch and keep. */
 function installPublishedLog(app: FastifyInstance, snapshots: Snapshots): void {
-  const send = async (
-    reply: FastifyReply,
-    type: string,
-    read: () => Promise<string | Buffer> | undefined,
-  ) => {
-    reply.header('Access-Control-Allow-Origin', '*');
-    const body = await read()?.catch(() => undefined);
-    return body === undefined
-      ? reply.code(503).header('Cache-Control', 'no-store').send({ error: 'nothing is signed yet' })
-      : reply.header('Cache-Control', 'no-cache').type(type).send(body);
-  };
   const log = () => snapshots.current()?.editions.signedLog;
-  app.get(KEYS_PATH, (_request, reply) =>
-    send(reply, 'application/json; charset=utf-8', () => log()?.keys()),
-  );
-  for (const path of CHECKPOINT_PATHS) {
-    app.get(path, (_request, reply) =>
-      send(reply, 'text/plain; charset=utf-8', () =>
-        log()
-          ?.head()
-          .then(({ checkpoint }) => checkpoint),
-      ),
-    );
+  const readKeys = async () => log()?.keys();
+  const readCheckpoint = async () => (await log()?.head())?.checkpoint;
+  for (const path of LOG_PATHS) {
+    const [type, read] =
+      path === KEYS_PATH ? [JSON_TYPE, readKeys] : ['text/plain; charset=utf-8', readCheckpoint];
+    app.get(path, async (_request, reply) => {
+      reply.header('Access-Control-Allow-Origin', '*');
+      const body = await read().catch(() => undefined);
+      return body === undefined
+        ? reply.code(503).header('Cache-Control', 'no-store').send({ error: 'nothing is signed yet' })
+        : reply.header('Cache-Control', 'no-cache').type(type).send(body);
+    });
   }
 }

@@ -56,18 +56,9 @@ function commonHeaders(
 ): string[] {
   const exposed = quota === null ? EXPOSED_ANONYMOUS : EXPOSED_KEYED;
   const sent = clientRequestId(request);
-  const headers =
-    sent === null
-      ? ['x-request-id', requestId, EXPOSE, exposed, ...base]
-      : [
-          'x-request-id',
-          sent,
-          EXPOSE,
-          `${exposed}, ${SERVER_REQUEST_ID}`,
-          ...base,
-          SERVER_REQUEST_ID,
-          requestId,
-        ];
+  const headers = ['x-request-id', sent ?? requestId, EXPOSE];
+  if (sent === null) headers.push(exposed, ...base);
+  else headers.push(`${exposed}, ${SERVER_REQUEST_ID}`, ...base, SERVER_REQUEST_ID, requestId);
   if (snapshotId !== null) headers.push('x-snapshot', snapshotId);
   if (quota === null) return headers;
   const { window, windows, charged, balance, isRepeat } = quota;
@@ -140,30 +131,21 @@ export function sendRepresentation(
   const headers = headersOf(context.quota === null ? ANONYMOUS_SUCCESS : KEYED_SUCCESS, context, reply);
   headers.push(...more);
   if (tag !== null) headers.push('etag', tag);
-  if (status === 304) {
-    setHead(reply, status, headers);
-    reply.send();
-    return;
-  }
-  headers.push('content-type', type, ...representation.headers);
-  if (encoding !== 'identity') headers.push('content-encoding', encoding);
-  if (!isStream(body) && body.length === 0) {
-    setHead(reply, status, headers);
-    reply.send();
-    return;
-  }
-  if (isStream(body)) {
-    if (body.isExact) headers.push('content-length', String(body.bytes));
-    setHead(reply, status, headers);
-    sendStream(reply, body, encoding, onFault);
-    return;
+  if (status !== 304) {
+    headers.push('content-type', type, ...representation.headers);
+    if (encoding !== 'identity') headers.push('content-encoding', encoding);
   }
   const bytes = lengthOf(body);
-  const isLarge = body.length > 1 && bytes > JOIN_MAX_BYTES;
-  if (isLarge) headers.push('content-length', String(bytes));
+  const isLong = isStream(body);
+  const isLarge = !isLong && body.length > 1 && bytes > JOIN_MAX_BYTES;
+  if (isLarge || (isLong && body.isExact)) headers.push('content-length', String(bytes));
   setHead(reply, status, headers);
-  reply.send(isLarge ? new HeldPieces(body) : joined(body));
-  slowClients.watch(reply.raw, bytes, held_bytes);
+  if (isLong) sendStream(reply, body, encoding, onFault);
+  else if (body.length === 0) reply.send();
+  else {
+    reply.send(isLarge ? new HeldPieces(body) : joined(body));
+    slowClients.watch(reply.raw, bytes, held_bytes);
+  }
 }
 
 /** `{ error: { code, message } }`. */

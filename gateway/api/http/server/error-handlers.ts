@@ -11,9 +11,9 @@ import { sendError, sendPreflight, setHead } from '../api/response.ts';
 
 const NO_ROUTE = { route: 'none', keyId: null, creditsCharged: 0 } as const;
 
-function refuse(reply: FastifyReply, code: ErrorCode, message?: string): void {
+function refuse(reply: FastifyReply, error: ApiError): void {
   reply.facts = { ...NO_ROUTE };
-  sendError(reply, message === undefined ? { code } : { code, message });
+  sendError(reply, error);
 }
 
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
@@ -71,35 +71,28 @@ export function installErrorHandlers(
   app.setNotFoundHandler(fallback);
   app.setErrorHandler((error: FastifyError, request, reply) => {
     // An unreadable body was sent to a path that has no route.
-    if (request.is404) {
-      fallback(request, reply);
-      return;
-    }
-    const status = error.statusCode ?? 500;
-    const isClientError = status >= 400 && status < 500;
-    if (!isClientError) log.error({ err: error, request_id: request.id }, 'request failed');
-    refuse(reply, isClientError ? 'bad_request' : 'internal_error');
+    if (request.is404) return fallback(request, reply);
+    const code = codeOf(error);
+    if (code === 'internal_error') log.error({ err: error, request_id: request.id }, 'request failed');
+    refuse(reply, { code });
   });
 }
 
+const codeOf = ({ statusCode = 500 }: FastifyError): ErrorCode =>
+  statusCode >= 400 && statusCode < 500 ? 'bad_request' : 'internal_error';
+
+const BAD_PATH: ApiError = {
+  code: 'bad_request',
+  message: 'The path is not valid percent-encoded UTF-8.',
+};
+
 /** Handles errors before routing, such as a path that is not valid percent-encoding. */
 export function frameworkErrors(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
-  if (error.code === 'FST_ERR_BAD_URL') {
-    refuse(reply, 'bad_request', 'The path is not valid percent-encoded UTF-8.');
-    return;
-  }
-  refuse(reply, (error.statusCode ?? 500) < 500 ? 'bad_request' : 'internal_error');
+  refuse(reply, error.code === 'FST_ERR_BAD_URL' ? BAD_PATH : { code: codeOf(error) });
 }
 
-interface PageProblem {
-  status: number;
-  message: string;
-  /** For support. */
-  requestId: string;
-}
-
-/** The whole page as HTML. */
-export type ErrorPage = (problem: PageProblem) => string;
+/** The whole page as HTML. @param problem with the id of the request, for support */
+export type ErrorPage = (problem: { status: number; message: string; requestId: string }) => string;
 
 /** What went wrong with a page, in one sentence. */
 export function errorOf(

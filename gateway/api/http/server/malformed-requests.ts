@@ -36,7 +36,6 @@ const BAD_EXPECTATION: ApiError = { code: 'expectation_failed' };
  */
 export function serveChecked(server: Server, listener: RequestListener, newId: () => string): void {
   const closing = new WeakSet<Socket>();
-  const faultOf = faultFinder();
   const refuse = (error: ApiError, { socket }: IncomingMessage, raw: ServerResponse): void => {
     closing.add(socket);
     raw.shouldKeepAlive = false;
@@ -54,10 +53,7 @@ export function serveChecked(server: Server, listener: RequestListener, newId: (
     if (closing.has(request.socket)) return;
     const isMet = request.headers.expect?.toLowerCase() === '100-continue';
     const fault = faultOf(request) ?? (isMet ? null : BAD_EXPECTATION);
-    if (fault !== null) {
-      refuse(fault, request, response);
-      return;
-    }
+    if (fault !== null) return refuse(fault, request, response);
     response.writeContinue();
     listener(request, response);
   });
@@ -66,21 +62,15 @@ export function serveChecked(server: Server, listener: RequestListener, newId: (
   });
 }
 
-/** Null for a request that can be served. The valid Host seen last is remembered, because most requests repeat it. */
-function faultFinder(): (request: IncomingMessage) => ApiError | null {
-  let validHost = '';
-  return ({ headers, rawHeaders, httpVersionMinor, url = '' }) => {
-    const isOld = httpVersionMinor === 0;
-    const { host } = headers;
-    const coding = headers['transfer-encoding'];
-    if (countHosts(rawHeaders) !== 1 && !(isOld && host === undefined)) return NO_HOST;
-    if (host !== undefined && host !== validHost) {
-      if (!isValidHost(host)) return BAD_HOST;
-      validHost = host;
-    }
-    if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) return BAD_CODING;
-    return hasTooManyPairs(queryString(url)) ? TOO_MANY_PARAMETERS : null;
-  };
+/** Null for a request that can be served. */
+function faultOf({ headers, rawHeaders, httpVersionMinor, url = '' }: IncomingMessage): ApiError | null {
+  const isOld = httpVersionMinor === 0;
+  const { host } = headers;
+  const coding = headers['transfer-encoding'];
+  if (countHosts(rawHeaders) !== 1 && !(isOld && host === undefined)) return NO_HOST;
+  if (host !== undefined && !isValidHost(host)) return BAD_HOST;
+  if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) return BAD_CODING;
+  return hasTooManyPairs(queryString(url)) ? TOO_MANY_PARAMETERS : null;
 }
 
 /** The router takes what follows a `#` for a query, too. */

@@ -94,28 +94,7 @@ export function createMetrics({ snapshots, metering, now }: Measured): Metrics {
     labelNames: ['route'],
     registers: [registry],
   });
-  const total = (name: string, help: string, read: () => number): void => {
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  };
-  total(
-    'almanac_anonymous_uncounted_total',
-    'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
-    () => metering.uncounted,
-  );
-  total(
-    'almanac_damaged_files_total',
-    'Published files that were found to have another content',
-    () => snapshots.damages,
-  );
-  registerSnapshotMetrics(registry, snapshots, now);
+  registerReadings(registry, { snapshots, metering, now });
   return {
     observe(route, status, seconds, creditsCharged) {
       requests.inc({ route, status });
@@ -144,30 +123,39 @@ export function groupMetrics(workers: () => number): MetricsText {
   return { text: async () => `${await group.metrics()}\n${await group.clusterMetrics()}` };
 }
 
-function registerSnapshotMetrics(registry: Registry, snapshots: Snapshots, now: () => number): void {
-  const gauge = (
-    name: string,
-    help: string,
-    read: () => number | undefined,
-    aggregator: 'sum' | 'max' = 'sum',
-  ): void => {
-    new Gauge({
-      name,
-      help,
-      aggregator,
-      registers: [registry],
-      collect() {
-        const value = read();
-        if (value === undefined) this.reset();
-        else this.set(value);
-      },
-    });
+/** What is read when metrics are asked for. */
+function registerReadings(registry: Registry, { snapshots, metering, now }: Measured): void {
+  const total = (name: string, help: string, read: () => number): void => {
+    const collect = (): void => {
+      counter.reset();
+      counter.inc(read());
+    };
+    const counter = new Counter({ name, help, registers: [registry], collect });
+  };
+  total(
+    'almanac_anonymous_uncounted_total',
+    'Requests without a key that were admitted while Redis was away or slow, beyond all limits',
+    () => metering.uncounted,
+  );
+  total(
+    'almanac_damaged_files_total',
+    'Published files that were found to have another content',
+    () => snapshots.damages,
+  );
+  const gauge = (name: string, help: string, read: () => number | undefined, isMax = false): void => {
+    const collect = (): void => {
+      const value = read();
+      if (value === undefined) made.reset();
+      else made.set(value);
+    };
+    const aggregator = isMax ? 'max' : 'sum';
+    const made = new Gauge({ name, help, aggregator, registers: [registry], collect });
   };
   const age_s = (): number | undefined => {
     const snapshot = snapshots.current();
     return snapshot ? (now() - Date.parse(snapshot.catalogue.generatedAt)) / 1000 : undefined;
   };
-  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, 'max');
+  gauge('almanac_snapshot_age_seconds', 'Age of the data that is served', age_s, true);
   const observations = () => snapshots.current()?.observations;
   gauge('almanac_hot_cache_bytes', 'Memory of hot indicators', () => observations()?.hotBytes);
   gauge('almanac_hot_cache_hits', 'Reads served from hot indicators', () => observations()?.counts.hits);

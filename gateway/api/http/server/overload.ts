@@ -45,7 +45,6 @@ export class LoadShedder {
   #lastRefusal_ms = 0;
   #lag_ms = 0;
   #previousLag_ms = 0;
-  #timer: NodeJS.Timeout | null = null;
 
   /** @param now monotonic milliseconds. */
   constructor(limits: LoadLimits, log: Logger, now: () => number = () => performance.now()) {
@@ -112,12 +111,12 @@ export class LoadShedder {
   /** Starts to sample the event loop. @returns stops it. */
   watch(): () => void {
     let due_ms = this.#now() + LAG_SAMPLE_MS;
-    this.#timer = setInterval(() => {
+    const timer = setInterval(() => {
       const now_ms = this.#now();
       this.recordLag(now_ms - due_ms);
       due_ms = now_ms + LAG_SAMPLE_MS;
     }, LAG_SAMPLE_MS).unref();
-    return () => clearInterval(this.#timer ?? undefined);
+    return () => clearInterval(timer);
   }
 }
 
@@ -160,10 +159,8 @@ export function takeFairTurns(
       if (caller.idlePeriods > IDLE_PERIODS) callers.delete(address);
     }
     for (const caller of callers.values())
-      for (const start of caller.waiting.splice(0, callers.size === 1 ? caller.waiting.length : STARTS)) {
-        caller.started += 1;
+      for (const start of caller.waiting.splice(0, callers.size === 1 ? caller.waiting.length : STARTS))
         start();
-      }
     if (callers.size === 0 && timer !== null) {
       clearInterval(timer);
       timer = null;
@@ -188,14 +185,12 @@ export function takeFairTurns(
       callers.size > 1 &&
       (own.isRefused || request.headers.authorization === undefined) &&
       (own.started >= STARTS || own.waiting.length > 0);
-    if (isHeld) {
-      own.waiting.push(() => {
-        if (!response.destroyed) listener(request, response);
-      });
-      return;
-    }
-    own.started += 1;
-    listener(request, response);
+    const start = (): void => {
+      own.started += 1;
+      if (!response.destroyed) listener(request, response);
+    };
+    if (isHeld) own.waiting.push(start);
+    else start();
   };
 }
 
