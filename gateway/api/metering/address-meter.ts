@@ -8,17 +8,20 @@
  *
  * An address over its limit is rejected without a round trip until the window ends. When Redis is unavailable or slow,
  * requests are admitted uncounted, and Redis is left alone for a second.
+ *
+ * Files that are taken without a key are counted in fixed UTC hours: different ones, since a repeat is free.
  */
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { readScript, type ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
-import { DAY_MS, dayOf, MINUTE_MS, minuteOf, redisKeys } from '../../../data/schema/redis-keys.ts';
+import { DAY_MS, dayOf, HOUR_MS, MINUTE_MS, minuteOf, redisKeys } from '../../../data/schema/redis-keys.ts';
 import type { AnonymousVerdict } from './admission.ts';
 import { secondsUntil } from './admit-script.ts';
 
 const ADDRESS = readScript(import.meta.url, 'lua/address.lua', 2);
+const DOWNLOAD = readScript(import.meta.url, 'lua/download.lua', 1);
 const CACHED_CALLERS = 50_000;
 /** An address with a zone is shorter. */
 const UNIT_MAX_LENGTH = 64;
@@ -144,7 +147,28 @@ export class AddressMeter {
   }
 }
 
-export const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict => ({
+/** Different files that an address may take in an hour. */
+export const DOWNLOADS_PER_HOUR = 30;
+
+/**
+ * One script decides, so that concurrent requests at any number of gateways never pass the limit.
+ * @param file digest of what is asked for
+ */
+export async function admitDownload(
+  { redis, runner, timeout_ms }: Pick<Dependencies, 'redis' | 'runner' | 'timeout_ms'>,
+  address: string,
+  file: string,
+  now_ms: number,
+): Promise<AnonymousVerdict> {
+  if (redis.status !== 'ready') return ADMITTED;
+  const hour = Math.floor(now_ms / HOUR_MS);
+  const key = redisKeys.addressDownloads(addressUnit(address), hour);
+  const counted = runner.run(DOWNLOAD, [key, file, DOWNLOADS_PER_HOUR]).catch(() => null);
+  const isOver = (await withTimeout(counted, timeout_ms)) === 0;
+  return isOver ? rateLimited((hour + 1) * HOUR_MS, now_ms) : ADMITTED;
+}
+
+const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict => ({
   kind: 'rate_limited',
   retry_after_s: secondsUntil(end_ms, now_ms),
 });
@@ -153,7 +177,7 @@ export const rateLimited = (end_ms: number, now_ms: number): AnonymousVerdict =>
  * The reply of a command, or null after the timeout. The time starts when the command is sent, at the end of this turn
  * of the event loop, and replies that have arrived are read before it ends: a busy process is no sign of a slow Redis.
  */
-export function withTimeout<T>(command: Promise<T>, limit_ms: number): Promise<T | null> {
+function withTimeout<T>(command: Promise<T>, limit_ms: number): Promise<T | null> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     const begin = setImmediate(() => {

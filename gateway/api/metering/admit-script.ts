@@ -28,15 +28,8 @@ const MAX_ORIGIN_LENGTH = 300;
 interface MinuteKeys {
   minute: number;
   month: string;
-  names: readonly [
-    account: string,
-    keys: string,
-    minute: string,
-    day: string,
-    ledger: string,
-    usage: string,
-    debits: string,
-  ];
+  /** Account, keys, minute, day, ledger, usage, debits. */
+  names: readonly [account: string, ...string[]];
 }
 
 /** What the gateway adds to an admission. */
@@ -103,16 +96,19 @@ export class AdmitArguments {
     const cached = this.#keys.get(account_id);
     if (cached?.minute === minute) return cached;
     const day = dayOf(now_ms);
-    const names = [
-      redisKeys.account(account_id),
-      redisKeys.keys(account_id),
-      redisKeys.minute(account_id, minute),
-      redisKeys.day(account_id, day),
-      redisKeys.ledger(account_id),
-      redisKeys.usage(account_id, day),
-      redisKeys.debits(account_id, minute),
-    ] as const;
-    const keys = { minute, month: monthOf(now_ms), names };
+    const keys: MinuteKeys = {
+      minute,
+      month: monthOf(now_ms),
+      names: [
+        redisKeys.account(account_id),
+        redisKeys.keys(account_id),
+        redisKeys.minute(account_id, minute),
+        redisKeys.day(account_id, day),
+        redisKeys.ledger(account_id),
+        redisKeys.usage(account_id, day),
+        redisKeys.debits(account_id, minute),
+      ],
+    };
     this.#keys.set(account_id, keys);
     return keys;
   }
@@ -213,8 +209,8 @@ function windowsOf(reply: Reply, limits: LimitsByTier, now_ms: number): RateWind
   const [, , , tier, minute_used, day_used] = reply;
   const { per_minute, per_day } = limits[tier];
   return {
-    minute: windowOf(per_minute, minute_used, endOf(minuteOf(now_ms), MINUTE_MS), now_ms),
-    day: windowOf(per_day, day_used, endOf(dayOf(now_ms), DAY_MS), now_ms),
+    minute: windowOf(per_minute, minute_used, (minuteOf(now_ms) + 1) * MINUTE_MS, now_ms),
+    day: windowOf(per_day, day_used, (dayOf(now_ms) + 1) * DAY_MS, now_ms),
   };
 }
 
@@ -224,8 +220,6 @@ const windowOf = (limit: number, used: number, end_ms: number, now_ms: number): 
   reset_s: end_ms / 1000,
   ends_in_s: secondsUntil(end_ms, now_ms),
 });
-
-const endOf = (index: number, length_ms: number): number => (index + 1) * length_ms;
 
 /** What the reply answers. */
 interface Asked {
@@ -248,40 +242,14 @@ export function decodeVerdict(raw: unknown, { limits, now_ms, debit, isPeek }: A
   const [outcome, charged, balance, tier] = reply;
   const windows = windowsOf(reply, limits, now_ms);
   const window = windows.minute.remaining < windows.day.remaining ? windows.minute : windows.day;
-  switch (outcome) {
-    case 'admitted': {
-      const due = charged === 0 ? null : debit;
-      const verdict: Verdict = { kind: outcome, charged, balance, tier, window, windows, debit: due };
-      const [repeatOf = '', ofFile] = [reply[6], reply[7]];
-      if (repeatOf !== '') verdict.repeatOf = String(repeatOf);
-      if (ofFile === undefined) return verdict;
-      return isPeek ? { ...verdict, pinned: String(ofFile) } : { ...verdict, isLeased: true };
-    }
-    case 'key_limit_reached':
-      return {
-        kind: outcome,
-        limit: Number(reply[6]),
-        used: Number(reply[7]),
-        balance,
-        tier,
-        window,
-        windows,
-      };
-    case 'insufficient_credits':
-    case 'max_credits_exceeded':
-    case 'idempotency_conflict':
-    case 'lease_over':
-    case 'feed_unpaid':
-    case 'feed_bytes_reached':
-      return { kind: outcome, balance, tier, window, windows };
-    case 'rate_limited':
-      return {
-        kind: 'rate_limited',
-        retry_after_s: window.ends_in_s,
-        balance,
-        tier,
-        window,
-        windows,
-      };
-  }
+  const quota = { balance, tier, window, windows };
+  if (outcome === 'rate_limited') return { kind: outcome, retry_after_s: window.ends_in_s, ...quota };
+  if (outcome === 'key_limit_reached')
+    return { kind: outcome, limit: Number(reply[6]), used: Number(reply[7]), ...quota };
+  if (outcome !== 'admitted') return { kind: outcome, ...quota };
+  const verdict: Verdict = { kind: outcome, charged, ...quota, debit: charged === 0 ? null : debit };
+  const [repeatOf = '', ofFile] = [reply[6], reply[7]];
+  if (repeatOf !== '') verdict.repeatOf = String(repeatOf);
+  if (ofFile === undefined) return verdict;
+  return isPeek ? { ...verdict, pinned: String(ofFile) } : { ...verdict, isLeased: true };
 }

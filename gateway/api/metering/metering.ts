@@ -10,36 +10,11 @@
  * - A feed link pays once for each content, and never beyond its cap; a link that was revoked is dead at the next fetch.
  * - Money changes only in `lua/`: one script decides a request and charges it.
  */
-export { addressUnit } from './address-meter.ts';
+export { addressUnit, DOWNLOADS_PER_HOUR } from './address-meter.ts';
 export { readableRange, storedRange } from './address-ranges.ts';
-export {
-  type Admission,
-  type ApiKey,
-  type CallSource,
-  type Debit,
-  type KeyRestriction,
-  type LeaseTerms,
-  MeteringUnavailable,
-  type RateWindow,
-  type RateWindows,
-  type Tier,
-  type UsageCounts,
-  type UsageReport,
-  type Verdict,
-  type Wallet,
-} from './admission.ts';
+export * from './admission.ts';
 export { parseIndicators } from './admit-script.ts';
-export { DOWNLOADS_PER_HOUR } from './download-meter.ts';
-export {
-  type CreatedFeed,
-  FEED_FORMATS,
-  FEEDS_MAX,
-  type Feed,
-  type FeedFormat,
-  FeedStore,
-  type FeedTerms,
-  type LiveFeed,
-} from './feeds.ts';
+export * from './feeds.ts';
 export {
   KeyResolver,
   type MintedKey,

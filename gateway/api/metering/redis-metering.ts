@@ -16,7 +16,7 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../../../data/runtime/redis.ts';
 import { outcomeOf, readScript, type Script, ScriptRunner } from '../../../data/runtime/redis-scripts.ts';
 import type { Settings } from '../../../data/runtime/settings.ts';
-import { AddressMeter, COUNT_TIMEOUT_MS } from './address-meter.ts';
+import { AddressMeter, admitDownload, COUNT_TIMEOUT_MS } from './address-meter.ts';
 import {
   type Admission,
   type AnonymousVerdict,
@@ -39,7 +39,6 @@ import {
   spendingRoute,
 } from './admit-script.ts';
 import { DebitReversals } from './debit-reversals.ts';
-import { admitDownload } from './download-meter.ts';
 import { FeedStore, type LiveFeed } from './feeds.ts';
 import { KeyResolver, KeyStandings } from './keys.ts';
 import { redisFault } from './redis-health.ts';

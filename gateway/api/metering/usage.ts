@@ -28,12 +28,7 @@ export const FREE_CALL: RequestCounts = { failed: false, rows: 0, credits: 0 };
 /** Stands in place of the route for anonymous requests. */
 export const ANONYMOUS = 'anonymous';
 
-/**
- * Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview.
- *
- * Counts in memory and adds to Redis every few seconds. Best effort: a process that is killed loses its last seconds.
- * Money is never read from here; the ledger is the truth.
- */
+/** Counts the requests, errors, rows and credits of all callers per UTC day and route, for the operator's overview. */
 export class UsageTotals {
   readonly #redis: RedisClient;
   /** Not yet in Redis: by UTC day, then by route. */
@@ -45,26 +40,15 @@ export class UsageTotals {
   }
 
   count(route: string, now_ms: number, { failed, rows, credits }: RequestCounts): void {
-    const counts = this.#countsOf(dayOf(now_ms), route);
+    const day = dayOf(now_ms);
+    const routes = this.#pending.get(day) ?? new Map<string, UsageCounts>();
+    const counts = routes.get(route) ?? zero();
+    this.#pending.set(day, routes.set(route, counts));
     counts.requests += 1;
     if (failed) counts.errors += 1;
     counts.rows += rows;
     counts.credits += credits;
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
-  }
-
-  #countsOf(day: number, route: string): UsageCounts {
-    let routes = this.#pending.get(day);
-    if (routes === undefined) {
-      routes = new Map();
-      this.#pending.set(day, routes);
-    }
-    let counts = routes.get(route);
-    if (counts === undefined) {
-      counts = zero();
-      routes.set(route, counts);
-    }
-    return counts;
   }
 
   /** Adds the counts to Redis. Drops them on failure, because adding them twice would be worse. */
@@ -203,17 +187,18 @@ export class UsedIndicators {
   note(account_id: string, ids: readonly string[], now_ms: number): void {
     const day = dayOf(now_ms);
     if (day !== this.#day || this.#count > NOTED_MAX) this.#begin(day);
-    let noted = this.#noted.get(account_id);
-    if (noted === undefined) {
-      noted = new Set();
-      this.#noted.set(account_id, noted);
-    }
-    for (const id of ids) {
-      if (noted.has(id)) continue;
+    const noted = this.#noted.get(account_id) ?? new Set();
+    const fresh = ids.filter((id) => !noted.has(id));
+    if (fresh.length === 0) return;
+    const pending = this.#pending.get(account_id) ?? new Set();
+    for (const id of new Set(fresh)) {
       noted.add(id);
+      pending.add(id);
       this.#count += 1;
-      this.#add(account_id, id);
     }
+    this.#noted.set(account_id, noted);
+    this.#pending.set(account_id, pending);
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
   }
 
   #begin(day: number): void {
@@ -222,13 +207,6 @@ export class UsedIndicators {
     this.#day = day;
     this.#noted = new Map();
     this.#count = 0;
-  }
-
-  #add(account_id: string, id: string): void {
-    const pending = this.#pending.get(account_id);
-    if (pending) pending.add(id);
-    else this.#pending.set(account_id, new Set([id]));
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
   }
 
   /** Writes what is pending. What fails is written once the indicator is used again. Never rejects. */
