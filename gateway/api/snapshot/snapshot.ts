@@ -11,31 +11,9 @@
  * - Queries are prepared, values bound, and each has a time limit, waiting included.
  * - An origin that is followed is proven before it is mirrored. Nothing here knows operations, HTTP or keys.
  */
-export {
-  Catalogue,
-  type CatalogueEntry,
-  type CatalogueItem,
-  DIRECTIONS,
-  type Direction,
-  SORTS,
-  type Sort,
-} from './editions/catalogue.ts';
-export {
-  type CountryProfile,
-  type Edition,
-  type EditionQuery,
-  type Editions,
-  freshnessOf,
-  type IndicatorChange,
-} from './editions/edition.ts';
-export {
-  type ExampleFigures,
-  type ExampleValues,
-  exampleFigures,
-  exampleSeries,
-  exampleValues,
-  wellKnownFirst,
-} from './editions/example-values.ts';
+export * from './editions/catalogue.ts';
+export * from './editions/edition.ts';
+export * from './editions/example-values.ts';
 export type { Figure, RevisionWithUnits } from './editions/revisions.ts';
 export { Snapshot } from './editions/snapshot.ts';
 export { SnapshotStore, type Snapshots } from './editions/store.ts';
@@ -47,18 +25,9 @@ export { Scrub } from './files/scrub.ts';
 export { SnapshotUnreadable } from './files/snapshot-files.ts';
 export type { StoredFile } from './files/whole-files.ts';
 export { openOrigin } from './origin/origin.ts';
-export {
-  type ColumnArrays,
-  countRows,
-  IndicatorColumns,
-  NO_DELTA,
-  NO_RANK,
-  type Omission,
-  type RowFilter,
-  SelectedRows,
-} from './rows/indicator-columns.ts';
+export * from './rows/indicator-columns.ts';
 export { Observations, statusKey } from './rows/observations.ts';
 export { type Detail, detailsOf, QueryRunner, QueryTimeout, readAllColumns } from './rows/query-runner.ts';
-export { type IndicatorQuery, searchIndicators } from './search/search.ts';
+export * from './search/search.ts';
 export { searchFor } from './search/searches.ts';
 export type { FindOptions, Match, SeriesHit } from './search/series-search.ts';

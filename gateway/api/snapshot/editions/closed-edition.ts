@@ -26,7 +26,7 @@ import {
   TOPICS,
 } from '../../../../data/schema/snapshot.ts';
 import { readManifest } from '../files/manifest.ts';
-import { ByteCache } from '../files/memory.ts';
+import { ByteCache, once } from '../files/memory.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
 import { bundleOf, observationsOf, type StoredFile } from '../files/whole-files.ts';
@@ -52,6 +52,7 @@ const BUDGET_BYTES = 2 * 1024 * 1024;
 
 const LATEST_SQL = readSql(import.meta.url, 'sql/latest-of-country.sql');
 const LATEST_TYPES = { files: LIST(VARCHAR), iso3: VARCHAR };
+const LATEST_COLUMNS = ['indicator', 'year', 'value', 'rank', 'rank_delta_1y'];
 
 export class ClosedEdition implements Edition {
   readonly id: string;
@@ -69,8 +70,7 @@ export class ClosedEdition implements Edition {
   readonly #receipts: Receipts;
   readonly #derivations: Derivations;
   readonly #profiles: ByteCache<CountryProfile>;
-  #catalogue: Promise<Catalogue> | null = null;
-  #latestNames: readonly string[] | null = null;
+  readonly #catalogue = once(() => this.#readCatalogue());
 
   private constructor(
     files: SnapshotFiles,
@@ -131,11 +131,7 @@ export class ClosedEdition implements Edition {
   }
 
   wholeCatalogue(): Promise<Catalogue> {
-    this.#catalogue ??= this.#readCatalogue().catch((error: unknown) => {
-      this.#catalogue = null;
-      throw error;
-    });
-    return this.#catalogue;
+    return this.#catalogue();
   }
 
   async indicatorBody(id: string): Promise<Buffer> {
@@ -194,11 +190,8 @@ export class ClosedEdition implements Edition {
     const isOpen = (entry: CatalogueEntry | undefined): boolean => entry?.record.access_tier === 'open';
     const isNarrower = governed.some(({ then, now }) => isOpen(then) && !isOpen(now));
     if (isNarrower || !this.#showsAll) return null;
-    return bundleOf(
-      this.#files,
-      provider,
-      governed.map(({ then }) => then),
-    );
+    const entries = governed.map(({ then }) => then);
+    return bundleOf(this.#files, provider, entries);
   }
 
   /** The indicators of a provider as they were, and under today's terms; undefined for what is not shown. */
@@ -269,33 +262,16 @@ export class ClosedEdition implements Edition {
   }
 
   async #latestOf(iso3: string): Promise<LatestRow[]> {
-    this.#latestNames ??= await this.#files.namesIn(LATEST_FOLDER);
-    const names = this.#latestNames;
+    const names = await this.#files.namesIn(LATEST_FOLDER);
     if (names.length === 0) return [];
     const chunks = await this.#files.use(names, (paths) =>
       this.#shared.queries.run(LATEST_SQL, { files: listValue(paths), iso3 }, LATEST_TYPES),
     );
-    return chunks.flatMap((chunk) => chunk.getRows().map(toLatestRow));
+    return chunks.flatMap((chunk) => chunk.getRowObjects(LATEST_COLUMNS) as unknown as LatestRow[]);
   }
 }
 
-interface LatestRow {
-  indicator: string;
-  year: number;
-  value: number | null;
-  rank: number | null;
-  rank_delta_1y: number | null;
-}
-
-const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
-
-const toLatestRow = ([indicator, year, value, rank, delta]: readonly unknown[]): LatestRow => ({
-  indicator: String(indicator),
-  year: Number(year),
-  value: numberOrNull(value),
-  rank: numberOrNull(rank),
-  rank_delta_1y: numberOrNull(delta),
-});
+type LatestRow = Omit<TopicItem, 'name' | 'unit' | 'featured'>;
 
 const topicItem = (
   { year, value, rank, rank_delta_1y }: LatestRow,

@@ -85,14 +85,12 @@ export class EditionHistory implements History {
     };
   }
 
-  /** Those of some providers of which anything may be shown today. */
   async shownProviders(providers: Iterable<string>): Promise<ReadonlySet<string>> {
     const shown = new Set<string>();
     for (const id of new Set(providers)) if (await this.#today.hasProvider(id)) shown.add(id);
     return shown;
   }
 
-  /** The newest record of an indicator, by its id of today; undefined when it may not be shown. */
   async newestRecord(id: string): Promise<CatalogueEntry | undefined> {
     const today = this.#today.served.indicator(id);
     if (today !== undefined || (await this.#today.of(id)) === undefined) return today;
@@ -102,7 +100,6 @@ export class EditionHistory implements History {
     return entry && this.#today.govern(entry);
   }
 
-  /** Every change of a figure, by country, year and edition. @param id of today. */
   async revisions(id: string, { countries, from, to, after }: AskedRevisions): Promise<RevisionWithUnits[]> {
     const { steps, redefined } = await this.#path(id);
     const unit = (await this.newestRecord(id))?.record.unit ?? null;
@@ -125,7 +122,6 @@ export class EditionHistory implements History {
       }));
   }
 
-  /** The newest edition that changed the unit or the definition of an indicator. @param id of today. */
   async lastRedefinition(id: string): Promise<{ entry: LogEntry; redefinition: Redefinition } | null> {
     const names = this.#today.aliases.names(id);
     const providers = new Set(names.map(providerOf));
@@ -140,7 +136,6 @@ export class EditionHistory implements History {
     return entry ? { entry, redefinition: last } : null;
   }
 
-  /** What the newest editions changed of an indicator, newest first. @param id of today. */
   async indicatorChanges(id: string): Promise<IndicatorChanges> {
     const names = this.#today.aliases.names(id);
     const found: IndicatorChange[] = [];

@@ -1,6 +1,6 @@
 /** Receipts for figures of one edition: the trees are computed from its kept files. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DuckDBValue, VARCHAR } from '@duckdb/node-api';
+import { VARCHAR } from '@duckdb/node-api';
 import {
   type Descriptor,
   descriptorLeaf,
@@ -16,13 +16,14 @@ import { type Notice, type Place, type Receipt, receiptOf } from '../../../../da
 import { readSql } from '../../../../data/runtime/sql-files.ts';
 import { type ProviderProofs, proofsFile } from '../../../../data/schema/proofs.ts';
 import { type LogEntry, observationsFile, providerOf } from '../../../../data/schema/snapshot.ts';
+import { once } from '../files/memory.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
-import type { SnapshotFiles } from '../files/snapshot-files.ts';
-import { SnapshotUnreadable } from '../files/snapshot-files.ts';
+import { type SnapshotFiles, SnapshotUnreadable } from '../files/snapshot-files.ts';
 
 /** Hashed before others have their turn. */
 const ROWS_A_TURN = 2048;
 const LEAVES = readSql(import.meta.url, 'sql/leaves.sql');
+const LEAF_COLUMNS = ['iso3', 'year', 'value', 'ci_lo', 'ci_hi', 'status', 'projected'];
 
 export interface ProvenRow {
   /** The id that the edition has for it. */
@@ -34,7 +35,7 @@ export interface ProvenRow {
 export class Receipts {
   readonly #files: SnapshotFiles;
   readonly #shared: Pick<SharedParts, 'queries' | 'signedLog'>;
-  #edition: Promise<EditionTree> | null = null;
+  readonly #edition = once(() => this.#readEditionTree());
 
   constructor(files: SnapshotFiles, shared: Pick<SharedParts, 'queries' | 'signedLog'>) {
     this.#files = files;
@@ -64,7 +65,7 @@ export class Receipts {
     );
     const rows: ObservationLeaf[] = [];
     for (const chunk of chunks) {
-      for (const row of chunk.getRows()) rows.push(toLeaf(row));
+      rows.push(...(chunk.getRowObjects(LEAF_COLUMNS) as unknown as ObservationLeaf[]));
       await nextTurn();
     }
     return rows;
@@ -93,7 +94,7 @@ export class Receipts {
 
   /** The edition as the log has it. @throws {SnapshotUnreadable} */
   async signed(): Promise<EditionTree & { edition: LogEntry; checkpoint: string; place: Place }> {
-    const found = await this.#editionTree();
+    const found = await this.#edition();
     const { checkpoint, entries, tree } = await this.#shared.signedLog.head();
     const index = entries.findIndex(({ edition }) => edition === this.#files.manifest.id);
     const edition = entries[index];
@@ -106,14 +107,6 @@ export class Receipts {
     return new SnapshotUnreadable(`snapshot ${this.#files.manifest.id} ${fault}`);
   }
 
-  #editionTree(): Promise<EditionTree> {
-    this.#edition ??= this.#readEditionTree().catch((error: unknown) => {
-      this.#edition = null;
-      throw error;
-    });
-    return this.#edition;
-  }
-
   async #readEditionTree(): Promise<EditionTree> {
     const providers = Object.keys(this.#files.manifest.providers);
     const proofs = await Promise.all(
@@ -122,17 +115,4 @@ export class Receipts {
     // A provider of which only terms are left has no tree.
     return editionTreeOf(proofs.filter((one) => one !== undefined));
   }
-}
-
-function toLeaf([iso3, year, value, ci_lo, ci_hi, status, projected]: DuckDBValue[]): ObservationLeaf {
-  const number = (cell: DuckDBValue | undefined): number | null => (typeof cell === 'number' ? cell : null);
-  return {
-    iso3: String(iso3),
-    year: Number(year),
-    value: number(value),
-    ci_lo: number(ci_lo),
-    ci_hi: number(ci_hi),
-    status: typeof status === 'string' ? status : null,
-    projected: projected === true,
-  };
 }

@@ -73,15 +73,7 @@ type Series = ReadonlyMap<string, Figure>;
 const keyOf = ({ iso3, year }: Pick<Revision, 'iso3' | 'year'>): string => `${iso3} ${year}`;
 
 function toFigure([value, ci_lo, ci_hi, status, projected]: Cells): Figure | null {
-  if (value === null) return null;
-  const orNull = (bound: unknown): number | null => (bound === null ? null : Number(bound));
-  return {
-    value: Number(value),
-    ci_lo: orNull(ci_lo),
-    ci_hi: orNull(ci_hi),
-    status: status === null ? null : String(status),
-    projected: projected === true,
-  };
+  return value === null ? null : ({ value, ci_lo, ci_hi, status, projected } as Figure);
 }
 
 const isSame = (a: Figure, b: Figure): boolean =>

@@ -17,7 +17,7 @@ import {
   type Sparklines,
 } from '../../../../data/schema/snapshot.ts';
 import { readManifest } from '../files/manifest.ts';
-import { ByteCache } from '../files/memory.ts';
+import { ByteCache, once } from '../files/memory.ts';
 import { RouteFiles } from '../files/route-files.ts';
 import { catalogueEntries, type SharedParts } from '../files/shared-parts.ts';
 import { SnapshotFiles } from '../files/snapshot-files.ts';
@@ -37,8 +37,7 @@ import {
 } from './edition.ts';
 import { EditionStore } from './editions.ts';
 import { Receipts } from './receipts.ts';
-import type { ServedEdition } from './todays-terms.ts';
-import { Aliases, sunsetOf } from './todays-terms.ts';
+import { Aliases, type ServedEdition, sunsetOf } from './todays-terms.ts';
 
 const RANKING_BUDGET_BYTES = 12 * 1024 * 1024;
 const COUNTRY_BUDGET_BYTES = 8 * 1024 * 1024;
@@ -64,9 +63,9 @@ export class Snapshot implements ServedEdition {
   readonly editions: EditionStore;
   readonly #added: AddedLists;
   readonly #shared: SharedParts;
-  #madeReceipts: Receipts | null = null;
+  readonly #receipts: Receipts;
   readonly #profiles: ByteCache<CountryProfile>;
-  #sparklines: Promise<Sparklines | undefined> | null = null;
+  readonly #sparklines = once(() => this.files.json<Sparklines>(SPARKLINES));
   #wasMissing = false;
   #retired = false;
 
@@ -80,6 +79,7 @@ export class Snapshot implements ServedEdition {
     this.observations = new Observations(files, shared.observations);
     this.#added = new AddedLists(files);
     this.#shared = shared;
+    this.#receipts = new Receipts(files, shared);
     this.#profiles = new ByteCache(COUNTRY_BUDGET_BYTES / shared.processCount, ({ bytes }) => bytes);
     this.rankings = new ByteCache(RANKING_BUDGET_BYTES / shared.processCount, ({ json }) => json.byteLength);
     this.editions = new EditionStore(this, shared, log);
@@ -153,21 +153,12 @@ export class Snapshot implements ServedEdition {
     return new Derivations(this.files, this.#shared, this.#receipts).derive(recipe);
   }
 
-  get #receipts(): Receipts {
-    this.#madeReceipts ??= new Receipts(this.files, this.#shared);
-    return this.#madeReceipts;
-  }
-
   countryProfile(iso3: string): CountryProfile | Promise<CountryProfile> {
     return this.#profiles.getOrMake(iso3, async () => parseProfile(await this.countryBody(iso3)));
   }
 
   async sparklines(iso3: string): Promise<Readonly<Record<string, Sparkline>>> {
-    this.#sparklines ??= this.files.json<Sparklines>(SPARKLINES).catch((error: unknown) => {
-      this.#sparklines = null;
-      throw error;
-    });
-    return (await this.#sparklines)?.[iso3] ?? {};
+    return (await this.#sparklines())?.[iso3] ?? {};
   }
 
   excerpt(indicator: string): Promise<Excerpt | null> {

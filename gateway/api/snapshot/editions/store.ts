@@ -22,18 +22,8 @@ import { Snapshot } from './snapshot.ts';
 const POLLS_UNTIL_RETRY = 60;
 const MEGABYTE = 1024 * 1024;
 
-export interface Snapshots {
-  /** The snapshot that is served, or null while there is none. */
-  current(): Snapshot | null;
-  /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
-  fault(): Promise<string | null>;
-  /** Files that this process has found to have another content than published. */
-  readonly damages: number;
-  /** @param listener called after each switch to another snapshot */
-  onSwitch(listener: () => void): void;
-  /** Stops polling and retires the current snapshot. */
-  close(): Promise<void>;
-}
+/** The store as those see it who only use what it serves. */
+export type Snapshots = Pick<SnapshotStore, 'current' | 'fault' | 'damages' | 'onSwitch' | 'close'>;
 
 export interface StoreOptions {
   /** Directory of snapshots and pointer. */
@@ -49,7 +39,7 @@ export interface StoreOptions {
   origin?: ObjectOrigin;
 }
 
-export class SnapshotStore implements Snapshots {
+export class SnapshotStore {
   readonly #options: StoreOptions;
   readonly #shared: SharedParts;
   readonly #listeners: (() => void)[] = [];
@@ -95,20 +85,24 @@ export class SnapshotStore implements Snapshots {
     return store;
   }
 
+  /** The snapshot that is served, or null while there is none. */
   current(): Snapshot | null {
     return this.#current;
   }
 
+  /** Files that this process has found to have another content than published. */
   get damages(): number {
     return this.#damages;
   }
 
+  /** Why some calls cannot be answered, as a sentence; null while all can. Looks for the files of the snapshot. */
   async fault(): Promise<string | null> {
     if (this.#current === null) return 'No snapshot is open.';
     const fault = await this.#current.fault();
     return fault ?? (this.#shared.signedLog.error && 'The log of editions cannot be read.');
   }
 
+  /** @param listener called after each switch to another snapshot */
   onSwitch(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -126,6 +120,7 @@ export class SnapshotStore implements Snapshots {
     await this.#current?.files.verify(name);
   }
 
+  /** Stops polling and retires the current snapshot. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);

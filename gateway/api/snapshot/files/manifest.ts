@@ -29,7 +29,8 @@ export async function readManifest(directory: string, id: string, sha256?: strin
   return withReplacedLists(parsed.data, withheld);
 }
 
-function parseJson(text: string): unknown {
+/** Undefined for a text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

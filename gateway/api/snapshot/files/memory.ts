@@ -1,4 +1,4 @@
-/** What stays in memory: values within a budget of bytes, and parsed files as long as an open edition uses them. */
+/** What stays in memory: values within a budget of bytes, parsed files as long as an open edition uses them, and single values. */
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
 
 /**
@@ -90,6 +90,18 @@ export class ByteCache<Value> {
     this.#entries.delete(key);
     this.#bytes -= entry.bytes;
   }
+}
+
+/** @returns gives what is made when it is first wanted; a failure is not kept. */
+export function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | null = null;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = null;
+      throw error;
+    });
+    return made;
+  };
 }
 
 /**

@@ -64,12 +64,14 @@ interface Polled {
   validators: Validators;
 }
 
+const UNREAD: Polled = { text: '', validators: {} };
+
 export class OriginFollower {
   readonly #options: FollowerOptions;
-  #pointer: Polled = { text: '', validators: {} };
-  #log: Polled = { text: '', validators: {} };
+  #pointer = UNREAD;
+  #log = UNREAD;
   /** Empty while the origin has no such file. */
-  #withheld: Polled = { text: '', validators: {} };
+  #withheld = UNREAD;
   /** Pointer, log and what is withheld of the last mirrored state. */
   #mirrored = '';
   /** Editions of the log that was proven last. */
@@ -184,7 +186,7 @@ export class OriginFollower {
       const isUnknown =
         error instanceof OriginError && error.isAbsent && (await this.#localWithheld()) === null;
       if (!isUnknown) throw error;
-      return { text: '', validators: {} };
+      return UNREAD;
     }
   }
 
@@ -220,7 +222,7 @@ export class OriginFollower {
     const isProven = (text: string): boolean => hash('sha256', text) === entry.manifest;
     const here = await readFile(file, 'utf8').catch(() => '');
     if (isProven(here)) return manifestSchema.parse(JSON.parse(here));
-    const { text } = await this.#read(path, MANIFEST_BYTES_MAX, { text: '', validators: {} });
+    const { text } = await this.#read(path, MANIFEST_BYTES_MAX, UNREAD);
     if (!isProven(text)) throw new OriginError(`${path}: not the manifest of the log`);
     await mkdir(dirname(file), { recursive: true });
     await replaceFile(file, text);
@@ -252,13 +254,16 @@ export class OriginFollower {
   }
 
   async #localLog(): Promise<readonly LogEntry[]> {
-    const text = await readFile(join(this.#options.directory, PUBLICATION_LOG), 'utf8').catch(() => null);
+    const text = await this.#local(PUBLICATION_LOG);
     return text === null ? [] : publicationLog.parse(JSON.parse(text)).editions;
   }
 
   async #localPointer(): Promise<string | null> {
-    const text = await readFile(join(this.#options.directory, CURRENT_POINTER), 'utf8').catch(() => null);
-    return text?.trim() ?? null;
+    return (await this.#local(CURRENT_POINTER))?.trim() ?? null;
+  }
+
+  #local(name: string): Promise<string | null> {
+    return readFile(join(this.#options.directory, name), 'utf8').catch(() => null);
   }
 }
 

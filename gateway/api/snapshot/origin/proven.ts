@@ -13,6 +13,7 @@ import {
 } from '../../../../data/runtime/withheld.ts';
 import { contradictedEntry, type ManifestFacts } from '../../../../data/schema/editions.ts';
 import { type LogEntry, type PublicationLog, publicationLog } from '../../../../data/schema/snapshot.ts';
+import { parseJson } from '../files/manifest.ts';
 import { OriginError } from './origin-client.ts';
 
 /**
@@ -75,14 +76,6 @@ function refusing<Read>(file: string, read: () => Read): Read {
   } catch (error) {
     if (error instanceof Refused) throw new OriginError(`${file}: ${error.message}`);
     throw error;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -346,7 +346,7 @@ export interface Detail {
   rank_hi: number | null;
 }
 
-const numberOrNull = (cell: unknown): number | null => (cell === null ? null : Number(cell));
+const DETAIL_COLUMNS = ['iso3', 'year', 'status', 'rank_delta_1y', 'rank_lo', 'rank_hi'];
 
 /** The details of the rows that pass, by country and year. @throws {QueryTimeout} {QueueFull} */
 export async function readDetails(
@@ -356,16 +356,7 @@ export async function readDetails(
 ): Promise<Detail[]> {
   const values = { file, countries: listValue(countries), ...yearRange(years) };
   const chunks = await queries.run(DETAILS_SQL, values, FILTER_TYPES);
-  return chunks.flatMap((chunk) =>
-    chunk.getRows().map(([iso3, year, status, rank_delta_1y, rank_lo, rank_hi]) => ({
-      iso3: String(iso3),
-      year: Number(year),
-      status: status === null ? null : String(status),
-      rank_delta_1y: numberOrNull(rank_delta_1y),
-      rank_lo: numberOrNull(rank_lo),
-      rank_hi: numberOrNull(rank_hi),
-    })),
-  );
+  return chunks.flatMap((chunk) => chunk.getRowObjects(DETAIL_COLUMNS) as unknown as Detail[]);
 }
 
 /** The details of selected rows. @param details of these rows at least, in the same order. */

@@ -23,15 +23,7 @@ export interface IndicatorQuery {
 }
 
 /** The distinct words of a phrase, case-folded. */
-function tokenize(phrase: string): string[] {
-  return [
-    ...new Set(
-      fold(phrase)
-        .split(/\s+/u)
-        .filter((token) => token !== ''),
-    ),
-  ];
-}
+const tokenize = (phrase: string): string[] => [...new Set(fold(phrase).match(/\S+/gu))];
 
 export function searchIndicators(catalogue: Catalogue, query: IndicatorQuery): readonly CatalogueItem[] {
   const tokens = tokenize(query.q ?? '');

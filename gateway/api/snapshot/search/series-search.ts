@@ -42,12 +42,7 @@ const COVERAGE_PART = 1 / 3;
 const COMPLETED = 0.9;
 const CORRECTED = 0.79;
 /** What nobody asked for: series of a part or a change of the subject, of another measure or year. */
-const UNASKED = {
-  sex: 0.8,
-  age: 0.88,
-  variant: 0.92,
-  measure: 0.75,
-} as const;
+const UNASKED = { sex: 0.8, age: 0.88, variant: 0.92, measure: 0.75 } as const;
 /** Entries that are compared word by word. */
 const COMPARED_MAX = 120;
 /** Added to the rank of what is called by the very words. */
@@ -71,20 +66,9 @@ const SIGN = /[._\d]/;
 const DIVIDING = ['growth', 'per person', 'urban', 'rural', 'nonresident'];
 /** Most statistics of work and literacy are of adults: that is the undivided total. */
 const ADULTS = '15+';
-const AGE_STEMS = [
-  'youth',
-  'adult',
-  'elderli',
-  'children',
-  'infant',
-  'newborn',
-  'under5',
-  'adolesc',
-  'ag',
-  'old',
-  'pupil',
-  'primari',
-];
+const AGE_STEMS = 'youth adult elderli children infant newborn under5 adolesc ag old pupil primari'.split(
+  ' ',
+);
 
 /** One stem of a phrase, with the stems that may be meant and how well each stands for it. */
 interface Term {
