@@ -19,17 +19,7 @@ import { csv, json, ndjson } from './tables/text-formats.ts';
 import { xlsx } from './tables/xlsx.ts';
 
 export { ATOM_TYPE, atomFeed, type FeedSection, urnOf } from './documents/atom.ts';
-export {
-  apa,
-  apaHtml,
-  BIBTEX_TYPE,
-  bibtex,
-  type Citation,
-  CSL_TYPE,
-  type CslItem,
-  cslItem,
-  ris,
-} from './documents/citations.ts';
+export * from './documents/citations.ts';
 export { CROISSANT_TYPE, croissant } from './documents/croissant.ts';
 export type { DataFile, DataSet, DescribedColumn } from './documents/data-set.ts';
 export { DATAPACKAGE_TYPE, dataPackage } from './documents/datapackage.ts';
@@ -38,21 +28,7 @@ export { escapedXml } from './documents/xml.ts';
 export { type DatabaseTable, DUCKDB_TYPE, databaseFile } from './tables/duckdb.ts';
 export { PARQUET_TYPE } from './tables/parquet.ts';
 export { columnsOf, recordTable } from './tables/record-table.ts';
-export {
-  BATCH_ROWS,
-  type Batch,
-  type Column,
-  type ColumnType,
-  creditOf,
-  type Encoder,
-  type IntegerVector,
-  NO_FLAG,
-  NO_INTEGER,
-  NO_WORD,
-  type Table,
-  textVector,
-  type Vector,
-} from './tables/table.ts';
+export * from './tables/table.ts';
 export { csv, feedCsv } from './tables/text-formats.ts';
 export { xlsx } from './tables/xlsx.ts';
 

@@ -25,13 +25,7 @@ export interface Citation {
   note: string;
 }
 
-interface PublicationDate {
-  year: number;
-  month: number;
-  day: number;
-}
-
-function publicationDate({ published_at }: Citation): PublicationDate {
+function publicationDate({ published_at }: Citation) {
   const date = new Date(published_at);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
@@ -98,7 +92,7 @@ export function ris(citation: Citation): string {
 }
 
 /** The parts of a reference to a data set, as the APA orders them. */
-function apaParts(citation: Citation): { before: string; title: string; after: string; url: string } {
+function apaParts(citation: Citation) {
   const { title, authors, version, url, note } = citation;
   const names = authors.map(oneLine);
   const last = names.pop() ?? PUBLISHER;

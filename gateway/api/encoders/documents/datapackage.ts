@@ -35,17 +35,12 @@ const FIELD_TYPES: Readonly<Record<ColumnType, string>> = {
 
 /** What a record has besides what the order of lists and rankings follow from. */
 const RECORD_COLUMNS = columnsOf(
-  indicatorRecord.pick({
-    id: true,
-    name: true,
-    description: true,
-    unit: true,
-    topic: true,
-    access_tier: true,
-    licence: true,
-    licence_url: true,
-    attribution: true,
-    coverage: true,
+  indicatorRecord.omit({
+    higher_is_better: true,
+    preferred: true,
+    featured: true,
+    no_rank: true,
+    provider: true,
   }),
 );
 

@@ -15,10 +15,11 @@ import {
 } from 'apache-arrow';
 import {
   type Batch,
+  bitmap,
   type ColumnType,
   type Encoder,
   fileMetadata,
-  NO_FLAG,
+  missingIn,
   NO_WORD,
   type TextVector,
   type Vector,
@@ -79,42 +80,25 @@ function recordBatch(schema: Schema, { rows, vectors }: Batch): RecordBatch {
 }
 
 function toArrowData(vector: Vector, length: number): Data {
-  const validity = validityOf(vector, length);
-  if (vector.type === 'text')
-    return makeData({ type: TYPES.text, length, ...validity, ...utf8(vector, length) });
-  if (vector.type === 'boolean') {
-    const data = bitmap(length, (row) => vector.values[row] === 1);
-    return makeData({ type: TYPES.boolean, length, ...validity, data });
-  }
-  const props = { length, ...validity };
+  const props = { length, ...validityOf(vector, length) };
+  if (vector.type === 'text') return makeData({ type: TYPES.text, ...props, ...utf8(vector, length) });
+  if (vector.type === 'boolean')
+    return makeData({
+      type: TYPES.boolean,
+      ...props,
+      data: bitmap(length, (row) => vector.values[row] === 1),
+    });
   if (vector.type === 'integer')
     return makeData({ type: TYPES.integer, ...props, data: vector.values.subarray(0, length) });
   return makeData({ type: TYPES.double, ...props, data: vector.values.subarray(0, length) });
 }
 
-/** A bit a row, the lowest first. */
-function bitmap(rows: number, isSet: (row: number) => boolean): Uint8Array {
-  const bytes = new Uint8Array(Math.ceil(rows / 8));
-  for (let row = 0; row < rows; row += 1)
-    if (isSet(row)) bytes[row >> 3] = (bytes[row >> 3] ?? 0) | (1 << (row & 7));
-  return bytes;
-}
-
-function isMissing(vector: Vector): ((row: number) => boolean) | null {
-  if (vector.type === 'text') return (row) => vector.codes[row] === NO_WORD;
-  if (vector.type === 'double') return (row) => Number.isNaN(vector.values[row]);
-  if (vector.type === 'boolean') return (row) => vector.values[row] === NO_FLAG;
-  const { nullAs, values } = vector;
-  return nullAs === null ? null : (row) => values[row] === nullAs;
-}
-
 /** No bitmap where nothing is missing. */
 function validityOf(vector: Vector, rows: number): { nullCount: number; nullBitmap?: Uint8Array } {
-  const missing = isMissing(vector);
+  const isMissing = missingIn(vector);
   let nullCount = 0;
-  if (missing !== null) for (let row = 0; row < rows; row += 1) if (missing(row)) nullCount += 1;
-  if (missing === null || nullCount === 0) return { nullCount: 0 };
-  return { nullCount, nullBitmap: bitmap(rows, (row) => !missing(row)) };
+  for (let row = 0; row < rows; row += 1) if (isMissing(row)) nullCount += 1;
+  return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: bitmap(rows, (row) => !isMissing(row)) };
 }
 
 /** The bytes of all cells one after the other. */

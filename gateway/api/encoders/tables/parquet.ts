@@ -14,12 +14,12 @@ import { compressSync } from 'snappy';
 import { runBytesMax, Scratch, writeRun, writeRuns } from './parquet-runs.ts';
 import {
   type Batch,
+  bitmap,
   type Column,
   type ColumnType,
   type Encoder,
   fileMetadata,
-  NO_FLAG,
-  NO_WORD,
+  missingIn,
   type Vector,
 } from './table.ts';
 
@@ -233,9 +233,7 @@ function valuesOf(vector: Vector, presence: Presence): Values {
     return { dictionary: null, page: bytesOf(values), min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
   }
   const flags = pack(vector.values, presence, FLAGS);
-  const page = new Uint8Array(Math.ceil(present / 8));
-  for (let at = 0; at < present; at += 1)
-    if (flags[at] === 1) page[at >> 3] = (page[at >> 3] ?? 0) | (1 << (at & 7));
+  const page = bitmap(present, (at) => flags[at] === 1);
   return { dictionary: null, page, min: flags.every((flag) => flag === 1), max: flags.includes(1) };
 }
 
@@ -318,35 +316,14 @@ const LEVEL_RUNS = new Scratch(Uint8Array);
 
 function presenceOf(vector: Vector, rows: number): Presence {
   const levels = LEVELS.of(rows);
-  const present = vector.type === 'double' ? markNumbers(vector.values, levels) : markCodes(vector, levels);
+  const isMissing = missingIn(vector);
+  let present = 0;
+  for (let row = 0; row < rows; row += 1) {
+    const level = isMissing(row) ? 0 : 1;
+    levels[row] = level;
+    present += level;
+  }
   return { rows, present, levels: present === rows || present === 0 ? null : levels };
-}
-
-/** @returns how many are present */
-function markNumbers(values: Float64Array, levels: Uint8Array): number {
-  let present = 0;
-  for (let row = 0; row < levels.length; row += 1) {
-    const level = Number.isNaN(values[row]) ? 0 : 1;
-    levels[row] = level;
-    present += level;
-  }
-  return present;
-}
-
-/** @returns how many are present */
-function markCodes(vector: Exclude<Vector, { type: 'double' }>, levels: Uint8Array): number {
-  const [codes, missing] =
-    vector.type === 'text'
-      ? [vector.codes, NO_WORD]
-      : [vector.values, vector.type === 'boolean' ? NO_FLAG : vector.nullAs];
-  if (missing === null) return levels.length;
-  let present = 0;
-  for (let row = 0; row < levels.length; row += 1) {
-    const level = codes[row] === missing ? 0 : 1;
-    levels[row] = level;
-    present += level;
-  }
-  return present;
 }
 
 /** In the hybrid of runs and packed bits; most columns are one run. */
