@@ -89,9 +89,6 @@ export interface Answer {
   [member: string]: unknown;
 }
 
-/** Where a path is reached. */
-export const addressOf = (publicUrl: string, path: string): string => `${publicUrl}${path}`;
-
 export const seriesOf = (record: IndicatorRecord, publicUrl: string): Series => ({
   indicator: record.id,
   name: record.name,
@@ -99,7 +96,7 @@ export const seriesOf = (record: IndicatorRecord, publicUrl: string): Series => 
   source: record.attribution,
   licence: record.licence,
   licence_url: record.licence_url,
-  url: addressOf(publicUrl, `/indicators/${record.id}`),
+  url: `${publicUrl}/indicators/${record.id}`,
 });
 
 /** Those of some indicators that the edition has, each once. */
@@ -135,6 +132,17 @@ export function refusedText([first, ...others]: readonly Refusal[]): string {
   const message = forbidding(first.message);
   return others.length === 0 ? message : `${message} And ${others.length} more: see \`refusals\`.`;
 }
+
+/** An answer that holds refusals alone. @param nothing the other members that every answer of the tool has */
+export const refusedAnswer = (
+  edition: Pick<Edition, 'id'>,
+  refusals: readonly Refusal[],
+  nothing: Readonly<Record<string, unknown>>,
+): Answer => ({
+  ...{ outcome: 'refused', message: refusedText(refusals), edition: edition.id },
+  ...nothing,
+  ...listed(refusals),
+});
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -11,10 +11,11 @@ import {
   type Invalid,
   type Planned,
   type Refused,
+  type RowDetail,
   refused,
 } from '../operations/operations.ts';
 import { type Edition, NO_RANK, type SelectedRows, statusKey } from '../snapshot/snapshot.ts';
-import { type Answer, addressOf, fitted, listed, type Refusal, refusedText, seriesOf } from './answer.ts';
+import { type Answer, fitted, listed, type Refusal, refusedText, seriesOf } from './answer.ts';
 import { type Asking, pathOf, planInner } from './calls.ts';
 import { type Figure, type FigureTable, toTables } from './figure-tables.ts';
 import { type Page, paged } from './pages.ts';
@@ -79,23 +80,24 @@ export async function askFigures(
   const found = await findRowsOf(asking, asked);
   if ('kind' in found) return found;
   const { edition } = asking;
+  const { source, derived, groups } = found;
+  const { countries, from, to, latest } = asked;
+  const filter = { countries: countries?.toSorted(), from, to };
   const figures: Figure[] = [];
   const held = new Set<string>();
   let before = 0;
   for (const record of found.indicators) {
-    const selected = await selectRows(found, record, asked);
+    // The rows that the operation `data` gives, without the columns and encodings that a table of any length needs.
+    const selected = await source.select(record, filter, { latest, missing: true });
     for (const at of new Set(selected.country))
       held.add(pairOf(record.id, selected.held.countries[at] ?? ''));
     const start = Math.max(0, skip - before);
-    figures.push(
-      ...(await readFigures(
-        found,
-        record,
-        { selected, asked, start },
-        edition,
-        FIGURES_MAX - figures.length,
-      )),
-    );
+    const own = toFigures(record, selected, edition, start, FIGURES_MAX - figures.length);
+    const isPublished = derived === undefined && groups === undefined;
+    const described = isPublished
+      ? await withStatus(own, edition)
+      : withDetails(own, (await source.details(record, selected, filter)).slice(start), source);
+    figures.push(...described);
     before += selected.at.length;
   }
   const { price, rows, indicators = [] } = planned;
@@ -106,57 +108,20 @@ export async function askFigures(
 export const priceOfOne = ({ price, rows }: Pick<Figures, 'price' | 'rows'>): number =>
   price / Math.max(1, rows);
 
-/** Whether the rows are as they were published. */
-const isPublished = ({ derived, groups }: FoundRows): boolean =>
-  derived === undefined && groups === undefined;
-
-/** The rows that the operation `data` gives, without the columns and encodings that a table of any length needs. */
-async function selectRows(
-  { source }: FoundRows,
-  record: IndicatorRecord,
-  { countries, from, to, latest }: FiguresAsked,
-): Promise<SelectedRows> {
-  return source.select(record, { countries: countries?.toSorted(), from, to }, { latest, missing: true });
-}
-
-interface Selected {
-  selected: SelectedRows;
-  asked: FiguresAsked;
-  /** The first row wanted. */
-  start: number;
-}
-
-/** With what is said of each: by its source, or by what it was derived from. */
-async function readFigures(
-  found: FoundRows,
-  record: IndicatorRecord,
-  { selected, asked, start }: Selected,
-  edition: Edition,
-  max: number,
-): Promise<Figure[]> {
-  const figures = toFigures(record, selected, edition, start, max);
-  if (isPublished(found)) return withStatus(figures, edition);
-  const { countries, from, to } = asked;
-  const details = await found.source.details(record, selected, {
-    countries: countries?.toSorted(),
-    from,
-    to,
-  });
-  const groups = new Map(found.source.groups?.map(({ group = '', name }) => [group, name]));
+/** The figures with what is said of each by what it was derived from. @param details in the same order */
+function withDetails(
+  figures: readonly Figure[],
+  details: readonly RowDetail[],
+  source: FoundRows['source'],
+): Figure[] {
+  const names = new Map(source.groups?.map(({ group = '', name }) => [group, name]));
   return figures.map((figure, at): Figure => {
-    const { status = null, group } = details[start + at] ?? {};
+    const { status = null, group } = details[at] ?? {};
     if (group === undefined) return { ...figure, status };
     const { coverage, method } = group;
     const code = figure.iso3 ?? '';
-    return {
-      ...figure,
-      iso3: null,
-      group: code,
-      country: groups.get(code) ?? code,
-      status,
-      coverage,
-      method,
-    };
+    const place = { iso3: null, group: code, country: names.get(code) ?? code };
+    return { ...figure, ...place, status, coverage, method };
   });
 }
 
@@ -208,7 +173,7 @@ export function exportRefused(records: readonly IndicatorRecord[], publicUrl: st
   return refused(
     'export_restricted',
     `“${record.name}” (${record.id}) may be shown but not exported: its provider's licence forbids it (${record.licence}). ` +
-      `rank_countries shows a year, and ${addressOf(publicUrl, `/indicators/${record.id}`)} a chart. ` +
+      `rank_countries shows a year, and ${publicUrl}/indicators/${record.id} a chart. ` +
       'Other series of the concept may be open: find_indicators names them.',
   );
 }
@@ -258,11 +223,7 @@ export const sourceOf = ({ indicators, credited, derived, groups }: FoundRows) =
   }),
 });
 
-interface FiguresAnswer extends Answer {
-  figures: FigureTable[];
-}
-
-export function figuresAnswer(about: FiguresAbout): FiguresAnswer {
+export function figuresAnswer(about: FiguresAbout): Answer & { figures: FigureTable[] } {
   const { edition, publicUrl, as_of, groups = [], figures, held, years, page, derived } = about;
   const total = held?.rows ?? figures.length;
   const refusals = page.skip === 0 ? about.refusals : [];
@@ -292,7 +253,7 @@ const seriesShown = ({ records, others = [] }: FiguresAbout, ids: ReadonlySet<st
 ];
 
 const wholeCall = ({ price, asked }: FiguresHeld, edition: Edition, publicUrl: string) => ({
-  url: addressOf(publicUrl, pathOf(dataCall(asked), edition)),
+  url: publicUrl + pathOf(dataCall(asked), edition),
   price,
 });
 

@@ -99,7 +99,7 @@ function ownHostnames({ HOST, PUBLIC_URL }: McpDependencies['settings']): string
 
 export function installMcp(app: FastifyInstance, dependencies: McpDependencies): void {
   const { addressOf } = dependencies;
-  const connections = new AddressConnections(CONNECTIONS_MAX);
+  const connections = new AddressConnections();
   const description = describeServer(dependencies);
   const endpoint = new Endpoint(dependencies, description);
   installListing(app, dependencies.publicUrl, description, dependencies.settings);
@@ -295,12 +295,7 @@ const answerOf = async (response: Response): Promise<HttpAnswer> => ({
  * answer counts until it is sent.
  */
 class AddressConnections {
-  readonly #max: number;
   readonly #open = new Map<string, Set<Socket | ServerResponse>>();
-
-  constructor(max: number) {
-    this.#max = max;
-  }
 
   /** Counts the connection of a request from its first to the end of the connection. @returns false where it is one too many */
   admit(address: string, response: ServerResponse): boolean {
@@ -309,7 +304,7 @@ class AddressConnections {
     const unit = addressUnit(address);
     const open = this.#open.get(unit) ?? new Set();
     if (connection.destroyed || open.has(connection)) return true;
-    if (open.size >= this.#max) return false;
+    if (open.size >= CONNECTIONS_MAX) return false;
     this.#open.set(unit, open.add(connection));
     connection.once('close', () => {
       open.delete(connection);

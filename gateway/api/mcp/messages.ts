@@ -3,9 +3,8 @@
  * long), counted in the rate windows, and answered by a server of their own with lists or by a call.
  */
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { z } from 'zod';
 import { ERRORS } from '../core/errors.ts';
-import { defineOperation, free } from '../operations/operations.ts';
+import { unlistedOperation } from '../operations/operations.ts';
 import {
   type AskedCall,
   type CallError,
@@ -68,12 +67,9 @@ export function readMessages(
   body: string,
   revision: string,
 ): { messages: readonly unknown[]; isBatch: boolean } | { refused: HttpAnswer } {
+  const refuse = (message: string) => ({ refused: invalidRequest(message) });
   if (isTooComplex(body))
-    return {
-      refused: invalidRequest(
-        `The JSON nests more than ${DEPTH_MAX} levels deep or has more than ${VALUES_MAX} values.`,
-      ),
-    };
+    return refuse(`The JSON nests more than ${DEPTH_MAX} levels deep or has more than ${VALUES_MAX} values.`);
   let sent: unknown;
   try {
     sent = JSON.parse(body);
@@ -82,12 +78,9 @@ export function readMessages(
   }
   if (!Array.isArray(sent) || sent.length === 0) return { messages: [sent], isBatch: false };
   if (revision !== BATCH_REVISION)
-    return {
-      refused: invalidRequest(`Only revision ${BATCH_REVISION} has batches: send each message alone.`),
-    };
-  if (sent.length > BATCH_MAX)
-    return { refused: invalidRequest(`A batch has at most ${BATCH_MAX} messages.`) };
-  if (sent.some(Array.isArray)) return { refused: invalidRequest('A batch holds messages, not batches.') };
+    return refuse(`Only revision ${BATCH_REVISION} has batches: send each message alone.`);
+  if (sent.length > BATCH_MAX) return refuse(`A batch has at most ${BATCH_MAX} messages.`);
+  if (sent.some(Array.isArray)) return refuse('A batch holds messages, not batches.');
   return { messages: sent, isBatch: true };
 }
 
@@ -126,20 +119,9 @@ const CALLING: ReadonlySet<unknown> = new Set([
 export const isCalling = (message: unknown): boolean =>
   CALLING.has((message as { method?: unknown } | null)?.method);
 
-/** Free, and counted like any call. */
+/** A message that calls no operation: free, and counted like any call. */
 const OTHER_MESSAGE: AskedCall = {
-  operation: defineOperation({
-    name: 'message',
-    path: 'mcp:message',
-    tag: 'Catalogue',
-    summary: 'A message that calls no operation',
-    description: 'Counts in the rate windows.',
-    needsKey: false,
-    priceText: 'free',
-    query: z.object({}),
-    answer: z.object({}),
-    plan: () => free({ kind: 'object', value: {} }),
-  }),
+  operation: unlistedOperation('message', 'mcp:message', 'Catalogue', false),
   route: 'mcp:message',
   reading: { ok: true, values: {}, controls: {}, ignored: [] },
 };

@@ -39,19 +39,16 @@ export function nearestYears(
   years: readonly number[],
   { from, to }: Pick<FiguresAsked, 'from' | 'to'>,
 ): number[] {
-  const before = years.filter((year) => to === undefined || year <= to);
-  const after = years.filter((year) => from === undefined || year >= from);
-  const nearest = [
-    before.length > 0 ? Math.max(...before) : null,
-    after.length > 0 ? Math.min(...after) : null,
-  ];
-  return [...new Set(nearest.filter((year) => year !== null))].sort((a, b) => a - b);
+  // Infinite where there is none.
+  const before = Math.max(...years.filter((year) => to === undefined || year <= to));
+  const after = Math.min(...years.filter((year) => from === undefined || year >= from));
+  return [...new Set([before, after])].filter(Number.isFinite).sort((a, b) => a - b);
 }
 
 const asText = ({ from, to }: Pick<FiguresAsked, 'from' | 'to'>): string => {
   if (from === undefined && to === undefined) return '';
   if (from === to) return ` for ${from}`;
-  return ` for ${[from === undefined ? '' : `from ${from}`, to === undefined ? '' : `to ${to}`].filter((part) => part !== '').join(' ')}`;
+  return ` for${from === undefined ? '' : ` from ${from}`}${to === undefined ? '' : ` to ${to}`}`;
 };
 
 /** Why a place of a series has no figure among those that were asked for. */

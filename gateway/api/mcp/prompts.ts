@@ -63,17 +63,15 @@ const PROMPTS: readonly Prompt[] = [
 
 export const PROMPT_LIST = JSON.stringify(PROMPTS.map(({ text: _text, ...prompt }) => prompt));
 
+const invalid = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
 /** @throws {ProtocolError} for an unknown prompt, or without a required argument */
 export function getPrompt(name: string, values: Readonly<Record<string, string>> = {}): GetPromptResult {
   const prompt = PROMPTS.find((one) => one.name === name);
-  if (prompt === undefined)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no prompt “${name.slice(0, 80)}”.`);
+  if (prompt === undefined) throw invalid(`There is no prompt “${name.slice(0, 80)}”.`);
   const missing = prompt.arguments.find((one) => one.required && (values[one.name] ?? '').trim() === '');
-  if (missing !== undefined)
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `${missing.name}: ${missing.description} is needed.`,
-    );
+  if (missing !== undefined) throw invalid(`${missing.name}: ${missing.description} is needed.`);
   const text = prompt.text(values);
   return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
 }

@@ -15,7 +15,6 @@ interface Kind {
   title: string;
   uriTemplate: string;
   description: string;
-  pattern: RegExp;
   operation: Operation;
   route: string;
   /** Path parameters and others of the operation, from the parts of the address. */
@@ -28,7 +27,6 @@ const KINDS: readonly Kind[] = [
     title: 'An indicator',
     uriTemplate: 'almanac://indicators/{indicator}',
     description: 'Definition, unit, coverage, source, licence and related series. Free.',
-    pattern: /^almanac:\/\/indicators\/([^/]+)$/,
     operation: indicator,
     route: 'mcp:indicator',
     ask: ([id = '']) => ({ path: { indicator_id: id } }),
@@ -38,7 +36,6 @@ const KINDS: readonly Kind[] = [
     title: 'A topic',
     uriTemplate: 'almanac://topics/{topic}',
     description: `The ${TOPIC_MAX} widest indicators of a topic. Free.`,
-    pattern: /^almanac:\/\/topics\/([^/]+)$/,
     operation: indicators,
     route: 'mcp:topic',
     ask: ([topic = '']) => ({ query: { topic, sort: 'coverage', limit: TOPIC_MAX } }),
@@ -49,7 +46,6 @@ const KINDS: readonly Kind[] = [
     uriTemplate: 'almanac://receipts/{indicator}/{iso3}/{year}',
     description:
       'The signed proof that a figure was published, which can be verified offline. Costs 1 credit.',
-    pattern: /^almanac:\/\/receipts\/([^/]+)\/([^/]+)\/([^/]+)$/,
     operation: receipts,
     route: 'mcp:receipt',
     ask: ([indicator = '', country = '', year = '']) => ({ query: { indicator, country, year } }),
@@ -62,7 +58,6 @@ const GROUPS: Kind = {
   uriTemplate: 'almanac://groups',
   description:
     'Unions, organisations, regions and income groups that tools take as places, with members, source and date. Free.',
-  pattern: /^almanac:\/\/groups$/,
   operation: groups,
   route: 'mcp:groups',
   ask: () => ({}),
@@ -113,8 +108,9 @@ function resourceList(topicList: string): string {
 
 /** @throws {ResourceNotFoundError} for an address under which there is nothing */
 export async function readResource(uri: string, context: RequestContext) {
-  for (const { pattern, operation, route, ask } of [...KINDS, GROUPS]) {
-    const parts = pattern.exec(uri)?.slice(1).map(decode);
+  for (const { uriTemplate, operation, route, ask } of [...KINDS, GROUPS]) {
+    const pattern = uriTemplate.replaceAll(/\{\w+\}/g, '([^/]+)');
+    const parts = new RegExp(`^${pattern}$`).exec(uri)?.slice(1).map(decode);
     if (parts === undefined) continue;
     const { path = {}, query = {} } = ask(parts);
     const outcome = await carryOut(

@@ -2,13 +2,21 @@
 import { z } from 'zod';
 import type { CountryRecord, IndicatorRecord, TopicItem } from '../../../../data/schema/records.ts';
 import { countryRecord } from '../../../../data/schema/records.ts';
-import { country as countryOperation, type Planned } from '../../operations/operations.ts';
+import { country as countryOperation } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { addressOf, fitted, listed, type Refusal, refusedText, seriesOf, withFigures } from '../answer.ts';
+import {
+  fitted,
+  listed,
+  type Refusal,
+  refusedAnswer,
+  refusedText,
+  seriesOf,
+  withFigures,
+} from '../answer.ts';
 import { documentOf, pathOf, planInner } from '../calls.ts';
 import { type Figure, toTables } from '../figure-tables.ts';
 import { withStatus } from '../figures.ts';
-import { cursorArgument, type Page, paged } from '../pages.ts';
+import { cursorArgument, paged } from '../pages.ts';
 import { findPlace, type Place } from '../places.ts';
 import { answerPlan, asOfArgument, defineTool } from '../tool.ts';
 
@@ -38,10 +46,41 @@ export const countryProfileTool = defineTool({
       .describe('What is held of the country'),
   }),
   empty: { figures: [], series: [], refusals: [], country: null, topics: [] },
-  async plan({ snapshot, query: { country, topic, as_of }, publicUrl }, page) {
-    const place = findPlace(country, snapshot);
-    if (place.kind !== 'country') return answerPlan(refusedProfile(place, country, snapshot));
-    return planProfile(place.country, { edition: snapshot, topic, as_of: as_of?.sent, publicUrl, page });
+  async plan({ snapshot: edition, query: { country: sent, topic, as_of }, publicUrl }, page) {
+    const place = findPlace(sent, edition);
+    if (place.kind !== 'country') return answerPlan(refusedProfile(place, sent, edition));
+    const { country } = place;
+    const query = topic === undefined ? { featured: true } : { topic };
+    const call = { operation: countryOperation, path: { iso3: country.iso3 }, query };
+    const planned = await planInner({ edition, publicUrl }, call);
+    if (planned.kind !== 'plan') return planned;
+    const { data, meta } = await documentOf<Profile>(planned.produce(null));
+    const items = Object.values(data.topics)
+      .flat()
+      .filter(({ value }) => value !== null);
+    const shown = await readProfile(items.slice(page.skip, page.skip + FIGURES_MAX), country, edition);
+    const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({
+      topic: slug,
+      indicators,
+    }));
+    const whole = () => ({ url: publicUrl + pathOf(call, edition), price: planned.price });
+    const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
+    const answer = fitted(shown.length, (rows) => ({
+      outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
+      message:
+        rows === 0
+          ? refusedText(refusals)
+          : `${country.name}: ${rows} of ${items.length} figures, each the newest measured one; name its year.`,
+      edition: edition.id,
+      ...(as_of && { as_of: as_of.sent }),
+      country,
+      topics,
+      ...paged(page, rows, items.length, whole),
+      figures: toTables(shown.slice(0, rows).map(({ figure }) => figure)),
+      series: shown.slice(0, rows).map(({ record }) => seriesOf(record, publicUrl)),
+      ...listed(refusals),
+    }));
+    return answerPlan(answer, planned);
   },
 });
 
@@ -54,61 +93,12 @@ function refusedProfile(place: Exclude<Place, { kind: 'country' }>, sent: string
           message: `“${sent}” is a group, which has no profile. Its members are ${place.members.join(', ')}.`,
           place: sent,
         };
-  const nothing = { figures: [], series: [], country: null, topics: [] };
-  return {
-    outcome: 'refused' as const,
-    message: refusedText([refusal]),
-    edition: edition.id,
-    ...nothing,
-    ...listed([refusal]),
-  };
-}
-
-interface About {
-  edition: Edition;
-  topic: string | undefined;
-  as_of: string | undefined;
-  publicUrl: string;
-  page: Page;
+  return refusedAnswer(edition, [refusal], { figures: [], series: [], country: null, topics: [] });
 }
 
 interface Profile {
   data: { topics: Record<string, TopicItem[]> };
   meta: { count: number; topic_counts: Record<string, number> };
-}
-
-async function planProfile(
-  country: CountryRecord,
-  { edition, topic, as_of, publicUrl, page }: About,
-): Promise<Planned> {
-  const query = topic === undefined ? { featured: true } : { topic };
-  const call = { operation: countryOperation, path: { iso3: country.iso3 }, query };
-  const planned = await planInner({ edition, publicUrl }, call);
-  if (planned.kind !== 'plan') return planned;
-  const { data, meta } = await documentOf<Profile>(planned.produce(null));
-  const items = Object.values(data.topics)
-    .flat()
-    .filter(({ value }) => value !== null);
-  const shown = await readProfile(items.slice(page.skip, page.skip + FIGURES_MAX), country, edition);
-  const topics = Object.entries(meta.topic_counts).map(([slug, indicators]) => ({ topic: slug, indicators }));
-  const whole = () => ({ url: addressOf(publicUrl, pathOf(call, edition)), price: planned.price });
-  const refusals = items.length > 0 ? [] : [nothingHeld(country, topic)];
-  const answer = fitted(shown.length, (rows) => ({
-    outcome: rows === 0 ? ('refused' as const) : ('answer' as const),
-    message:
-      rows === 0
-        ? refusedText(refusals)
-        : `${country.name}: ${rows} of ${items.length} figures, each the newest measured one; name its year.`,
-    edition: edition.id,
-    ...(as_of !== undefined && { as_of }),
-    country,
-    topics,
-    ...paged(page, rows, items.length, whole),
-    figures: toTables(shown.slice(0, rows).map(({ figure }) => figure)),
-    series: shown.slice(0, rows).map(({ record }) => seriesOf(record, publicUrl)),
-    ...listed(refusals),
-  }));
-  return answerPlan(answer, planned);
 }
 
 const nothingHeld = ({ iso3, name }: CountryRecord, topic: string | undefined): Refusal => ({

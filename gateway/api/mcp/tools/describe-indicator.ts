@@ -9,7 +9,7 @@ import {
 } from '../../../../data/schema/records.ts';
 import { indicator as indicatorOperation, type Plan, type Planned } from '../../operations/operations.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { addressOf, common, fitted, listed, refusal, refusedText, series, seriesOf } from '../answer.ts';
+import { common, fitted, refusal, refusedAnswer, series, seriesOf } from '../answer.ts';
 import { type Asking, documentOf, planInner } from '../calls.ts';
 import { findIndicators } from '../indicators.ts';
 import { cursorArgument, paged, pageMember } from '../pages.ts';
@@ -79,7 +79,7 @@ function describe(record: Detail, concept: Concept, publicUrl: string): z.infer<
     preferred: record.preferred,
     figures: record.access_tier,
     coverage: record.coverage,
-    cite: addressOf(publicUrl, `/v1/indicators/${record.id}/citation.bib`),
+    cite: `${publicUrl}/v1/indicators/${record.id}/citation.bib`,
   };
 }
 
@@ -108,19 +108,8 @@ export const describeIndicatorTool = defineTool({
   async plan({ snapshot, query: { indicator: asked, as_of }, publicUrl }, page) {
     const { records, refusals } = await findIndicators([asked], snapshot);
     const [found] = records;
-    const edition = snapshot.id;
-    const nothing = { sources: [], doubts: [], related: [] };
-    if (found === undefined) {
-      const message = refusedText(refusals);
-      return answerPlan({
-        outcome: 'refused',
-        message,
-        edition,
-        indicator: null,
-        ...nothing,
-        ...listed(refusals),
-      });
-    }
+    const nothing = { indicator: null, sources: [], doubts: [], related: [] };
+    if (found === undefined) return answerPlan(refusedAnswer(snapshot, refusals, nothing));
     const described = await readDescription({ edition: snapshot, publicUrl }, found.id);
     if (described.kind !== 'described') return described;
     const { data, concept } = described;
@@ -130,7 +119,7 @@ export const describeIndicatorTool = defineTool({
     const answer = fitted(Math.max(0, longest - skip), (rows) => ({
       outcome: 'answer' as const,
       message: `“${data.name}”, in ${data.unit ?? 'no stated unit'}.`,
-      edition,
+      edition: snapshot.id,
       ...(as_of && { as_of: as_of.sent }),
       indicator: describe(data, concept, publicUrl),
       ...paged(page, rows, longest),

@@ -5,7 +5,7 @@
  * price; the document says which tools give the figures, and for how much.
  */
 import { z } from 'zod';
-import { addressOf, fitted, refusedText } from '../answer.ts';
+import { fitted, refusedText } from '../answer.ts';
 import { findIndicators } from '../indicators.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 import { type Described, directionOf, readDescription } from './describe-indicator.ts';
@@ -42,7 +42,7 @@ export const fetchTool = defineTool({
         id: record.id,
         title: titleOf(record),
         text: lines.slice(0, shown).join('\n'),
-        url: addressOf(publicUrl, `/indicators/${record.id}`),
+        url: `${publicUrl}/indicators/${record.id}`,
         metadata: {
           ...{ provider: record.provider.name, licence: record.licence, source: record.attribution },
           ...(record.unit !== null && { unit: record.unit }),
@@ -69,7 +69,7 @@ function linesOf({ data, concept }: Described, publicUrl: string): string[] {
     `Source, to be published with figures: ${data.attribution}`,
     `Licence: ${data.licence}${licence_url === null ? '' : ` (${licence_url})`}`,
     figuresLine(data),
-    `To cite it: ${addressOf(publicUrl, `/v1/indicators/${data.id}/citation.bib`)}`,
+    `To cite it: ${publicUrl}/v1/indicators/${data.id}/citation.bib`,
     ...data.quality.map(({ message }) => `Doubt: ${message}`),
     ...data.sources.map(({ name, url }) => `Made from: ${name}${url === null ? '' : ` (${url})`}`),
     ...concept.other_series.map((id) => `Measures the same: ${id}`),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { indicatorId } from '../../../../data/schema/records.ts';
 import { findSeries, GROUP_MARK } from '../../operations/operations.ts';
 import type { Match, SeriesHit } from '../../snapshot/snapshot.ts';
-import { addressOf, common, fitted, NO_ESTIMATE } from '../answer.ts';
+import { common, fitted, NO_ESTIMATE } from '../answer.ts';
 import { cursorArgument, paged, pageMember } from '../pages.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
@@ -58,7 +58,7 @@ const toHit = (
   figures: record.access_tier,
   source: record.attribution,
   licence: record.licence,
-  url: addressOf(publicUrl, `/indicators/${record.id}`),
+  url: `${publicUrl}/indicators/${record.id}`,
 });
 
 export const findIndicatorsTool = defineTool({

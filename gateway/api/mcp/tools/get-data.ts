@@ -1,21 +1,12 @@
 /** `get_data`: figures of some series for some countries and years. */
 import { z } from 'zod';
-import type { AsOf, Planned } from '../../operations/operations.ts';
-import type { Edition } from '../../snapshot/snapshot.ts';
-import { type Refusal, withFigures } from '../answer.ts';
+import { withFigures } from '../answer.ts';
 import { countRows } from '../figure-tables.ts';
-import {
-  askFigures,
-  exportRefused,
-  type FiguresAsked,
-  figuresAnswer,
-  priceOfOne,
-  sourceOf,
-} from '../figures.ts';
+import { askFigures, exportRefused, figuresAnswer, priceOfOne, sourceOf } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
 import { missingFigures } from '../missing-figures.ts';
-import { cursorArgument, type Page } from '../pages.ts';
-import { type AskedPlaces, aggregateOf, findPlaces, type GroupsAs } from '../places.ts';
+import { cursorArgument } from '../pages.ts';
+import { aggregateOf, findPlaces } from '../places.ts';
 import { answerPlan, asOfArgument, defineTool, derivedArguments, listArgument } from '../tool.ts';
 
 const INDICATORS_MAX = 10;
@@ -24,16 +15,6 @@ export const PLACES_MAX = 60;
 export const indicatorsArgument = (max: number) => listArgument(max).describe('Ids from find_indicators');
 export const placesDescription =
   'Countries by name or code, and groups such as `@eu`. Ambiguous names are asked back';
-
-interface Asked {
-  countries?: string[] | undefined;
-  from?: number | undefined;
-  to?: number | undefined;
-  latest?: number | undefined;
-  transform?: string | undefined;
-  groups?: GroupsAs | undefined;
-  as_of?: AsOf | undefined;
-}
 
 export const getDataTool = defineTool({
   name: 'get_data',
@@ -69,42 +50,25 @@ export const getDataTool = defineTool({
       return answerPlan(figuresAnswer({ ...about, records: [], figures: [], refusals }));
     const restricted = exportRefused(found.records, publicUrl);
     if (restricted !== null) return restricted;
-    const ids = found.records.map(({ id }) => id);
-    return planFigures(question(ids, asked, places), { ...about, refusals, places });
+    const { from, to, transform } = asked;
+    // Without years, the newest measured ones are meant.
+    const newest = from === undefined && to === undefined ? 1 : undefined;
+    const question = {
+      ...{ indicators: found.records.map(({ id }) => id), countries: places?.countries },
+      ...{ from, to, latest: asked.latest ?? newest },
+      ...{ transform, aggregate: aggregateOf(places, asked.groups) },
+    };
+    const answered = await askFigures(about, question, page.skip);
+    if (answered.kind !== 'figures') return answered;
+    const { rows, price, figures } = answered;
+    const missing = await missingFigures(answered.found, question, answered.held, snapshot, places);
+    const answer = figuresAnswer({
+      ...{ ...about, ...sourceOf(answered.found), figures },
+      refusals: [...refusals, ...missing],
+      held: { rows, price, asked: question },
+    });
+    const given = countRows(answer.figures);
+    const charge = { price: Math.max(1, given) * priceOfOne(answered), rows: given };
+    return answerPlan(answer, { ...charge, indicators: answered.indicators });
   },
 });
-
-/** Without years, the newest measured ones are meant. */
-function question(
-  indicators: readonly string[],
-  { from, to, latest, transform, groups }: Asked,
-  places: AskedPlaces | undefined,
-): FiguresAsked {
-  const newest = from === undefined && to === undefined ? 1 : undefined;
-  const aggregate = aggregateOf(places, groups);
-  const years = { from, to, latest: latest ?? newest };
-  return { indicators, countries: places?.countries, ...years, transform, aggregate };
-}
-
-interface About {
-  edition: Edition;
-  publicUrl: string;
-  as_of: string | undefined;
-  groups: AskedPlaces['groups'] | undefined;
-  refusals: Refusal[];
-  places: AskedPlaces | undefined;
-  page: Page;
-}
-
-async function planFigures(asked: FiguresAsked, about: About): Promise<Planned> {
-  const { edition, places, page } = about;
-  const asking = await askFigures(about, asked, page.skip);
-  if (asking.kind !== 'figures') return asking;
-  const { found, figures, rows, price, indicators } = asking;
-  const missing = await missingFigures(found, asked, asking.held, edition, places);
-  const refusals = [...about.refusals, ...missing];
-  const held = { rows, price, asked };
-  const answer = figuresAnswer({ ...about, ...sourceOf(found), figures, refusals, held });
-  const given = countRows(answer.figures);
-  return answerPlan(answer, { price: Math.max(1, given) * priceOfOne(asking), rows: given, indicators });
-}

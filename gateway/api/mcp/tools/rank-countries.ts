@@ -13,11 +13,11 @@ import {
 } from '../../operations/operations.ts';
 import { type Edition, statusKey } from '../../snapshot/snapshot.ts';
 import {
-  addressOf,
   fitted,
   listed,
   NO_ESTIMATE,
   type Refusal,
+  refusedAnswer,
   refusedText,
   seriesOf,
   withFigures,
@@ -28,13 +28,29 @@ import { askFigures, findRowsOf, sourceOf } from '../figures.ts';
 import { findIndicators } from '../indicators.ts';
 import { heldYears, missingFigures, missingIn, nearestYears } from '../missing-figures.ts';
 import { cursorArgument, type Page, paged } from '../pages.ts';
-import { type AskedPlaces, findPlaces, type GroupsAs } from '../places.ts';
+import { type AskedPlaces, findPlaces } from '../places.ts';
 import { answerPlan, asOfArgument, defineTool, derivedArguments, listArgument } from '../tool.ts';
 import { directionOf } from './describe-indicator.ts';
 import { PLACES_MAX, placesDescription } from './get-data.ts';
 
 const ROWS_MAX = 250;
 const ROWS = 10;
+
+const question = z.object({
+  indicator: z.string().min(1).describe('Id from find_indicators'),
+  year: z.int().optional().describe('Default: the newest measured year of the indicator'),
+  order: z.enum(['first', 'last']).optional().describe('From which end; default `first`, from rank 1'),
+  limit: z
+    .int()
+    .min(1)
+    .max(ROWS_MAX)
+    .optional()
+    .describe(`How many countries a page; default ${ROWS}, or all that are named`),
+  countries: listArgument(PLACES_MAX).optional().describe(`Only these. ${placesDescription}`),
+  ...derivedArguments,
+  as_of: asOfArgument,
+  cursor: cursorArgument,
+});
 
 export const rankCountriesTool = defineTool({
   name: 'rank_countries',
@@ -43,21 +59,7 @@ export const rankCountriesTool = defineTool({
     'The ranking of all countries on one indicator in one year, from the first or from the last; or where some countries ' +
     'stand in it. Says the year, the direction and how many countries are ranked.',
   priceText: '1 credit a page, 2 with per_head or per, and 1 per figure of a group',
-  arguments: z.object({
-    indicator: z.string().min(1).describe('Id from find_indicators'),
-    year: z.int().optional().describe('Default: the newest measured year of the indicator'),
-    order: z.enum(['first', 'last']).optional().describe('From which end; default `first`, from rank 1'),
-    limit: z
-      .int()
-      .min(1)
-      .max(ROWS_MAX)
-      .optional()
-      .describe(`How many countries a page; default ${ROWS}, or all that are named`),
-    countries: listArgument(PLACES_MAX).optional().describe(`Only these. ${placesDescription}`),
-    ...derivedArguments,
-    as_of: asOfArgument,
-    cursor: cursorArgument,
-  }),
+  arguments: question,
   answer: z.object({
     ...withFigures,
     year: z.int().nullable().describe('The year that is ranked'),
@@ -71,32 +73,19 @@ export const rankCountriesTool = defineTool({
     const [record] = found.records;
     const refusals = [...(places?.refusals ?? []), ...found.refusals];
     if (record === undefined || places?.countries.length === 0) {
-      const message = refusedText(refusals);
       const nothing = { figures: [], series: [], year: null, ranked: 0, direction: '' };
-      return answerPlan({
-        outcome: 'refused',
-        message,
-        edition: snapshot.id,
-        ...nothing,
-        ...listed(refusals),
-      });
+      return answerPlan(refusedAnswer(snapshot, refusals, nothing));
     }
     return planRanking({ ...query, edition: snapshot, record, places, refusals, publicUrl, page });
   },
 });
 
-interface Asked {
+interface Asked extends z.infer<typeof question> {
   edition: Edition;
   record: IndicatorRecord;
   places: AskedPlaces | undefined;
   refusals: Refusal[];
   publicUrl: string;
-  year?: number | undefined;
-  order?: 'first' | 'last' | undefined;
-  limit?: number | undefined;
-  transform?: string | undefined;
-  groups?: GroupsAs | undefined;
-  as_of?: { sent: string } | undefined;
   page: Page;
 }
 
@@ -126,7 +115,7 @@ async function planRanking(asked: Asked): Promise<Planned> {
   const figures = [...groups.figures, ...ranked];
   const missing = page.skip > 0 ? [] : await notRanked(asked, ranking, measured, meta.year);
   const refusals = page.skip > 0 ? [] : [...asked.refusals, ...groups.missing, ...missing];
-  const whole = () => ({ url: addressOf(publicUrl, pathOf(call, edition)), price: planned.price });
+  const whole = () => ({ url: publicUrl + pathOf(call, edition), price: planned.price });
   const { record, others, derived } = ranking;
   const answer = fitted(figures.length, (rows) => ({
     outcome: rows === 0 ? ('refused' as const) : ('answer' as const),

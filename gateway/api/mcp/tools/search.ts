@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { findSeries } from '../../operations/operations.ts';
-import { addressOf } from '../answer.ts';
 import { answerPlan, defineTool } from '../tool.ts';
 
 const RESULTS_MAX = 10;
@@ -33,7 +32,7 @@ export const searchTool = defineTool({
     const results = hits.map(({ record, match }) => ({
       id: record.id,
       title: titleOf(record),
-      url: addressOf(publicUrl, `/indicators/${record.id}`),
+      url: `${publicUrl}/indicators/${record.id}`,
       match,
     }));
     return answerPlan({ outcome: 'answer', message: '', edition: snapshot.id, results });
