@@ -39,37 +39,22 @@ async function startSingleProcess(
   return server.startLeaderTasks();
 }
 
-async function startPrimary(
-  settings: Settings,
-  log: Logger,
-  shutdownHooks: ShutdownHook[],
-  stopping: AbortSignal,
-): Promise<string> {
-  const { startWorkers } = await import('./process/primary.ts');
-  return startWorkers(import.meta.filename, settings, log, shutdownHooks, stopping);
-}
-
-/** Resolves when the program is ready, so that the banner comes after its messages. */
-async function startBeside(
-  program: string,
-  log: Logger,
-  shutdownHooks: ShutdownHook[],
-  stopping: AbortSignal,
-): Promise<void> {
-  const child = startChildProcess(program, log);
-  shutdownHooks.push(() => child.stop());
-  await unlessStopped(child.ready, stopping);
-}
-
 async function main(): Promise<void> {
   const settings = readSettings();
   const log = createLog(settings);
   await runUntilStopped(log, async (shutdownHooks, stopping) => {
-    const start = settings.WORKERS > 1 ? startPrimary : startSingleProcess;
-    const startupBanner = await start(settings, log, shutdownHooks, stopping);
+    const primary = settings.WORKERS > 1 ? await import('./process/primary.ts') : null;
+    const startupBanner = primary
+      ? await primary.startWorkers(import.meta.filename, settings, log, shutdownHooks, stopping)
+      : await startSingleProcess(settings, log, shutdownHooks, stopping);
     stopping.throwIfAborted();
     const { beside } = parseArgs({ options: { beside: { type: 'string' } } }).values;
-    if (beside !== undefined) await startBeside(beside, log, shutdownHooks, stopping);
+    if (beside !== undefined) {
+      const child = startChildProcess(beside, log);
+      shutdownHooks.push(() => child.stop());
+      // The banner comes after its messages.
+      await unlessStopped(child.ready, stopping);
+    }
     await flushLog();
     stopping.throwIfAborted();
     process.stdout.write(startupBanner);

@@ -10,17 +10,11 @@ const BACKOFF = { first_ms: 1_000, longest_ms: 60_000, steady_ms: 60_000 };
 const STOP_TIMEOUT_MS = 8_000;
 const READY_WITHIN_MS = 15_000;
 
-interface BackoffOptions {
-  first_ms: number;
-  longest_ms: number;
-  /** A process that ran longer than this resets the backoff. */
-  steady_ms: number;
-}
-
 /** @returns how long to wait before the next start, for the uptime of the process that exited; doubles with each. */
 export type RestartBackoff = (uptime_ms: number) => number;
 
-export function restartBackoff({ first_ms, longest_ms, steady_ms }: BackoffOptions): RestartBackoff {
+/** @param options `steady_ms`: a process that ran longer resets the backoff */
+export function restartBackoff({ first_ms, longest_ms, steady_ms }: typeof BACKOFF): RestartBackoff {
   let next_ms = first_ms;
   return (uptime_ms) => {
     const delay_ms = uptime_ms > steady_ms ? first_ms : next_ms;

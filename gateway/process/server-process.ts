@@ -12,13 +12,7 @@ import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/re
 import { isDemo, type Settings } from '../../data/runtime/settings.ts';
 import type { ShutdownHook } from '../../data/runtime/stop-signals.ts';
 import { claimStore } from '../../data/runtime/store-version.ts';
-import {
-  createMetrics,
-  createRequestIds,
-  localAddress,
-  type Metrics,
-  serviceAddress,
-} from '../api/http/http.ts';
+import { createMetrics, createRequestIds, localAddress, serviceAddress } from '../api/http/http.ts';
 import { RedisMetering } from '../api/metering/metering.ts';
 import { openOrigin, Scrub, SnapshotStore } from '../api/snapshot/snapshot.ts';
 import { AvailabilityLog, monitorReadiness } from '../api/status/status.ts';
@@ -51,16 +45,7 @@ export interface ServerProcessOptions {
   onDamage?: (file: string) => void;
 }
 
-export interface ServerProcess {
-  /** Null where metrics are off. */
-  metrics: Metrics | null;
-  /** Checks now whether a new snapshot was published. */
-  checkPointer(): Promise<void>;
-  /** Looks at a file of the served snapshot that another process found to be damaged. */
-  verifyFile(name: string): Promise<void>;
-  /** Starts the work of a single process: jobs, their schedule, the background check of files, demo key and first operator. Resolves to the banner. */
-  startLeaderTasks(): Promise<string>;
-}
+export type ServerProcess = Awaited<ReturnType<typeof startServerProcess>>;
 
 /** Starts to serve requests. Adds its shutdown hooks as it goes, so that a failed start can be cleaned up. */
 export async function startServerProcess(
@@ -68,7 +53,7 @@ export async function startServerProcess(
   { redisUrl, port, reusePort, processCount, onSwitch, onDamage = () => {} }: ServerProcessOptions,
   log: Logger,
   shutdownHooks: ShutdownHook[],
-): Promise<ServerProcess> {
+) {
   const settings = { ...given, PORT: port };
   const redis = connectRedis({ ...settings, REDIS_URL: redisUrl }, log, 'metering');
   shutdownHooks.push(async () => redis.disconnect());
@@ -138,9 +123,13 @@ export async function startServerProcess(
   await app.listen({ port, host: settings.HOST, backlog: BACKLOG, ...(reusePort && { reusePort }) });
   shutdownHooks.push(() => app.close());
   return {
+    /** Null where metrics are off. */
     metrics,
+    /** Checks now whether a new snapshot was published. */
     checkPointer: () => snapshots.check(),
-    verifyFile: (name) => snapshots.verifyFile(name),
+    /** Looks at a file of the served snapshot that another process found to be damaged. */
+    verifyFile: (name: string) => snapshots.verifyFile(name),
+    /** Starts the work of a single process: jobs, their schedule, the background check of files, demo key and first operator. Resolves to the banner. */
     async startLeaderTasks() {
       await mkdir(settings.VAR_DIR, { recursive: true });
       origin?.follow(() => snapshots.check());

@@ -29,11 +29,10 @@ export class StartTasks {
     try {
       return await task();
     } catch (error) {
-      if (!isTransient(error)) {
-        this.#log.warn({ err: error, task: name }, 'start task failed');
-        return null;
-      }
-      this.#log.warn({ err: error, task: name }, 'start task failed: it is repeated until it succeeds');
+      const isRepeated = isTransient(error);
+      const then = isRepeated ? ': it is repeated until it succeeds' : '';
+      this.#log.warn({ err: error, task: name }, `start task failed${then}`);
+      if (!isRepeated) return null;
       const repeating = this.#repeat(name, task).finally(() => this.#repeating.delete(repeating));
       this.#repeating.add(repeating);
       return null;
