@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { connectRedis, type RedisClient, whenReady } from '../../../../data/runtime/redis.ts';
 import { MeteringUnavailable, type Verdict } from '../../../../gateway/api/metering/metering.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
+import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { keysMatching, silentLog, startRedis } from '../../../redis.ts';
 import {
@@ -45,12 +45,7 @@ async function setUp(): Promise<Setup> {
   const customer = await world.customer({ credits: 1000 });
   const redis = connectRedis({ REDIS_URL: proxy.url, REDIS_CLUSTER: false }, silentLog, 'metering');
   await whenReady(redis, 5000);
-  const metering = new RedisMetering({
-    redis,
-    settings: UNLIMITED,
-    now: () => world.clock.ms,
-    log: silentLog,
-  });
+  const metering = world.gateway({ redis });
   return {
     proxy,
     world,
@@ -117,8 +112,7 @@ describe.concurrent('after a lost reply', () => {
     await using setup = await setUp();
     const { proxy, world, redis, customer, books, recover } = setup;
     const clock = { later_ms: 0 };
-    const now = (): number => Date.now() + clock.later_ms;
-    const metering = new RedisMetering({ redis, settings: UNLIMITED, now, log: silentLog });
+    const metering = world.gateway({ redis, now: () => Date.now() + clock.later_ms });
     const pay = (request_id: string, price: number) =>
       metering.admit(admissionOf(customer.apiKey, { request_id, price }));
     await pay('served', 5);
@@ -179,14 +173,9 @@ describe.concurrent('a lost request', () => {
   it('charges nothing when it arrives after its reversal', async () => {
     await using setup = await setUp();
     const { proxy, world, redis, customer, books, recover } = setup;
-    const delayed = {
-      settings: UNLIMITED,
-      now: () => world.clock.ms,
-      log: silentLog,
-      debitId: () => `delayed ${customer.account_id}`,
-    };
-    const late = new RedisMetering({ ...delayed, redis: world.redis });
-    const reversing = new RedisMetering({ ...delayed, redis });
+    const debitId = () => `delayed ${customer.account_id}`;
+    const late = world.gateway({ debitId });
+    const reversing = world.gateway({ redis, debitId });
     proxy.fault = 'cut_request';
     const admission = admissionOf(customer.apiKey, { price: 5 });
     await expect(reversing.admit(admission)).rejects.toThrow(MeteringUnavailable);

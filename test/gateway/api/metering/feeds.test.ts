@@ -16,17 +16,11 @@ const CONTENTS = ['a', 'b', 'c'] as const;
 const PRICES = { a: 3, b: 5, c: 8 } as const;
 type Content = (typeof CONTENTS)[number];
 
-interface Step {
-  content: Content;
-  /** How many fetch it at once. */
-  fetches: number;
-  /** The answer of the first that paid is not given. */
-  breaks: boolean;
-}
-
-const step: fc.Arbitrary<Step> = fc.record({
+const step = fc.record({
   content: fc.constantFrom(...CONTENTS),
+  /** How many fetch it at once. */
   fetches: fc.integer({ min: 1, max: 5 }),
+  /** The answer of the first that paid is not given. */
   breaks: fc.boolean(),
 });
 

@@ -1,5 +1,6 @@
 /** A metering, an account store and a movable clock on one real Redis. */
 import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { CreditPack } from '../../../../data/schema/curated.ts';
 import type {
@@ -57,6 +58,8 @@ export interface World {
   clock: Clock;
   metering: RedisMetering;
   store: AccountStore;
+  /** A further gateway on the same store, by its clock. */
+  gateway(over?: Partial<ConstructorParameters<typeof RedisMetering>[0]>): RedisMetering;
   /** An account with one key; verified by default. */
   customer(options?: { credits?: number; verified?: boolean }): Promise<Customer>;
 }
@@ -76,7 +79,9 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
   const clock: Clock = { ms: NOON_MS };
   const now = (): number => clock.ms;
   const seed = `world ${worlds++}`;
-  const metering = new RedisMetering({ redis, settings, now, log: silentLog });
+  const gateway: World['gateway'] = (over) =>
+    new RedisMetering({ redis, settings, now, log: silentLog, ...over });
+  const metering = gateway();
   const store = new AccountStore({ redis, now, random: seededRandom(seed), packs: PACKS });
   let customers = 0;
   return {
@@ -84,6 +89,7 @@ export function createWorld(redis: RedisClient, settings: TierLimits = LIMITS): 
     clock,
     metering,
     store,
+    gateway,
     customer: async ({ credits = 100, verified = true } = {}) => {
       const email = `customer-${worlds}-${customers++}@example.org`;
       const { account_id } = await store.create({ email, verified, credits, by: 'test' });
@@ -151,3 +157,16 @@ export async function booksOf(
 
 const pairs = (list: string[]): [string, string][] =>
   list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? '']] : []));
+
+/** An action of a random schedule, which is drawn as often as its weight says. */
+export const weighted = <Kind extends string, Fields extends object>(
+  weight: number,
+  kind: Kind,
+  fields: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> },
+): fc.WeightedArbitrary<{ kind: Kind } & Fields> => ({
+  weight,
+  arbitrary: fc.record({ kind: fc.constant(kind), ...fields }) as fc.Arbitrary<{ kind: Kind } & Fields>,
+});
+
+/** What an arbitrary draws. */
+export type Drawn<Of> = Of extends fc.Arbitrary<infer Value> ? Value : never;

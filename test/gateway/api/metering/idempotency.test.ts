@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { redisKeys } from '../../../../data/schema/redis-keys.ts';
 import type { Debit } from '../../../../gateway/api/metering/metering.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { silentLog, startRedis } from '../../../redis.ts';
+import { startRedis } from '../../../redis.ts';
 import { admissionOf, booksOf, type Customer, createWorld, debitOf, UNLIMITED } from './harness.ts';
 
 const server = await stopAfterTests(startRedis({ persistent: true }));
@@ -18,13 +17,7 @@ const call = ({ call: send }: Customer, edition = 'e1') =>
 
 it('a reversal that arrives before its debit leaves no record behind', async () => {
   const customer = await world.customer();
-  const metering = new RedisMetering({
-    redis: world.redis,
-    settings: UNLIMITED,
-    now: () => world.clock.ms,
-    log: silentLog,
-    debitId: () => 'late',
-  });
+  const metering = world.gateway({ debitId: () => 'late' });
   const debit: Debit = {
     ...{ debit_id: 'late', price: PRICE, at_ms: world.clock.ms, account_id: customer.account_id },
     ...{ key_id: customer.apiKey.key_id, route: '/v1/data', request_id: 'r', idempotency_key: 'k' },

@@ -8,12 +8,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CallSource, Debit, Verdict } from '../../../../gateway/api/metering/metering.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
+import type { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import type { KeyRules } from '../../../../gateway/commerce/store/records.ts';
 import { AccountError, MAX_ACTIVE_KEYS } from '../../../../gateway/commerce/store/records.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
-import { silentLog, startRedis } from '../../../redis.ts';
-import { admissionOf, booksOf, createWorld, UNLIMITED, type World } from './harness.ts';
+import { startRedis } from '../../../redis.ts';
+import { admissionOf, booksOf, createWorld, type Drawn, UNLIMITED, type World, weighted } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const HOME = '203.0.113.7';
@@ -24,17 +24,6 @@ interface Place {
   address: string;
   origin: string | undefined;
 }
-
-type Action =
-  | { kind: 'mint'; rules: KeyRules; expires_in_ms: number | null }
-  | { kind: 'call'; key: number; gateway: number; price: number; status: number; place: Place }
-  | { kind: 'burst'; key: number; price: number; calls: number }
-  | { kind: 'refund'; charge: number }
-  | { kind: 'rotate'; key: number; grace_ms: number }
-  | { kind: 'rules'; key: number; rules: KeyRules }
-  | { kind: 'rename'; key: number }
-  | { kind: 'revoke'; key: number }
-  | { kind: 'clock'; by_ms: number };
 
 const key = fc.nat(5);
 const price = fc.integer({ min: 1, max: 9 });
@@ -53,50 +42,23 @@ const rules: fc.Arbitrary<KeyRules> = fc.oneof(
     }),
   },
 );
-const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('mint' as const),
-      rules,
-      expires_in_ms: fc.constantFrom(null, null, 30 * HOUR_MS, 900 * HOUR_MS),
-    }),
-  },
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      kind: fc.constant('call' as const),
-      ...{ key, gateway: fc.nat(1), price, place },
-      status: fc.constantFrom(200, 200, 200, 404),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('burst' as const),
-      ...{ key, price, calls: fc.integer({ min: 2, max: 30 }) },
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('refund' as const), charge: fc.nat(9) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('rotate' as const),
-      key,
-      grace_ms: fc.constantFrom(0, HOUR_MS, 24 * HOUR_MS, 168 * HOUR_MS),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('rules' as const), key, rules }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rename' as const), key }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revoke' as const), key }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('clock' as const),
-      by_ms: fc.constantFrom(1, HOUR_MS - 1, HOUR_MS, 23 * HOUR_MS, 24 * HOUR_MS, 240 * HOUR_MS),
-    }),
-  },
+const action = fc.oneof(
+  weighted(2, 'mint', { rules, expires_in_ms: fc.constantFrom(null, null, 30 * HOUR_MS, 900 * HOUR_MS) }),
+  weighted(9, 'call', {
+    ...{ key, gateway: fc.nat(1), price, place },
+    status: fc.constantFrom(200, 200, 200, 404),
+  }),
+  weighted(3, 'burst', { key, price, calls: fc.integer({ min: 2, max: 30 }) }),
+  weighted(2, 'refund', { charge: fc.nat(9) }),
+  weighted(3, 'rotate', { key, grace_ms: fc.constantFrom(0, HOUR_MS, 24 * HOUR_MS, 168 * HOUR_MS) }),
+  weighted(2, 'rules', { key, rules }),
+  weighted(1, 'rename', { key }),
+  weighted(1, 'revoke', { key }),
+  weighted(3, 'clock', {
+    by_ms: fc.constantFrom(1, HOUR_MS - 1, HOUR_MS, 23 * HOUR_MS, 24 * HOUR_MS, 240 * HOUR_MS),
+  }),
 );
+type Action = Drawn<typeof action>;
 
 /** What the model knows of a key. */
 interface ModelKey {
@@ -281,11 +243,9 @@ const server = await stopAfterTests(startRedis());
 /** Two gateways with connections and caches of their own. */
 async function service(): Promise<{ world: World; gateways: RedisMetering[] }> {
   const world = createWorld(await server.connect(), UNLIMITED);
-  const now = () => world.clock.ms;
-  const dependencies = { settings: UNLIMITED, now, log: silentLog };
   const gateways = [
-    new RedisMetering({ redis: await server.connect(), ...dependencies }),
-    new RedisMetering({ redis: await server.connect(), ...dependencies }),
+    world.gateway({ redis: await server.connect() }),
+    world.gateway({ redis: await server.connect() }),
   ];
   return { world, gateways };
 }

@@ -20,18 +20,11 @@ interface Asked extends Partial<LeaseTerms> {
   price?: number;
 }
 
+const TERMS: LeaseTerms = {
+  ...{ object: FILE, edition: 'e1', bytes: SIZE, allowance: ALLOWANCE, follows: false, looks: false },
+};
 const call = ({ call: send }: Customer, { pin = 'file', price = PRICE, ...asked }: Asked = {}) =>
-  send({
-    price,
-    rows: price,
-    file: {
-      pin,
-      lease: {
-        ...{ object: FILE, edition: 'e1', bytes: SIZE, allowance: ALLOWANCE, follows: false, looks: false },
-        ...asked,
-      },
-    },
-  });
+  send({ price, rows: price, file: { pin, lease: { ...TERMS, ...asked } } });
 const pinned = async ({ call: send }: Customer, pin = 'file'): Promise<string | undefined> => {
   const verdict = await send({ price: 0, peek: true, file: { pin } });
   return verdict.kind === 'admitted' ? verdict.pinned : undefined;
@@ -87,16 +80,7 @@ describe('a lease', () => {
     const customer = await world.customer();
     const idempotency = { key: 'k', fingerprint: 'f', edition: 'e1' };
     const repeat = (bytes: number) =>
-      customer.call({
-        price: PRICE,
-        idempotency,
-        file: {
-          pin: null,
-          lease: {
-            ...{ object: FILE, edition: 'e1', bytes, allowance: ALLOWANCE, follows: false, looks: false },
-          },
-        },
-      });
+      customer.call({ price: PRICE, idempotency, file: { pin: null, lease: { ...TERMS, bytes } } });
     expect(chargedFor(await repeat(SIZE))).toBe(PRICE);
     expect(await repeat(SIZE)).toMatchObject({ charged: 0, repeatOf: 'e1', isLeased: true });
     expect(chargedFor(await repeat(ALLOWANCE))).toBe(PRICE);
@@ -130,11 +114,7 @@ describe('a pin', () => {
   });
 });
 
-interface Step {
-  object: string;
-  bytes: number;
-}
-const step: fc.Arbitrary<Step> = fc.record({
+const step = fc.record({
   object: fc.constantFrom(FILE, OTHER),
   bytes: fc.integer({ min: SIZE / 4, max: SIZE }),
 });

@@ -9,102 +9,52 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisClient } from '../../../../data/runtime/redis.ts';
 import type { Verdict } from '../../../../gateway/api/metering/metering.ts';
-import { RedisMetering } from '../../../../gateway/api/metering/redis-metering.ts';
 import type { LedgerEntry } from '../../../../gateway/commerce/store/records.ts';
-import {
-  silentLog,
-  startRedis,
-  startRedisCluster,
-  type TestCluster,
-  type TestRedis,
-} from '../../../redis.ts';
-import { admissionOf, booksOf, createWorld, LIMITS, type World } from './harness.ts';
+import { startRedis, startRedisCluster, type TestCluster, type TestRedis } from '../../../redis.ts';
+import { admissionOf, booksOf, createWorld, type Drawn, LIMITS, type World, weighted } from './harness.ts';
 
 const GATEWAYS = 3;
 
-type Action =
-  | { kind: 'call'; gateway: number; price: number; status: number; key: number; repeats: number }
-  | { kind: 'grant'; credits: number; idem: string }
-  | { kind: 'adjust'; delta: number; idem: string }
-  | { kind: 'order'; twice: boolean; refund: boolean }
-  | { kind: 'revoke'; key: number }
-  | { kind: 'suspend' }
-  | { kind: 'restore' }
-  | { kind: 'clock'; by_ms: number };
-
 const idem = fc.constantFrom('', 'a', 'b');
-const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant('call' as const),
-      gateway: fc.nat(GATEWAYS - 1),
-      price: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40 })),
-      status: fc.constantFrom(200, 200, 200, 422, 404),
-      key: fc.nat(1),
-      repeats: fc.constantFrom(1, 1, 1, 2, 4),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('grant' as const),
-      credits: fc.integer({ min: 1, max: 50 }),
-      idem,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('adjust' as const),
-      delta: fc.integer({ min: -60, max: 30 }).filter((delta) => delta !== 0),
-      idem,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('order' as const), twice: fc.boolean(), refund: fc.boolean() }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('revoke' as const), key: fc.nat(1) }) },
-  { weight: 1, arbitrary: fc.constant({ kind: 'suspend' as const }) },
-  { weight: 2, arbitrary: fc.constant({ kind: 'restore' as const }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('clock' as const),
-      by_ms: fc.integer({ min: -90_000, max: 200_000 }),
-    }),
-  },
+const action = fc.oneof(
+  weighted(12, 'call', {
+    gateway: fc.nat(GATEWAYS - 1),
+    price: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40 })),
+    status: fc.constantFrom(200, 200, 200, 422, 404),
+    key: fc.nat(1),
+    repeats: fc.constantFrom(1, 1, 1, 2, 4),
+  }),
+  weighted(2, 'grant', { credits: fc.integer({ min: 1, max: 50 }), idem }),
+  weighted(2, 'adjust', {
+    delta: fc.integer({ min: -60, max: 30 }).filter((delta) => delta !== 0),
+    idem,
+  }),
+  weighted(1, 'order', { twice: fc.boolean(), refund: fc.boolean() }),
+  weighted(1, 'revoke', { key: fc.nat(1) }),
+  weighted(1, 'suspend', {}),
+  weighted(2, 'restore', {}),
+  weighted(2, 'clock', { by_ms: fc.integer({ min: -90_000, max: 200_000 }) }),
 );
+type Action = Drawn<typeof action>;
 /** Actions of one group run concurrently, groups one after another. */
 const schedule = fc.array(fc.array(action, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 });
 
-/** A gateway whose next debit id can be chosen. */
-interface Gateway {
-  metering: RedisMetering;
-  debit: { next: string };
-}
-
-function gatewaysOn(connections: RedisClient[], world: World): Gateway[] {
-  return connections.map((redis) => {
+/** Gateways whose next debit id can be chosen. */
+const gatewaysOn = (connections: RedisClient[], world: World) =>
+  connections.map((redis) => {
     const debit = { next: '' };
-    const metering = new RedisMetering({
-      redis,
-      settings: {
-        ...LIMITS,
-        FREE_PER_MINUTE: 25,
-        PAID_PER_MINUTE: 40,
-        FREE_PER_DAY: 100_000,
-        PAID_PER_DAY: 100_000,
-      },
-      now: () => world.clock.ms,
-      log: silentLog,
+    const settings = {
+      FREE_PER_MINUTE: 25,
+      PAID_PER_MINUTE: 40,
+      FREE_PER_DAY: 100_000,
+      PAID_PER_DAY: 100_000,
+    };
+    const metering = world.gateway({
+      ...{ redis, settings: { ...LIMITS, ...settings }, debitId: () => debit.next },
       timeout_ms: 10_000, // a machine that holds Redis back is no fault of Redis
-      debitId: () => debit.next,
     });
     return { metering, debit };
   });
-}
 
 interface Charge {
   request_id: string;
@@ -112,7 +62,7 @@ interface Charge {
   verdicts: Verdict[];
 }
 
-async function run(world: World, gateways: Gateway[], groups: Action[][]): Promise<void> {
+async function run(world: World, gateways: ReturnType<typeof gatewaysOn>, groups: Action[][]): Promise<void> {
   const { account_id, apiKey } = await world.customer({ credits: 60 });
   const { key } = await world.store.keys.mint(account_id);
   const second = await world.metering.resolveKey(`Bearer ${key}`);
@@ -248,20 +198,13 @@ describe.each([
 
   it('a revocation takes effect at every gateway with the next request', async () => {
     const world = createWorld(await server.connect());
-    const other = new RedisMetering({
-      redis: await server.connect(),
-      settings: LIMITS,
-      now: () => world.clock.ms,
-      log: silentLog,
-    });
+    const other = world.gateway({ redis: await server.connect() });
     const { call, key, apiKey } = await world.customer();
     const seen = await other.resolveKey(`Bearer ${key}`);
     expect(seen && (await other.admit(admissionOf(seen))).kind).toBe('admitted');
     await world.store.keys.revoke(apiKey.key_id);
-    expect(await call()).toEqual({ kind: 'invalid_key', isSuspended: false });
-    expect(seen && (await other.admit(admissionOf(seen)))).toEqual({
-      kind: 'invalid_key',
-      isSuspended: false,
-    });
+    const refused = { kind: 'invalid_key', isSuspended: false };
+    expect(await call()).toEqual(refused);
+    expect(seen && (await other.admit(admissionOf(seen)))).toEqual(refused);
   });
 });

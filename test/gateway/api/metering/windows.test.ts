@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { readTotalUsage } from '../../../../admin/routes/usage.ts';
 import { DAY_MS, dayOf, minuteOf, redisKeys } from '../../../../data/schema/redis-keys.ts';
-import type { TierLimits } from '../../../../gateway/api/metering/redis-metering.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
 import { flushRedis, startRedis } from '../../../redis.ts';
 import { createWorld, LIMITS, NOON_MS, UNLIMITED } from './harness.ts';
@@ -10,11 +9,12 @@ import { createWorld, LIMITS, NOON_MS, UNLIMITED } from './harness.ts';
 const server = await stopAfterTests(startRedis());
 
 const at = (text: string): number => Date.parse(`2026-11-20T${text}Z`);
-const limited = (per_minute: number, per_day: number): TierLimits => ({
-  ...LIMITS,
-  FREE_PER_MINUTE: per_minute,
-  FREE_PER_DAY: per_day,
-});
+/** A customer of the free tier, and the clock of their world. */
+async function customerOf(per_minute: number, per_day: number) {
+  const settings = { ...LIMITS, FREE_PER_MINUTE: per_minute, FREE_PER_DAY: per_day };
+  const world = createWorld(await server.connect(), settings);
+  return { ...world, ...(await world.customer()) };
+}
 
 describe('windows start and end on the UTC clock:', () => {
   it.each([
@@ -23,9 +23,8 @@ describe('windows start and end on the UTC clock:', () => {
     ['the first moment of the next', '12:01:00.000', '12:02:00'],
     ['the last moment of an hour', '12:59:59.999', '13:00:00'],
   ])('%s', async (_what, moment, end) => {
-    const world = createWorld(await server.connect(), limited(5, 1000));
-    const { call } = await world.customer();
-    world.clock.ms = at(moment);
+    const { clock, call } = await customerOf(5, 1000);
+    clock.ms = at(moment);
     expect(await call()).toMatchObject({ window: { limit: 5, remaining: 4, reset_s: at(end) / 1000 } });
   });
 
@@ -37,12 +36,11 @@ describe('windows start and end on the UTC clock:', () => {
     ['a full day admits again at midnight', 1000, 2, '23:59:59.999', '24:00:00.000', 1],
     ['both full: both admit again at midnight', 2, 2, '23:59:59.999', '24:00:00.000', 1],
   ])('%s', async (_what, per_minute, per_day, filled, later, admitted) => {
-    const world = createWorld(await server.connect(), limited(per_minute, per_day));
-    const { call } = await world.customer();
-    world.clock.ms = at(filled);
+    const { clock, call } = await customerOf(per_minute, per_day);
+    clock.ms = at(filled);
     expect([(await call()).kind, (await call()).kind]).toEqual(['admitted', 'admitted']);
     expect((await call()).kind).toBe('rate_limited');
-    world.clock.ms = later === '24:00:00.000' ? at('00:00:00.000') + 86_400_000 : at(later);
+    clock.ms = later === '24:00:00.000' ? at('00:00:00.000') + 86_400_000 : at(later);
     expect((await call()).kind).toBe(admitted ? 'admitted' : 'rate_limited');
   });
 });
@@ -52,19 +50,18 @@ it.each([
   ['a full day', 1000, 2],
   ['a tier without any call', 0, 0],
 ])('a refused call leaves the windows as they were: %s', async (_what, per_minute, per_day) => {
-  const world = createWorld(await server.connect(), limited(per_minute, per_day));
-  const { account_id, call } = await world.customer();
+  const { clock, redis, account_id, call } = await customerOf(per_minute, per_day);
   const names = [
-    redisKeys.minute(account_id, minuteOf(world.clock.ms)),
-    redisKeys.day(account_id, dayOf(world.clock.ms)),
+    redisKeys.minute(account_id, minuteOf(clock.ms)),
+    redisKeys.day(account_id, dayOf(clock.ms)),
   ];
   for (let i = 0; i < Math.min(per_minute, per_day); i++) await call();
-  const before = await world.redis.mget(...names);
+  const before = await redis.mget(...names);
   for (const peek of [false, true])
     expect(await call({ peek })).toMatchObject({ kind: 'rate_limited', window: { remaining: 0 } });
-  expect(await world.redis.mget(...names)).toEqual(before);
+  expect(await redis.mget(...names)).toEqual(before);
   for (const [at, name] of names.entries())
-    if (before[at] !== null) expect(await world.redis.pttl(name)).toBeGreaterThan(0);
+    if (before[at] !== null) expect(await redis.pttl(name)).toBeGreaterThan(0);
 });
 
 describe('the reported window is the one with fewer requests left:', () => {
@@ -80,22 +77,20 @@ describe('the reported window is the one with fewer requests left:', () => {
     ],
     ['the minute is full', 5, 100, 5, { limit: 5, remaining: 0, reset_s: at('12:01:00') / 1000 }],
   ])('%s', async (_what, per_minute, per_day, calls, window) => {
-    const world = createWorld(await server.connect(), limited(per_minute, per_day));
-    const { call } = await world.customer();
-    world.clock.ms = at('12:00:30');
+    const { clock, call } = await customerOf(per_minute, per_day);
+    clock.ms = at('12:00:30');
     for (let i = 1; i < calls; i++) await call();
     expect(await call()).toMatchObject({ kind: 'admitted', window });
   });
 
   it('Retry-After is the rest of the full window in whole seconds, at least one', async () => {
-    const world = createWorld(await server.connect(), limited(1, 2));
-    const { call } = await world.customer();
-    world.clock.ms = at('12:00:00');
+    const { clock, call } = await customerOf(1, 2);
+    clock.ms = at('12:00:00');
     await call();
     expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 60 });
-    world.clock.ms = at('12:00:59.999');
+    clock.ms = at('12:00:59.999');
     expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 1 });
-    world.clock.ms = at('12:01:00');
+    clock.ms = at('12:01:00');
     await call();
     expect(await call()).toMatchObject({ kind: 'rate_limited', retry_after_s: 11 * 3600 + 59 * 60 });
   });
