@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 type Stoppable = { stop(): unknown } | AsyncDisposable;
 
@@ -16,8 +16,13 @@ export async function stopAfterTests<Started extends Stoppable>(
 }
 
 /** A directory that is removed after the tests. */
-export async function useDirectory(): Promise<string> {
+export const useDirectory = (): Promise<string> => temporaryDirectory(afterAll);
+
+/** A directory that is removed after the test, or after the one that a hook is called for. */
+export const directoryOfTest = (): Promise<string> => temporaryDirectory(onTestFinished);
+
+async function temporaryDirectory(afterwards: (remove: () => Promise<void>) => void): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'alm-'));
-  afterAll(() => rm(directory, { recursive: true, force: true }));
+  afterwards(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }

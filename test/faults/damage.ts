@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { request } from 'undici';
 import { OBJECTS } from '../../data/schema/snapshot.ts';
-import { INDICATORS } from '../gateway/fixture-data.ts';
+import { INDICATORS, movedBy } from '../gateway/fixture-data.ts';
 import { FIXTURE_ID, publishFixture } from '../gateway/fixture-snapshot.ts';
 import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import type { Reporter } from './table.ts';
@@ -61,7 +61,11 @@ function note(seen: Seen, { status, charged }: Told, isRight: boolean, paid: num
 export async function damageFaults(report: Reporter, { starts }: DamageScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
   await publishFixture(deployment.snapshots, {
-    ...{ id: '20261121T020000Z-00000002', generatedAt: '2026-11-21T02:00:00+00:00', indicators: shifted() },
+    ...{
+      id: '20261121T020000Z-00000002',
+      generatedAt: '2026-11-21T02:00:00+00:00',
+      indicators: movedBy(1000),
+    },
   });
   const settings = { SNAPSHOT_POLL_MS: String(LOOK_EVERY_MS) };
   // Keeps the private Redis running while the gateways of the rounds come and go.
@@ -121,12 +125,6 @@ export async function damageFaults(report: Reporter, { starts }: DamageScale = F
     unrepaired === 0,
   );
 }
-
-const shifted = () =>
-  INDICATORS.map((one) => ({
-    ...one,
-    rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
-  }));
 
 const isParquet = (bytes: Buffer): boolean => bytes.toString('latin1', 0, 4) === 'PAR1';
 

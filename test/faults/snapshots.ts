@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { COUNTRIES, type Manifest, manifest, manifestPath, objectPath } from '../../data/schema/snapshot.ts';
-import { INDICATORS } from '../gateway/fixture-data.ts';
+import { movedBy } from '../gateway/fixture-data.ts';
 import { FIXTURE_ID, setCurrentSnapshot, writeFixture } from '../gateway/fixture-snapshot.ts';
 import { createCustomers, Deployment, storeOn } from './deployment.ts';
 import type { Reporter } from './table.ts';
@@ -80,10 +80,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
     }
   };
 
-  const other = INDICATORS.map((indicator) => ({
-    ...indicator,
-    rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + SHIFT })),
-  }));
+  const other = movedBy(SHIFT);
   await writeFixture(deployment.snapshots, { id: OTHER_ID, generatedAt: OTHER_TIME, indicators: other });
   const atRest = new Map<string, string>();
   for (const id of [OTHER_ID, FIXTURE_ID]) {

@@ -1,11 +1,10 @@
 /** `as_of`: the figures of an earlier edition under today's decisions. */
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, observationsFile } from '../../data/schema/snapshot.ts';
-import { stopAfterTests, useDirectory } from '../after-tests.ts';
-import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
+import { directoryOfTest, stopAfterTests, useDirectory } from '../after-tests.ts';
+import { COUNTRIES, INDICATORS, movedBy } from './fixture-data.ts';
 import { readLog, writeLog } from './fixture-log.ts';
 import { fixturePath, publishFixture, writeFixture } from './fixture-snapshot.ts';
 import { type Answer, codeOf, Service, type TestKey } from './service.ts';
@@ -20,11 +19,6 @@ const ROLLED_BACK = '20261119T080000Z-0000000b';
 const timeOf = (id: string): string =>
   `2026-11-${id.slice(6, 8)}T${id.slice(9, 11)}:${id.slice(11, 13)}:00+00:00`;
 
-const shift = (by: number): FixtureIndicator[] =>
-  INDICATORS.map((indicator) => ({
-    ...indicator,
-    rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + by })),
-  }));
 const GONE = 'beta.life_expectancy';
 const WITHHELD = 'alpha.child_mortality';
 
@@ -52,7 +46,7 @@ const plain = ({ text }: Answer, as_of: string): string =>
   text.replace(`,"as_of":${JSON.stringify(as_of)}`, '');
 
 const root = await useDirectory();
-await publishFixture(root, { id: FIRST, generatedAt: timeOf(FIRST), indicators: shift(0) });
+await publishFixture(root, { id: FIRST, generatedAt: timeOf(FIRST), indicators: movedBy(0) });
 const service = await stopAfterTests(
   Service.start({ snapshots: root, settings: { SNAPSHOT_POLL_MS: '1000000' } }),
 );
@@ -61,14 +55,14 @@ const remember = async (id: string) => {
   for (const path of PATHS) atItsTime.set(`${id} ${path}`, (await ask(path)).text);
 };
 await remember(FIRST);
-await publishFixture(root, { id: SECOND, generatedAt: timeOf(SECOND), indicators: shift(1) });
+await publishFixture(root, { id: SECOND, generatedAt: timeOf(SECOND), indicators: movedBy(1) });
 await service.snapshots.check();
 await remember(SECOND);
-const bad = { id: ROLLED_BACK, generatedAt: timeOf(ROLLED_BACK), indicators: shift(500), base: SECOND };
+const bad = { id: ROLLED_BACK, generatedAt: timeOf(ROLLED_BACK), indicators: movedBy(500), base: SECOND };
 await publishFixture(root, bad);
 await service.snapshots.check();
 await remember(ROLLED_BACK);
-await publishFixture(root, { id: THIRD, generatedAt: timeOf(THIRD), indicators: shift(2), base: SECOND });
+await publishFixture(root, { id: THIRD, generatedAt: timeOf(THIRD), indicators: movedBy(2), base: SECOND });
 await service.snapshots.check();
 await remember(THIRD);
 
@@ -209,14 +203,13 @@ test('many editions at a time, in turns, keep their answers apart', async () => 
   );
 });
 
-describe("today's decisions", () => {
+describe("today's decisions", async () => {
   let today: Service;
   let reader: TestKey;
-  let directory: string;
+  const directory = await useDirectory();
   const get = (path: string) => today.get(path, { key: reader.key });
   const countries = COUNTRIES.filter(({ iso3 }) => iso3 !== 'USA');
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-today-'));
     await publishFixture(directory, { id: FIRST, generatedAt: timeOf(FIRST) });
     const indicators = INDICATORS.filter(({ id }) => id !== GONE && id !== WITHHELD).map((indicator) =>
       indicator.id === 'alpha.life_expectancy'
@@ -236,10 +229,7 @@ describe("today's decisions", () => {
     today = await Service.start({ snapshots: directory });
     reader = await today.account({ credits: 100_000 });
   });
-  afterAll(async () => {
-    await today.stop();
-    await rm(directory, { recursive: true });
-  });
+  afterAll(() => today.stop());
 
   test('an indicator that may only be shown today is not exported from any edition', async () => {
     const answer = await get(`/v1/data?indicator=alpha.life_expectancy&as_of=${FIRST}`);
@@ -306,16 +296,13 @@ describe('faults', () => {
   let reader: TestKey;
   let directory: string;
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-broken-'));
+    directory = await directoryOfTest();
     await publishFixture(directory, { id: FIRST, generatedAt: timeOf(FIRST), indicators: renamed });
-    await publishFixture(directory, { id: SECOND, generatedAt: timeOf(SECOND), indicators: shift(1) });
+    await publishFixture(directory, { id: SECOND, generatedAt: timeOf(SECOND), indicators: movedBy(1) });
     broken = await Service.start({ snapshots: directory, settings: { SNAPSHOT_POLL_MS: '1000000' } });
     reader = await broken.account({ credits: 100_000 });
   });
-  afterEach(async () => {
-    await broken.stop();
-    await rm(directory, { recursive: true });
-  });
+  afterEach(() => broken.stop());
 
   test.each([
     ['figures', async () => fixturePath(directory, observationsFile('alpha.life_expectancy'), FIRST)],
@@ -339,7 +326,7 @@ describe('faults', () => {
 
   test('the log is followed: an edition that is added to it answers after the next look', async () => {
     const early = '20261101T020000Z-0000000e';
-    await writeFixture(directory, { id: early, generatedAt: timeOf(early), indicators: shift(9) });
+    await writeFixture(directory, { id: early, generatedAt: timeOf(early), indicators: movedBy(9) });
     const entries = await readLog(directory);
     const added = entries.map((entry) =>
       entry.edition === early ? { ...entry, base: null, backfilled: true as const } : entry,

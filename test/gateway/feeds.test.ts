@@ -10,7 +10,7 @@ import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { data } from '../../gateway/api/operations/operations.ts';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { keysMatching, startRedis } from '../redis.ts';
-import { COUNTRIES, type FixtureIndicator, INDICATORS } from './fixture-data.ts';
+import { COUNTRIES, type FixtureIndicator, INDICATORS, movedBy } from './fixture-data.ts';
 import { publishFixture } from './fixture-snapshot.ts';
 import { type Answer, type GetOptions, Service, type TestKey } from './service.ts';
 
@@ -20,15 +20,10 @@ const ROWS = 9;
 const NOTE = '=HYPERLINK("http://evil.example";"Kenya")';
 
 /** Figures of one series moved, those of all others as they are. */
-const revised = (by: number): FixtureIndicator[] =>
-  INDICATORS.map((one) =>
-    one.id === SERIES
-      ? {
-          ...one,
-          rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + by })),
-        }
-      : one,
-  );
+const revised = (by: number): FixtureIndicator[] => [
+  ...INDICATORS.filter(({ id }) => id !== SERIES),
+  ...movedBy(by).filter(({ id }) => id === SERIES),
+];
 const named = COUNTRIES.map((one) => (one.iso3 === 'KEN' ? { ...one, name: NOTE } : one));
 
 const root = await useDirectory();

@@ -318,3 +318,10 @@ export const ADDED_LISTS: Partial<Record<AdditionWord, Record<string, unknown[]>
     ],
   },
 };
+
+/** The series with all their figures moved. */
+export const movedBy = (by: number): FixtureIndicator[] =>
+  INDICATORS.map((one) => ({
+    ...one,
+    rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + by })),
+  }));

@@ -1,11 +1,9 @@
 /** `include` on indicator and list: known words add their property, unknown ones are refused, without it nothing changes. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { ADDITION_WORDS, indicatorFile, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { INCLUDE_WORDS } from '../../gateway/api/operations/catalogue/include.ts';
-import { stopAfterTests } from '../after-tests.ts';
+import { directoryOfTest, stopAfterTests } from '../after-tests.ts';
 import { ADDED_LISTS, INDICATORS } from './fixture-data.ts';
 import { fixturePath, publishFixture } from './fixture-snapshot.ts';
 import { Service } from './service.ts';
@@ -90,7 +88,7 @@ describe.each([DETAIL, '/v1/indicators'])('%s', (path) => {
 });
 
 test('a page has at most 500 records unless `limit` says otherwise, and a snapshot without lists has empty ones', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'alm-include-'));
+  const directory = await directoryOfTest();
   const [first] = INDICATORS;
   const many = Array.from({ length: 501 }, (_, at) => ({
     ...(first ?? { name: '', topic: 'health', rows: [] }),
@@ -98,14 +96,9 @@ test('a page has at most 500 records unless `limit` says otherwise, and a snapsh
     rows: [],
   }));
   await publishFixture(directory, { indicators: many });
-  const other = await Service.start({ snapshots: directory });
-  try {
-    const { json } = await other.get('/v1/indicators?include=sources');
-    expect(json.meta).toMatchObject({ count: 500, total: 501 });
-    expect(json.data.every(({ sources }: { sources: unknown[] }) => sources.length === 0)).toBe(true);
-    expect((await other.get('/v1/indicators')).json.data).toHaveLength(501);
-  } finally {
-    await other.stop();
-    await rm(directory, { recursive: true });
-  }
+  await using other = await Service.start({ snapshots: directory });
+  const { json } = await other.get('/v1/indicators?include=sources');
+  expect(json.meta).toMatchObject({ count: 500, total: 501 });
+  expect(json.data.every(({ sources }: { sources: unknown[] }) => sources.length === 0)).toBe(true);
+  expect((await other.get('/v1/indicators')).json.data).toHaveLength(501);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogueFile, manifestPath, OBJECTS, objectPath, ROUTE_FILES } from '../../data/schema/snapshot.ts';
 import { useDirectory } from '../after-tests.ts';
-import { INDICATORS } from './fixture-data.ts';
+import { movedBy } from './fixture-data.ts';
 import { readManifest } from './fixture-log.ts';
 import {
   FIXTURE_ID,
@@ -35,11 +35,7 @@ const SECOND = '20261121T020000Z-00000002';
 const SECOND_TIME = '2026-11-21T02:00:00+00:00';
 
 /** The second snapshot: every value of the first, plus 1,000, and another catalogue. */
-const shifted = INDICATORS.map((indicator) => ({
-  ...indicator,
-  description: `${indicator.description ?? ''} Revised.`,
-  rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
-}));
+const shifted = movedBy(1000).map((one) => ({ ...one, description: `${one.description ?? ''} Revised.` }));
 const publishSecond = (directory: string) =>
   writeFixture(directory, { id: SECOND, generatedAt: SECOND_TIME, indicators: shifted });
 

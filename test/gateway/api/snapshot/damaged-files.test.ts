@@ -2,9 +2,7 @@
  * No answer is made from a damaged file, and nothing is charged for one, whether it was damaged before it was first opened or
  * later. Files of the served snapshot are also hashed in the background, in one round a day.
  */
-import { copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { copyFile, cp, readFile, writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -15,8 +13,8 @@ import {
 } from '../../../../data/schema/snapshot.ts';
 import { Scrub } from '../../../../gateway/api/snapshot/files/scrub.ts';
 import { Objects } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
-import { useDirectory } from '../../../after-tests.ts';
-import { type FixtureIndicator, INDICATORS } from '../../fixture-data.ts';
+import { directoryOfTest, useDirectory } from '../../../after-tests.ts';
+import { type FixtureIndicator, movedBy } from '../../fixture-data.ts';
 import { FIXTURE_ID, fixturePath, publishFixture } from '../../fixture-snapshot.ts';
 import { codeOf, Service, type TestKey } from '../../service.ts';
 
@@ -32,10 +30,6 @@ const LARGE: FixtureIndicator = {
     return { iso3: 'KEN', year, value, ci_lo: value - Math.abs(value), ci_hi: value * value + 1 };
   }),
 };
-const shifted = INDICATORS.map((one) => ({
-  ...one,
-  rows: one.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1_000 })),
-}));
 
 let directory: string;
 let service: Service;
@@ -43,10 +37,10 @@ let owner: TestKey;
 let logged: Record<string, unknown>[];
 const whole = await useDirectory();
 await publishFixture(whole);
-const indicators = [...shifted, LARGE];
+const indicators = [...movedBy(1_000), LARGE];
 await publishFixture(whole, { id: SERVED, generatedAt: '2026-11-21T02:00:00+00:00', indicators });
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-damaged-'));
+  directory = await directoryOfTest();
   logged = [];
   await cp(whole, directory, { recursive: true });
   const log = pino({ level: 'error' }, { write: (line) => void logged.push(JSON.parse(line)) });
@@ -54,10 +48,7 @@ beforeEach(async () => {
   service = await Service.start({ snapshots: directory, settings, log });
   owner = await service.account({ credits: 1_000_000 });
 });
-afterEach(async () => {
-  await service.stop();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => service.stop());
 const ask = (path: string, headers: Record<string, string> = {}) =>
   service.get(path, { key: owner.key, headers });
 
@@ -189,7 +180,7 @@ describe('the background check', () => {
     const before = hashes();
     const verified = vi.spyOn(Objects.prototype, 'verify');
     await scrub(before.size, async () => {
-      await publishFixture(directory, { id: SERVED.replace('21T', '22T'), indicators: [...shifted, LARGE] });
+      await publishFixture(directory, { id: SERVED.replace('21T', '22T'), indicators });
       await service.snapshots.check();
     });
     const hashed = verified.mock.calls.map(([{ sha256 }]) => sha256);

@@ -1,6 +1,5 @@
 /** What open editions read, share and hold, over many of them. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -12,6 +11,7 @@ import {
   ROUTE_FILES,
 } from '../../../../data/schema/snapshot.ts';
 import { QueueFull } from '../../../../gateway/api/core/errors.ts';
+import { directoryOfTest } from '../../../after-tests.ts';
 import { INDICATORS } from '../../fixture-data.ts';
 import { readLog, readManifest, writeLog } from '../../fixture-log.ts';
 import { fixturePath, publishFixture, setCurrentSnapshot } from '../../fixture-snapshot.ts';
@@ -37,12 +37,11 @@ const publish = (night: number): Promise<string> =>
 let directory: string;
 let service: Service | undefined;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'alm-editions-'));
+  directory = await directoryOfTest();
 });
 afterEach(async () => {
   await service?.stop();
   service = undefined;
-  await rm(directory, { recursive: true });
 });
 
 async function start(): Promise<Service> {

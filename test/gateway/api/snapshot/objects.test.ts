@@ -1,18 +1,17 @@
 /** Files of every size against their hash, wherever the damage lies. */
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { mkdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileRef } from '../../../../data/schema/snapshot.ts';
 import { Objects, SnapshotUnreadable } from '../../../../gateway/api/snapshot/files/snapshot-files.ts';
+import { directoryOfTest } from '../../../after-tests.ts';
 
 const BLOCK = 256 * 1024;
 /** Around the size of the block that is read at once. */
 const SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK];
 
 describe('a stored file', () => {
-  let directory: string;
   let objects: Objects;
   let damaged: string[];
   const content = (size: number): Buffer => Buffer.alloc(size, `${size} `);
@@ -25,11 +24,10 @@ describe('a stored file', () => {
     await writeFile(objects.path(ref), bytes);
   }
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-objects-'));
+    const directory = await directoryOfTest();
     damaged = [];
     objects = new Objects(directory, null, ({ sha256 }) => damaged.push(sha256));
   });
-  afterEach(() => rm(directory, { recursive: true }));
 
   it.each(SIZES)('of %i bytes is verified and read', async (size) => {
     const ref = refOf(content(size));

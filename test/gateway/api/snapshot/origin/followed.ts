@@ -26,5 +26,9 @@ export function followOrigin({ directory, keys, most_bytes = 1e9, log, onPublish
     log: log ?? pino({ level: 'silent' }),
     onPublish: onPublish ?? (async () => {}),
   });
-  return { client, fetcher, follower };
+  const stop = async () => {
+    await follower.close();
+    await client.close();
+  };
+  return { client, fetcher, follower, stop };
 }

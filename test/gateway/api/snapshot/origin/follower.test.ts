@@ -10,7 +10,6 @@ import { NOTHING_WITHHELD, readWithheld, WITHHELD } from '../../../../../data/ru
 import { type LogEntry, manifestPath, objectPath } from '../../../../../data/schema/snapshot.ts';
 import { readManifest } from '../../../../../gateway/api/snapshot/files/manifest.ts';
 import type { OriginFollower } from '../../../../../gateway/api/snapshot/origin/follower.ts';
-import type { OriginClient } from '../../../../../gateway/api/snapshot/origin/origin-client.ts';
 import { EditionDirectory, type Files, objectOf } from '../../../../edition-directory.ts';
 import { cutInTheMiddle, type Fault, HttpOrigin, send, sendStatus } from '../../../../http-origin.ts';
 import { followOrigin } from './followed.ts';
@@ -27,8 +26,8 @@ const edition = (night: number): Files => ({
 let published: EditionDirectory;
 let origin: HttpOrigin;
 let mirror: string;
-let client: OriginClient;
 let follower: OriginFollower;
+let stop: () => Promise<void>;
 let publications: number;
 let logged: string[];
 
@@ -40,7 +39,7 @@ function follow(url = origin.url, keys = [published.key.publicKey]): OriginFollo
       publications += 1;
     },
   });
-  client = followed.client;
+  stop = followed.stop;
   return followed.follower;
 }
 
@@ -61,8 +60,7 @@ beforeEach(async () => {
   follower = follow();
 });
 afterEach(async () => {
-  await follower.close();
-  await client.close();
+  await stop();
   await origin.stop();
   await published.remove();
   await rm(mirror, { recursive: true, force: true });
@@ -272,7 +270,7 @@ describe('a follower of an origin that lies', () => {
     expect(now).toEqual(before);
   }
   const reopen = async (keys?: string[]): Promise<void> => {
-    await client.close();
+    await stop();
     follower = follow(origin.url, keys);
   };
 

@@ -1,5 +1,6 @@
 /** Gateways that follow an origin answer as one that serves the same directory, for the served edition and for history. */
-import { access, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -15,7 +16,7 @@ import { indicatorFile, observationsFile } from '../../../../../data/schema/snap
 import { ObjectFetcher } from '../../../../../gateway/api/snapshot/origin/object-fetcher.ts';
 import { stopAfterTests, useDirectory } from '../../../../after-tests.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
-import { INDICATORS } from '../../../fixture-data.ts';
+import { movedBy } from '../../../fixture-data.ts';
 import { readLog } from '../../../fixture-log.ts';
 import {
   FIXTURE_ID,
@@ -33,10 +34,6 @@ const SECOND = '20261121T020000Z-00000002';
 const LIFE = 'alpha.life_expectancy';
 /** Asked for only as history, so that no process holds it in memory. */
 const OTHER = 'beta.life_expectancy';
-const shifted = INDICATORS.map((indicator) => ({
-  ...indicator,
-  rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
-}));
 const FREE = [
   '/v1/topics',
   '/v1/indicators',
@@ -69,13 +66,8 @@ function flipped(bytes = Buffer.alloc(1)): Buffer {
   const at = bytes.length >> 1;
   return Buffer.concat([bytes.subarray(0, at), Buffer.of((bytes[at] ?? 0) ^ 1), bytes.subarray(at + 1)]);
 }
-const isMirrored = async (name: string, id: string): Promise<boolean> => {
-  const path = (await fixturePath(source, name, id)).replace(source, mirror);
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-};
+const isMirrored = async (name: string, id: string): Promise<boolean> =>
+  existsSync((await fixturePath(source, name, id)).replace(source, mirror));
 async function expectSameAnswers(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const [here, there] = [await following.get(path, { key }), await direct.get(path, { key: directKey })];
@@ -89,17 +81,15 @@ const mirror = await useDirectory();
 await publishFixture(source);
 await sign();
 const origin = await stopAfterTests(HttpOrigin.start(source));
-const followed = followOrigin({
+const { client, fetcher, follower, stop } = followOrigin({
   ...{ url: origin.url, directory: mirror, keys: [parseKey(KEY.publicKey)], most_bytes: 1 },
   onPublish: () => following.snapshots.check(),
 });
-const { client, follower } = followed;
-afterAll(() => client.close());
-afterAll(() => follower.close());
+afterAll(stop);
 const direct = await stopAfterTests(Service.start({ snapshots: source, settings: QUIET }));
 const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
 const following = await stopAfterTests(
-  Service.start({ snapshots: mirror, origin: followed.fetcher, settings: QUIET, log }),
+  Service.start({ snapshots: mirror, origin: fetcher, settings: QUIET, log }),
 );
 const { key } = await following.account({ credits: 1_000_000 });
 const { key: directKey } = await direct.account({ credits: 1_000_000 });
@@ -112,7 +102,11 @@ describe('a gateway that follows an origin', () => {
   });
 
   test('switches under load without a failed request', async () => {
-    await writeFixture(source, { id: SECOND, generatedAt: '2026-11-21T02:00:00+00:00', indicators: shifted });
+    await writeFixture(source, {
+      id: SECOND,
+      generatedAt: '2026-11-21T02:00:00+00:00',
+      indicators: movedBy(1000),
+    });
     await setCurrentSnapshot(source, SECOND);
     await sign();
     const seen = new Set<unknown>();
@@ -174,8 +168,8 @@ describe('history', () => {
     for (const [at, path] of paths.entries()) await writeFile(path, flipped(sound[at]));
     const copy = await mkdtemp(join(tmpdir(), 'alm-copy-'));
     await cp(mirror, copy, { recursive: true });
-    const fetcher = new ObjectFetcher({ directory: copy, client, now: Date.now });
-    const service = await Service.start({ snapshots: copy, origin: fetcher, settings: QUIET });
+    const copied = new ObjectFetcher({ directory: copy, client, now: Date.now });
+    const service = await Service.start({ snapshots: copy, origin: copied, settings: QUIET });
     const account = await service.account({ credits: 1_000 });
     for (const path of [
       `/v1/data?indicator=${LIFE}`,

@@ -1,10 +1,10 @@
 /** Which objects of history stay under the limit. */
-import { access, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { objectPath } from '../../../../../data/schema/snapshot.ts';
 import { ObjectCache } from '../../../../../gateway/api/snapshot/origin/object-cache.ts';
+import { directoryOfTest } from '../../../../after-tests.ts';
 
 const NOON = Date.UTC(2026, 10, 22, 12);
 const HOUR_MS = 3_600_000;
@@ -33,11 +33,10 @@ describe('the cache of history', () => {
       .join('');
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'alm-cache-'));
+    directory = await directoryOfTest();
     now = NOON;
     cache = new ObjectCache({ directory, most_bytes: 250, now: () => now });
   });
-  afterEach(() => rm(directory, { recursive: true }));
 
   it('loses what was not used for longest until it fits', async () => {
     await store('12345');

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseKey } from '../../../../../data/proofs/verify-receipt.ts';
@@ -11,17 +12,13 @@ import { mountSmallDisk } from '../../../../build/small-disk.ts';
 import { EditionDirectory } from '../../../../edition-directory.ts';
 import { freePort } from '../../../../free-ports.ts';
 import { HttpOrigin } from '../../../../http-origin.ts';
-import { INDICATORS } from '../../../fixture-data.ts';
+import { movedBy } from '../../../fixture-data.ts';
 import { readLog } from '../../../fixture-log.ts';
 import { FIXTURE_ID, publishFixture, setCurrentSnapshot, writeFixture } from '../../../fixture-snapshot.ts';
 import { end, Program } from '../../../program.ts';
 import { followOrigin } from './followed.ts';
 
 const SECOND = '20261121T020000Z-00000002';
-const shifted = INDICATORS.map((indicator) => ({
-  ...indicator,
-  rows: indicator.rows.map((row) => ({ ...row, value: row.value === null ? null : row.value + 1000 })),
-}));
 
 describe('a gateway with workers', () => {
   let published: EditionDirectory;
@@ -70,7 +67,7 @@ describe('a gateway with workers', () => {
     const originPort = origin.port;
     await origin.stop();
     await writeFixture(published.directory, {
-      ...{ id: SECOND, generatedAt: '2026-11-21T02:00:00+00:00', indicators: shifted },
+      ...{ id: SECOND, generatedAt: '2026-11-21T02:00:00+00:00', indicators: movedBy(1000) },
     });
     await setCurrentSnapshot(published.directory, SECOND);
     await published.sign(await readLog(published.directory));
@@ -83,11 +80,7 @@ describe('a gateway with workers', () => {
   it('refuses a directory in which snapshots were built', async () => {
     const command = program.command({ ...settings(await freePort()), SNAPSHOT_DIR: program.snapshots });
     const refused = spawn('env', command, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    refused.stderr.on('data', (text: Buffer) => {
-      said += text;
-    });
-    const [code] = await once(refused, 'exit');
+    const [said, [code]] = await Promise.all([text(refused.stderr), once(refused, 'exit')]);
     expect(code).toBe(1);
     expect(said).toContain('SNAPSHOT_DIR: a directory of its own is needed with SNAPSHOT_ORIGIN');
   });
@@ -115,7 +108,7 @@ describe.skipIf(probe === null)(
       const disk = mountSmallDisk(mirror, SIZE_BYTES);
       if (!disk) throw new Error('cannot be mounted any more');
       const keys = [parseKey(published.key.publicKey)];
-      const { client, follower } = followOrigin({ url: origin.url, directory: mirror, keys });
+      const { follower, stop } = followOrigin({ url: origin.url, directory: mirror, keys });
       const current = () => readFile(join(mirror, 'current'), 'utf8');
       await follower.check();
       expect(await current()).toBe(first);
@@ -133,8 +126,7 @@ describe.skipIf(probe === null)(
       expect(faults.at(-1)).toBeNull();
       expect(faults.filter((fault) => fault?.startsWith('ENOSPC')).length).toBeGreaterThan(2);
       expect(await current()).toBe(second);
-      await follower.close();
-      await client.close();
+      await stop();
       await origin.stop();
       disk.unmount();
       await published.remove();

@@ -58,13 +58,11 @@ pinned.push(...(await keys()));
 const target = await useDirectory();
 const mirror = await useDirectory();
 const origin = await stopAfterTests(HttpOrigin.start(target));
-const followed = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
-const { client, follower } = followed;
-afterAll(() => client.close());
-afterAll(() => follower.close());
+const { fetcher, follower, stop } = followOrigin({ url: origin.url, directory: mirror, keys: pinned });
+afterAll(stop);
 await pushAndFollow([]);
 const direct = await stopAfterTests(Service.start({ snapshots: world.settings.SNAPSHOT_DIR }));
-const following = await stopAfterTests(Service.start({ snapshots: mirror, origin: followed.fetcher }));
+const following = await stopAfterTests(Service.start({ snapshots: mirror, origin: fetcher }));
 const accounts: { direct: string; following: string } = {
   direct: (await direct.account({ credits: 1_000 })).key,
   following: (await following.account({ credits: 1_000 })).key,
