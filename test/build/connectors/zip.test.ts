@@ -60,14 +60,14 @@ it.each([
 });
 
 it('rejects a zip bomb before inflating it', async () => {
-  const bomb = zipOf([{ name: 'a.csv', body: Buffer.alloc(50_000_000) }]);
+  const bomb = zipOf([{ name: 'a.csv', body: Buffer.alloc(5_000_000) }]);
   await expect(readEntry(bomb, 'a.csv')).rejects.toThrow(
-    /inflates \d+ bytes to 50000000, more than 250 times/,
+    /inflates \d+ bytes to 5000000, more than 250 times/,
   );
 });
 
 it('stops an entry that inflates to more than it declares', async () => {
-  const liar = zipOf([{ name: 'a.csv', body: Buffer.alloc(50_000_000), claimed_bytes: 1_000 }]);
+  const liar = zipOf([{ name: 'a.csv', body: Buffer.alloc(5_000_000), claimed_bytes: 1_000 }]);
   await expect(readEntry(liar, 'a.csv')).rejects.toThrow(/too many bytes/);
 });
 
