@@ -13,7 +13,7 @@ import { findConnector } from './connectors/registry.ts';
 import { NothingToPublish, SnapshotError, withDecisions } from './editions/editions.ts';
 import { RunReporter } from './jobs/jobs.ts';
 import { CommandError } from './runtime/errors.ts';
-import { combineObservers, loggedProgress } from './runtime/progress.ts';
+import { loggedProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, tryOpenRedis } from './runtime/redis-connection.ts';
 import { type Step, type StepContext, type StepOptions, UsageError } from './step.ts';
 import { STEPS } from './steps.ts';
@@ -96,7 +96,6 @@ async function openContext(step: Step, io: CommandIo) {
   const connection = step.usesRedis ? await tryOpenRedis(settings, createLog(settings)) : null;
   const reporter = connection && new RunReporter(connection.redis, Date.now);
   const log = reporter ? createLog(settings, reporter) : createLog(settings);
-  const display = loggedProgress(log);
   const decisions = () => loadDecisions(connection?.redis ?? null, settings, log);
   const context: StepContext = {
     settings,
@@ -106,7 +105,7 @@ async function openContext(step: Step, io: CommandIo) {
     now: Date.now,
     log,
     overrides: () => loadOverrides(connection?.redis ?? null, settings, log),
-    observer: reporter ? combineObservers(display, reporter) : display,
+    observer: loggedProgress(log, reporter),
     signal,
     ...(connection && {
       archive: () => runArchive({ redis: connection.redis, settings, now: Date.now, log, signal }),

@@ -20,7 +20,7 @@ import { runArchive } from './archive/run-archive.ts';
 import { findConnector } from './connectors/registry.ts';
 import { withDecisions } from './editions/editions.ts';
 import { createHandlers, RunReporter, recoverRuns, startJobWorker } from './jobs/jobs.ts';
-import { combineObservers, loggedProgress } from './runtime/progress.ts';
+import { loggedProgress } from './runtime/progress.ts';
 import { loadDecisions, loadOverrides, openStore } from './runtime/redis-connection.ts';
 
 /** A nightly run occupies a slot while it waits for its own ingestions. */
@@ -51,7 +51,7 @@ async function start(
     now: Date.now,
     log,
     overrides: () => loadOverrides(redis, settings, log),
-    observer: combineObservers(loggedProgress(log), reporter),
+    observer: loggedProgress(log, reporter),
     signal,
     archive: () => runArchive({ redis, settings, now: Date.now, log, signal }),
     signalFor: (subject: string) => reporter.signalFor(subject),

@@ -16,13 +16,14 @@ import {
   type ExcludedIndicator,
   LOG_LINES_KEPT,
   RUNS_KEPT,
+  type RunProgress,
   SNAPSHOT_SUBJECT,
 } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { OperatorReport } from '../../data/schema/quality.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { ProviderLake } from '../lake/lake.ts';
-import type { BuildObserver, ProgressEvent } from '../runtime/progress.ts';
+import type { BuildObserver } from '../runtime/progress.ts';
 
 const HEARTBEAT_MS = 1_000;
 /** This many buffered log lines are written without waiting for the heartbeat. */
@@ -32,7 +33,7 @@ interface ActiveRun {
   subject: string;
   runId: string;
   /** Progress not yet written. */
-  pending: ProgressEvent | null;
+  pending: RunProgress | null;
 }
 
 type ReportedRun = Pick<RunRecord, 'run_id' | 'status' | 'started_at'>;
@@ -69,7 +70,7 @@ export class RunReporter implements BuildObserver {
     void this.#enqueue(() => this.#redis.set(redisKeys.quality, JSON.stringify(report)));
   }
 
-  onProgress(event: ProgressEvent): void {
+  onProgress(event: RunProgress): void {
     const [, subject = SNAPSHOT_SUBJECT] = event.task.split(' ');
     const active = this.#active.get(subject);
     if (active) active.pending = event;

@@ -4,8 +4,6 @@ import type { BuildRun, ExcludedIndicator, RunProgress } from '../../data/schema
 import type { RunRecord } from '../../data/schema/lake.ts';
 import type { OperatorReport } from '../../data/schema/quality.ts';
 
-export type ProgressEvent = RunProgress;
-
 export interface BuildObserver {
   /** An ingestion began (status `running`) or ended. */
   onRun?(record: RunRecord): void;
@@ -15,28 +13,20 @@ export interface BuildObserver {
   onExcluded?(indicators: readonly ExcludedIndicator[]): void;
   /** The quality report of the snapshot just published. */
   onQuality?(report: OperatorReport): void;
-  onProgress?(event: ProgressEvent): void;
+  onProgress?(event: RunProgress): void;
 }
 
-/** Forwards each event to all observers. */
-export function combineObservers(...observers: readonly BuildObserver[]): BuildObserver {
-  const tell = (event: (one: BuildObserver) => void): void => {
-    for (const one of observers) event(one);
-  };
-  return {
-    onRun: (record) => tell((one) => one.onRun?.(record)),
-    onBuild: (build) => tell((one) => one.onBuild?.(build)),
-    onExcluded: (indicators) => tell((one) => one.onExcluded?.(indicators)),
-    onQuality: (report) => tell((one) => one.onQuality?.(report)),
-    onProgress: (event) => tell((one) => one.onProgress?.(event)),
-  };
-}
-
-/** Logs the beginning of every step. */
-export function loggedProgress(log: Logger): BuildObserver {
+/** Logs the beginning of every step, and forwards each event to `next`. */
+export function loggedProgress(log: Logger, next: BuildObserver | null): BuildObserver {
   const steps = new Map<string, string>();
   return {
-    onProgress({ task, step, total, unit }) {
+    onRun: (record) => next?.onRun?.(record),
+    onBuild: (build) => next?.onBuild?.(build),
+    onExcluded: (indicators) => next?.onExcluded?.(indicators),
+    onQuality: (report) => next?.onQuality?.(report),
+    onProgress(event) {
+      next?.onProgress?.(event);
+      const { task, step, total, unit } = event;
       if (steps.get(task) === step) return;
       steps.set(task, step);
       log.info({ task, step, total, unit }, 'progress');
