@@ -102,18 +102,14 @@ function packagesInstalled() {
   }
 }
 
-/** What reads our output in extended tests. */
-function missingReaders() {
-  const missing = [];
-  if (!onPath('soffice')) missing.push({ debian: 'libreoffice-calc', brew: 'libreoffice' });
-  if (!onPath('pandoc')) missing.push({ debian: 'pandoc', brew: 'pandoc' });
-  if (!onPath('Rscript')) missing.push({ debian: 'r-base-core', brew: 'r' });
+/** The packages of R that are missing, as system packages. Homebrew has none. */
+function missingInR() {
   const installed = spawnSync('Rscript', ['-e', 'cat(rownames(installed.packages()))'], { encoding: 'utf8' });
   const found = (installed.stdout ?? '').split(/\s+/);
-  // Homebrew has no packages of R.
-  for (const name of R_PACKAGES)
-    if (!found.includes(name)) missing.push({ debian: `r-cran-${name}`, brew: '' });
-  return missing;
+  return R_PACKAGES.filter((name) => !found.includes(name)).map((name) => ({
+    debian: `r-cran-${name}`,
+    brew: '',
+  }));
 }
 
 /** Installs system packages (`{ debian, brew }`), or prints the command to run. */
@@ -153,15 +149,18 @@ const found = spawnSync('node', ['--version'], { encoding: 'utf8' }).stdout.trim
 if (Number.parseInt(found.slice(1), 10) < RUNTIME_NODE)
   fail(`Node ${RUNTIME_NODE} is needed, found ${found}. Run: npm ci --include=dev --foreground-scripts`);
 
-const isTest = task === 'test' || task === 'extended';
-const missing = [];
-if (!REDIS_URL && !onPath('redis-server') && !onPath('valkey-server'))
-  missing.push({ debian: 'redis-server', brew: 'redis' });
-if (isTest && !JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')).some(onPath))
-  missing.push({ debian: 'chromium', brew: 'chromium' });
-if ((isTest || task === 'release') && !['pip3', 'pip'].some(onPath))
-  missing.push({ debian: 'python3-pip', brew: 'python' });
-if (task === 'extended') missing.push(...missingReaders());
+const isExtended = task === 'extended';
+const isTest = task === 'test' || isExtended;
+const browsers = isTest ? JSON.parse(readFileSync('test/browser/browsers.json', 'utf8')) : [];
+const missing = [
+  { isNeeded: !REDIS_URL, oneOf: ['redis-server', 'valkey-server'], debian: 'redis-server', brew: 'redis' },
+  { isNeeded: isTest, oneOf: browsers, debian: 'chromium', brew: 'chromium' },
+  { isNeeded: isTest || task === 'release', oneOf: ['pip3', 'pip'], debian: 'python3-pip', brew: 'python' },
+  { isNeeded: isExtended, oneOf: ['soffice'], debian: 'libreoffice-calc', brew: 'libreoffice' },
+  { isNeeded: isExtended, oneOf: ['pandoc'], debian: 'pandoc', brew: 'pandoc' },
+  { isNeeded: isExtended, oneOf: ['Rscript'], debian: 'r-base-core', brew: 'r' },
+].filter(({ isNeeded, oneOf }) => isNeeded && !oneOf.some(onPath));
+if (isExtended) missing.push(...missingInR());
 if (missing.length > 0) await install(missing);
 
 if (task === 'start' && !SNAPSHOT_ORIGIN && !existsSync(join(snapshots, 'current'))) {
