@@ -5,7 +5,7 @@
  */
 import { realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { type FetchedFile, LoggedUpstream, type StoredFile, UpstreamError } from './upstream.ts';
+import { type FetchedFile, type StoredFile, TrackedUpstream, UpstreamError } from './upstream.ts';
 
 /** @throws {UpstreamError} for a reference that is no relative path. */
 function decodeReference(reference: string): string {
@@ -38,7 +38,7 @@ interface DirectoryOptions {
 /** The validator of a requested file that does not exist. */
 const ABSENT = 'absent';
 
-export class DirectoryUpstream extends LoggedUpstream {
+export class DirectoryUpstream extends TrackedUpstream {
   readonly #root: string;
   readonly #options: DirectoryOptions;
 

@@ -11,37 +11,62 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { type Dispatcher, request } from 'undici';
-import { PrivateAddressError } from '../../data/runtime/public-addresses.ts';
+import { buildConnector, type Dispatcher, request } from 'undici';
+import { isPrivateHost, PrivateAddressError, publicLookup } from '../../data/runtime/public-addresses.ts';
 import { machineFault } from '../runtime/errors.ts';
-import { refusePrivateHost } from './address-guard.ts';
 import { UpstreamError } from './upstream.ts';
 
 /**
- * When to retry and how long to wait before: exponential backoff with full jitter, or Retry-After where that is longer.
+ * Prevents server-side request forgery: only the configured origin itself (scheme, host and port) may have a private
+ * address.
+ * @throws {UpstreamError} when another URL names a private address or `localhost`.
  */
-export interface RetryOptions {
+export function refusePrivateHost(url: URL, origin: URL): void {
+  if (url.origin === origin.origin || !isPrivateHost(url.hostname)) return;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  throw new UpstreamError(`${origin.host} redirects to the private address ${host}: refused`);
+}
+
+/** Connects to the configured origin at any address, and to all others at public ones, whatever their names resolve to. */
+export function guardedConnect(origin: URL): buildConnector.connector {
+  const connectToOrigin = buildConnector({});
+  const connectToOthers = buildConnector({ lookup: publicLookup() });
+  return (options, callback) => {
+    const port = options.port ? `:${options.port}` : '';
+    const target = URL.parse(`${options.protocol}//${options.hostname}${port}`);
+    (target?.origin === origin.origin ? connectToOrigin : connectToOthers)(options, callback);
+  };
+}
+
+/** When a download is retried, and when it is given up. */
+export interface DownloadLimits {
   attempts: number;
-  /** Upper bound of the first delay; it doubles with each attempt. */
-  baseDelayMs: number;
-  maxDelayMs: number;
-  /** A longer Retry-After ends the attempts. */
-  maxRetryAfterMs: number;
-  now: () => number;
   /** 0 ≤ random < 1. */
   random: () => number;
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  /** A body with a lower average throughput is aborted once the grace period is over. */
+  minThroughput: { bytesPerS: number; graceMs: number };
 }
 
-export const RETRY_DEFAULTS: RetryOptions = {
+export const DEFAULT_LIMITS: DownloadLimits = {
   attempts: 5,
-  baseDelayMs: 500,
-  maxDelayMs: 30_000,
-  maxRetryAfterMs: 120_000,
-  now: Date.now,
   random: Math.random,
   sleep: (ms, signal) => wait(ms, undefined, { signal }),
+  headersTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  // A megabyte in a quarter of an hour: far below any provider that works.
+  minThroughput: { bytesPerS: 1_000, graceMs: 120_000 },
 };
+
+/** Upper bound of the first delay; it doubles with each attempt. */
+const BASE_DELAY_MS = 500;
+const MAX_DELAY_MS = 30_000;
+/** A longer Retry-After ends the attempts. */
+const MAX_RETRY_AFTER_MS = 120_000;
+const MAX_REDIRECTS = 5;
+const USER_AGENT = 'Almanac/1.0 (nightly country statistics)';
 
 /** A failure that a retry may resolve. */
 class TransientError extends Error {
@@ -57,21 +82,25 @@ class TransientError extends Error {
 
 const isTransientStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** Parses Retry-After (seconds or a date) into milliseconds from now; null when absent or malformed. */
-function retryAfterMs(header: string | null, now: number): number | null {
-  if (header === null) return null;
+/** Parses Retry-After (seconds or a date) into milliseconds from now; 0 when absent or malformed. */
+function retryAfterMs(header: string | null): number {
+  if (header === null) return 0;
   if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
-  const date = Date.parse(header);
-  return Number.isFinite(date) ? Math.max(0, date - now) : null;
+  return Math.max(0, Date.parse(header) - Date.now()) || 0;
 }
 
-/** The delay after a failed attempt (counted from 0); null when no further attempt is made. */
-function retryDelayMs(failure: TransientError, attempt: number, options: RetryOptions): number | null {
-  if (attempt + 1 >= options.attempts) return null;
-  const requested = retryAfterMs(failure.retryAfter, options.now()) ?? 0;
-  if (requested > options.maxRetryAfterMs) return null;
-  const ceiling = Math.min(options.maxDelayMs, options.baseDelayMs * 2 ** attempt);
-  return Math.max(requested, Math.round(options.random() * ceiling));
+/**
+ * The delay after a failed attempt (counted from 0): exponential backoff with full jitter, or Retry-After where that is
+ * longer; null when no further attempt is made.
+ */
+function retryDelayMs(
+  failure: TransientError,
+  attempt: number,
+  { attempts, random }: DownloadLimits,
+): number | null {
+  const requested = retryAfterMs(failure.retryAfter);
+  if (attempt + 1 >= attempts || requested > MAX_RETRY_AFTER_MS) return null;
+  return Math.max(requested, Math.round(random() * Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** attempt)));
 }
 
 interface Validators {
@@ -79,19 +108,13 @@ interface Validators {
   last_modified: string | null;
 }
 
-export interface DownloadOptions extends RetryOptions {
+export interface DownloadOptions extends DownloadLimits {
   dispatcher: Dispatcher;
   /** The configured origin, which alone may have a private address. */
   origin: URL;
   maxFileBytes: number;
-  maxRedirects: number;
-  headersTimeoutMs: number;
-  bodyTimeoutMs: number;
-  /** A body with a lower average throughput is aborted once the grace period is over. */
-  minThroughput: { bytesPerS: number; graceMs: number };
   /** Responses so far, over all downloads, with bytes beyond their Content-Length. A call acknowledges them. */
   countExcessResponses: () => number;
-  userAgent: string;
   signal: AbortSignal;
 }
 
@@ -158,7 +181,7 @@ async function downloadOnce(
   known: Validators | null,
   options: DownloadOptions,
 ): Promise<DownloadResult> {
-  const response = await followRedirects(url, requestHeaders(known, options), options);
+  const response = await followRedirects(url, requestHeaders(known), options);
   if (response.status === 304 && known) {
     response.body.resume();
     return { kind: 'unchanged' };
@@ -178,16 +201,11 @@ async function downloadOnce(
   };
 }
 
-function requestHeaders(known: Validators | null, { userAgent }: DownloadOptions): Record<string, string> {
-  const headers: Record<string, string> = {
-    'user-agent': userAgent,
-    accept: '*/*',
-    'accept-encoding': 'gzip',
-  };
-  if (known?.etag) headers['if-none-match'] = known.etag;
-  if (known?.last_modified) headers['if-modified-since'] = known.last_modified;
-  return headers;
-}
+const requestHeaders = (known: Validators | null): Record<string, string> => ({
+  ...{ 'user-agent': USER_AGENT, accept: '*/*', 'accept-encoding': 'gzip' },
+  ...(known?.etag && { 'if-none-match': known.etag }),
+  ...(known?.last_modified && { 'if-modified-since': known.last_modified }),
+});
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -198,7 +216,7 @@ async function followRedirects(
   options: DownloadOptions,
 ): Promise<HttpResponse> {
   let target = url;
-  for (let step = 0; step <= options.maxRedirects; step += 1) {
+  for (let step = 0; step <= MAX_REDIRECTS; step += 1) {
     refusePrivateHost(target, options.origin);
     const response = await request(target, {
       method: 'GET',
@@ -217,7 +235,7 @@ async function followRedirects(
     await response.body.dump();
     target = resolveRedirect(location, target);
   }
-  throw new UpstreamError(`${describeUrl(url)}: more than ${options.maxRedirects} redirects`);
+  throw new UpstreamError(`${describeUrl(url)}: more than ${MAX_REDIRECTS} redirects`);
 }
 
 function resolveRedirect(location: string, from: URL): URL {
@@ -258,11 +276,11 @@ function discard(response: HttpResponse): void {
 function limitBody(url: URL, options: DownloadOptions): Transform {
   const where = describeUrl(url);
   const { maxFileBytes, minThroughput } = options;
-  const startedAt = options.now();
+  const startedAt = Date.now();
   let bytes = 0;
   const findFault = (): UpstreamError | null => {
     if (bytes > maxFileBytes) return new UpstreamError(`${where}: larger than ${maxFileBytes} bytes`);
-    const elapsedMs = options.now() - startedAt;
+    const elapsedMs = Date.now() - startedAt;
     const requiredBytes = (minThroughput.bytesPerS * elapsedMs) / 1000;
     if (elapsedMs <= minThroughput.graceMs || bytes >= requiredBytes) return null;
     const seconds = Math.round(elapsedMs / 1000);

@@ -12,27 +12,23 @@ import { Agent } from 'undici';
 import { z } from 'zod';
 import { replaceFile } from '../../data/runtime/durable-files.ts';
 import { inParallel } from '../../data/runtime/in-parallel.ts';
-import { guardedConnect } from './address-guard.ts';
 import {
+  DEFAULT_LIMITS,
+  type DownloadLimits,
   type DownloadOptions,
   download,
   EXCESS_BYTES_MESSAGE,
-  RETRY_DEFAULTS,
-  type RetryOptions,
+  guardedConnect,
 } from './download.ts';
-import { type FetchedFile, LoggedUpstream, type StoredFile, UpstreamError } from './upstream.ts';
+import { type FetchedFile, type StoredFile, TrackedUpstream, UpstreamError } from './upstream.ts';
 
-export interface HttpOptions {
+export interface HttpOptions extends Partial<DownloadLimits> {
   /** Ends in `/`; every reference resolves below it. */
   base: string;
   /** The cache directory of this provider. */
   cache: string;
   maxFileBytes: number;
   signal: AbortSignal;
-  headersTimeoutMs?: number;
-  bodyTimeoutMs?: number;
-  minThroughput?: DownloadOptions['minThroughput'];
-  retry?: Partial<RetryOptions>;
   now?: () => number;
 }
 
@@ -49,12 +45,8 @@ type FetchedCopy = CachedCopy & StoredFile & { changed: boolean };
 
 /** Requests in flight to one provider. */
 const MAX_CONCURRENT_REQUESTS = 4;
-const MAX_REDIRECTS = 5;
-const USER_AGENT = 'Almanac/1.0 (nightly country statistics)';
-/** A megabyte in a quarter of an hour: far below any provider that works. */
-const MIN_THROUGHPUT = { bytesPerS: 1_000, graceMs: 120_000 };
 
-export class HttpUpstream extends LoggedUpstream {
+export class HttpUpstream extends TrackedUpstream {
   readonly #base: URL;
   readonly #cache: string;
   readonly #options: DownloadOptions;
@@ -68,31 +60,24 @@ export class HttpUpstream extends LoggedUpstream {
   /** The requests of this run by URL. */
   readonly #requests = new Map<string, Promise<FetchedCopy>>();
 
-  constructor(options: HttpOptions) {
+  constructor({ base, cache, now = Date.now, ...options }: HttpOptions) {
     super(options.signal);
-    this.#base = new URL(options.base);
-    this.#cache = options.cache;
-    this.#now = options.now ?? Date.now;
+    this.#base = new URL(base);
+    this.#cache = cache;
+    this.#now = now;
     this.#agent = new Agent({ connect: guardedConnect(this.#base) });
     this.#agent.on('disconnect', (_origin, _targets, error) => {
       if (error.name === 'HTTPParserError' || error.message === 'bad response') this.#excessResponses += 1;
     });
     this.#options = {
-      ...RETRY_DEFAULTS,
-      ...options.retry,
+      ...DEFAULT_LIMITS,
+      ...options,
       dispatcher: this.#agent,
       origin: this.#base,
-      maxFileBytes: options.maxFileBytes,
-      maxRedirects: MAX_REDIRECTS,
-      headersTimeoutMs: options.headersTimeoutMs ?? 60_000,
-      bodyTimeoutMs: options.bodyTimeoutMs ?? 60_000,
-      minThroughput: options.minThroughput ?? MIN_THROUGHPUT,
       countExcessResponses: () => {
         this.#retriedExcess = this.#excessResponses;
         return this.#excessResponses;
       },
-      userAgent: USER_AGENT,
-      signal: options.signal,
     };
   }
 

@@ -15,9 +15,7 @@ import type { TrackedUpstream } from './upstream.ts';
 /** Far above any file of country statistics. */
 const MAX_FILE_BYTES = 1_000_000_000;
 
-export type UpstreamOptions = Partial<
-  Pick<HttpOptions, 'maxFileBytes' | 'retry' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'minThroughput' | 'now'>
->;
+export type UpstreamOptions = Partial<Omit<HttpOptions, 'base' | 'cache' | 'signal'>>;
 
 export interface ResolvedSource {
   /** The connector's protocol, and its settings as the definition states them, not yet validated. */

@@ -51,25 +51,6 @@ export const fetchedFile = z.object({
 });
 export type FetchedFile = z.infer<typeof fetchedFile>;
 
-export interface TrackedUpstream extends Upstream {
-  /**
-   * The files read so far in order of first reading, each once.
-   * @throws {UpstreamError} when a file has since turned out to be truncated.
-   */
-  fetched(): FetchedFile[];
-  /** Whether none of these files has changed. */
-  unchanged(files: readonly FetchedFile[]): Promise<boolean>;
-  /** The files read so far with the hashes of what was read, each once. */
-  hashes(): Promise<HashedFile[]>;
-  /** Bytes read so far. */
-  readonly bytes: number;
-  /**
-   * Closes connections.
-   * @param complete whether the run read everything the provider has, so that other cached copies can be deleted
-   */
-  close(complete?: boolean): Promise<void>;
-}
-
 /** The newest Last-Modified of the files as an ISO date-time; null when none has one. */
 export function newestModification(files: readonly FetchedFile[]): string | null {
   const times = files.flatMap((file) => (file.last_modified ? [Date.parse(file.last_modified)] : []));
@@ -96,10 +77,11 @@ export interface HashedFile extends FileDigest {
 const READ_BYTES = 1 << 18;
 
 /** Reads files from disk, wherever they come from, and logs each: its validator, and the hash of what was read. */
-export abstract class LoggedUpstream implements TrackedUpstream {
+export abstract class TrackedUpstream implements Upstream {
   readonly #fetched = new Map<string, FetchedFile>();
   readonly #read = new Map<string, { file: StoredFile; digest: FileDigest | null }>();
   readonly #signal: AbortSignal;
+  /** Bytes read so far. */
   bytes = 0;
 
   constructor(signal: AbortSignal) {
@@ -108,7 +90,12 @@ export abstract class LoggedUpstream implements TrackedUpstream {
 
   /** Finds a file, or fetches it, and logs it by `log`. @throws {UpstreamError} */
   protected abstract locate(reference: string): Promise<StoredFile>;
+  /** Whether none of these files has changed. */
   abstract unchanged(files: readonly FetchedFile[]): Promise<boolean>;
+  /**
+   * Closes connections.
+   * @param complete whether the run read everything the provider has, so that other cached copies can be deleted
+   */
   abstract close(complete?: boolean): Promise<void>;
 
   protected log(file: FetchedFile): void {
@@ -145,11 +132,15 @@ export abstract class LoggedUpstream implements TrackedUpstream {
     return content.toString('utf8');
   }
 
+  /**
+   * The files read so far in order of first reading, each once.
+   * @throws {UpstreamError} when a file has since turned out to be truncated.
+   */
   fetched(): FetchedFile[] {
     return [...this.#fetched.values()];
   }
 
-  /** One that no connector read to its end is hashed from disk. */
+  /** The files read so far with the hashes of what was read, each once. One that was not read to its end is hashed from disk. */
   async hashes(): Promise<HashedFile[]> {
     const hashed: HashedFile[] = [];
     for (const [reference, { file, digest }] of this.#read) {

@@ -9,7 +9,8 @@ export interface UpstreamFault {
   name: string;
   /** Sends the faulty response, given the correct body. */
   respond: (request: IncomingMessage, response: ServerResponse, body: string) => void;
-  status: RunRecord['status'];
+  /** Default: `failed`. */
+  status?: RunRecord['status'];
   /** The expected reason. */
   reason: RegExp;
   /** Timeouts of the client, for faults that need them. */
@@ -29,7 +30,7 @@ const inFigures =
 function redirect(to: string, reason: RegExp): UpstreamFault {
   const respond: UpstreamFault['respond'] = (_, response) =>
     void response.writeHead(302, { location: to }).end();
-  return { name: `redirects to ${to}`, respond, status: 'failed', reason };
+  return { name: `redirects to ${to}`, respond, reason };
 }
 
 const oneLineLess = (body: string): string => body.slice(0, body.lastIndexOf('\n', body.length - 2) + 1);
@@ -39,19 +40,16 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   {
     name: 'is unreachable',
     respond: (request) => void request.socket.destroy(),
-    status: 'failed',
     reason: /datapackage\.json: .*(closed|ECONNRESET|socket).*\(tried 3 times\)/i,
   },
   {
     name: 'responds with 503',
     respond: (_, response) => void response.writeHead(503).end(),
-    status: 'failed',
     reason: /HTTP 503 \(tried 3 times\)/,
   },
   {
     name: 'never responds',
     respond: () => {},
-    status: 'failed',
     reason: /Headers Timeout Error \(tried 3 times\)/,
     timeouts: { headersTimeoutMs: 150 },
   },
@@ -63,7 +61,6 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       const drip = setInterval(() => void response.write(body.slice(at, ++at)), 2);
       response.on('close', () => clearInterval(drip));
     },
-    status: 'failed',
     reason: /datapackage\.json: too slow: \d+ bytes in \d+ s/,
     timeouts: { minThroughput: { bytesPerS: 1_000_000, graceMs: 40 } },
   },
@@ -73,7 +70,6 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       response.writeHead(200, { 'content-length': body.length });
       response.write(body.slice(0, body.length / 2), () => response.destroy());
     },
-    status: 'failed',
     reason: /the response ended early: .*\(tried 3 times\)/,
   },
   {
@@ -82,7 +78,6 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       response.writeHead(200, { 'content-length': body.length + 1000 });
       response.write(body);
     },
-    status: 'failed',
     reason: /the response ended early: Body Timeout Error \(tried 3 times\)/,
     timeouts: { bodyTimeoutMs: 150 },
   },
@@ -93,32 +88,27 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
       request.socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(whole)}\r\n\r\n${body}`);
       void response;
     },
-    status: 'failed',
     reason: /is longer than its Content-Length/,
   },
   {
     name: 'sends an HTML page',
     respond: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE),
-    status: 'failed',
     reason: /datapackage\.json: an HTML page instead of data/,
   },
   {
     name: 'sends an HTML page as text/csv',
     respond: (request, response, body) =>
       void response.writeHead(200, { 'content-type': 'text/csv' }).end(isFigures(request) ? PAGE : body),
-    status: 'failed',
     reason: /a page of HTML or XML instead of a table/,
   },
   {
     name: 'renames a column',
     respond: inFigures((body) => body.replace('"geo"', '"country"')),
-    status: 'failed',
     reason: /no column "geo"; there are: country, time, one/,
   },
   {
     name: 'sends another file format',
     respond: (_, response) => void response.end('{"resources": [{"name": "figures"}]}'),
-    status: 'failed',
     reason: /datapackage\.json: resources\.0\.path/,
   },
   {
@@ -133,7 +123,6 @@ export const upstreamFaults = (neighbour: number): UpstreamFault[] => [
   {
     name: 'redirects in a loop',
     respond: (request, response) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
-    status: 'failed',
     reason: /more than 5 redirects/,
   },
   redirect('http://169.254.169.254/latest/meta-data/', /private address 169\.254\.169\.254: refused/),
@@ -213,4 +202,4 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
 }
 
 /** Three attempts without delays. */
-export const SHORT: UpstreamOptions = { retry: { attempts: 3, random: () => 0, sleep: async () => {} } };
+export const SHORT: UpstreamOptions = { attempts: 3, random: () => 0, sleep: async () => {} };

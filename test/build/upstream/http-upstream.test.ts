@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { guardedConnect, refusePrivateHost } from '../../../build/upstream/address-guard.ts';
+import { guardedConnect, refusePrivateHost } from '../../../build/upstream/download.ts';
 import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
 import { UpstreamError } from '../../../build/upstream/upstream.ts';
 import { read, scripted, useScriptedServer } from './scripted-server.ts';
@@ -166,7 +166,7 @@ describe('references', () => {
 it('stops when cancelled', async () => {
   const controller = new AbortController();
   scripted.handler = () => controller.abort(new Error('enough'));
-  await expect(read('a.csv', { signal: controller.signal })).rejects.toThrow('enough');
+  await expect(read('a.csv', controller.signal)).rejects.toThrow('enough');
 });
 
 describe('private addresses', () => {

@@ -10,55 +10,29 @@ const provider = {
   mirror: undefined,
 };
 const ORIGINAL = { connector: 'acme-api', source: { codes: ['A'], page: 1 } };
-const instead = { path: 'acme/csv', connector: 'csv', source: { files: ['a'] } };
+const CSV = { connector: 'csv', source: { files: ['a'] } };
+const instead = { path: 'acme/csv', ...CSV };
+const paged = { connector: 'acme-api', source: { codes: ['A'], page: 2 } };
+const resolve = (mirror: unknown, root: string | undefined) =>
+  resolveSource({ ...provider, mirror } as never, { PROVIDER_MIRROR: root } as never);
 
 it.each([
-  ['no mirror', provider, undefined, ORIGINAL, { kind: 'url', url: 'https://acme.example/v2/' }],
-  ['a URL', provider, 'http://m:1', ORIGINAL, { kind: 'url', url: 'http://m:1/acme/' }],
-  [
-    'a URL below a path',
-    { ...provider, mirror: 'x/y' },
-    'http://m:1/z/',
-    ORIGINAL,
-    { kind: 'url', url: 'http://m:1/z/x/y/' },
-  ],
-  [
-    'a URL ignores the settings for directories',
-    { ...provider, mirror: instead },
-    'http://m:1',
-    ORIGINAL,
-    { kind: 'url', url: 'http://m:1/acme/csv/' },
-  ],
-  ['a directory', provider, '/m', ORIGINAL, { kind: 'directory', path: '/m/acme' }],
-  [
-    'a directory at another path',
-    { ...provider, mirror: 'x' },
-    '/m',
-    ORIGINAL,
-    { kind: 'directory', path: '/m/x' },
-  ],
-  [
-    'a directory in another layout',
-    { ...provider, mirror: instead },
-    '/m',
-    { connector: 'csv', source: { files: ['a'] } },
-    { kind: 'directory', path: '/m/acme/csv' },
-  ],
-  [
-    'a directory for the same connector with overriding settings',
-    { ...provider, mirror: { source: { page: 2 } } },
-    '/m',
-    { connector: 'acme-api', source: { codes: ['A'], page: 2 } },
-    { kind: 'directory', path: '/m/acme' },
-  ],
-])('resolves the source for %s', (_, definition, mirror, expected, base) => {
-  const settings = { PROVIDER_MIRROR: mirror };
-  expect(resolveSource(definition as never, settings as never)).toEqual({ ...expected, base });
+  ['no mirror', undefined, undefined, ORIGINAL, 'https://acme.example/v2/'],
+  ['a URL', undefined, 'http://m:1', ORIGINAL, 'http://m:1/acme/'],
+  ['a URL below a path', 'x/y', 'http://m:1/z/', ORIGINAL, 'http://m:1/z/x/y/'],
+  ['a URL ignores the settings for directories', instead, 'http://m:1', ORIGINAL, 'http://m:1/acme/csv/'],
+  ['a directory', undefined, '/m', ORIGINAL, '/m/acme'],
+  ['a directory at another path', 'x', '/m', ORIGINAL, '/m/x'],
+  ['a directory in another layout', instead, '/m', CSV, '/m/acme/csv'],
+  ['a directory with other settings for the connector', { source: { page: 2 } }, '/m', paged, '/m/acme'],
+])('resolves the source for %s', (_, mirror, root, expected, at) => {
+  const base = at.startsWith('/') ? { kind: 'directory', path: at } : { kind: 'url', url: at };
+  expect(resolve(mirror, root)).toEqual({ ...expected, base });
 });
 
 it.each([
   ['in the shape of upstream', { source: {} }, ORIGINAL, '/data/starter/acme'],
-  ['in another layout', instead, { connector: 'csv', source: { files: ['a'] } }, '/data/starter/acme/csv'],
+  ['in another layout', instead, CSV, '/data/starter/acme/csv'],
 ])('resolves starter data %s, whatever the mirror', (_, starter, expected, path) => {
   const resolved = resolveStarter({ ...provider, starter }, '/data');
   expect(resolved).toEqual({ ...expected, base: { kind: 'directory', path } });
@@ -69,19 +43,13 @@ it('refuses starter data of a provider that has none', () => {
 });
 
 it.each([
-  ['no mirror', provider, undefined, 'a%20b/c.csv?page=2', 'https://acme.example/v2/a%20b/c.csv?page=2'],
-  ['a URL', provider, 'http://m:1', 'c.csv', 'https://acme.example/v2/c.csv'],
-  ['a directory', { ...provider, mirror: 'x' }, '/m', 'c.csv', 'https://acme.example/v2/c.csv'],
-  [
-    'a directory in another layout',
-    { ...provider, mirror: instead },
-    '/m',
-    'c.csv',
-    'https://acme.example/v2/',
-  ],
-])('names the origin of a file for %s, never the mirror', (_, definition, mirror, reference, url) => {
-  const resolved = resolveSource(definition as never, { PROVIDER_MIRROR: mirror } as never);
-  expect(originUrl(definition, definition.mirror, resolved, reference)).toBe(url);
+  ['no mirror', undefined, undefined, 'a%20b/c.csv?page=2', 'a%20b/c.csv?page=2'],
+  ['a URL', undefined, 'http://m:1', 'c.csv', 'c.csv'],
+  ['a directory', 'x', '/m', 'c.csv', 'c.csv'],
+  ['a directory in another layout', instead, '/m', 'c.csv', ''],
+])('names the origin of a file for %s, never the mirror', (_, mirror, root, reference, path) => {
+  const url = originUrl(provider, mirror, resolve(mirror, root), reference);
+  expect(url).toBe(`https://acme.example/v2/${path}`);
 });
 
 it('names the origin itself for a file of the starter data', () => {

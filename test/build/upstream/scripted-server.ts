@@ -44,27 +44,22 @@ export function useScriptedServer(): void {
   });
 }
 
-export function open(
-  more: { maxFileBytes?: number; signal?: AbortSignal; now?: () => number } = {},
-): HttpUpstream {
+export function open(signal = new AbortController().signal): HttpUpstream {
   return new HttpUpstream({
     base,
     cache: join(scripted.directory, 'copies'),
-    maxFileBytes: more.maxFileBytes ?? 1_000_000,
-    signal: more.signal ?? new AbortController().signal,
-    ...(more.now && { now: more.now }),
-    retry: {
-      random: () => 0.5,
-      sleep: async (ms) => {
-        scripted.waits.push(ms);
-      },
+    maxFileBytes: 1_000_000,
+    signal,
+    random: () => 0.5,
+    sleep: async (ms) => {
+      scripted.waits.push(ms);
     },
   });
 }
 
 /** Reads one file with a new upstream. */
-export async function read(reference: string, more: Parameters<typeof open>[0] = {}): Promise<string> {
-  const upstream = open(more);
+export async function read(reference: string, signal?: AbortSignal): Promise<string> {
+  const upstream = open(signal);
   try {
     return await upstream.text(reference);
   } finally {
