@@ -99,31 +99,25 @@ export function findUnusedSettings(
   catalogue: readonly CatalogueEntry[],
   failed: readonly string[],
 ): string[] {
-  const slugs = [...catalogue.map(({ slug }) => slug), ...failed];
-  const known = new Set(slugs);
-  const absent = (where: string, slug: string): string =>
-    `${where}: there is no series "${slug}"; the nearest is "${closest(slug, slugs)}"`;
+  const { id, indicators, rules } = definition;
   const entries = [...catalogue, ...failed.map(entryOf)];
+  const slugs = entries.map(({ slug }) => slug);
+  const named: [where: string, slug: string][] = [
+    ...Object.keys(indicators).map((slug): [string, string] => ['indicators', slug]),
+    ...curated.overlayRows(id).map(({ slug, line }): [string, string] => [`overlay/${id}.csv:${line}`, slug]),
+    ...curated.concepts.slugsOf(id).map((slug): [string, string] => ['concept-series.csv', slug]),
+    ...curated.measures.namesOf(id).map(({ slug, line }): [string, string] => [`measures.csv:${line}`, slug]),
+  ];
   return [
-    ...definition.rules.flatMap((rule, index) => {
-      const matches = ruleMatcher(rule);
-      return entries.some(matches) ? [] : [`rules.${index} (${described(rule)}) matches no series`];
-    }),
-    ...Object.keys(definition.indicators)
-      .filter((slug) => !known.has(slug))
-      .map((slug) => absent('indicators', slug)),
-    ...curated
-      .overlayRows(definition.id)
-      .filter(({ slug }) => !known.has(slug))
-      .map(({ slug, line }) => absent(`overlay/${definition.id}.csv:${line}`, slug)),
-    ...curated.concepts
-      .slugsOf(definition.id)
-      .filter((slug) => !known.has(slug))
-      .map((slug) => absent('concept-series.csv', slug)),
-    ...curated.measures
-      .namesOf(definition.id)
-      .filter(({ slug }) => !known.has(slug))
-      .map(({ slug, line }) => absent(`measures.csv:${line}`, slug)),
+    ...rules
+      .map((rule, index) => ({ rule, index }))
+      .filter(({ rule }) => !entries.some(ruleMatcher(rule)))
+      .map(({ rule, index }) => `rules.${index} (${described(rule)}) matches no series`),
+    ...named
+      .filter(([, slug]) => !slugs.includes(slug))
+      .map(
+        ([where, slug]) => `${where}: there is no series "${slug}"; the nearest is "${closest(slug, slugs)}"`,
+      ),
   ];
 }
 

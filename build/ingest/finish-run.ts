@@ -65,11 +65,13 @@ export async function readFetches(run: LakeRun): Promise<Fetches | null> {
 }
 
 export interface CompletedRead {
-  runId: string;
-  definition: ProviderDefinition;
-  curated: Curated;
-  lake: ProviderLake;
-  directory: string;
+  run: {
+    id: string;
+    directory: string;
+    definition: ProviderDefinition;
+    curated: Curated;
+    lake: ProviderLake;
+  };
   reader: ProviderReader;
   writer: LakeWriter;
   /** Whether it read the starter data, which hold some of the series only. */
@@ -93,7 +95,8 @@ interface PreviousRun {
 
 /** Writes the files of a run and compares it with the last good one. */
 export async function finishRun(reading: CompletedRead): Promise<Outcome> {
-  const { definition, lake, directory, reader, writer, previous, currentYear, fetches } = reading;
+  const { run, reader, writer, previous, currentYear, fetches } = reading;
+  const { definition, lake, directory } = run;
   const before = previous && {
     run: previous,
     series: await lake.series(previous),
@@ -133,7 +136,8 @@ function collectFacts(
   carried: string[],
   seen: ReadonlySet<string>,
 ) {
-  const { runId, definition, curated, reader, bytes, fetches, isStarter } = reading;
+  const { run, reader, bytes, fetches, isStarter } = reading;
+  const { definition, curated } = run;
   const lost = findLostPlaces(reader.rejects.samples('unknown_place'), seen, curated);
   const unused = isStarter
     ? []
@@ -153,7 +157,7 @@ function collectFacts(
     newest_year: reader.newestYear,
     ...(reader.outOfBounds.length > 0 ? { out_of_bounds: reader.outOfBounds } : {}),
     ...(reader.unreadable.length > 0 ? { unreadable: reader.unreadable } : {}),
-    sources: summariseSources(runId, sources),
+    sources: summariseSources(run.id, sources),
     ...(lost.length > 0 ? { lost_places: lost } : {}),
     ...(unused.length > 0 ? { unused_settings: unused } : {}),
     ...(carried.length > 0 ? { carried_indicators: carried, rows_carried: rowsOf(carried) } : {}),
@@ -161,7 +165,7 @@ function collectFacts(
 }
 
 /** Carries over the series that failed in this run. Returns their slugs. */
-async function carryOver({ lake, reader }: CompletedRead, before: PreviousRun): Promise<string[]> {
+async function carryOver({ run: { lake }, reader }: CompletedRead, before: PreviousRun): Promise<string[]> {
   const entries = new Map((await lake.catalogue(before.run)).map((entry) => [entry.slug, entry]));
   const carried: string[] = [];
   for (const slug of [...reader.failed.keys()].sort()) {
@@ -177,7 +181,7 @@ async function carryOver({ lake, reader }: CompletedRead, before: PreviousRun): 
 
 /** The files that this run read, and those of series carried over; each with the series that it feeds. */
 async function listSources(
-  { files, lake, reader }: CompletedRead,
+  { run: { lake }, files, reader }: CompletedRead,
   before: PreviousRun | null,
   carried: readonly string[],
 ): Promise<SourceFile[]> {
@@ -186,7 +190,8 @@ async function listSources(
 }
 
 async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts): Promise<Outcome> {
-  const { definition, directory, lake, reader, currentYear } = reading;
+  const { run, reader, currentYear } = reading;
+  const { definition, directory, lake } = run;
   const changed = changedSeries(before.series, reader.series);
   if (changed.length === 0 && (await addsNothing(reading, before))) {
     const known = await knownSources(lake, before.run);
@@ -220,7 +225,10 @@ async function compare(reading: CompletedRead, before: PreviousRun, facts: Facts
  * Whether a run with equal observations adds nothing: the catalogue, the inputs and the validators for conditional
  * requests are the same, or upstream has no validators.
  */
-async function addsNothing({ lake, reader, fetches }: CompletedRead, before: PreviousRun): Promise<boolean> {
+async function addsNothing(
+  { run: { lake }, reader, fetches }: CompletedRead,
+  before: PreviousRun,
+): Promise<boolean> {
   const catalogue = JSON.stringify(bySlug(await lake.catalogue(before.run)));
   if (catalogue !== JSON.stringify(bySlug(reader.catalogue))) return false;
   const known = await readFetches(before.run);

@@ -74,8 +74,15 @@ export async function ingestProvider(
   try {
     for (const interrupted of await lake.recover(dependencies.now()))
       dependencies.observer?.onRun?.(interrupted);
-    const run = new ProviderRun({ ...dependencies, signal: lock.signal }, definition, lake, options);
-    const record = await run.run();
+    const source = options.starter
+      ? resolveStarter(definition, dependencies.settings.CURATED_DIR)
+      : resolveSource(definition, dependencies.settings);
+    const signals = [lock.signal, dependencies.signalFor?.(providerId)].filter((one) => one !== undefined);
+    const startedAt = dependencies.now();
+    const { id, directory } = await lake.begin(startedAt);
+    const log = dependencies.log.child({ provider: providerId, run: id });
+    const context = { ...dependencies, definition, lake, options, source, id, directory, log };
+    const record = await carryOut({ ...context, signal: AbortSignal.any(signals) }, startedAt);
     await lake.prune(dependencies.settings.LAKE_KEEP);
     return record;
   } finally {
@@ -83,202 +90,173 @@ export async function ingestProvider(
   }
 }
 
-/** The state of one run. */
-class ProviderRun {
-  readonly #deps: IngestDependencies;
-  readonly #definition: ProviderDefinition;
-  readonly #lake: ProviderLake;
-  #log: Logger;
-  readonly #signal: AbortSignal;
-  readonly #source: ResolvedSource;
-  readonly #options: IngestOptions;
-  #runId = '';
-  #directory = '';
+/** One run. */
+interface Run extends Omit<IngestDependencies, 'signalFor'> {
+  id: string;
+  directory: string;
+  definition: ProviderDefinition;
+  lake: ProviderLake;
+  options: IngestOptions;
+  source: ResolvedSource;
+  signal: AbortSignal;
+}
 
-  constructor(
-    deps: IngestDependencies,
-    definition: ProviderDefinition,
-    lake: ProviderLake,
-    options: IngestOptions,
-  ) {
-    this.#deps = deps;
-    this.#definition = definition;
-    this.#lake = lake;
-    this.#log = deps.log.child({ provider: definition.id });
-    const { signal, signalFor } = deps;
-    this.#signal = AbortSignal.any([signal, signalFor?.(definition.id)].filter((one) => one !== undefined));
-    this.#options = options;
-    this.#source = options.starter
-      ? resolveStarter(definition, deps.settings.CURATED_DIR)
-      : resolveSource(definition, deps.settings);
-  }
+async function carryOut(run: Run, startedAt: number): Promise<RunRecord> {
+  const started: RunRecord = {
+    ...emptyRecord(run.id, run.definition.id, startedAt),
+    ...(run.options.starter ? { starter: true } : {}),
+  };
+  run.observer?.onRun?.(started);
+  run.log.info('ingestion started');
+  const outcome = await attempt(run);
+  const ended = await endRun(run, started, {
+    ...started,
+    ...outcome,
+    finished_at: formatTimestamp(run.now()),
+  });
+  const { status, reason, rows_written: rows, indicators } = ended;
+  run.log.info({ status, rows, indicators, reason }, 'ingestion ended');
+  return ended;
+}
 
-  async run(): Promise<RunRecord> {
-    const startedAt = this.#deps.now();
-    const { id, directory } = await this.#lake.begin(startedAt);
-    this.#runId = id;
-    this.#directory = directory;
-    const started: RunRecord = {
-      ...emptyRecord(id, this.#definition.id, startedAt),
-      ...(this.#options.starter ? { starter: true } : {}),
-    };
-    this.#deps.observer?.onRun?.(started);
-    this.#log = this.#log.child({ run: id });
-    this.#log.info('ingestion started');
-    const outcome = await this.#attempt();
-    const record: RunRecord = { ...started, ...outcome, finished_at: formatTimestamp(this.#deps.now()) };
-    const ended = await this.#end(started, record);
-    const { status, reason, rows_written: rows, indicators } = ended;
-    this.#log.info({ status, rows, indicators, reason }, 'ingestion ended');
-    return ended;
-  }
-
-  /**
-   * Records the run. When that fails, records it as failed, without its data. The observer is called even when nothing
-   * can be written.
-   */
-  async #end(started: RunRecord, record: RunRecord): Promise<RunRecord> {
-    if (record.status === 'unchanged') await this.#dropData(record.sources?.run_id === record.run_id);
-    else if (!['succeeded', 'suspicious'].includes(record.status)) await this.#dropData();
-    try {
-      await this.#lake.finish(this.#directory, record);
-      this.#deps.observer?.onRun?.(record);
-      return record;
-    } catch (error) {
-      this.#log.error({ err: error }, 'the run cannot be recorded');
-      const { finished_at } = record;
-      const failed: RunRecord = { ...started, status: 'failed', reason: describeError(error), finished_at };
-      await this.#dropData();
-      const isRecorded = await this.#lake.finish(this.#directory, failed).then(
-        () => true,
-        () => false,
-      );
-      this.#deps.observer?.onRun?.(failed);
-      if (isRecorded) return failed;
-      throw error;
-    }
-  }
-
-  async #attempt(): Promise<Outcome> {
-    const upstream = openUpstream(this.#source, this.#lake.directory, this.#signal, {
-      now: this.#deps.now,
-      ...this.#deps.upstream,
-    });
-    let isComplete = false;
-    try {
-      const outcome = await this.#ingest(upstream);
-      isComplete = true;
-      return outcome;
-    } catch (error) {
-      const reason = describeError(error);
-      if (this.#signal.aborted) return { status: 'cancelled', reason: 'Cancelled.', bytes: upstream.bytes };
-      this.#log.error({ err: error }, 'ingestion failed');
-      return { status: 'failed', reason, bytes: upstream.bytes };
-    } finally {
-      await upstream.close(isComplete);
-    }
-  }
-
-  async #ingest(upstream: TrackedUpstream): Promise<Outcome> {
-    const { curated, findConnector, settings } = this.#deps;
-    const currentYear = yearOf(this.#deps.now());
-    const connector = findConnector(this.#source.connector);
-    const connectorSettings = parseSettings(connector, this.#source.source, this.#definition.id);
-    const definition = await definitionDigest(settings.CURATED_DIR, this.#definition.id);
-    const inputs = inputDigest(definition, this.#source);
-    const previous = await this.#lastGood();
-    if (previous && !this.#options.force && (await this.#isConfirmed(previous, upstream, inputs))) {
-      const sources = await knownSources(this.#lake, previous);
-      const newest_year = newestYearOf(await this.#lake.series(previous), currentYear);
-      return { ...unchanged(previous, upstream.bytes, sources), newest_year };
-    }
-    await using writer = await LakeWriter.open(join(this.#lake.directory, '.scratch-rows'), MEMORY_MB);
-    const reader = new ProviderReader({
-      definition: this.#definition,
-      curated,
-      writer,
-      currentYear,
-      log: this.#log,
-      onProgress: ({ indicators, planned, rows }) =>
-        this.#progress('reading', indicators, planned, rows, upstream.bytes),
-    });
-    await reader.readAll(
-      connector.read({
-        definition: this.#definition,
-        settings: connectorSettings,
-        upstream,
-        log: this.#log,
-        signal: this.#signal,
-      }),
+/**
+ * Records the run. When that fails, records it as failed, without its data. The observer is called even when nothing
+ * can be written.
+ */
+async function endRun(run: Run, started: RunRecord, record: RunRecord): Promise<RunRecord> {
+  const { lake, directory, log, observer } = run;
+  if (record.status === 'unchanged') await dropData(directory, record.sources?.run_id === record.run_id);
+  else if (!['succeeded', 'suspicious'].includes(record.status)) await dropData(directory);
+  try {
+    await lake.finish(directory, record);
+    observer?.onRun?.(record);
+    return record;
+  } catch (error) {
+    log.error({ err: error }, 'the run cannot be recorded');
+    const { finished_at } = record;
+    const failed: RunRecord = { ...started, status: 'failed', reason: describeError(error), finished_at };
+    await dropData(directory);
+    const isRecorded = await lake.finish(directory, failed).then(
+      () => true,
+      () => false,
     );
-    this.#signal.throwIfAborted();
-    if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
-    const { length: done } = reader.catalogue;
-    this.#progress('writing', done, done, reader.rows, upstream.bytes);
-    return await finishRun({
-      runId: this.#runId,
-      definition: this.#definition,
-      curated,
-      isStarter: this.#options.starter === true,
-      lake: this.#lake,
-      directory: this.#directory,
-      reader,
-      writer,
-      previous,
-      bytes: upstream.bytes,
-      currentYear,
-      fetches: { inputs, definition, files: this.#fetched(upstream) },
-      files: await this.#readFiles(upstream),
-    });
+    observer?.onRun?.(failed);
+    if (isRecorded) return failed;
+    throw error;
   }
+}
 
-  /** The files read. Those of the starter data have the date of the checkout, which says nothing about upstream. */
-  #fetched(upstream: TrackedUpstream): FetchedFile[] {
-    const files = upstream.fetched();
-    return this.#options.starter ? files.map((file) => ({ ...file, last_modified: null })) : files;
+/** Removes the data of a run that is kept only as a record. */
+async function dropData(directory: string, keepsSources = false): Promise<void> {
+  for (const name of RUN_DATA.filter((one) => !(keepsSources && one === SOURCES))) {
+    await rm(join(directory, name), { force: true });
   }
+}
 
-  /** The last good run; null when it cannot be read, so that this run replaces it. */
-  async #lastGood(): Promise<LakeRun | null> {
-    try {
-      return await this.#lake.current();
-    } catch (error) {
-      this.#log.warn({ err: error }, 'the last good run cannot be read');
-      return null;
-    }
+async function attempt(run: Run): Promise<Outcome> {
+  const upstream = openUpstream(run.source, run.lake.directory, run.signal, {
+    now: run.now,
+    ...run.upstream,
+  });
+  let isComplete = false;
+  try {
+    const outcome = await ingest(run, upstream);
+    isComplete = true;
+    return outcome;
+  } catch (error) {
+    if (run.signal.aborted) return { status: 'cancelled', reason: 'Cancelled.', bytes: upstream.bytes };
+    run.log.error({ err: error }, 'ingestion failed');
+    return { status: 'failed', reason: describeError(error), bytes: upstream.bytes };
+  } finally {
+    await upstream.close(isComplete);
   }
+}
 
-  /** Whether neither the files of the last good run nor its inputs have changed. */
-  async #isConfirmed(previous: LakeRun, upstream: TrackedUpstream, inputs: string): Promise<boolean> {
-    const known = await readFetches(previous);
-    if (known?.inputs !== inputs) return false;
-    this.#progress('checking upstream', 0, null, 0, 0);
-    return upstream.unchanged(known.files);
+async function ingest(run: Run, upstream: TrackedUpstream): Promise<Outcome> {
+  const { definition, lake, source, log, signal } = run;
+  const currentYear = yearOf(run.now());
+  const connector = run.findConnector(source.connector);
+  const settings = parseSettings(connector, source.source, definition.id);
+  const decisions = await definitionDigest(run.settings.CURATED_DIR, definition.id);
+  const inputs = inputDigest(decisions, source);
+  const previous = await lastGood(run);
+  if (previous && !run.options.force && (await isConfirmed(run, previous, upstream, inputs))) {
+    const sources = await knownSources(lake, previous);
+    const newest_year = newestYearOf(await lake.series(previous), currentYear);
+    return { ...unchanged(previous, upstream.bytes, sources), newest_year };
   }
+  await using writer = await LakeWriter.open(join(lake.directory, '.scratch-rows'), MEMORY_MB);
+  const reader = new ProviderReader({
+    ...{ definition, curated: run.curated, writer, currentYear, log },
+    onProgress: ({ indicators, planned, rows }) =>
+      report(run, 'reading', indicators, planned, rows, upstream.bytes),
+  });
+  await reader.readAll(connector.read({ definition, settings, upstream, log, signal }));
+  signal.throwIfAborted();
+  if (reader.catalogue.length === 0) throw new Error(emptyReason(reader));
+  const { length: done } = reader.catalogue;
+  report(run, 'writing', done, done, reader.rows, upstream.bytes);
+  return await finishRun({
+    ...{ run, reader, writer, previous, bytes: upstream.bytes, currentYear },
+    isStarter: run.options.starter === true,
+    fetches: { inputs, definition: decisions, files: fetchedFiles(run, upstream) },
+    files: await readFiles(run, upstream),
+  });
+}
 
-  async #readFiles(upstream: TrackedUpstream): Promise<ReadFile[]> {
-    const { starter, mirror } = this.#definition;
-    const layout = this.#options.starter ? starter : mirror;
-    const files = await upstream.hashes();
-    return files.map(({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
-      url: originUrl(this.#definition, layout, this.#source, reference),
-      ...{ reference, sha256, bytes },
-      fetched_at: formatTimestamp(fetched_ms),
-      confirmed_at: formatTimestamp(confirmed_ms),
-    }));
-  }
+/** The files read. Those of the starter data have the date of the checkout, which says nothing about upstream. */
+function fetchedFiles({ options }: Run, upstream: TrackedUpstream): FetchedFile[] {
+  const files = upstream.fetched();
+  return options.starter ? files.map((file) => ({ ...file, last_modified: null })) : files;
+}
 
-  /** Removes the data of a run that is kept only as a record. */
-  async #dropData(keepsSources = false): Promise<void> {
-    for (const name of RUN_DATA.filter((one) => !(keepsSources && one === SOURCES))) {
-      await rm(join(this.#directory, name), { force: true });
-    }
+/** The last good run; null when it cannot be read, so that this run replaces it. */
+async function lastGood({ lake, log }: Run): Promise<LakeRun | null> {
+  try {
+    return await lake.current();
+  } catch (error) {
+    log.warn({ err: error }, 'the last good run cannot be read');
+    return null;
   }
+}
 
-  #progress(step: string, done: number, total: number | null, rows: number, bytes: number): void {
-    const task = `ingest ${this.#definition.id}`;
-    this.#deps.observer?.onProgress?.({ task, step, done, total, unit: 'indicators', rows, bytes });
-  }
+/** Whether neither the files of the last good run nor its inputs have changed. */
+async function isConfirmed(
+  run: Run,
+  previous: LakeRun,
+  upstream: TrackedUpstream,
+  inputs: string,
+): Promise<boolean> {
+  const known = await readFetches(previous);
+  if (known?.inputs !== inputs) return false;
+  report(run, 'checking upstream', 0, null, 0, 0);
+  return upstream.unchanged(known.files);
+}
+
+async function readFiles(
+  { definition, options, source }: Run,
+  upstream: TrackedUpstream,
+): Promise<ReadFile[]> {
+  const layout = options.starter ? definition.starter : definition.mirror;
+  const files = await upstream.hashes();
+  return files.map(({ reference, sha256, bytes, fetched_ms, confirmed_ms }) => ({
+    url: originUrl(definition, layout, source, reference),
+    ...{ reference, sha256, bytes },
+    fetched_at: formatTimestamp(fetched_ms),
+    confirmed_at: formatTimestamp(confirmed_ms),
+  }));
+}
+
+function report(
+  { definition, observer }: Run,
+  step: string,
+  done: number,
+  total: number | null,
+  rows: number,
+  bytes: number,
+): void {
+  const task = `ingest ${definition.id}`;
+  observer?.onProgress?.({ task, step, done, total, unit: 'indicators', rows, bytes });
 }
 
 function emptyReason(reader: ProviderReader): string {

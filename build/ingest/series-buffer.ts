@@ -20,7 +20,7 @@ import {
 } from './cells.ts';
 
 /** Reasons that suggest a wrongly configured column when they leave no row, and what each row then lacks. */
-const MISCONFIGURED: Partial<Record<RejectReason, string>> = {
+const MISCONFIGURED: Partial<Record<Fault, string>> = {
   unknown_place: "names a place that the definition's `places` know",
   bad_year: 'has a year',
 };
@@ -31,18 +31,34 @@ const MAX_OUTSIDE = { rows: 100, share: 0.1 };
 /** Digits with signs of some notation, not words such as `No` or `n/a`. */
 const LIKE_FIGURE = /^[-+]?\d[\d.,'\s]*$/;
 
-function describeOutside({ min, max }: Pick<SeriesLimits, 'min' | 'max'>): string {
-  if (min === -Infinity) return `above the bound ${max}`;
-  return max === Infinity ? `below the bound ${min}` : `outside the bounds ${min} to ${max}`;
-}
-
 interface RejectedRow {
   reason: RejectReason;
   /** Identifies the case. */
   sample: string;
 }
 
+function describeBounds({ min, max }: SeriesLimits): string {
+  if (min === -Infinity) return `above the bound ${max}`;
+  return max === Infinity ? `below the bound ${min}` : `outside the bounds ${min} to ${max}`;
+}
+
+/** Why a row is rejected, or that it has a cell that looks like a figure and cannot be read. */
+type Fault = RejectReason | 'like_figure';
+
+/** How many rows have a fault, and the first of them. */
+interface Tally {
+  rows: number;
+  sample: string;
+}
+
+interface SeriesFault {
+  rows: number;
+  reason: string;
+}
+
 const FIRST_CAPACITY = 1 << 14;
+/** More than the years of one country span. */
+const YEARS_APART = 100_000;
 /** Far beyond any series of countries and years. */
 const ROW_LIMIT = 10_000_000;
 const NO_LIMITS: SeriesLimits = {
@@ -94,19 +110,10 @@ export class SeriesBuffer {
   readonly #groups: ReadonlyMap<string, string>;
   #aggregates: UpstreamAggregates[string] = {};
   #columns = makeColumns(FIRST_CAPACITY);
-  #spare = makeColumns(FIRST_CAPACITY);
   #limits = NO_LIMITS;
   #sorted = true;
-  /** Rejected rows of this series. */
-  #rejected = 0;
-  /** Those with a `MISCONFIGURED` reason: count and first sample. */
-  readonly #misread = new Map<RejectReason, { rows: number; sample: string }>();
-  /** Rows of this series out of bounds, and the first of them. */
-  #outside = 0;
-  #firstOutside = '';
-  /** Cells of this series that look like figures, but cannot be read, and the first of them. */
-  #unreadable = 0;
-  #firstUnreadable = '';
+  /** Of this series. */
+  readonly #faults = new Map<Fault, Tally>();
 
   /** @param aggregates groups whose figures are kept beside the rows, by upstream's code */
   constructor(places: PlaceIndex, rejects: Rejects, aggregates: Readonly<Record<string, string>> = {}) {
@@ -122,10 +129,7 @@ export class SeriesBuffer {
     this.#columns.rows = 0;
     this.#sorted = true;
     this.#limits = { ...NO_LIMITS, ...limits };
-    this.#outside = 0;
-    this.#unreadable = 0;
-    this.#misread.clear();
-    this.#rejected = 0;
+    this.#faults.clear();
     this.#aggregates = {};
   }
 
@@ -135,9 +139,17 @@ export class SeriesBuffer {
     for (const row of rows) {
       const rejected = this.#addRow(row);
       if (!rejected) continue;
-      if (rejected.reason === 'aggregate_place') this.#keepAggregate(row);
-      this.#reject(rejected);
+      const { reason, sample } = rejected;
+      if (reason === 'aggregate_place') this.#keepAggregate(row);
+      this.#rejects.add(reason, sample);
+      this.#count(reason, sample);
     }
+  }
+
+  #count(fault: Fault, sample: string): void {
+    const known = this.#faults.get(fault);
+    if (known) known.rows += 1;
+    else this.#faults.set(fault, { rows: 1, sample });
   }
 
   #keepAggregate(row: RawObservation): void {
@@ -155,15 +167,6 @@ export class SeriesBuffer {
     return this.#aggregates;
   }
 
-  #reject({ reason, sample }: RejectedRow): void {
-    this.#rejects.add(reason, sample);
-    this.#rejected += 1;
-    if (MISCONFIGURED[reason] === undefined) return;
-    const known = this.#misread.get(reason);
-    if (known) known.rows += 1;
-    else this.#misread.set(reason, { rows: 1, sample });
-  }
-
   /** Buffers a row, or returns why it is rejected. */
   #addRow(raw: RawObservation): RejectedRow | null {
     const reason = rejectReason(raw);
@@ -176,15 +179,13 @@ export class SeriesBuffer {
     const ciLo = readFigure(raw.ci_lo);
     const ciHi = readFigure(raw.ci_hi);
     if (value === BAD || ciLo === BAD || ciHi === BAD) {
-      const text = [raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD);
-      return this.#refuseNumber(String(text), `${raw.place} ${year}: ${text}`);
+      const text = String([raw.value, raw.ci_lo, raw.ci_hi].find((one) => readFigure(one) === BAD));
+      const sample = `${raw.place} ${year}: ${text}`;
+      if (LIKE_FIGURE.test(text)) this.#count('like_figure', sample);
+      return { reason: 'bad_number', sample };
     }
-    if (value !== null && (value < this.#limits.min || value > this.#limits.max)) {
-      const sample = `${raw.place} ${year}: ${value}`;
-      if (this.#outside === 0) this.#firstOutside = sample;
-      this.#outside += 1;
-      return { reason: 'out_of_bounds', sample };
-    }
+    if (value !== null && (value < this.#limits.min || value > this.#limits.max))
+      return { reason: 'out_of_bounds', sample: `${raw.place} ${year}: ${value}` };
     const columns = this.#columns;
     const at = columns.rows;
     if (at > 0 && this.#sorted) this.#sorted = isAscending(columns, at - 1, country, year);
@@ -199,14 +200,6 @@ export class SeriesBuffer {
     columns.place[at] = code;
     columns.rows = at + 1;
     return null;
-  }
-
-  #refuseNumber(text: string, sample: string): RejectedRow {
-    if (LIKE_FIGURE.test(text)) {
-      if (this.#unreadable === 0) this.#firstUnreadable = sample;
-      this.#unreadable += 1;
-    }
-    return { reason: 'bad_number', sample };
   }
 
   #projectedOf({ projected }: RawObservation, year: number, status: number): number {
@@ -230,60 +223,60 @@ export class SeriesBuffer {
    * @throws {UntrustedSeriesError}
    */
   finish(): SeriesColumns {
-    if (this.#columns.rows === 0) this.#checkReadable();
-    if (!this.#sorted) this.#sort();
-    const total = this.#columns.rows;
-    const columns = this.#sorted ? this.#columns : this.#mergeDuplicates();
-    const limit = Math.max(MAX_OUTSIDE.rows, MAX_OUTSIDE.share * (total + this.#outside));
-    if (this.#outside > limit) throw new UntrustedSeriesError(this.#boundsError());
-    this.#dropEmptyCells(columns);
-    return columns;
+    const { rows } = this.#columns;
+    if (rows === 0) this.#checkReadable();
+    const inOrder = Array.from({ length: rows }, (_, row) => row);
+    const unique = this.#sorted ? inOrder : this.#mergeDuplicates(inOrder.sort(byKey(this.#columns)));
+    const { outOfBounds } = this;
+    const limit = Math.max(MAX_OUTSIDE.rows, MAX_OUTSIDE.share * (rows + (outOfBounds?.rows ?? 0)));
+    if (outOfBounds && outOfBounds.rows > limit) throw new UntrustedSeriesError(outOfBounds.reason);
+    const kept = this.#withoutEmptyCells(unique);
+    return this.#sorted && kept.length === rows ? this.#columns : pickRows(this.#columns, kept);
   }
 
   /** Keeps an empty cell of a wide table only between the first and the last year with a value of its country. */
-  #dropEmptyCells(columns: BufferedColumns): void {
-    const { rows, country, blank } = columns;
-    let kept = 0;
-    for (let start = 0, end = 0; start < rows; start = end) {
-      while (end < rows && country[end] === country[start]) end += 1;
-      const [first, last] = measuredSpan(columns, start, end);
-      for (let row = start; row < end; row += 1) {
-        if (blank[row] === 1 && (row < first || row > last)) {
-          this.emptyCells += 1;
-          continue;
-        }
-        copyRow(columns, row, kept);
-        kept += 1;
-      }
-    }
-    columns.rows = kept;
+  #withoutEmptyCells(rows: readonly number[]): number[] {
+    const { country, value, blank } = this.#columns;
+    const isMeasured = (row: number): boolean => !Number.isNaN(value[row]);
+    const kept = [...Map.groupBy(rows, (row) => country[row]).values()].flatMap((ofCountry) => {
+      const first = ofCountry.findIndex(isMeasured);
+      const last = ofCountry.findLastIndex(isMeasured);
+      return ofCountry.filter((row, at) => blank[row] === 0 || (at > first && at < last));
+    });
+    this.emptyCells += rows.length - kept.length;
+    return kept;
   }
 
   /** A series may be empty when upstream is, but not when most of its rows could not be read. */
   #checkReadable(): void {
-    const [worst] = [...this.#misread].sort(([, a], [, b]) => b.rows - a.rows);
-    if (!worst) return;
-    const [reason, { rows, sample }] = worst;
-    if (rows * 2 <= this.#rejected) return;
-    const fault = `no row was accepted: none of ${rows} ${MISCONFIGURED[reason]}; the first has "${sample}"`;
-    throw new UntrustedSeriesError(fault);
+    const rejected = [...this.#faults].filter(([fault]) => fault !== 'like_figure');
+    const total = rejected.reduce((sum, [, { rows }]) => sum + rows, 0);
+    for (const [fault, { rows, sample }] of rejected) {
+      const lacking = MISCONFIGURED[fault];
+      if (lacking !== undefined && rows * 2 > total) {
+        throw new UntrustedSeriesError(
+          `no row was accepted: none of ${rows} ${lacking}; the first has "${sample}"`,
+        );
+      }
+    }
   }
 
   /** The rows of this series that its bounds rejected; null without any. */
-  get outOfBounds(): { rows: number; reason: string } | null {
-    return this.#outside === 0 ? null : { rows: this.#outside, reason: this.#boundsError() };
+  get outOfBounds(): SeriesFault | null {
+    const bounds = describeBounds(this.#limits);
+    return this.#describe('out_of_bounds', `value is ${bounds}`, `values are ${bounds}`);
   }
 
   /** The cells of this series that look like figures, but cannot be read; null without any. */
-  get unreadable(): { rows: number; reason: string } | null {
-    if (this.#unreadable === 0) return null;
-    const cells = this.#unreadable === 1 ? '1 cell is no number' : `${this.#unreadable} cells are no numbers`;
-    return { rows: this.#unreadable, reason: `${cells}; the first is ${this.#firstUnreadable}` };
+  get unreadable(): SeriesFault | null {
+    return this.#describe('like_figure', 'cell is no number', 'cells are no numbers');
   }
 
-  #boundsError(): string {
-    const values = this.#outside === 1 ? '1 value is' : `${this.#outside} values are`;
-    return `${values} ${describeOutside(this.#limits)}; the first is ${this.#firstOutside}`;
+  #describe(fault: Fault, one: string, many: string): SeriesFault | null {
+    const found = this.#faults.get(fault);
+    if (!found) return null;
+    const { rows, sample } = found;
+    return { rows, reason: `${rows} ${rows === 1 ? one : many}; the first is ${sample}` };
   }
 
   #reserve(rows: number): void {
@@ -293,45 +286,36 @@ export class SeriesBuffer {
     for (const name of COLUMN_NAMES) larger[name].set(this.#columns[name]);
     larger.rows = this.#columns.rows;
     this.#columns = larger;
-    this.#spare = makeColumns(larger.country.length);
   }
 
-  #sort(): void {
-    const { rows, country, year } = this.#columns;
-    const at = (column: Int32Array, index: number): number => column[index] ?? 0;
-    const order = Uint32Array.from({ length: rows }, (_, index) => index);
-    order.sort((a, b) => at(country, a) - at(country, b) || at(year, a) - at(year, b) || a - b);
-    for (const name of COLUMN_NAMES) {
-      const from = this.#columns[name];
-      const to = this.#spare[name];
-      for (let index = 0; index < rows; index += 1) to[index] = from[order[index] ?? 0] ?? 0;
-    }
-    this.#spare.rows = rows;
-    [this.#columns, this.#spare] = [this.#spare, this.#columns];
-  }
-
-  #mergeDuplicates(): BufferedColumns {
+  /** @param rows in the order of their keys. @returns one of each key. */
+  #mergeDuplicates(rows: readonly number[]): number[] {
     const columns = this.#columns;
     const conflicts: string[] = [];
-    let kept = 0;
-    for (let row = 0; row < columns.rows; row += 1) {
-      if (kept > 0 && sameKey(columns, kept - 1, row)) {
-        const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
-        if (mergeRows(columns, kept - 1, row)) this.#rejects.add('duplicate_key', key);
-        else conflicts.push(`${key} has two different values: ${this.#showBoth(columns, kept - 1, row)}`);
+    const kept: number[] = [];
+    for (const row of rows) {
+      const before = kept.at(-1);
+      if (before === undefined || !sameKey(columns, before, row)) {
+        kept.push(row);
         continue;
       }
-      copyRow(columns, row, kept);
-      kept += 1;
+      const key = `${this.#places.countries[columns.country[row] ?? 0]} ${columns.year[row]}`;
+      const merged = mergeRows(columns, before, row);
+      if (merged === null)
+        conflicts.push(`${key} has two different values: ${this.#showBoth(columns, before, row)}`);
+      else {
+        this.#rejects.add('duplicate_key', key);
+        kept[kept.length - 1] = merged;
+      }
     }
-    columns.rows = kept;
     if (conflicts.length > 0) throw new UntrustedSeriesError(this.#conflictError(conflicts));
-    return columns;
+    return kept;
   }
 
   #conflictError([first = '', ...others]: readonly string[]): string {
     const more = others.length > 0 ? `; so have ${others.length} more` : '';
-    return `${first}${more}${this.#outside > 0 ? `; and ${this.#boundsError()}` : ''}`;
+    const outside = this.outOfBounds ? `; and ${this.outOfBounds.reason}` : '';
+    return `${first}${more}${outside}`;
   }
 
   /** `61.2 (60 to 62.5) and 59.8 projected`, with the places where upstream writes them in two ways. */
@@ -343,30 +327,32 @@ export class SeriesBuffer {
   }
 }
 
-/** Merges a row into an earlier one of the same country and year, unless both have figures and these differ. */
-function mergeRows(columns: BufferedColumns, first: number, second: number): boolean {
+/** Orders rows by country and year, equal ones as they came. */
+function byKey({ country, year }: SeriesColumns): (a: number, b: number) => number {
+  const keyOf = (row: number): number => (country[row] ?? 0) * YEARS_APART + (year[row] ?? 0);
+  return (a, b) => keyOf(a) - keyOf(b);
+}
+
+function pickRows(columns: BufferedColumns, rows: readonly number[]): BufferedColumns {
+  const picked = makeColumns(rows.length);
+  picked.rows = rows.length;
+  for (const name of COLUMN_NAMES) {
+    for (const [at, row] of rows.entries()) picked[name][at] = columns[name][row] ?? 0;
+  }
+  return picked;
+}
+
+/** The one that stays of two rows of the same country and year; null when both have figures and these differ. */
+function mergeRows(columns: BufferedColumns, first: number, second: number): number | null {
   const { blank } = columns;
   if (sameValues(columns, first, second)) blank[first] = (blank[first] ?? 0) & (blank[second] ?? 0);
-  else if (isGap(columns, first)) copyRow(columns, second, first);
-  else return isGap(columns, second);
-  return true;
+  else if (isGap(columns, first)) return second;
+  else if (!isGap(columns, second)) return null;
+  return first;
 }
 
 const isGap = ({ value, ciLo, ciHi }: SeriesColumns, row: number): boolean =>
   [value, ciLo, ciHi].every((column) => Number.isNaN(column[row]));
-
-function copyRow(columns: BufferedColumns, from: number, to: number): void {
-  if (from !== to) for (const name of COLUMN_NAMES) columns[name].copyWithin(to, from, from + 1);
-}
-
-/** The first and the last of these rows with a value; an empty span when there is none. */
-function measuredSpan({ value }: SeriesColumns, start: number, end: number): [number, number] {
-  let first = start;
-  while (first < end && Number.isNaN(value[first])) first += 1;
-  let last = end - 1;
-  while (last > first && Number.isNaN(value[last])) last -= 1;
-  return [first, last];
-}
 
 /** Whether values, bounds and `projected` are equal. */
 function sameValues(columns: SeriesColumns, first: number, second: number): boolean {
