@@ -102,39 +102,22 @@ function addFacts(entry: CatalogueEntry, facts: Facts | undefined): CatalogueEnt
   };
 }
 
-function convertCase(slug: string, slugCase: PartSettings['slug_case']): string {
+/** The items that name their series. */
+type SeriesItem = Exclude<SourceItem, { kind: 'vintage' | 'plan' }>;
+
+function slugOf(item: SeriesItem, slugCase: PartSettings['slug_case']): string {
+  const slug = item.kind === 'indicator' ? item.entry.slug : item.slug;
   if (slugCase === 'keep') return slug;
   return slugCase === 'upper' ? slug.toUpperCase() : slug.toLowerCase();
 }
 
-/** What the parts have yielded so far. */
-interface Progress {
-  /** The index of the part that owns each slug. */
-  owners: Map<string, number>;
-  planned: number;
-  vintage: string | null;
-}
-
-/** Converts an item of a part; null for one that the combined provider does not yield. */
+/** An item of a part, under the slug and with the references of the combined provider. */
 function convertItem(
-  item: SourceItem,
-  partIndex: number,
+  item: SeriesItem,
+  slug: string,
   part: PartSettings,
-  progress: Progress,
   catalogue: ReadonlyMap<string, Facts>,
-): SourceItem | null {
-  if (item.kind === 'vintage') {
-    if (partIndex === 0) progress.vintage = laterEdition(progress.vintage, item.vintage);
-    return null;
-  }
-  if (item.kind === 'plan') {
-    progress.planned += item.indicators;
-    return { kind: 'plan', indicators: progress.planned };
-  }
-  const slug = convertCase(item.kind === 'indicator' ? item.entry.slug : item.slug, part.slug_case);
-  const owner = progress.owners.get(slug) ?? partIndex;
-  progress.owners.set(slug, owner);
-  if (owner !== partIndex) return null;
+): SourceItem {
   if (item.kind === 'failed') return { ...item, slug };
   if (item.kind === 'observations') {
     const prefix = referencePrefix(part.path);
@@ -154,16 +137,28 @@ async function* read(context: Context, lookup: (protocol: string) => Connector):
   const catalogue = settings.catalogue
     ? await readCatalogue(upstream, settings.catalogue)
     : new Map<string, Facts>();
-  const progress: Progress = { owners: new Map(), planned: 0, vintage: null };
+  /** The index of the part that owns each slug. */
+  const owners = new Map<string, number>();
+  let planned = 0;
+  const vintages: (string | null)[] = [];
   for (const [index, { part, connector, partSettings }] of parts.entries()) {
     const partContext = { ...context, settings: partSettings, upstream: subUpstream(upstream, part.path) };
     for await (const item of connector.read(partContext)) {
-      const converted = convertItem(item, index, part, progress, catalogue);
-      if (converted !== null) yield converted;
+      if (item.kind === 'vintage') {
+        vintages[index] = laterEdition(vintages[index] ?? null, item.vintage);
+      } else if (item.kind === 'plan') {
+        planned += item.indicators;
+        yield { kind: 'plan', indicators: planned };
+      } else {
+        const slug = slugOf(item, part.slug_case);
+        const owner = owners.get(slug) ?? index;
+        owners.set(slug, owner);
+        if (owner === index) yield convertItem(item, slug, part, catalogue);
+      }
     }
   }
-  const vintage = settings.vintage ?? progress.vintage;
-  if (vintage !== null) yield { kind: 'vintage', vintage };
+  const vintage = settings.vintage ?? vintages[0];
+  if (vintage) yield { kind: 'vintage', vintage };
 }
 
 /** @param lookup finds a connector by its protocol; throws when there is none */

@@ -86,17 +86,6 @@ export const textList = z
 export const listOf = <Shape extends z.ZodObject>(one: Shape, key: string) =>
   z.array(z.union([z.string().transform((text) => one.parse({ [key]: text })), one])).min(1);
 
-/** A setting that is the source of a regular expression. */
-export const regexSource = z.string().refine(isRegex, 'a regular expression');
-
-function isRegex(source: string): boolean {
-  try {
-    return Boolean(new RegExp(source, 'iu'));
-  } catch {
-    return false;
-  }
-}
-
 /** The later of two edition names that sort by time; null is earlier than any. */
 export const laterEdition = (a: string | null, b: string | null | undefined): string | null =>
   b && (a === null || b > a) ? b : a;
@@ -104,12 +93,10 @@ export const laterEdition = (a: string | null, b: string | null | undefined): st
 /** Failures before any success, or consecutive unreachable parts, after which the run stops. */
 const FAILURE_LIMIT = 5;
 
-interface PartReader<Part, Opened> {
-  /** The slug to report when the part cannot be opened. */
-  slug(part: Part): string;
-  open(part: Part): Promise<Opened>;
-  slugs(opened: Opened): string[];
-  read(opened: Opened): AsyncIterable<SourceItem> | Iterable<SourceItem>;
+interface OpenPart {
+  /** The slugs of its series, to report when it fails while it is read. Default: that of the part. */
+  slugs?: readonly string[];
+  items: AsyncIterable<SourceItem> | Iterable<SourceItem>;
 }
 
 /** Two parts produce the same slug; the definition must rename one, so the run stops. */
@@ -117,8 +104,10 @@ class SlugConflictError extends Error {
   override name = 'SlugConflictError';
 }
 
-/** Reserves a slug for a part. Two columns of one part can also collide, which fails that part alone. */
-function claimSlug(slug: string, part: number, owners: Map<string, number>): void {
+/** Reserves an announced slug for a part. Two columns of one part can also collide, which fails that part alone. */
+function claimSlug(item: SourceItem, part: number, owners: Map<string, number>): void {
+  if (item.kind !== 'indicator') return;
+  const { slug } = item.entry;
   const owner = owners.get(slug);
   const message = `two series would be called "${slug}": give one a slug of its own`;
   if (owner === part) throw new Error(message);
@@ -130,31 +119,15 @@ function claimSlug(slug: string, part: number, owners: Map<string, number>): voi
 const isUnreachable = (error: unknown): boolean =>
   error instanceof UpstreamError && (error.status === null || error.status < 400 || error.status >= 500);
 
-/** Counts failures and decides when the provider as a whole has failed. */
-class FailureTracker {
-  #first: unknown = null;
-  #failed = 0;
-  #succeeded = 0;
-  #unreachableInARow = 0;
-
-  succeeded(): void {
-    this.#succeeded += 1;
-    this.#unreachableInARow = 0;
-  }
-
-  /** @throws the error that describes the failure of the provider best, once a limit is reached. */
-  failed(error: unknown): void {
-    this.#first ??= error;
-    this.#failed += 1;
-    this.#unreachableInARow = isUnreachable(error) ? this.#unreachableInARow + 1 : 0;
-    if (this.#succeeded === 0 && this.#failed >= FAILURE_LIMIT) throw this.#first;
-    if (this.#unreachableInARow >= FAILURE_LIMIT) throw error;
-  }
-
-  /** @throws the first error when all parts failed. */
-  end(): void {
-    if (this.#succeeded === 0 && this.#failed > 0) throw this.#first;
-  }
+/**
+ * The error that stops a run of so many parts: the first when none has succeeded so far, the latest after unreachable ones.
+ * @param outcomes by part: its error, or null for a success
+ */
+function stoppingError(outcomes: readonly unknown[], parts: number): unknown {
+  const isFailure = outcomes.every((error) => error !== null);
+  if (isFailure && outcomes.length === Math.min(FAILURE_LIMIT, parts)) return outcomes[0];
+  const latest = outcomes.slice(-FAILURE_LIMIT);
+  return latest.length === FAILURE_LIMIT && latest.every(isUnreachable) ? latest.at(-1) : null;
 }
 
 /**
@@ -165,35 +138,37 @@ class FailureTracker {
  * @throws the first part's error when the first five, or all of fewer, fail; the last error when five parts in a row are
  * unreachable; the abort reason when cancelled.
  */
-export async function* readParts<Part, Opened>(
-  context: Pick<ConnectorContext<unknown>, 'signal' | 'log'>,
+export async function* readParts<Part>(
+  { signal, log }: Pick<ConnectorContext<unknown>, 'signal' | 'log'>,
   parts: readonly Part[],
-  reader: PartReader<Part, Opened>,
+  slugOf: (part: Part) => string,
+  open: (part: Part) => Promise<OpenPart>,
 ): AsyncIterable<SourceItem> {
   const owners = new Map<string, number>();
-  const tracker = new FailureTracker();
+  const outcomes: unknown[] = [];
   for (const [number, part] of parts.entries()) {
-    context.signal.throwIfAborted();
-    let slugs = [reader.slug(part)];
+    signal.throwIfAborted();
+    let slugs: readonly string[] = [slugOf(part)];
     try {
-      const opened = await reader.open(part);
-      slugs = reader.slugs(opened);
-      for await (const item of reader.read(opened)) {
-        if (item.kind === 'indicator') claimSlug(item.entry.slug, number, owners);
+      const opened = await open(part);
+      slugs = opened.slugs ?? slugs;
+      for await (const item of opened.items) {
+        claimSlug(item, number, owners);
         yield item;
       }
-      tracker.succeeded();
+      outcomes.push(null);
     } catch (error) {
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (error instanceof SlugConflictError || machineFault(error) !== null) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      context.log.warn({ part: slugs[0], reason }, 'part failed');
+      log.warn({ part: slugs[0], reason }, 'part failed');
       // Reported at once, while the interrupted series is still the current one, so that none of its rows is kept.
       for (const slug of slugs) yield { kind: 'failed', slug, reason };
-      tracker.failed(error);
+      outcomes.push(error);
     }
+    const fault = stoppingError(outcomes, parts.length);
+    if (fault !== null) throw fault;
   }
-  tracker.end();
 }
 
 /** A response violates its protocol; the message quotes what came instead. */
@@ -203,9 +178,9 @@ export class ResponseError extends Error {
 
 const SAMPLE_LENGTH = 120;
 
-/** @throws {ResponseError} when the text is not JSON. */
-function parseJson(text: string, reference: string): unknown {
-  const body = text.replace(/^\uFEFF/, '').trim();
+/** Fetches and parses one response. @throws {ResponseError} when it is not JSON. */
+export async function readJson(upstream: Upstream, reference: string): Promise<unknown> {
+  const body = (await upstream.text(reference)).replace(/^\uFEFF/, '').trim();
   if (body === '') throw new ResponseError(`${reference}: an empty response`);
   if (body.startsWith('<')) throw new ResponseError(`${reference}: a page of HTML or XML instead of JSON`);
   try {
@@ -215,9 +190,16 @@ function parseJson(text: string, reference: string): unknown {
   }
 }
 
-/** Fetches and parses one response. */
-export async function readJson(upstream: Upstream, reference: string): Promise<unknown> {
-  return parseJson(await upstream.text(reference), reference);
+/** As `readJson`. @throws {ResponseError} for the first field that is not as the schema says, too. */
+export async function readJsonAs<Shape>(
+  upstream: Upstream,
+  reference: string,
+  schema: z.ZodType<Shape>,
+): Promise<Shape> {
+  const parsed = schema.safeParse(await readJson(upstream, reference));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new ResponseError(`${reference}: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

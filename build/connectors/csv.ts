@@ -11,14 +11,15 @@ import { createGunzip } from 'node:zlib';
 import { type Options, parse } from 'csv-parse';
 import { openZip, ZIP_LIMITS } from './zip.ts';
 
+/** What is empty or null has its default. */
 export interface CsvOptions {
   /** A delimiter, or a function of the header line. Default: the most frequent of `,` `;` tab `|` in it. */
-  delimiter?: string | ((headerLine: string) => string);
+  delimiter?: string | ((headerLine: string) => string) | null;
   /** A label of the Encoding Standard. Default: UTF-8. */
-  encoding?: string;
-  quote?: string;
-  escape?: string;
-  comment?: string | null;
+  encoding?: string | null | undefined;
+  quote?: string | null | undefined;
+  escape?: string | null | undefined;
+  comment?: string | null | undefined;
   trimLeft?: boolean;
   /** Lines to skip above the header. */
   preamble?: number;
@@ -48,34 +49,26 @@ const DELIMITERS = [',', ';', '\t', '|'];
  * @throws {CsvError} when the file is empty or not CSV; the stream throws it for a row of the wrong width.
  */
 export async function openCsv(bytes: AsyncIterable<Uint8Array>, options: CsvOptions = {}): Promise<CsvTable> {
-  const { encoding = 'utf-8', preamble = 0, header = true } = options;
-  const chunks = await decompressAndDecode(bytes, encoding);
-  const { line, head } = await readHead(chunks, preamble).catch(async (error: unknown) => {
-    await chunks.return();
-    throw error;
-  });
-  if (/^\uFEFF?\s*<[!?a-z]/i.test(line)) {
-    await chunks.return();
-    throw new CsvError('a page of HTML or XML instead of a table');
-  }
-  const { delimiter: wanted = detectDelimiter } = options;
-  const delimiter = typeof wanted === 'string' ? wanted : wanted(line.replace(/^\uFEFF/, ''));
-  const batches = parseBatches(prepend([head], chunks), {
-    delimiter,
+  const { preamble = 0, header = true } = options;
+  const text = await decompressAndDecode(bytes, options.encoding || 'utf-8');
+  const { found, head, rest } = await readStart(text, (start, isEnd) => findHeader(start, isEnd, preamble));
+  const delimiter = options.delimiter || detectDelimiter;
+  const batches = parseBatches(prepend<Uint8Array>([head.subarray(found.start)], rest), {
+    delimiter: typeof delimiter === 'string' ? delimiter : delimiter(found.line.replace(/^\uFEFF/, '')),
     bom: true,
-    quote: options.quote ?? '"',
-    escape: options.escape ?? options.quote ?? '"',
-    comment: options.comment ?? null,
+    quote: options.quote || '"',
+    escape: options.escape || options.quote || '"',
+    comment: options.comment || null,
     ltrim: options.trimLeft ?? false,
     skip_empty_lines: true,
   });
   const first = await batches.next();
   const [row] = first.done ? [] : first.value;
   if (first.done || !row) throw new CsvError('the file is empty');
-  const rest = header ? first.value.slice(1) : first.value;
+  const rows = header ? first.value.slice(1) : first.value;
   return {
     header: header ? row : row.map((_, index) => `column${index + 1}`),
-    batches: prepend(rest.length > 0 ? [rest] : [], batches),
+    batches: prepend(rows.length > 0 ? [rows] : [], batches),
   };
 }
 
@@ -114,6 +107,29 @@ export function detectDelimiter(headerLine: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).delimiter;
 }
 
+/**
+ * Reads the beginning of a file until something is found in it. Closes the file when `find` throws.
+ * @param find gets what was read so far and whether that is all; returns null to read on, which it must not at the end
+ */
+export async function readStart<Found>(
+  source: AsyncIterable<Uint8Array>,
+  find: (head: Buffer, isEnd: boolean) => Found | null,
+): Promise<{ found: Found; head: Buffer; rest: AsyncIterator<Uint8Array> }> {
+  const rest = source[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  try {
+    for (;;) {
+      const next = await rest.next();
+      if (!next.done) head = Buffer.concat([head, next.value]);
+      const found = find(head, next.done === true);
+      if (found !== null) return { found, head, rest };
+    }
+  } catch (error) {
+    await rest.return?.();
+    throw error;
+  }
+}
+
 /** Yields the items already read, then the rest of an iterator, which it closes. */
 export async function* prepend<Item>(
   head: readonly Item[],
@@ -147,29 +163,20 @@ function findHeaderEnd(text: string, start: number): number {
   return -1;
 }
 
-/** Reads until the header line is complete. Returns its text and all bytes read so far, without the preamble. */
-async function readHead(
-  chunks: AsyncIterator<Uint8Array>,
-  preamble: number,
-): Promise<{ line: string; head: Buffer }> {
-  const read: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const next = await chunks.next();
-    if (!next.done) {
-      read.push(next.value);
-      size += next.value.length;
-    }
-    if (!next.done && !next.value.includes(LINE_FEED) && size <= HEADER_LIMIT_BYTES) continue;
-    const head = Buffer.concat(read);
-    const text = head.toString('utf8');
-    const start = skipLines(text, preamble);
-    const end = start < 0 ? -1 : findHeaderEnd(text, start);
-    const skipped = start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start));
-    if (end >= 0) return { line: text.slice(start, end), head: head.subarray(skipped) };
-    if (next.done) return { line: text.slice(Math.max(start, 0)), head: head.subarray(skipped) };
-    if (size > HEADER_LIMIT_BYTES) throw new CsvError('no line break in the first megabyte');
+/** The header line behind the preamble, and the byte at which it starts; null until it is complete. */
+function findHeader(head: Buffer, isEnd: boolean, preamble: number): { line: string; start: number } | null {
+  const isTooLong = head.length > HEADER_LIMIT_BYTES;
+  if (!isEnd && !isTooLong && !head.includes(LINE_FEED)) return null;
+  const text = head.toString('utf8');
+  const start = skipLines(text, preamble);
+  const end = start < 0 ? -1 : findHeaderEnd(text, start);
+  if (end < 0 && !isEnd) {
+    if (isTooLong) throw new CsvError('no line break in the first megabyte');
+    return null;
   }
+  const line = text.slice(Math.max(start, 0), end < 0 ? undefined : end);
+  if (/^\uFEFF?\s*<[!?a-z]/i.test(line)) throw new CsvError('a page of HTML or XML instead of a table');
+  return { line, start: start <= 0 ? 0 : Buffer.byteLength(text.slice(0, start)) };
 }
 
 async function* parseBatches(
@@ -217,14 +224,11 @@ const NOTES_NAME = /(^|\/)(metadata|readme|licen[cs]e)[^/]*$/i;
 
 /** Makes a file into UTF-8 text. Compression is recognised by the first bytes, not by the file name. */
 async function decompressAndDecode(source: AsyncIterable<Uint8Array>, encoding: string): Promise<Bytes> {
-  const chunks = source[Symbol.asyncIterator]();
-  let head = Buffer.alloc(0);
-  while (head.length < ZIP_MAGIC.length) {
-    const next = await chunks.next();
-    if (next.done) break;
-    head = Buffer.concat([head, next.value]);
-  }
-  const bytes = prepend<Uint8Array>([head], chunks);
+  const { head, rest } = await readStart(
+    source,
+    ({ length }, isEnd) => isEnd || length >= ZIP_MAGIC.length || null,
+  );
+  const bytes = prepend<Uint8Array>([head], rest);
   const startsWith = (magic: Buffer): boolean => head.subarray(0, magic.length).equals(magic);
   const plain = startsWith(GZIP_MAGIC) ? gunzip(bytes) : startsWith(ZIP_MAGIC) ? unzip(bytes) : bytes;
   return /^utf-?8(-sig)?$/i.test(encoding) ? plain : decode(plain, encoding);

@@ -13,14 +13,15 @@ import {
   type Connector,
   type ConnectorContext,
   type RawObservation,
-  readJson,
+  ResponseError,
+  readJsonAs,
   readParts,
   type SourceItem,
   textList,
 } from './connector.ts';
 import { columnIndex, openCsv, readCsvRecords } from './csv.ts';
 import { listedSources, plainText, sourceFields } from './plain-text.ts';
-import { plainSeries, readWideTable } from './table-reader.ts';
+import { readWideTable } from './table-reader.ts';
 
 /** Names of concept properties; the first that is filled counts. */
 const property = z.array(z.string()).min(1);
@@ -93,26 +94,14 @@ interface DdfPackage {
   datapoints: DatapointFile[];
 }
 
-/** The data set is not DDFcsv. */
-class DdfLayoutError extends Error {
-  override name = 'DdfLayoutError';
-}
-
-/** @throws {DdfLayoutError} when the package lists no concepts, or no datapoints with the wanted key. */
+/** @throws {ResponseError} when the package lists no concepts, or no datapoints with the wanted key. */
 async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promise<DdfPackage> {
-  const parsed = dataPackage.safeParse(await readJson(upstream, settings.datapackage));
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new DdfLayoutError(`${settings.datapackage}: ${issue?.path.join('.')}: ${issue?.message}`);
-  }
-  const { geo, time, by } = settings;
-  const hasOneOf = (key: readonly string[], names: readonly string[]): boolean =>
-    names.some((name) => key.includes(name));
+  const { datapackage, geo, time, by } = settings;
+  const { version, created, resources } = await readJsonAs(upstream, datapackage, dataPackage);
   const isWanted = (key: readonly string[]): boolean =>
     by
       ? by.toSorted().join() === key.toSorted().join()
-      : key.length === 2 && hasOneOf(key, geo) && hasOneOf(key, time);
-  const { version, created, resources } = parsed.data;
+      : key.length === 2 && [geo, time].every((names) => names.some((name) => key.includes(name)));
   const concepts = resources.filter(({ schema }) => schema.primaryKey.join() === 'concept');
   const datapoints = resources
     .filter(({ schema }) => isWanted(schema.primaryKey))
@@ -120,10 +109,10 @@ async function readDdfPackage(upstream: Upstream, settings: DdfSettings): Promis
       path,
       values: fields.map((field) => field.name).filter((name) => !primaryKey.includes(name)),
     }));
-  if (concepts.length === 0) throw new DdfLayoutError(`${settings.datapackage} lists no concepts`);
+  if (concepts.length === 0) throw new ResponseError(`${datapackage} lists no concepts`);
   if (datapoints.length === 0) {
     const key = by ?? [geo, time].map((names) => names.join(' or '));
-    throw new DdfLayoutError(`${settings.datapackage} lists no datapoints by ${key.join(', ')}`);
+    throw new ResponseError(`${datapackage} lists no datapoints by ${key.join(', ')}`);
   }
   return {
     vintage: [version, created].filter(Boolean).join(', ') || null,
@@ -146,13 +135,8 @@ async function readConcepts(upstream: Upstream, paths: readonly string[]): Promi
   return concepts;
 }
 
-function firstFilled(concept: Concept, names: readonly string[]): string | null {
-  for (const name of names) {
-    const text = concept[name]?.trim();
-    if (text) return text;
-  }
-  return null;
-}
+const firstFilled = (concept: Concept, names: readonly string[]): string | null =>
+  names.map((name) => concept[name]?.trim()).find((text) => text) ?? null;
 
 /** The unit with its scale. Only the format `percent` implies a unit. */
 function findUnit(concept: Concept, settings: DdfSettings): string | null {
@@ -163,14 +147,14 @@ function findUnit(concept: Concept, settings: DdfSettings): string | null {
 }
 
 /**
- * Catalogue entries by slug. Series with the same name are distinguished by their units: the IMF's "Gross domestic
+ * Catalogue entries. Series with the same name are distinguished by their units: the IMF's "Gross domestic
  * product, constant prices" is an amount, an index and a growth rate.
  */
 function buildEntries(
   slugs: readonly string[],
   concepts: ReadonlyMap<string, Concept>,
   settings: DdfSettings,
-): Map<string, CatalogueEntry> {
+): CatalogueEntry[] {
   const entries = slugs.map((slug): CatalogueEntry => {
     const concept = concepts.get(slug) ?? {};
     const pick = (names: readonly string[]): string | null => firstFilled(concept, names);
@@ -186,12 +170,10 @@ function buildEntries(
     };
   });
   const byName = Map.groupBy(entries, (entry) => entry.name);
-  return new Map(
-    entries.map((entry) => {
-      const isShared = (byName.get(entry.name)?.length ?? 0) > 1 && entry.unit !== null;
-      return [entry.slug, isShared ? { ...entry, name: `${entry.name} (${entry.unit})` } : entry];
-    }),
-  );
+  return entries.map((entry) => {
+    const isShared = (byName.get(entry.name)?.length ?? 0) > 1 && entry.unit !== null;
+    return isShared ? { ...entry, name: `${entry.name} (${entry.unit})` } : entry;
+  });
 }
 
 const ACTUAL = { projected: false } as const;
@@ -201,12 +183,6 @@ const ESTIMATED = { projected: true, status: 'estimated' } as const;
 /** The last actual year by place and series. */
 type LastActualYears = ReadonlyMap<string, number>;
 const lastActualKey = (place: string, slug: string): string => `${place}\n${slug}`;
-
-/** Blank and 0 mean that upstream does not know the year. */
-function parseLastActualYear(text: string): number | null {
-  const year = Number(text.trim());
-  return text.trim() !== '' && Number.isInteger(year) && year > 0 ? year : null;
-}
 
 async function readLastActualYears(context: Context): Promise<LastActualYears> {
   const { notes, geo } = context.settings;
@@ -218,8 +194,10 @@ async function readLastActualYears(context: Context): Promise<LastActualYears> {
   const last = columnIndex(header, notes.last_actual);
   for await (const batch of batches) {
     for (const cells of batch) {
-      const year = parseLastActualYear(cells[last] ?? '');
-      if (year !== null) years.set(lastActualKey(cells[place] ?? '', cells[concept] ?? ''), year);
+      // Blank and 0 mean that upstream does not know the year.
+      const year = Number(cells[last]);
+      if (Number.isInteger(year) && year > 0)
+        years.set(lastActualKey(cells[place] ?? '', cells[concept] ?? ''), year);
     }
   }
   return years;
@@ -229,43 +207,29 @@ async function readLastActualYears(context: Context): Promise<LastActualYears> {
 const keyColumn = (header: readonly string[], names: readonly string[]): string =>
   names.find((name) => header.includes(name)) ?? names[0] ?? '';
 
-/** A series and the files that hold it. */
-interface Series {
-  slug: string;
-  files: DatapointFile[];
-}
-
-/** The series of a package in the order of its files. */
-function listSeries(files: readonly DatapointFile[], isWanted: (concept: string) => boolean): Series[] {
-  const bySlug = new Map<string, Series>();
-  for (const file of files) {
-    for (const slug of file.values.filter(isWanted)) {
-      const series = bySlug.get(slug) ?? { slug, files: [] };
-      series.files.push(file);
-      bySlug.set(slug, series);
-    }
-  }
-  return [...bySlug.values()];
-}
-
+/** Reads one series from the files that hold it. */
 async function* readSeries(
   { settings, upstream, signal }: Context,
-  { slug, files: datapoints }: Series,
+  entry: CatalogueEntry,
+  files: readonly DatapointFile[],
   lastActualYears: LastActualYears,
 ): AsyncIterable<SourceItem> {
-  const notes = settings.notes ? [encodePath(settings.notes.path)] : [];
-  const { missing, geo, time } = settings;
+  yield { kind: 'indicator', entry };
+  const { slug } = entry;
+  const { notes, missing, geo, time } = settings;
   const flag = (row: RawObservation): RawObservation => {
-    const last = lastActualYears.size === 0 ? undefined : lastActualYears.get(lastActualKey(row.place, slug));
+    const last = lastActualYears.get(lastActualKey(row.place, slug));
     return last === undefined ? row : { ...row, ...(Number(row.year) > last ? ESTIMATED : ACTUAL) };
   };
-  for (const { path, values } of datapoints) {
+  for (const { path, values } of files) {
     const reference = encodePath(path);
     const table = await openCsv(await upstream.stream(reference));
     const keys = { place: [keyColumn(table.header, geo)], year: keyColumn(table.header, time) };
     const options = { ...keys, missing, empty: 'layout', isWide: values.length > 1, signal } as const;
-    for await (const { rows } of readWideTable(table, [plainSeries(slug)], options)) {
-      yield { kind: 'observations', slug, rows: rows.map(flag), files: [reference, ...notes] };
+    for await (const { rows } of readWideTable(table, [{ column: slug, value: slug }], options)) {
+      yield notes
+        ? { kind: 'observations', slug, rows: rows.map(flag), files: [reference, encodePath(notes.path)] }
+        : { kind: 'observations', slug, rows, files: [reference] };
     }
   }
 }
@@ -280,20 +244,21 @@ export const ddf: Connector<DdfSettings> = {
     const concepts = await readConcepts(upstream, found.concepts);
     const isMeasure = (concept: string): boolean =>
       concepts.get(concept)?.concept_type === 'measure' && !settings.exclude.includes(concept);
-    const series = listSeries(found.datapoints, isMeasure);
-    const slugs = series.map((one) => one.slug);
-    const entries = buildEntries(slugs, concepts, settings);
-    yield { kind: 'plan', indicators: series.length };
+    const columns = found.datapoints.flatMap((file) =>
+      file.values.filter(isMeasure).map((slug) => ({ slug, file })),
+    );
+    const files = Map.groupBy(columns, ({ slug }) => slug);
+    const entries = buildEntries([...files.keys()], concepts, settings);
+    yield { kind: 'plan', indicators: entries.length };
     const lastActualYears = await readLastActualYears(context);
-    yield* readParts<Series, Series>(context, series, {
-      slug: (one) => one.slug,
-      slugs: (one) => [one.slug],
-      open: async (one) => one,
-      async *read(one) {
-        const entry = entries.get(one.slug);
-        if (entry) yield { kind: 'indicator', entry };
-        yield* readSeries(context, one, lastActualYears);
+    yield* readParts(
+      context,
+      entries,
+      ({ slug }) => slug,
+      async (entry) => {
+        const of = (files.get(entry.slug) ?? []).map(({ file }) => file);
+        return { items: readSeries(context, entry, of, lastActualYears) };
       },
-    });
+    );
   },
 };

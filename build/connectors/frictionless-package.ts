@@ -68,14 +68,6 @@ export const dataPackage = z.looseObject({
 });
 export type DataPackage = z.infer<typeof dataPackage>;
 
-/** @throws {CsvError} when the JSON is no data package. */
-export function parsePackage(json: unknown): DataPackage {
-  const parsed = dataPackage.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new CsvError(`datapackage.json: ${issue?.path.join('.')}: ${issue?.message}`);
-}
-
 function tryParseJson(value: string): unknown {
   try {
     return JSON.parse(value);
@@ -117,15 +109,13 @@ export function csvOptions(
 ): CsvOptions {
   const encoding = own.encoding ?? statedEncoding;
   const isTabbed = /tsv|tab-separated/i.test(format ?? mediatype ?? '');
-  const preamble = own.skip_lines ?? (stated?.headerRows?.[0] ?? 1) - 1;
-  const delimiter = own.delimiter ?? stated?.delimiter ?? (isTabbed ? '\t' : undefined);
   return {
-    ...(delimiter ? { delimiter } : {}),
-    ...(stated?.quoteChar ? { quote: stated.quoteChar } : {}),
-    ...(stated?.escapeChar ? { escape: stated.escapeChar } : {}),
-    ...(stated?.commentChar ? { comment: stated.commentChar } : {}),
-    ...(encoding ? { encoding: encoding.toLowerCase() === 'latin-1' ? 'latin1' : encoding } : {}),
-    ...(preamble > 0 ? { preamble } : {}),
+    delimiter: own.delimiter ?? stated?.delimiter ?? (isTabbed ? '\t' : null),
+    quote: stated?.quoteChar,
+    escape: stated?.escapeChar,
+    comment: stated?.commentChar,
+    encoding: encoding?.toLowerCase() === 'latin-1' ? 'latin1' : encoding,
+    preamble: own.skip_lines ?? (stated?.headerRows?.[0] ?? 1) - 1,
     trimLeft: stated?.skipInitialSpace ?? false,
     header: stated?.header ?? true,
   };
@@ -142,23 +132,17 @@ export function fieldProperty(field: PackageField | undefined, path: string): st
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-/** Converts numbers with a decimal comma or digit groups; undefined when the schema states neither. */
+/** Converts numbers with a decimal comma or digit groups into plain decimals. */
 export function createNumberNormalizer(
   fields: readonly PackageField[],
   decimalComma = false,
-): ((text: string, column: string) => string) | undefined {
-  if (decimalComma) return (cell) => cell.replace(',', '.');
-  const formats = new Map(
-    fields
-      .filter((field) => field.groupChar || (field.decimalChar && field.decimalChar !== '.'))
-      .map((field) => [field.name, { group: field.groupChar ?? '', decimal: field.decimalChar ?? '.' }]),
-  );
-  if (formats.size === 0) return undefined;
+): (text: string, column: string) => string {
+  const formats = new Map(fields.map((field) => [field.name, field]));
   return (cell, column) => {
-    const format = formats.get(column);
-    if (!format) return cell;
-    const plain = format.group === '' ? cell : cell.replaceAll(format.group, '');
-    return format.decimal === '.' ? plain : plain.replace(format.decimal, '.');
+    if (decimalComma) return cell.replace(',', '.');
+    const { groupChar, decimalChar } = formats.get(column) ?? {};
+    const plain = groupChar ? cell.replaceAll(groupChar, '') : cell;
+    return decimalChar ? plain.replace(decimalChar, '.') : plain;
   };
 }
 
@@ -199,5 +183,3 @@ export function namedSource(source: PackageSource, homepage: string | null): Nam
   const own = plainText(title ?? name) ?? publisher;
   return { name: own, url: path ?? link ?? homepage, note: publisher === own ? null : publisher };
 }
-
-/** @param isOnly whether the package has no other series */

@@ -9,16 +9,15 @@
  * `<package>-<column>`.
  */
 import { z } from 'zod';
+import { regexSource } from '../../data/schema/curated.ts';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
 import {
   type Connector,
   type ConnectorContext,
   listOf,
-  readJson,
+  readJsonAs,
   readParts,
-  regexSource,
-  type SourceItem,
   textList,
 } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
@@ -26,6 +25,7 @@ import {
   createNumberNormalizer,
   csvOptions,
   type DataPackage,
+  dataPackage,
   fieldProperty,
   findResource,
   inferFields,
@@ -34,7 +34,6 @@ import {
   type PackageField,
   type PackageResource,
   packageForCsv,
-  parsePackage,
   resourcePaths,
 } from './frictionless-package.ts';
 import { codeToSlug, plainText, sourceFields, toSlug } from './plain-text.ts';
@@ -45,20 +44,12 @@ import {
   findYearColumn,
   findYearColumns,
   GENERIC_VALUE_NAME,
-  listValueColumns,
   MELTED_COLUMNS,
   meltYears,
   pairColumns,
   requireYearColumn,
 } from './table-columns.ts';
-import {
-  emptyCells,
-  type LongSeries,
-  readLongTable,
-  readWideTable,
-  toSourceItems,
-  type WideSeries,
-} from './table-reader.ts';
+import { emptyCells, type LongSeries, readLongTable, readWideTable, toSourceItems } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -104,7 +95,6 @@ const tableSettings = {
   /** Accepted cells by column: rows with others are for another part of the population. */
   pin: z.record(z.string(), textList).default({}),
 };
-type TableSettings = z.infer<ReturnType<typeof z.strictObject<typeof tableSettings>>>;
 
 const packageSettings = z.strictObject({
   ...tableSettings,
@@ -141,13 +131,6 @@ const frictionlessSettings = z.strictObject({
 type FrictionlessSettings = z.infer<typeof frictionlessSettings>;
 type Context = ConnectorContext<FrictionlessSettings>;
 
-/** The settings of a package win over those of all; pins add up. */
-function mergeTableSettings(all: FrictionlessSettings, one: PackageSettings): TableSettings {
-  const names = Object.keys(tableSettings) as (keyof TableSettings)[];
-  const merged = names.map((name) => [name, one[name] ?? all[name]]);
-  return { ...Object.fromEntries(merged), pin: { ...all.pin, ...one.pin } };
-}
-
 interface FoundPackage {
   settings: PackageSettings;
   directory: string;
@@ -155,7 +138,6 @@ interface FoundPackage {
   descriptor: string | null;
   description: DataPackage;
   resource: PackageResource;
-  table: TableSettings;
 }
 
 interface OpenTable {
@@ -167,33 +149,25 @@ interface OpenTable {
   isMelted: boolean;
 }
 
-interface PlannedTable extends OpenTable {
-  found: FoundPackage;
-  place: string[];
-  year: string;
-  /** Whether a row of the file holds the cells of several series or years. */
-  isWide: boolean;
-  /** The columns by series; a long table has one set for all its series. */
-  series: WideSeries[];
-  /** The entries by series; those of a long table are known only after reading it. */
-  entries: CatalogueEntry[];
-}
-
 function descriptorPath(path: string): string {
   if (path.endsWith('.json')) return path;
   return path === '' || path === '.' ? 'datapackage.json' : `${path.replace(/\/$/, '')}/datapackage.json`;
 }
 
-async function findPackage(context: Context, settings: PackageSettings): Promise<FoundPackage> {
-  const isCsv = isCsvPath(settings.path);
-  const path = isCsv ? settings.path : descriptorPath(settings.path);
+/** Finds the table of a package. Its settings win over those of all; pins add up. */
+async function findPackage(
+  { settings: all, upstream }: Context,
+  own: PackageSettings,
+): Promise<FoundPackage> {
+  const settings = { ...all, ...own, pin: { ...all.pin, ...own.pin } };
+  const isCsv = isCsvPath(own.path);
+  const path = isCsv ? own.path : descriptorPath(own.path);
   const descriptor = isCsv ? null : encodePath(path);
   const description =
-    descriptor === null ? packageForCsv(path) : parsePackage(await readJson(context.upstream, descriptor));
-  const table = mergeTableSettings(context.settings, settings);
-  const resource = findResource(description, table.resource);
+    descriptor === null ? packageForCsv(path) : await readJsonAs(upstream, descriptor, dataPackage);
+  const resource = findResource(description, settings.resource);
   const directory = path.slice(0, path.lastIndexOf('/') + 1);
-  return { settings, directory, descriptor, description, resource, table };
+  return { settings, directory, descriptor, description, resource };
 }
 
 /** References of the files of the table, one after the other. */
@@ -208,30 +182,30 @@ async function* concatenate(upstream: Upstream, files: readonly string[]): Async
 
 /** Opens the table, names its columns where it has no header, and melts a table with a column per year. */
 async function openTable({ upstream }: Context, found: FoundPackage): Promise<OpenTable> {
-  const { resource, table } = found;
+  const { resource, settings } = found;
   const bytes = concatenate(upstream, tableFiles(found));
-  const opened = await openCsv(bytes, csvOptions(resource, table));
+  const opened = await openCsv(bytes, csvOptions(resource, settings));
   const stated = resource.schema?.fields;
   const described = stated ? { fields: stated, table: opened } : await inferFields(opened);
   const hasHeader = resource.dialect?.header !== false;
   const header = hasHeader ? opened.header : described.fields.map((field) => field.name);
   const csv = { header, batches: described.table.batches };
-  const hasYear = table.year !== undefined || findYearColumn(described.fields, header) !== undefined;
-  const years = hasYear ? null : findYearColumns(header, table.year_columns);
-  if (!years) return { csv, fields: described.fields, long: table.series, isMelted: false };
+  const hasYear = settings.year !== undefined || findYearColumn(described.fields, header) !== undefined;
+  const years = hasYear ? null : findYearColumns(header, settings.year_columns);
+  if (!years) return { csv, fields: described.fields, long: settings.series, isMelted: false };
   const fields = [
     ...described.fields.filter((field) => years.columns.includes(field.name)),
     { name: MELTED_COLUMNS.year, type: 'year' },
     { name: MELTED_COLUMNS.value, type: 'number' },
   ];
-  const long = table.series ?? (years.hasSeries ? { code: MELTED_COLUMNS.series } : undefined);
+  const long = settings.series ?? (years.hasSeries ? { code: MELTED_COLUMNS.series } : undefined);
   return { csv: meltYears(csv, years), fields, long, isMelted: true };
 }
 
-async function planTable(context: Context, found: FoundPackage): Promise<PlannedTable> {
+async function openPackage(context: Context, found: FoundPackage) {
   const opened = await openTable(context, found);
   try {
-    return { ...planSeries(context.settings, found, opened), ...opened, found };
+    return planTable(context, found, opened);
   } catch (error) {
     // Closes the file, which will not be read.
     for await (const _ of opened.csv.batches) break;
@@ -239,28 +213,55 @@ async function planTable(context: Context, found: FoundPackage): Promise<Planned
   }
 }
 
-function planSeries(
-  all: FrictionlessSettings,
+/** The series of a table. Columns are resolved by name, so a file that contradicts its schema fails. */
+function planTable(
+  { settings: all, signal }: Context,
   found: FoundPackage,
-  { fields, long, isMelted }: OpenTable,
-): Pick<PlannedTable, 'place' | 'year' | 'series' | 'entries' | 'isWide'> {
-  const { settings, table } = found;
-  const place = table.place ?? findPlaceColumns(fields.map((field) => field.name));
-  const year = table.year ?? requireYearColumn(fields);
-  const others = [table.status, table.projected, long?.code, long?.name, long?.unit];
-  const keys = [...place, year, ...others.filter((one) => one !== undefined), ...Object.keys(table.pin)];
-  const values = table.values ?? findValueColumns(fields, keys);
+  { csv, fields, long, isMelted }: OpenTable,
+) {
+  const { settings, resource } = found;
+  const names = fields.map((field) => field.name);
+  const place = settings.place ?? findPlaceColumns(names);
+  const year = settings.year ?? requireYearColumn(fields);
+  const others = [settings.status, settings.projected, long?.code, long?.name, long?.unit];
+  const keys = [...place, year, ...others.filter((one) => one !== undefined), ...Object.keys(settings.pin)];
+  const figures = findValueColumns(fields, keys);
+  const values = settings.values ?? figures;
+  if (values.length === 0) throw new CsvError(`no value column found; say which of: ${names.join(', ')}`);
   const wanted = values.filter((column) => !settings.columns[column]?.skip);
-  const partners = new Map(Object.entries(settings.columns));
-  const series = pairColumns(wanted, partners);
+  const series = pairColumns(wanted, settings.columns);
+  const [only] = series;
   // Columns that the definition leaves out are cells of the row, too.
-  const cells = new Set([...values, ...listValueColumns(fields, keys)]);
-  const isWide = isMelted || (!long && pairColumns([...cells], partners).length > 1);
-  if (long && series.length !== 1) {
+  const cells = pairColumns([...new Set([...values, ...figures])], settings.columns);
+  const missing = (resource.schema?.missingValues ?? []).map((one) =>
+    String(typeof one === 'object' && one !== null && 'value' in one ? one.value : one),
+  );
+  const options = {
+    place,
+    year,
+    yearPattern: settings.year_pattern,
+    status: settings.status,
+    projectedFlag: settings.projected,
+    pin: settings.pin,
+    missing: [...all.missing, ...missing],
+    empty: all.empty,
+    isWide: isMelted || (!long && cells.length > 1),
+    number: createNumberNormalizer(fields, settings.decimal_comma),
+    signal,
+  };
+  // The package says how cells are read: columns, separators, decimal signs, missing values.
+  const files = [found.descriptor ?? [], tableFiles(found)].flat();
+  if (!long) {
+    const entries = series.map(({ column }) => buildEntry(all, found, column, series.length === 1));
+    const rows = readWideTable(csv, series, options);
+    const items = toSourceItems(rows, (index) => entries[index], files);
+    return { slugs: entries.map((entry) => entry.slug), items };
+  }
+  if (!only || series.length > 1) {
     throw new CsvError(`one column of figures is wanted; say which of: ${wanted.join(', ')}`);
   }
-  const entries = long ? [] : series.map(({ column }) => buildEntry(all, found, column, series.length === 1));
-  return { place, year, series, entries, isWide };
+  const rows = readLongTable(csv, only, long, options);
+  return { items: toSourceItems(rows, (one) => buildLongEntry(all, found, one), files) };
 }
 
 function findName(
@@ -329,41 +330,6 @@ function buildLongEntry(all: FrictionlessSettings, found: FoundPackage, series: 
   };
 }
 
-/** Reads the rows. Columns are resolved by name, so a file that contradicts its schema fails. */
-async function* readTable(
-  { settings: all, signal }: Context,
-  table: PlannedTable,
-): AsyncIterable<SourceItem> {
-  const { found, series, place, year, long, isWide } = table;
-  const { resource, table: settings } = found;
-  const missing = (resource.schema?.missingValues ?? []).map((one) =>
-    String(typeof one === 'object' && one !== null && 'value' in one ? one.value : one),
-  );
-  const options = {
-    place,
-    year,
-    yearPattern: settings.year_pattern,
-    status: settings.status,
-    projectedFlag: settings.projected,
-    pin: settings.pin,
-    missing: [...all.missing, ...missing],
-    empty: all.empty,
-    isWide,
-    number: createNumberNormalizer(table.fields, settings.decimal_comma),
-    signal,
-  };
-  // The package says how cells are read: columns, separators, decimal signs, missing values.
-  const files = [found.descriptor ?? [], tableFiles(found)].flat();
-  const [only] = series;
-  if (long && only) {
-    const batches = readLongTable(table.csv, only, long, options);
-    yield* toSourceItems(batches, (one) => buildLongEntry(all, found, one), files);
-  } else {
-    const batches = readWideTable(table.csv, series, options);
-    yield* toSourceItems(batches, (index) => table.entries[index], files);
-  }
-}
-
 function packageSlug({ slug, path }: PackageSettings): string {
   const directory = path.replace(/\/?(datapackage\.json)?$/, '');
   return slug ?? codeToSlug(directory.split('/').at(-1) || 'datapackage');
@@ -378,15 +344,10 @@ export const frictionless: Connector<FrictionlessSettings> = {
     const parts = named ?? packages;
     if (named) yield { kind: 'plan', indicators: named.length };
     let vintage: string | null = null;
-    yield* readParts(context, parts, {
-      slug: packageSlug,
-      open: async (settings) => planTable(context, await findPackage(context, settings)),
-      slugs: ({ entries, found }) =>
-        entries.length > 0 ? entries.map((entry) => entry.slug) : [packageSlug(found.settings)],
-      read: (table) => {
-        vintage = String(table.found.description.version ?? '') || null;
-        return readTable(context, table);
-      },
+    yield* readParts(context, parts, packageSlug, async (settings) => {
+      const found = await findPackage(context, settings);
+      vintage = String(found.description.version ?? '') || null;
+      return openPackage(context, found);
     });
     if (parts.length === 1 && vintage) yield { kind: 'vintage', vintage };
   },

@@ -5,15 +5,15 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { encodePath, type Upstream } from '../upstream/upstream.ts';
-import { readJson } from './connector.ts';
+import { readJsonAs } from './connector.ts';
 import { CsvError, type CsvTable, openCsv } from './csv.ts';
 import {
   csvOptions,
+  dataPackage,
   inferFields,
   isCsvPath,
   isTable,
   type PackageResource,
-  parsePackage,
   resourcePaths,
 } from './frictionless-package.ts';
 import {
@@ -38,7 +38,8 @@ type IsPlace = (cell: string) => boolean;
 /** What the header and the first rows of a table show. */
 interface Sample {
   name: string;
-  /** Tables of one form are read with the same settings. */
+  header: readonly string[];
+  /** Tables of one form are read with the same settings. That of a plain table is its columns. */
   form: string;
   hasYears: boolean;
   /** Distinct known places in the column that has most. */
@@ -100,23 +101,24 @@ async function sampleTable(name: string, open: () => Promise<CsvTable>, isPlace:
       rows += batch.length;
       if (rows >= SAMPLE_ROWS) break;
     }
-    const form = formOf(header);
+    const ofProvider = formOf(header);
     const hasYears =
-      form !== 'plain' ||
+      ofProvider !== null ||
       findYearColumn([], header) !== undefined ||
       findYearColumns(header, undefined) !== null;
     const places = Math.max(...known.map(({ size }) => size));
-    return { name, form: form === 'plain' ? header.join('\n') : form, hasYears, places };
+    return { name, header, form: ofProvider ?? header.join('\n'), hasYears, places };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return { name, form: '', hasYears: false, places: -1 };
+    return { name, header: [], form: '', hasYears: false, places: -1 };
   }
 }
 
-function formOf(header: readonly string[]): 'world-bank' | 'sdmx' | 'gho' | 'plain' {
+/** The form of a provider's tables; null of a plain one. */
+function formOf(header: readonly string[]): 'world-bank' | 'sdmx' | 'gho' | null {
   if (/^(data source|last updated date)$/i.test(header[0] ?? '')) return 'world-bank';
   if (header.includes('OBS_VALUE')) return 'sdmx';
-  return header.includes('GHO') && header.includes('Numeric') ? 'gho' : 'plain';
+  return header.includes('GHO') && header.includes('Numeric') ? 'gho' : null;
 }
 
 /** The first of the best. */
@@ -150,7 +152,8 @@ async function chooseResource(
   path: string,
   isPlace: IsPlace,
 ): Promise<{ resource: string | null; others: string[] }> {
-  const tables = parsePackage(await readJson(upstream, encodePath(path))).resources.filter(isTable);
+  const { resources } = await readJsonAs(upstream, encodePath(path), dataPackage);
+  const tables = resources.filter(isTable);
   if (tables.length < 2) return { resource: null, others: [] };
   const directory = path.slice(0, path.lastIndexOf('/') + 1);
   const open = async (resource: PackageResource): Promise<CsvTable> => {
@@ -210,28 +213,18 @@ async function guessTables(
   const best = bestOf(samples);
   const files = samples.filter(({ form }) => form === best?.form).map(({ name }) => name);
   const leftOut = tables.filter((file) => !files.includes(file));
-  const table = await open(best?.name ?? '');
-  const { header } = table;
-  const form = formOf(header);
-  if (form === 'world-bank') return closed(table, worldBank(files, leftOut));
-  if (form === 'sdmx') {
-    const indicator = SDMX_SERIES.filter((name) => header.includes(name));
-    const source = { files: [...files], ...(indicator.length > 0 ? { indicator } : {}) };
-    return closed(table, { connector: 'sdmx-csv', source, reason: 'the column OBS_VALUE', leftOut });
+  if (best?.form === 'world-bank') return worldBank(files, leftOut);
+  if (best?.form === 'sdmx') {
+    const indicator = SDMX_SERIES.filter((name) => best.header.includes(name));
+    const source = { files, ...(indicator.length > 0 ? { indicator } : {}) };
+    return { connector: 'sdmx-csv', source, reason: 'the column OBS_VALUE', leftOut };
   }
-  if (form === 'gho') {
+  if (best?.form === 'gho') {
     const source = { format: 'csv', indicators: files.map((file) => basename(file, '.csv')) };
-    return closed(table, { connector: 'who-gho', source, reason: 'the columns GHO and Numeric', leftOut });
+    return { connector: 'who-gho', source, reason: 'the columns GHO and Numeric', leftOut };
   }
-  const columns = await guessColumns(table);
-  const source = { packages: files, ...columns };
+  const source = { packages: files, ...(await guessColumns(await open(best?.name ?? ''))) };
   return { connector: 'frictionless', source, reason: 'a plain table', leftOut };
-}
-
-/** Closes a table that is not read further. */
-async function closed(table: CsvTable, guess: SourceGuess): Promise<SourceGuess> {
-  for await (const _ of table.batches) break;
-  return guess;
 }
 
 /** The columns of a plain table, so that the definition shows what can be corrected; empty where nothing was found. */
@@ -246,7 +239,8 @@ async function guessColumns(opened: CsvTable): Promise<Record<string, unknown>> 
     const place = findPlaceColumns(table.header);
     const year = requireYearColumn(fields);
     const values = findValueColumns(fields, [...place, year]);
-    const [value = ''] = values;
+    const [value] = values;
+    if (value === undefined) return {};
     const series =
       values.length === 1 ? seriesColumns(table.header, rows, [...place, year, value]) : undefined;
     return { place, year, values, ...(series ? { series } : {}) };

@@ -8,6 +8,7 @@
  * Slugs: a chart with one series is that series (`child-mortality`); each of several is `<chart>-<column>`.
  */
 import { z } from 'zod';
+import { regexSource } from '../../data/schema/curated.ts';
 import type { CatalogueEntry, NamedSource } from '../../data/schema/lake.ts';
 import {
   type Connector,
@@ -15,13 +16,12 @@ import {
   listOf,
   readJson,
   readParts,
-  regexSource,
   type SourceItem,
 } from './connector.ts';
-import { type CsvTable, openCsv } from './csv.ts';
+import { openCsv } from './csv.ts';
 import { listedSources, plainText, sourceFields, toSlug } from './plain-text.ts';
 import { columnPartners, pairColumns } from './table-columns.ts';
-import { emptyCells, readWideTable, toSourceItems, type WideSeries } from './table-reader.ts';
+import { emptyCells, readWideTable, toSourceItems } from './table-reader.ts';
 
 const columnSettings = columnPartners.extend({
   slug: z.string().optional(),
@@ -141,18 +141,6 @@ export function matchColumns(
   return matched;
 }
 
-interface Chart {
-  settings: ChartSettings;
-  /** The reference of its CSV file. */
-  reference: string;
-  metadata: GrapherMetadata;
-  table: CsvTable;
-  series: WideSeries[];
-  /** Whether the chart has cells of several series in a row, used or not. */
-  isWide: boolean;
-  entries: CatalogueEntry[];
-}
-
 const expandTemplate = (template: string, chart: string): string =>
   template.replaceAll('{chart}', encodeURIComponent(chart));
 
@@ -197,45 +185,50 @@ function buildEntry(
   };
 }
 
-async function openChart({ settings: all, upstream }: Context, settings: ChartSettings): Promise<Chart> {
+async function openChart({ settings: all, upstream, signal }: Context, settings: ChartSettings) {
   const metadata = grapherMetadata.parse(
     await readJson(upstream, expandTemplate(all.metadata, settings.chart)),
   );
   const reference = expandTemplate(all.csv, settings.chart);
   const table = await openCsv(await upstream.stream(reference), { delimiter: ',' });
-  const keys = new Set([...all.place, all.year, 'Entity', 'Code', 'Year', 'Day']);
+  const { place, year, year_pattern: yearPattern, missing, empty } = all;
+  const keys = new Set([...place, year, 'Entity', 'Code', 'Year', 'Day']);
   const columns = table.header.filter((name) => !keys.has(name));
   const used = columns.filter((name) => !settings.columns[name]?.skip);
-  const partners = new Map(Object.entries(settings.columns));
-  const series = pairColumns(used, partners);
-  const isWide = pairColumns(columns, partners).length > 1;
+  const series = pairColumns(used, settings.columns);
+  // Also by columns that are not used.
+  const isWide = pairColumns(columns, settings.columns).length > 1;
   const matched = matchColumns(columns, metadata.columns);
   const entries = series.map(({ column: header }) => {
     const key = settings.columns[header]?.metadata;
     const column = key === undefined ? matched.get(header) : metadata.columns[key];
     return buildEntry(all.page, settings, metadata, header, column, series.length === 1);
   });
-  return { settings, reference, metadata, table, series, isWide, entries };
-}
-
-async function* readChart({ settings, signal }: Context, chart: Chart): AsyncIterable<SourceItem> {
-  for (const { lastUpdated } of Object.values(chart.metadata.columns))
-    if (lastUpdated) yield { kind: 'vintage', vintage: lastUpdated };
-  const { place, year, year_pattern: yearPattern, missing, empty } = settings;
-  const options = { place, year, yearPattern, missing, empty, isWide: chart.isWide, signal };
-  const batches = readWideTable(chart.table, chart.series, options);
-  yield* toSourceItems(batches, (index) => chart.entries[index], [chart.reference]);
+  async function* items(): AsyncIterable<SourceItem> {
+    for (const { lastUpdated } of Object.values(metadata.columns))
+      if (lastUpdated) yield { kind: 'vintage', vintage: lastUpdated };
+    const batches = readWideTable(table, series, {
+      place,
+      year,
+      yearPattern,
+      missing,
+      empty,
+      isWide,
+      signal,
+    });
+    yield* toSourceItems(batches, (index) => entries[index], [reference]);
+  }
+  return { slugs: entries.map((entry) => entry.slug), items: items() };
 }
 
 export const owidGrapher: Connector<GrapherSettings> = {
   protocol: 'owid-grapher',
   settings: grapherSettings,
-  async *read(context) {
-    yield* readParts(context, context.settings.charts, {
-      slug: (settings) => settings.slug ?? toSlug(settings.chart),
-      open: (settings) => openChart(context, settings),
-      slugs: (chart) => chart.entries.map((entry) => entry.slug),
-      read: (chart) => readChart(context, chart),
-    });
-  },
+  read: (context) =>
+    readParts(
+      context,
+      context.settings.charts,
+      (settings) => settings.slug ?? toSlug(settings.chart),
+      (settings) => openChart(context, settings),
+    ),
 };

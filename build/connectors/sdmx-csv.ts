@@ -8,18 +8,13 @@
  * series are gathered over all files, because services order by country.
  */
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
-import {
-  type Connector,
-  type ConnectorContext,
-  type RawObservation,
-  readParts,
-  type SourceItem,
-} from './connector.ts';
+import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
 import { CsvError, openCsv } from './csv.ts';
 import { citedSource, plainText, sourceFields, toSlug } from './plain-text.ts';
 import {
+  createSdmxReader,
   type SdmxFile,
-  SdmxReader,
+  type SdmxReader,
   type SdmxRow,
   type SdmxSettings,
   sdmxDelimiter,
@@ -54,7 +49,7 @@ const SCALES: Record<string, string> = { 3: 'thousands', 6: 'millions', 9: 'bill
 /** The rows of all files by series. */
 class SeriesCollector {
   readonly series = new Map<string, Series>();
-  readonly spool = new SeriesSpool<SdmxRow>();
+  readonly spool = new SeriesSpool<string, SdmxRow>();
   /** The pinned dimensions that any file has. */
   readonly pinned = new Set<string>();
   /** Reasons of incomplete series: a file that holds part of them was damaged. */
@@ -68,14 +63,14 @@ class SeriesCollector {
   /** Adds the rows of one file. @throws {CsvError} when it is not SDMX-CSV of the expected structure. */
   async addFile({ settings, upstream, signal }: Context, file: SdmxFile): Promise<void> {
     const table = await openCsv(await upstream.stream(file.path), { delimiter: sdmxDelimiter });
-    const reader = new SdmxReader(table.header, settings, file);
+    const reader = createSdmxReader(table.header, settings, file);
     for (const id of reader.pinnedIds) this.pinned.add(id);
     const touched = new Set<string>();
     try {
       for await (const batch of table.batches) {
         signal.throwIfAborted();
         this.vintage ??= reader.readVintage(batch[0] ?? []);
-        for (const cells of batch) this.#addRow(reader, cells, file, touched);
+        for (const cells of batch) this.#addRow(reader, cells, file.path, touched);
         await this.spool.spill();
       }
     } catch (error) {
@@ -85,36 +80,26 @@ class SeriesCollector {
     }
   }
 
-  #addRow(reader: SdmxReader, cells: readonly string[], file: SdmxFile, touched: Set<string>): void {
+  #addRow(reader: SdmxReader, cells: readonly string[], file: string, touched: Set<string>): void {
     const row = reader.read(cells);
     if (row === null) return;
-    const { slug, codes, name } = reader.readSeries(cells);
+    const { slug, key, name, unit, tags, source } = reader.readLabels(cells);
     touched.add(slug);
-    let series = this.series.get(slug);
-    if (!series) {
-      const tags = [...file.tags, ...reader.readTags(cells)];
-      const none = {
-        units: new Map(),
-        codes: new Map(),
-        sources: new Set<string>(),
-        files: new Set<string>(),
-      };
-      series = { slug, key: codes, name, tags, ...none };
-      this.series.set(slug, series);
-    }
-    if (series.key !== codes) {
-      this.failures.set(slug, `${series.key} and ${codes} would both be called "${slug}"`);
-    }
-    if (!series.units.has(row.unit)) series.units.set(row.unit, reader.readUnit(cells));
+    const series = this.series.get(slug) ?? {
+      ...{ slug, key, name, tags, units: new Map(), codes: new Map() },
+      ...{ sources: new Set(), files: new Set() },
+    };
+    this.series.set(slug, series);
+    if (series.key !== key)
+      this.failures.set(slug, `${series.key} and ${key} would both be called "${slug}"`);
+    if (!series.units.has(row.unit)) series.units.set(row.unit, unit);
     this.spool.add(slug, row);
     if (row.observation.other_dimension !== undefined) return;
-    series.files.add(file.path);
-    const source = reader.readSource(cells);
+    series.files.add(file);
     if (source !== null && series.sources.size < MAX_SOURCES) series.sources.add(source);
     for (const [id, code] of Object.entries(row.codes)) {
-      const known = series.codes.get(id);
-      if (!known) series.codes.set(id, new Set([code]));
-      else if (known.size < MAX_CODES) known.add(code);
+      const known = series.codes.get(id) ?? new Set();
+      if (known.size < MAX_CODES) series.codes.set(id, known.add(code));
     }
   }
 }
@@ -133,12 +118,7 @@ function findTotals(series: Series, totals: readonly string[]): Map<string, stri
 function findOtherDimension(row: SdmxRow, totals: ReadonlyMap<string, string>): string | null {
   if (row.observation.other_dimension !== undefined) return row.observation.other_dimension;
   const other = Object.entries(row.codes).find(([id, code]) => (totals.get(id) ?? code) !== code);
-  return other ? `${other[0]}=${other[1]}` : null;
-}
-
-function toObservation(row: SdmxRow, totals: ReadonlyMap<string, string>): RawObservation {
-  const other = findOtherDimension(row, totals);
-  return other === null ? row.observation : { ...row.observation, other_dimension: other };
+  return other ? other.join('=') : null;
 }
 
 /** The unit of the remaining rows. @throws {CsvError} when they differ in unit or power of ten. */
@@ -188,7 +168,10 @@ async function* readSeries(
   yield { kind: 'indicator', entry };
   const files = [...series.files];
   for await (const rows of collector.spool.read(slug)) {
-    const observations = rows.map((row) => toObservation(row, totals));
+    const observations = rows.map((row) => {
+      const other = findOtherDimension(row, totals);
+      return other === null ? row.observation : { ...row.observation, other_dimension: other };
+    });
     yield { kind: 'observations', slug, rows: observations, files };
   }
 }
@@ -215,12 +198,15 @@ export const sdmxCsv: Connector<SdmxSettings> = {
   async *read(context) {
     await using collector = new SeriesCollector();
     const failures: SourceItem[] = [];
-    const files = readParts(context, context.settings.files, {
-      slug: (file) => file.slug ?? toSlug(file.path),
-      open: (file) => collector.addFile(context, file),
-      slugs: () => [],
-      read: () => [],
-    });
+    const files = readParts(
+      context,
+      context.settings.files,
+      (file) => file.slug ?? toSlug(file.path),
+      async (file) => {
+        await collector.addFile(context, file);
+        return { items: [] };
+      },
+    );
     for await (const item of files) failures.push(item);
     const unused = Object.keys(context.settings.pin).filter((id) => !collector.pinned.has(id));
     if (unused.length > 0) throw new CsvError(`pinned, but in no file: ${unused.join(', ')}`);

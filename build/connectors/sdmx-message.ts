@@ -14,8 +14,9 @@
  * Source: the SDMX-CSV field guides for 1.0 and 2.0 (github.com/sdmx-twg/sdmx-csv).
  */
 import { z } from 'zod';
+import { regexSource } from '../../data/schema/curated.ts';
 import { splitStatus } from '../../data/schema/records.ts';
-import { listOf, type RawObservation, regexSource, textList } from './connector.ts';
+import { listOf, type RawObservation, textList } from './connector.ts';
 import { CsvError, detectDelimiter } from './csv.ts';
 import { codeToSlug, toSlug } from './plain-text.ts';
 
@@ -95,86 +96,70 @@ export function sdmxDelimiter(headerLine: string): string {
   return first?.[1] && first[1] !== ':' ? first[1] : detectDelimiter(headerLine);
 }
 
-class SdmxHeader {
-  readonly #components = new Map<string, Component>();
-  readonly #ids: string[];
+/** The components of a message by id, in their order. */
+type Components = ReadonlyMap<string, Component>;
 
-  constructor(header: readonly string[]) {
-    const names = header.map((cell) => cell.trim());
-    const hasStructureName = names.includes('STRUCTURE_NAME');
-    const labels = new Set<number>();
-    for (const [index, cell] of names.entries()) {
-      if (labels.has(index)) continue;
-      const named = ID_WITH_NAME.exec(cell);
-      const id = (named?.[1] ?? cell).replaceAll(/\[[^\]]*\]/g, '');
-      const next = names[index + 1] ?? '';
-      const looksLabelled = !/[a-z]/.test(id) && /[A-Z]/.test(id) && /[a-z]/.test(next) && !named;
-      const hasLabel = !MESSAGE_COLUMNS.has(id) && (hasStructureName || looksLabelled);
-      if (hasLabel) labels.add(index + 1);
-      if (this.#components.has(id)) continue;
-      const label = hasLabel ? index + 1 : -1;
-      this.#components.set(id, { id, index, label, hasLabelInCell: named !== null });
-    }
-    this.#ids = [...this.#components.keys()];
+function readHeader(header: readonly string[]): Components {
+  const names = header.map((cell) => cell.trim());
+  const hasStructureName = names.includes('STRUCTURE_NAME');
+  const components = new Map<string, Component>();
+  const labels = new Set<number>();
+  for (const [index, cell] of names.entries()) {
+    if (labels.has(index)) continue;
+    const named = ID_WITH_NAME.exec(cell);
+    const id = (named?.[1] ?? cell).replaceAll(/\[[^\]]*\]/g, '');
+    const next = names[index + 1] ?? '';
+    const looksLabelled = !/[a-z]/.test(id) && /[A-Z]/.test(id) && /[a-z]/.test(next) && !named;
+    const hasLabel = !MESSAGE_COLUMNS.has(id) && (hasStructureName || looksLabelled);
+    if (hasLabel) labels.add(index + 1);
+    if (components.has(id)) continue;
+    components.set(id, { id, index, label: hasLabel ? index + 1 : -1, hasLabelInCell: named !== null });
   }
-
-  /** The component with exactly this id. @throws {CsvError} that lists the ids. */
-  require(id: string): Component {
-    const found = this.#components.get(id);
-    if (found) return found;
-    throw new CsvError(`no column ${id}; there are: ${this.#ids.join(', ')}`);
-  }
-
-  /** The component that a definition names, which must exist, or the first with a usual id, or null. */
-  find(wanted: string | undefined, usual: readonly string[]): Component | null {
-    if (wanted !== undefined) return this.require(wanted);
-    const id = usual.find((one) => this.#components.has(one));
-    return id === undefined ? null : this.require(id);
-  }
-
-  /** As `find`, but the component must exist. */
-  requireUsual(what: string, wanted: string | undefined, usual: readonly string[]): Component {
-    const found = this.find(wanted, usual);
-    if (found) return found;
-    throw new CsvError(`no ${what} column (${usual.join(', ')}); there are: ${this.#ids.join(', ')}`);
-  }
-
-  has(id: string): boolean {
-    return this.#components.has(id);
-  }
-
-  /** The components left of a column; services write the dimensions there. */
-  before(index: number): Component[] {
-    return [...this.#components.values()].filter((one) => one.index < index && !MESSAGE_COLUMNS.has(one.id));
-  }
+  return components;
 }
 
-/** The code in a cell, without its label. */
-function cellCode(cells: readonly string[], component: Component | null): string {
-  if (!component) return '';
-  const cell = cells[component.index]?.trim() ?? '';
-  const colon = component.hasLabelInCell ? cell.indexOf(': ') : -1;
+/** The component with exactly this id. @throws {CsvError} that lists the ids. */
+function requireComponent(components: Components, id: string): Component {
+  const found = components.get(id);
+  if (found) return found;
+  throw new CsvError(`no column ${id}; there are: ${[...components.keys()].join(', ')}`);
+}
+
+/** The component that a definition names, which must exist, or the first with a usual id, if any. */
+function findComponent(
+  components: Components,
+  wanted: string | undefined,
+  usual: readonly string[],
+): Component | undefined {
+  if (wanted !== undefined) return requireComponent(components, wanted);
+  return usual.map((id) => components.get(id)).find((one) => one !== undefined);
+}
+
+const cellText = (cells: readonly string[], component: Component | undefined): string =>
+  cells[component?.index ?? -1]?.trim() ?? '';
+
+/** The code in a cell, without its label; empty without the component. */
+function cellCode(cells: readonly string[], component: Component | undefined): string {
+  const cell = cellText(cells, component);
+  const colon = component?.hasLabelInCell ? cell.indexOf(': ') : -1;
   return colon < 0 ? cell : cell.slice(0, colon);
 }
 
 /** The label of a cell's code, or null where the message has none. */
-function cellLabel(cells: readonly string[], component: Component | null): string | null {
+function cellLabel(cells: readonly string[], component: Component | undefined): string | null {
   if (!component) return null;
   if (component.label >= 0) return cells[component.label]?.trim() || null;
-  const cell = cells[component.index]?.trim() ?? '';
+  const cell = cellText(cells, component);
   const colon = cell.indexOf(': ');
   return component.hasLabelInCell && colon >= 0 ? cell.slice(colon + 2) : null;
 }
 
 /** `ESTAT:NAMA_10_PC(1.0): Main aggregates` → `NAMA_10_PC`. */
-function artefactId(cell: string): string | null {
-  return /^[\w.-]+:([\w.-]+)/.exec(cell.trim())?.[1] ?? null;
-}
+const artefactId = (cell: string): string | null => /^[\w.-]+:([\w.-]+)/.exec(cell)?.[1] ?? null;
 
 /** `ESTAT:NAMA_10_PC(1.0): Main aggregates` → `Main aggregates`; empty without a name. */
-function artefactName(cell: string): string {
-  return /^[\w.-]+:[\w.-]+(?:\([^)]*\))?:\s(.*)$/s.exec(cell.trim())?.[1]?.trim() ?? '';
-}
+const artefactName = (cell: string): string =>
+  /^[\w.-]+:[\w.-]+(?:\([^)]*\))?:\s(.*)$/s.exec(cell)?.[1]?.trim() ?? '';
 
 const PLACES = ['REF_AREA', 'GEO', 'geo', 'LOCATION', 'COUNTRY', 'COU', 'AREA'];
 const INDICATORS = ['INDICATOR', 'SERIES', 'MEASURE', 'indicator', 'indicators', 'indic'];
@@ -194,154 +179,132 @@ export interface SdmxRow {
   power: number;
 }
 
-/** The dimensions whose codes identify a series. */
-function findIndicator(header: SdmxHeader, settings: SdmxSettings): Component[] {
-  if (settings.indicator) return settings.indicator.map((id) => header.require(id));
-  const usual = header.find(undefined, INDICATORS);
-  return usual ? [usual] : [];
+/** What a row says of its series. */
+interface SeriesLabels {
+  slug: string;
+  /** The codes that the slug was made of. */
+  key: string;
+  name: string;
+  /** The name of the row's unit. */
+  unit: string | null;
+  /** The dataflow, as subject words for the rules of a definition. */
+  tags: string[];
+  /** Who collected the row's figure, or null where the message does not say. */
+  source: string | null;
 }
 
-/** The components of a message by role. @throws {CsvError} for one that is required and missing. */
-function findComponents(header: SdmxHeader, settings: SdmxSettings, file: SdmxFile) {
+export interface SdmxReader {
+  /** The dimensions of the provider's `pin` that this message has. */
+  pinnedIds: string[];
+  /** The row's observation, or null for a row with attributes of a partial key only. */
+  read(cells: readonly string[]): SdmxRow | null;
+  /** The series of a row, by the codes of the indicator's dimensions; totals of further dimensions are left out. */
+  readLabels(cells: readonly string[]): SeriesLabels;
+  readVintage(cells: readonly string[]): string | null;
+}
+
+/** The dimensions whose codes identify a series. */
+function findIndicator(components: Components, settings: SdmxSettings): Component[] {
+  if (settings.indicator) return settings.indicator.map((id) => requireComponent(components, id));
+  return [findComponent(components, undefined, INDICATORS) ?? []].flat();
+}
+
+function slugOfFile(path: string): string {
+  const file = path.replace(/\?.*$/s, '').split('/').at(-1) ?? '';
+  return toSlug(file.replace(/\.csv$/i, ''));
+}
+
+/** Resolves the columns of one message. @throws {CsvError} for one that is required, or that the definition names, and missing. */
+export function createSdmxReader(
+  columns: readonly string[],
+  settings: SdmxSettings,
+  file: SdmxFile,
+): SdmxReader {
+  const components = readHeader(columns);
+  const find = (wanted: string | undefined, ...usual: string[]) => findComponent(components, wanted, usual);
+  const place = find(settings.place, ...PLACES);
+  if (!place) {
+    const ids = [...components.keys()].join(', ');
+    throw new CsvError(`no place column (${PLACES.join(', ')}); there are: ${ids}`);
+  }
+  const time = requireComponent(components, settings.time);
+  const value = requireComponent(components, settings.value);
+  const lower = find(settings.ci_lo, 'LOWER_BOUND');
+  const upper = find(settings.ci_hi, 'UPPER_BOUND');
+  const status = find(settings.status, ...STATUSES);
+  const unit = find(settings.unit, ...UNITS);
+  const power = find(undefined, ...POWERS);
+  const action = find(undefined, 'ACTION');
+  const vintage = find(undefined, ...VINTAGES);
+  const source = find(undefined, ...SOURCES);
+  const dataflow = find(undefined, ...DATAFLOWS);
+  const structureName = find(undefined, 'STRUCTURE_NAME');
+  const indicator = file.slug === undefined ? findIndicator(components, settings) : [];
+  const pinnedIds = Object.keys(settings.pin).filter((id) => components.has(id));
+  const shared = pinnedIds.map((id): [string, string[]] => [id, settings.pin[id] ?? []]);
+  const pins = [...new Map([...shared, ...Object.entries(file.pin)])].map(([id, codes]) => ({
+    component: requireComponent(components, id),
+    accepted: new Set(codes),
+  }));
+  const pinned = pins.map((pin) => pin.component);
+  const assigned = [place, time, lower, upper, status, unit, power, ...indicator, ...pinned];
+  /** Services write the dimensions left of the value. */
+  const open = [...components.values()].filter(
+    (one) => one.index < value.index && !MESSAGE_COLUMNS.has(one.id) && !assigned.includes(one),
+  );
+  const missing = new Set(settings.missing).add('');
+  const forecasts = new Set(settings.forecast.map((code) => code.toUpperCase()));
+  const yearPattern = settings.year_pattern === undefined ? null : new RegExp(settings.year_pattern, 'u');
+  const readFigure = (cells: readonly string[], component: Component): string | null => {
+    const text = cellText(cells, component);
+    if (missing.has(text)) return null;
+    return settings.decimal_comma ? text.replace(',', '.') : text;
+  };
+  const readPower = (cells: readonly string[]): number => {
+    const exponent = Number(cellCode(cells, power));
+    return Number.isInteger(exponent) ? exponent : 0;
+  };
   return {
-    place: header.requireUsual('place', settings.place, PLACES),
-    time: header.require(settings.time),
-    value: header.require(settings.value),
-    lower: header.find(settings.ci_lo, ['LOWER_BOUND']),
-    upper: header.find(settings.ci_hi, ['UPPER_BOUND']),
-    status: header.find(settings.status, STATUSES),
-    unit: header.find(settings.unit, UNITS),
-    power: header.find(undefined, POWERS),
-    action: header.find(undefined, ['ACTION']),
-    vintage: header.find(undefined, VINTAGES),
-    source: header.find(undefined, SOURCES),
-    dataflow: header.find(undefined, DATAFLOWS),
-    structureName: header.find(undefined, ['STRUCTURE_NAME']),
-    indicator: file.slug === undefined ? findIndicator(header, settings) : [],
+    pinnedIds,
+    read(cells) {
+      const time_period = cellCode(cells, time);
+      const observation: RawObservation = {
+        place: cellCode(cells, place),
+        year: yearPattern?.exec(time_period)?.[1] ?? time_period,
+        value: readFigure(cells, value),
+      };
+      const isKeyed = observation.place !== '' && observation.year !== '';
+      if (observation.value === null && !isKeyed) return null;
+      if (lower) observation.ci_lo = readFigure(cells, lower);
+      if (upper) observation.ci_hi = readFigure(cells, upper);
+      const code = cellCode(cells, status);
+      if (status) observation.status = (settings.statuses[code] ?? code) || null;
+      // One of a combined status (`ef`) is enough.
+      if (splitStatus(code).some((one) => forecasts.has(one))) observation.projected = true;
+      if (cellCode(cells, action) === 'D') observation.withdrawn = true;
+      const excluded = pins.find((pin) => !pin.accepted.has(cellCode(cells, pin.component)))?.component;
+      if (excluded) observation.other_dimension = `${excluded.id}=${cellCode(cells, excluded)}`;
+      const codes = Object.fromEntries(open.map((component) => [component.id, cellCode(cells, component)]));
+      return { observation, codes, unit: cellCode(cells, unit), power: readPower(cells) };
+    },
+    readLabels(cells) {
+      const parts = indicator
+        .map((component) => ({ code: cellCode(cells, component), label: cellLabel(cells, component) }))
+        .filter(({ code }, index) => index === 0 || !settings.total.includes(code));
+      const flow = cellText(cells, dataflow);
+      const id = artefactId(flow);
+      const fallback = id ?? slugOfFile(file.path);
+      const codes = parts.length > 0 ? parts.map(({ code }) => code) : [fallback];
+      const name = parts.map(({ code, label }) => label ?? code).join(', ');
+      return {
+        slug: file.slug ?? codes.map(codeToSlug).join('-'),
+        key: file.slug ?? (codes.join('.') || fallback),
+        name: file.name ?? (name || artefactName(flow) || cellText(cells, structureName) || fallback),
+        unit: file.unit ?? cellLabel(cells, unit) ?? (cellCode(cells, unit) || null),
+        tags: [...file.tags, ...(id === null ? [] : [id])],
+        source: cellLabel(cells, source) ?? (cellCode(cells, source) || null),
+      };
+    },
+    readVintage: (cells) => cellText(cells, vintage) || null,
   };
 }
-
-/** Reads the rows of one message; resolves its columns once. */
-export class SdmxReader {
-  readonly #settings: SdmxSettings;
-  readonly #file: SdmxFile;
-  readonly #components: ReturnType<typeof findComponents>;
-  readonly #pins: { component: Component; accepted: ReadonlySet<string> }[];
-  /** Dimensions that neither the reader nor the definition assigns a role. */
-  readonly #open: Component[];
-  readonly #missing: ReadonlySet<string>;
-  readonly #forecast: ReadonlySet<string>;
-  readonly #yearPattern: RegExp | null;
-  /** The dimensions of the provider's `pin` that this message has. */
-  readonly pinnedIds: string[];
-
-  /** @throws {CsvError} for a component that the definition names and the header lacks. */
-  constructor(columns: readonly string[], settings: SdmxSettings, file: SdmxFile) {
-    const header = new SdmxHeader(columns);
-    this.#settings = settings;
-    this.#file = file;
-    this.#components = findComponents(header, settings, file);
-    this.pinnedIds = Object.keys(settings.pin).filter((id) => header.has(id));
-    const shared = this.pinnedIds.map((id): [string, string[]] => [id, settings.pin[id] ?? []]);
-    const pins = new Map([...shared, ...Object.entries(file.pin)]);
-    this.#pins = [...pins].map(([id, codes]) => ({
-      component: header.require(id),
-      accepted: new Set(codes),
-    }));
-    const { place, time, lower, upper, status, unit, power, indicator, value } = this.#components;
-    const pinned = this.#pins.map((pin) => pin.component);
-    const assigned = [place, time, lower, upper, status, unit, power, ...indicator, ...pinned];
-    this.#open = header.before(value.index).filter((one) => !assigned.includes(one));
-    this.#missing = new Set(settings.missing).add('');
-    this.#forecast = new Set(settings.forecast.map((code) => code.toUpperCase()));
-    this.#yearPattern = settings.year_pattern === undefined ? null : new RegExp(settings.year_pattern, 'u');
-  }
-
-  #readFigure(cells: readonly string[], component: Component): string | null {
-    const text = cells[component.index]?.trim() ?? '';
-    if (this.#missing.has(text)) return null;
-    return this.#settings.decimal_comma ? text.replace(',', '.') : text;
-  }
-
-  #readYear(cells: readonly string[]): string {
-    const text = cellCode(cells, this.#components.time);
-    return this.#yearPattern?.exec(text)?.[1] ?? text;
-  }
-
-  /** The row's observation, or null for a row with attributes of a partial key only. */
-  read(cells: readonly string[]): SdmxRow | null {
-    const { lower, upper, status, action, power: powerColumn } = this.#components;
-    const place = cellCode(cells, this.#components.place);
-    const year = this.#readYear(cells);
-    const value = this.#readFigure(cells, this.#components.value);
-    if (value === null && (place === '' || year === '')) return null;
-    const observation: RawObservation = { place, year, value };
-    if (lower) observation.ci_lo = this.#readFigure(cells, lower);
-    if (upper) observation.ci_hi = this.#readFigure(cells, upper);
-    if (status) {
-      const code = cellCode(cells, status);
-      observation.status = (this.#settings.statuses[code] ?? code) || null;
-      if (isForecast(code, this.#forecast)) observation.projected = true;
-    }
-    if (cellCode(cells, action) === 'D') observation.withdrawn = true;
-    const excluded = this.#pins.find((pin) => !pin.accepted.has(cellCode(cells, pin.component)))?.component;
-    if (excluded) observation.other_dimension = `${excluded.id}=${cellCode(cells, excluded)}`;
-    const codes: Record<string, string> = {};
-    for (const component of this.#open) codes[component.id] = cellCode(cells, component);
-    const power = Number(cellCode(cells, powerColumn));
-    const unit = cellCode(cells, this.#components.unit);
-    return { observation, codes, unit, power: Number.isInteger(power) ? power : 0 };
-  }
-
-  /** The series of a row, by the codes of the indicator's dimensions; totals of further dimensions are left out. */
-  readSeries(cells: readonly string[]): { slug: string; codes: string; name: string } {
-    const parts = this.#components.indicator
-      .map((component) => ({ code: cellCode(cells, component), label: cellLabel(cells, component) }))
-      .filter(({ code }, index) => index === 0 || !this.#settings.total.includes(code));
-    const dataflow = cells[this.#components.dataflow?.index ?? -1] ?? '';
-    const fallback = artefactId(dataflow) ?? this.#fileSlug();
-    const structureName = cells[this.#components.structureName?.index ?? -1]?.trim();
-    const slug =
-      parts.length > 0 ? parts.map(({ code }) => codeToSlug(code)).join('-') : codeToSlug(fallback);
-    const name = parts.map(({ code, label }) => label ?? code).join(', ');
-    return {
-      slug: this.#file.slug ?? slug,
-      codes: this.#file.slug ?? (parts.map(({ code }) => code).join('.') || fallback),
-      name: this.#file.name ?? (name || artefactName(dataflow) || structureName || fallback),
-    };
-  }
-
-  #fileSlug(): string {
-    const path = this.#file.path.replace(/\?.*$/s, '');
-    return toSlug((path.split('/').at(-1) ?? '').replace(/\.csv$/i, ''));
-  }
-
-  /** The name of the row's unit, or null where the message has no unit. */
-  readUnit(cells: readonly string[]): string | null {
-    return (
-      this.#file.unit ??
-      cellLabel(cells, this.#components.unit) ??
-      (cellCode(cells, this.#components.unit) || null)
-    );
-  }
-
-  /** The dataflow, as a subject word for the rules of a definition. */
-  readTags(cells: readonly string[]): string[] {
-    const id = artefactId(cells[this.#components.dataflow?.index ?? -1] ?? '');
-    return id === null ? [] : [id];
-  }
-
-  /** Who collected the row's figure, or null where the message does not say. */
-  readSource(cells: readonly string[]): string | null {
-    const { source } = this.#components;
-    return cellLabel(cells, source) ?? (cellCode(cells, source) || null);
-  }
-
-  readVintage(cells: readonly string[]): string | null {
-    return (this.#components.vintage && cells[this.#components.vintage.index]?.trim()) || null;
-  }
-}
-
-/** Whether a status, or one of a combined status (`ef`), marks a forecast. */
-const isForecast = (code: string, forecasts: ReadonlySet<string>): boolean =>
-  splitStatus(code).some((one) => forecasts.has(one));

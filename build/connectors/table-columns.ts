@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { CsvError, type CsvTable } from './csv.ts';
-import { plainSeries, type WideSeries } from './table-reader.ts';
+import type { WideSeries } from './table-reader.ts';
 
 /** A column as a package describes it, or as its cells suggest. */
 interface ColumnType {
@@ -26,11 +26,8 @@ const plainName = (name: string): string => name.toLowerCase().replaceAll(/[\s_.
 
 /** The column with the best of the names. */
 function findNamed(columns: readonly string[], names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const column = columns.find((one) => plainName(one) === name);
-    if (column !== undefined) return column;
-  }
-  return undefined;
+  const byName = new Map(columns.toReversed().map((column) => [plainName(column), column]));
+  return names.map((name) => byName.get(name)).find((column) => column !== undefined);
 }
 
 /** The best column of codes and the best of names, in that order. @throws {CsvError} when there is neither. */
@@ -57,20 +54,13 @@ export function requireYearColumn(fields: readonly ColumnType[]): string {
 }
 
 /** All columns that are neither a key, nor a place, nor text. */
-export function listValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
-  const found = fields.filter(({ name, type }) => {
-    const isPlace = PLACE_NAMES.includes(plainName(name)) || PLACE_CODES.includes(plainName(name));
-    return !keys.includes(name) && !isPlace && !TEXT_TYPES.has(type ?? 'any');
-  });
-  return found.map(({ name }) => name);
-}
-
-/** As `listValueColumns`. @throws {CsvError} when there is none. */
-export function findValueColumns(fields: readonly ColumnType[], keys: readonly string[]): string[] {
-  const found = listValueColumns(fields, keys);
-  if (found.length > 0) return found;
-  throw new CsvError(`no value column found; say which of: ${fields.map(({ name }) => name).join(', ')}`);
-}
+export const findValueColumns = (fields: readonly ColumnType[], keys: readonly string[]): string[] =>
+  fields
+    .filter(({ name, type }) => {
+      const isPlace = PLACE_NAMES.includes(plainName(name)) || PLACE_CODES.includes(plainName(name));
+      return !keys.includes(name) && !isPlace && !TEXT_TYPES.has(type ?? 'any');
+    })
+    .map(({ name }) => name);
 
 /** What marks a column as the forecasts or the bounds of another one. */
 const ROLE_PATTERNS = {
@@ -103,17 +93,14 @@ const normalise = (name: string): string => name.trim().replaceAll(/\s+/g, ' ').
 
 /** The name without the mark of a role, or null when it has none. */
 function stripRole(name: string, role: Role): string | null {
-  for (const pattern of ROLE_PATTERNS[role]) {
-    const base = name.replace(pattern, '');
-    if (base !== name && base.trim() !== '') return base.trim();
-  }
-  return null;
+  const stripped = ROLE_PATTERNS[role].map((pattern) => name.replace(pattern, ''));
+  return stripped.find((base) => base !== name && base.trim() !== '')?.trim() ?? null;
 }
 
 /** Role columns by name, each with the value column that it belongs to. */
 function findPartners(
   columns: readonly string[],
-  explicit: ReadonlyMap<string, ColumnPartners>,
+  explicit: Readonly<Record<string, ColumnPartners>>,
 ): Map<string, { role: Role; base: string }> {
   const byName = new Map(columns.map((column) => [normalise(column), column]));
   const partners = new Map<string, { role: Role; base: string }>();
@@ -123,7 +110,7 @@ function findPartners(
       if (base !== undefined && base !== column) partners.set(column, { role, base });
     }
   }
-  for (const [base, roles] of explicit) {
+  for (const [base, roles] of Object.entries(explicit)) {
     for (const role of ROLES) {
       const column = roles[role];
       if (column !== undefined) partners.set(column, { role, base });
@@ -140,13 +127,13 @@ function findPartners(
  */
 export function pairColumns(
   columns: readonly string[],
-  explicit: ReadonlyMap<string, ColumnPartners> = new Map(),
+  explicit: Readonly<Record<string, ColumnPartners>>,
 ): WideSeries[] {
   const partners = findPartners(columns, explicit);
   const series = new Map<string, WideSeries>();
   for (const column of columns.filter((name) => !partners.has(name))) {
     const isForecast = stripRole(column, 'projected') !== null;
-    series.set(column, { ...plainSeries(column), ...(isForecast && { value: null, projected: column }) });
+    series.set(column, isForecast ? { column, projected: column } : { column, value: column });
   }
   for (const [column, { role, base }] of partners) {
     const owner = series.get(base);

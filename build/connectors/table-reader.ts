@@ -21,17 +21,11 @@ export interface WideSeries {
   /** The column that names the series. */
   column: string;
   /** The columns of observed values and of forecasts; at least one is set. */
-  value: string | null;
-  projected: string | null;
-  ci_lo: string | null;
-  ci_hi: string | null;
+  value?: string;
+  projected?: string;
+  ci_lo?: string;
+  ci_hi?: string;
 }
-
-/** A series without forecasts and bounds in columns of their own. */
-export const plainSeries = (column: string): WideSeries => ({
-  ...{ column, value: column, projected: null },
-  ...{ ci_lo: null, ci_hi: null },
-});
 
 /**
  * What an empty cell means. `layout`: a gap between the measured years of a country where the table is wide, and a gap
@@ -63,12 +57,16 @@ interface RowOptions {
 
 type Cells = readonly string[];
 type ColumnIndexes = Record<'value' | 'projected' | 'ci_lo' | 'ci_hi', number>;
+/** The observation of one series in a row; null when the row has none. */
+type RowParser = (cells: Cells, series: ColumnIndexes) => RawObservation | null;
 
 /** Flags that mean "not a forecast". */
 const FALSE_FLAGS = new Set(['', '0', 'false', 'no', 'n', 'f', 'actual', 'observed']);
 
+const textAt = (cells: Cells, index: number): string => cells[index]?.trim() ?? '';
+
 /** The index of a column; -1 when none is named. @throws {CsvError} when it does not exist. */
-const optionalIndex = (header: readonly string[], name: string | null | undefined): number =>
+const optionalIndex = (header: readonly string[], name: string | undefined): number =>
   name ? columnIndex(header, name) : -1;
 
 const findIndexes = (header: readonly string[], series: WideSeries): ColumnIndexes => ({
@@ -77,9 +75,6 @@ const findIndexes = (header: readonly string[], series: WideSeries): ColumnIndex
   ci_lo: optionalIndex(header, series.ci_lo),
   ci_hi: optionalIndex(header, series.ci_hi),
 });
-
-/** The observation of one series in a row; null when the row has none. */
-type RowParser = (cells: Cells, series: ColumnIndexes) => RawObservation | null;
 
 const isEmpty = ({ value, ci_lo, ci_hi }: RawObservation): boolean =>
   [value, ci_lo, ci_hi].every((figure) => (figure ?? null) === null);
@@ -97,28 +92,16 @@ function createRowParser(header: readonly string[], options: RowOptions): RowPar
     column,
     accepted: new Set(accepted),
   }));
-  const text = (cells: Cells, index: number): string => cells[index]?.trim() ?? '';
   const figure = (cells: Cells, index: number): string | null => {
-    const cell = text(cells, index);
+    const cell = textAt(cells, index);
     if (missing.has(cell)) return null;
     return options.number?.(cell, header[index] ?? '') ?? cell;
   };
-  const place = (cells: Cells): string => {
-    for (const index of placeAt) {
-      const name = text(cells, index);
-      if (name !== '') return name;
-    }
-    return '';
-  };
-  const year = (cells: Cells): string => {
-    const cell = text(cells, yearAt);
-    return yearPattern?.exec(cell)?.[1] ?? cell;
-  };
   /** @param isForecast by the column that the value stands in */
   const addFlags = (row: RawObservation, cells: Cells, isForecast: boolean | undefined): void => {
-    const isFlagged = flagAt < 0 ? isForecast : !FALSE_FLAGS.has(text(cells, flagAt).toLowerCase());
+    const isFlagged = flagAt < 0 ? isForecast : !FALSE_FLAGS.has(textAt(cells, flagAt).toLowerCase());
     if (isFlagged !== undefined) row.projected = isFlagged;
-    const status = text(cells, statusAt) || (isFlagged ? 'forecast' : null);
+    const status = textAt(cells, statusAt) || (isFlagged ? 'forecast' : null);
     if (status !== null || statusAt >= 0) row.status = status;
   };
   const canBeBlank = options.isWide && options.empty === 'layout';
@@ -127,14 +110,16 @@ function createRowParser(header: readonly string[], options: RowOptions): RowPar
     const forecast = observed === null ? figure(cells, series.projected) : null;
     const value = observed ?? forecast;
     if (value === null && options.empty === 'absent') return null;
-    const row: RawObservation = { place: place(cells), year: year(cells), value };
+    const place = placeAt.map((index) => textAt(cells, index)).find((name) => name !== '') ?? '';
+    const year = textAt(cells, yearAt);
+    const row: RawObservation = { place, year: yearPattern?.exec(year)?.[1] ?? year, value };
     if (series.ci_lo >= 0) row.ci_lo = figure(cells, series.ci_lo);
     if (series.ci_hi >= 0) row.ci_hi = figure(cells, series.ci_hi);
     if (canBeBlank && isEmpty(row)) row.blank = true;
     const isStated = series.projected >= 0 && value !== null;
     addFlags(row, cells, isStated ? forecast !== null : undefined);
-    const excluded = pins.find((pin) => !pin.accepted.has(text(cells, pin.index)));
-    if (excluded) row.other_dimension = `${excluded.column}=${text(cells, excluded.index)}`;
+    const excluded = pins.find((pin) => !pin.accepted.has(textAt(cells, pin.index)));
+    if (excluded) row.other_dimension = `${excluded.column}=${textAt(cells, excluded.index)}`;
     return row;
   };
 }
@@ -152,24 +137,23 @@ export async function* readWideTable(
   const parseRow = createRowParser(table.header, options);
   const indexes = series.map((one) => findIndexes(table.header, one));
   const [only, ...others] = indexes;
-  await using spool = new SeriesSpool<RawObservation>();
+  await using spool = new SeriesSpool<number, RawObservation>();
   for await (const batch of table.batches) {
     options.signal.throwIfAborted();
     if (only && others.length === 0) {
-      const rows = batch.map((cells) => parseRow(cells, only)).filter((row) => row !== null);
-      yield { series: 0, rows };
+      yield { series: 0, rows: batch.map((cells) => parseRow(cells, only)).filter((row) => row !== null) };
       continue;
     }
     for (const cells of batch) {
       for (const [index, columns] of indexes.entries()) {
         const row = parseRow(cells, columns);
-        if (row) spool.add(String(index), row);
+        if (row) spool.add(index, row);
       }
     }
     await spool.spill();
   }
   for (const index of indexes.keys()) {
-    for await (const rows of spool.read(String(index))) yield { series: index, rows };
+    for await (const rows of spool.read(index)) yield { series: index, rows };
   }
 }
 
@@ -203,9 +187,9 @@ export async function* readLongTable(
   const [codeAt, nameAt, unitAt] = [key.code, key.name, key.unit].map((name) =>
     optionalIndex(table.header, name),
   );
-  const cell = (cells: Cells, at = -1): string => cells[at]?.trim() ?? '';
+  const cell = (cells: Cells, at = -1): string => textAt(cells, at);
   const found = new Map<string, LongSeries>();
-  await using spool = new SeriesSpool<RawObservation>();
+  await using spool = new SeriesSpool<string, RawObservation>();
   for await (const batch of table.batches) {
     options.signal.throwIfAborted();
     for (const cells of batch) {
@@ -256,25 +240,12 @@ const ROWS_PER_BATCH = 5_000;
  * one series after the other. The spool buffers rows in memory up to a limit and beyond it in files of a temporary
  * directory, so that memory stays bounded. Within a series it keeps the order of arrival.
  */
-export class SeriesSpool<Row> {
-  readonly #limit: number;
-  readonly #parentDirectory: string;
-  readonly #series = new Map<string, { rows: Row[]; file: string | null }>();
+export class SeriesSpool<Key, Row> implements AsyncDisposable {
+  readonly #series = new Map<Key, { rows: Row[]; file: string | null }>();
   #rowsInMemory = 0;
   #directory: string | null = null;
 
-  /** @param parentDirectory where the temporary directory is created */
-  constructor(rowsInMemory = MAX_ROWS_IN_MEMORY, parentDirectory = tmpdir()) {
-    this.#limit = rowsInMemory;
-    this.#parentDirectory = parentDirectory;
-  }
-
-  /** The series in order of first arrival. */
-  keys(): string[] {
-    return [...this.#series.keys()];
-  }
-
-  add(key: string, row: Row): void {
+  add(key: Key, row: Row): void {
     const series = this.#series.get(key);
     if (series) series.rows.push(row);
     else this.#series.set(key, { rows: [row], file: null });
@@ -283,8 +254,8 @@ export class SeriesSpool<Row> {
 
   /** Writes the buffered rows to disk when they exceed the limit. Await it after each batch of `add`. */
   async spill(): Promise<void> {
-    if (this.#rowsInMemory <= this.#limit) return;
-    this.#directory ??= await mkdtemp(join(this.#parentDirectory, 'almanac-spool-'));
+    if (this.#rowsInMemory <= MAX_ROWS_IN_MEMORY) return;
+    this.#directory ??= await mkdtemp(join(tmpdir(), 'almanac-spool-'));
     let number = 0;
     for (const series of this.#series.values()) {
       series.file ??= join(this.#directory, `${number}.jsonl`);
@@ -298,7 +269,7 @@ export class SeriesSpool<Row> {
   }
 
   /** The rows of one series in batches. Can be read repeatedly. */
-  async *read(key: string): AsyncGenerator<Row[], void, undefined> {
+  async *read(key: Key): AsyncGenerator<Row[], void, undefined> {
     const series = this.#series.get(key);
     if (!series) return;
     if (series.file) {

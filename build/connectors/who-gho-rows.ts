@@ -63,10 +63,8 @@ export function toObservation(row: GhoRow, missing: ReadonlySet<string>): RawObs
 const stripDimension = (type: string, code: string): string =>
   code.toUpperCase().startsWith(`${type.toUpperCase()}_`) ? code.slice(type.length + 1) : code;
 
-const toNumeric = (value: unknown): number | string | null => {
-  if (typeof value === 'number') return value;
-  return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
-};
+const getFigure = (row: Record<string, unknown>, field: string): number | string | null =>
+  typeof row[field] === 'number' ? row[field] : getText(row, field);
 
 /** The range of years of an OData row, when it covers more than one. */
 function yearRange(row: Record<string, unknown>): string | null {
@@ -75,9 +73,11 @@ function yearRange(row: Record<string, unknown>): string | null {
   return begin !== undefined && end !== undefined && begin !== end ? `${begin}-${end}` : null;
 }
 
-/** A row of the OData service, or null when it is none. */
-function parseOdataRow(row: unknown): GhoRow | null {
-  if (!isObject(row) || !('NumericValue' in row) || !('SpatialDim' in row)) return null;
+/** A row of the OData service. @throws {ResponseError} when it is none. */
+function parseOdataRow(row: unknown, reference: string): GhoRow {
+  if (!isObject(row) || !('NumericValue' in row) || !('SpatialDim' in row)) {
+    throw new ResponseError(`${reference}: a row without SpatialDim or NumericValue`);
+  }
   const dimensions = new Map<string, string>();
   for (const slot of ['Dim1', 'Dim2', 'Dim3', 'DataSourceDim']) {
     const type = getText(row, `${slot}Type`);
@@ -92,10 +92,10 @@ function parseOdataRow(row: unknown): GhoRow | null {
     placeType,
     year: /^\d{4}$/.test(time) ? (yearRange(row) ?? time) : time,
     dimensions,
-    numeric: toNumeric(row.NumericValue),
+    numeric: getFigure(row, 'NumericValue'),
     display: getText(row, 'Value') ?? '',
-    low: toNumeric(row.Low),
-    high: toNumeric(row.High),
+    low: getFigure(row, 'Low'),
+    high: getFigure(row, 'High'),
     ...readState(getText(row, 'PublishState')),
     date: getText(row, 'Date')?.slice(0, 10) ?? null,
   };
@@ -107,9 +107,8 @@ const CSV_FIXED = new Set([...CSV_REQUIRED, 'PUBLISHSTATE', 'Comments']);
 /** The place of a row without a country; in a country's row, the groups that it belongs to. */
 const CSV_GROUPS = ['REGION', 'WORLDBANKINCOMEGROUP', 'UNREGION', 'GLOBAL'];
 
-/** A parser for rows of the CSV export; null when the header is another layout. */
-function createCsvRowParser(header: readonly string[]): ((cells: readonly string[]) => GhoRow) | null {
-  if (CSV_REQUIRED.some((name) => !header.includes(name))) return null;
+/** A parser for rows of the CSV export. */
+function createCsvRowParser(header: readonly string[]): (cells: readonly string[]) => GhoRow {
   const indexes = new Map(header.map((name, index) => [name, index]));
   const dimensions = header.filter((name) => !CSV_FIXED.has(name) && !CSV_GROUPS.includes(name));
   return (cells) => {
@@ -123,10 +122,10 @@ function createCsvRowParser(header: readonly string[]): ((cells: readonly string
       placeType: country === '' ? group : COUNTRY,
       year: cell('YEAR'),
       dimensions: new Map(present.map((name) => [name, stripDimension(name, cell(name))])),
-      numeric: toNumeric(cell('Numeric')),
+      numeric: cell('Numeric') || null,
       display: cell('Display Value'),
-      low: toNumeric(cell('Low')),
-      high: toNumeric(cell('High')),
+      low: cell('Low') || null,
+      high: cell('High') || null,
       ...readState(cell('PUBLISHSTATE') || null),
       date: null,
     };
@@ -164,7 +163,7 @@ export async function* fetchOdataPages(
   first: string,
 ): AsyncGenerator<{ rows: unknown[]; reference: string }, void, undefined> {
   const requested = new Set<string>();
-  let previousStart: string | null = null;
+  let start: string | undefined;
   let reference: string | null = first;
   while (reference !== null) {
     if (requested.has(reference) || requested.size >= MAX_PAGES) {
@@ -173,11 +172,11 @@ export async function* fetchOdataPages(
     requested.add(reference);
     const response = await readJson(upstream, reference);
     const rows = getRows(response, reference);
-    const start = rows.length > 0 ? JSON.stringify(rows[0]) : null;
-    if (start !== null && start === previousStart) {
+    const previous = start;
+    start = JSON.stringify(rows[0]);
+    if (start !== undefined && start === previous) {
       throw new ResponseError(`${reference}: repeats the page before`);
     }
-    previousStart = start;
     yield { rows, reference };
     const link = getText(response, '@odata.nextLink');
     reference = link === null ? null : nextReference(link, reference);
@@ -190,19 +189,13 @@ interface GhoRows {
   reference: string;
 }
 
-/** @throws {ResponseError} when a response is for another indicator or its paging does not advance. */
+/** @throws {ResponseError} when a response has another layout or its paging does not advance. */
 export async function* fetchOdata(
   upstream: Upstream,
   first: string,
-  code: string,
 ): AsyncGenerator<GhoRows, void, undefined> {
   for await (const { rows: values, reference } of fetchOdataPages(upstream, first)) {
-    const rows = values.map((value) => {
-      const row = parseOdataRow(value);
-      if (row === null) throw new ResponseError(`${reference}: a row without SpatialDim or NumericValue`);
-      return checkIndicator(row, code, reference);
-    });
-    yield { rows, reference };
+    yield { rows: values.map((value) => parseOdataRow(value, reference)), reference };
   }
 }
 
@@ -210,17 +203,11 @@ export async function* fetchOdata(
 export async function* fetchCodedCsv(
   upstream: Upstream,
   reference: string,
-  code: string,
 ): AsyncGenerator<GhoRows, void, undefined> {
   const { header, batches } = await openCsv(await upstream.stream(reference), { delimiter: ',' });
-  const parseRow = createCsvRowParser(header);
-  if (parseRow === null) throw new CsvError(`not a data-coded export; its columns: ${header.join(', ')}`);
-  for await (const batch of batches) {
-    yield { rows: batch.map((cells) => checkIndicator(parseRow(cells), code, reference)), reference };
+  if (CSV_REQUIRED.some((name) => !header.includes(name))) {
+    throw new CsvError(`not a data-coded export; its columns: ${header.join(', ')}`);
   }
-}
-
-function checkIndicator(row: GhoRow, code: string, reference: string): GhoRow {
-  if (row.indicator === code) return row;
-  throw new ResponseError(`${reference}: a row of ${row.indicator || 'no indicator'} instead of ${code}`);
+  const parseRow = createCsvRowParser(header);
+  for await (const batch of batches) yield { rows: batch.map(parseRow), reference };
 }

@@ -99,52 +99,42 @@ interface Selection {
 /** Dimensions that do not describe the population. */
 const OTHER_DIMENSIONS = new Set(['DATASOURCE']);
 
+type Pins = Readonly<Record<string, readonly string[]>>;
+
 /**
  * Assigns the rows of one indicator to parts of the population. A row without a dimension is for all of it. Rows that
  * differ by a dimension that is neither pinned nor split fail the series: they would mix populations under one key.
+ * The function throws {ResponseError} when country rows differ by a free dimension.
  */
-class DimensionSelector {
-  readonly #pin: Record<string, readonly string[]>;
-  readonly #split: readonly string[];
+function createSelector(pin: Pins, split: readonly string[]): (row: GhoRow) => Selection {
   /** The first code of each free dimension; empty where rows have none. */
-  readonly #firstCodes = new Map<string, string>();
-  #rows = 0;
-
-  constructor(pin: Record<string, readonly string[]>, split: readonly string[]) {
-    this.#pin = pin;
-    this.#split = split;
-  }
-
-  /** @throws {ResponseError} when country rows differ by a free dimension. */
-  select(row: GhoRow): Selection {
-    const splitCodes: string[] = [];
-    for (const dimension of this.#split) {
-      const code = row.dimensions.get(dimension);
-      if (code !== undefined && !this.#pin[dimension]?.includes(code)) splitCodes.push(code);
-    }
-    for (const [dimension, accepted] of Object.entries(this.#pin)) {
-      const code = row.dimensions.get(dimension);
-      if (code !== undefined && !this.#split.includes(dimension) && !accepted.includes(code)) {
-        return { splitCodes, excluded: `${dimension}=${code}` };
-      }
-    }
-    if (row.placeType === COUNTRY) this.#checkFreeDimensions(row);
-    return { splitCodes, excluded: null };
-  }
-
-  #checkFreeDimensions(row: GhoRow): void {
-    for (const dimension of [...this.#firstCodes.keys(), ...row.dimensions.keys()]) {
-      const isSettled = dimension in this.#pin || this.#split.includes(dimension);
-      if (isSettled || OTHER_DIMENSIONS.has(dimension)) continue;
-      const code = row.dimensions.get(dimension) ?? '';
-      const first = this.#firstCodes.get(dimension) ?? (this.#rows === 0 ? code : '');
-      this.#firstCodes.set(dimension, first);
+  const firstCodes = new Map<string, string>();
+  let hasRows = false;
+  const checkFreeDimensions = ({ dimensions }: GhoRow): void => {
+    for (const dimension of new Set([...firstCodes.keys(), ...dimensions.keys()])) {
+      if (dimension in pin || split.includes(dimension) || OTHER_DIMENSIONS.has(dimension)) continue;
+      const code = dimensions.get(dimension) ?? '';
+      const first = firstCodes.get(dimension) ?? (hasRows ? '' : code);
+      firstCodes.set(dimension, first);
       if (code === first) continue;
       const codes = [first, code].map((one) => one || 'none').join(' and ');
       throw new ResponseError(`rows differ by ${dimension} (${codes}), which is neither pinned nor split`);
     }
-    this.#rows += 1;
-  }
+    hasRows = true;
+  };
+  return (row) => {
+    const splitCodes = split
+      .map((dimension) => [dimension, row.dimensions.get(dimension)] as const)
+      .flatMap(([dimension, code]) => (code === undefined || pin[dimension]?.includes(code) ? [] : code));
+    for (const [dimension, accepted] of Object.entries(pin)) {
+      const code = row.dimensions.get(dimension);
+      if (code !== undefined && !split.includes(dimension) && !accepted.includes(code)) {
+        return { splitCodes, excluded: `${dimension}=${code}` };
+      }
+    }
+    if (row.placeType === COUNTRY) checkFreeDimensions(row);
+    return { splitCodes, excluded: null };
+  };
 }
 
 interface Label {
@@ -228,7 +218,7 @@ interface SplitSeries {
 }
 
 interface CollectedRows {
-  spool: SeriesSpool<RawObservation>;
+  spool: SeriesSpool<string, RawObservation>;
   /** By spool key. */
   series: Map<string, SplitSeries>;
   /** When upstream last changed a row. */
@@ -238,26 +228,30 @@ interface CollectedRows {
 /** Reads all rows of one indicator into the spool. */
 async function collectRows(
   { settings, upstream, signal }: Context,
-  indicator: IndicatorSettings,
+  { code, path, pin, split }: IndicatorSettings,
 ): Promise<CollectedRows> {
   const isCsv = settings.format === 'csv';
-  const pattern = indicator.path ?? settings.path ?? (isCsv ? '{code}.csv' : '{code}');
-  const reference = expandReference(pattern, indicator.code);
-  const selector = new DimensionSelector({ ...settings.pin, ...indicator.pin }, indicator.split);
+  const pattern = path ?? settings.path ?? (isCsv ? '{code}.csv' : '{code}');
+  const select = createSelector({ ...settings.pin, ...pin }, split);
   const missing = new Set([...settings.missing, ''].map((text) => text.toLowerCase()));
-  const spool = new SeriesSpool<RawObservation>();
+  const spool = new SeriesSpool<string, RawObservation>();
   const series = new Map<string, SplitSeries>();
   let date: string | null = null;
   try {
-    const batches = (isCsv ? fetchCodedCsv : fetchOdata)(upstream, reference, indicator.code);
-    for await (const { rows, reference: file } of batches) {
+    const batches = (isCsv ? fetchCodedCsv : fetchOdata)(upstream, expandReference(pattern, code));
+    for await (const { rows, reference } of batches) {
       signal.throwIfAborted();
       for (const row of rows) {
-        const { splitCodes, excluded } = selector.select(row);
+        if (row.indicator !== code) {
+          throw new ResponseError(
+            `${reference}: a row of ${row.indicator || 'no indicator'} instead of ${code}`,
+          );
+        }
+        const { splitCodes, excluded } = select(row);
         const key = splitCodes.join('_');
         const known = series.get(key);
-        if (known) known.files.add(file);
-        else series.set(key, { splitCodes, files: new Set([file]) });
+        if (known) known.files.add(reference);
+        else series.set(key, { splitCodes, files: new Set([reference]) });
         const observation = toObservation(row, missing);
         if (excluded !== null) observation.other_dimension = excluded;
         spool.add(key, observation);
@@ -272,31 +266,39 @@ async function collectRows(
   }
 }
 
+async function* readRows(
+  context: Context,
+  indicator: IndicatorSettings,
+  label: Label | undefined,
+  { spool: collected, series, date }: CollectedRows,
+): AsyncIterable<SourceItem> {
+  await using spool = collected;
+  if (date !== null) yield { kind: 'vintage', vintage: date };
+  for (const [key, { splitCodes, files }] of series) {
+    const entry = buildEntry(context, indicator, label, splitCodes);
+    yield { kind: 'indicator', entry };
+    for await (const rows of spool.read(key)) {
+      yield { kind: 'observations', slug: entry.slug, rows, files: [...files] };
+    }
+  }
+}
+
 export const whoGho: Connector<WhoGhoSettings> = {
   protocol: 'who-gho',
   settings: whoGhoSettings,
   async *read(context): AsyncIterable<SourceItem> {
-    const { indicators } = context.settings;
+    const { indicators, vintage } = context.settings;
     yield { kind: 'plan', indicators: indicators.length };
     const labels = await readLabels(context);
-    const { vintage } = context.settings;
     if (vintage !== undefined) yield { kind: 'vintage', vintage };
-    yield* readParts(context, indicators, {
-      slug: (indicator) => codeToSlug(indicator.code),
-      open: async (indicator) => ({ indicator, ...(await collectRows(context, indicator)) }),
-      slugs: ({ indicator }) => [codeToSlug(indicator.code)],
-      async *read({ indicator, spool: opened, series, date }) {
-        await using spool = opened;
-        if (date !== null) yield { kind: 'vintage', vintage: date };
-        for (const [key, { splitCodes, files: named }] of series) {
-          const files = [...named];
-          const entry = buildEntry(context, indicator, labels.get(indicator.code), splitCodes);
-          yield { kind: 'indicator', entry };
-          for await (const rows of spool.read(key)) {
-            yield { kind: 'observations', slug: entry.slug, rows, files };
-          }
-        }
+    yield* readParts(
+      context,
+      indicators,
+      ({ code }) => codeToSlug(code),
+      async (indicator) => {
+        const collected = await collectRows(context, indicator);
+        return { items: readRows(context, indicator, labels.get(indicator.code), collected) };
       },
-    });
+    );
   },
 };

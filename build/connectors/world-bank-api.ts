@@ -57,29 +57,16 @@ const NOT_A_UNIT =
 const LEADING_NOTE =
   /^(?:BoP|DOD|NFL|TDS|INT|AMT|UND|DIS|COM|includes gold|(?:modeled|national) estimate),\s*/i;
 
-/** The contents of the top-level brackets of a name: "a (b (c)) (d)" has "b (c)" and "d". */
-function findBrackets(name: string): string[] {
-  const found: string[] = [];
-  let depth = 0;
-  let start = 0;
-  for (let at = 0; at < name.length; at += 1) {
-    if (name[at] === '(') {
-      if (depth === 0) start = at + 1;
-      depth += 1;
-    } else if (name[at] === ')' && depth > 0) {
-      depth -= 1;
-      if (depth === 0) found.push(name.slice(start, at).trim());
-    }
-  }
-  return found;
-}
+/** Top-level brackets, which may hold others: "a (b (c)) (d)" has "b (c)" and "d". */
+const BRACKETS = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
 
 /**
  * The unit in an indicator's name, where the World Bank puts it in brackets: "GDP (current US$)", "Unemployment, total
  * (% of total labor force) (modeled ILO estimate)". Null where no bracket is a unit.
  */
 export function unitFromName(name: string): string | null {
-  const units = findBrackets(name).filter((text) => text !== '' && !NOT_A_UNIT.test(text));
+  const inside = [...name.matchAll(BRACKETS)].map(([, text = '']) => text.trim());
+  const units = inside.filter((text) => text !== '' && !NOT_A_UNIT.test(text));
   return units.at(-1)?.replace(LEADING_NOTE, '') || null;
 }
 
@@ -210,18 +197,6 @@ function buildReference(path: string, query: Query = {}): string {
   return `${path}?${parameters}`;
 }
 
-/** @throws {ResponseError} for a page that does not advance. */
-function checkAdvance(page: Page, number: number, previous: Page | null, reference: string): void {
-  if (page.paging.page !== number) {
-    throw new ResponseError(`${reference}: asked for page ${number} and got page ${page.paging.page}`);
-  }
-  const isRepeated =
-    previous !== null &&
-    page.rows.length > 0 &&
-    JSON.stringify(page.rows[0]) === JSON.stringify(previous.rows[0]);
-  if (isRepeated) throw new ResponseError(`${reference}: page ${number} repeats the page before`);
-}
-
 /**
  * All pages of one list.
  * @throws {ResponseError} when the paging does not advance, or the number of rows differs from the announced total.
@@ -231,24 +206,27 @@ async function* fetchPages(
   path: string,
   query: Query,
 ): AsyncGenerator<Page & { reference: string }, void, undefined> {
-  let previous: Page | null = null;
+  let start: string | undefined;
   let received = 0;
   for (let number = 1; number <= MAX_PAGES; number += 1) {
-    const { per_page } = context.settings;
-    const reference = buildReference(path, { ...query, per_page, page: number });
-    const page = parsePage(await fetchJson(context, reference), reference);
-    if (page.paging.pages === 0 && page.rows.length === 0) {
-      yield { ...page, reference };
-      return;
+    const reference = buildReference(path, { ...query, per_page: context.settings.per_page, page: number });
+    const { paging, rows } = parsePage(await fetchJson(context, reference), reference);
+    const isEmpty = paging.pages === 0 && rows.length === 0;
+    if (!isEmpty && paging.page !== number) {
+      throw new ResponseError(`${reference}: asked for page ${number} and got page ${paging.page}`);
     }
-    checkAdvance(page, number, previous, reference);
-    received += page.rows.length;
-    yield { ...page, reference };
-    if (number >= page.paging.pages) {
-      if (received === page.paging.total) return;
-      throw new ResponseError(`${path}: ${received} rows came of ${page.paging.total} announced`);
+    const previous = start;
+    start = JSON.stringify(rows[0]);
+    if (start !== undefined && start === previous) {
+      throw new ResponseError(`${reference}: page ${number} repeats the page before`);
     }
-    previous = page;
+    received += rows.length;
+    yield { paging, rows, reference };
+    if (isEmpty) return;
+    if (number >= paging.pages) {
+      if (received === paging.total) return;
+      throw new ResponseError(`${path}: ${received} rows came of ${paging.total} announced`);
+    }
   }
   throw new ResponseError(`${path}: more than ${MAX_PAGES} pages`);
 }
@@ -304,23 +282,20 @@ function buildEntry(description: unknown, code: string): CatalogueEntry {
   };
 }
 
-interface Series {
-  code: string;
-  entry: CatalogueEntry;
-}
-
-async function openSeries(context: Context, { code, description: listed }: ListedIndicator): Promise<Series> {
+async function readEntry(
+  context: Context,
+  { code, description: listed }: ListedIndicator,
+): Promise<CatalogueEntry> {
   const reference = buildReference(`indicator/${encodeURIComponent(code)}`);
   const description = listed ?? parsePage(await fetchJson(context, reference), reference).rows[0];
   if (!description) throw new ResponseError(`${reference}: no such indicator`);
   const entry = buildEntry(description, code);
-  if (!context.settings.series_metadata) return { code, entry };
+  if (!context.settings.series_metadata) return entry;
   const { licence, unit, aggregation } = parseSeriesMetadata(await fetchSeriesMetadata(context, code));
-  const stated = aggregation === null ? {} : { aggregation };
-  return { code, entry: { ...entry, licence, unit: unit ?? entry.unit, ...stated } };
+  return { ...entry, licence, unit: unit ?? entry.unit, ...(aggregation !== null && { aggregation }) };
 }
 
-async function* readSeries(context: Context, { code, entry }: Series): AsyncIterable<SourceItem> {
+async function* readSeries(context: Context, code: string, entry: CatalogueEntry): AsyncIterable<SourceItem> {
   yield { kind: 'indicator', entry };
   const path = `country/all/indicator/${encodeURIComponent(code)}`;
   const query = { source: context.settings.source_id, date: context.settings.date };
@@ -337,11 +312,13 @@ export const worldBankApi: Connector<WorldBankApiSettings> = {
   async *read(context): AsyncIterable<SourceItem> {
     const indicators = await listIndicators(context);
     yield { kind: 'plan', indicators: indicators.length };
-    yield* readParts(context, indicators, {
-      slug: ({ code }) => codeToSlug(code),
-      open: (indicator) => openSeries(context, indicator),
-      slugs: ({ entry }) => [entry.slug],
-      read: (series) => readSeries(context, series),
-    });
+    yield* readParts(
+      context,
+      indicators,
+      ({ code }) => codeToSlug(code),
+      async (indicator) => ({
+        items: readSeries(context, indicator.code, await readEntry(context, indicator)),
+      }),
+    );
   },
 };

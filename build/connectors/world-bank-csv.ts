@@ -15,10 +15,10 @@ import { z } from 'zod';
 import type { CatalogueEntry } from '../../data/schema/lake.ts';
 import { encodePath } from '../upstream/upstream.ts';
 import { type Connector, type ConnectorContext, readParts, type SourceItem } from './connector.ts';
-import { CsvError, type CsvTable, columnIndex, openCsv, prepend } from './csv.ts';
+import { CsvError, type CsvTable, columnIndex, openCsv, prepend, readStart } from './csv.ts';
 import { citedSource, codeToSlug, sourceFields } from './plain-text.ts';
 import { findYearColumns, MELTED_COLUMNS, meltYears } from './table-columns.ts';
-import { emptyCells, type LongSeries, plainSeries, readLongTable, toSourceItems } from './table-reader.ts';
+import { emptyCells, type LongSeries, readLongTable, toSourceItems } from './table-reader.ts';
 import { indicatorPage, topicTags, unitFromName } from './world-bank-api.ts';
 import { openZip, ZIP_LIMITS, type ZipArchive } from './zip.ts';
 
@@ -46,7 +46,6 @@ const worldBankCsvSettings = z.strictObject({
 });
 type WorldBankCsvSettings = z.infer<typeof worldBankCsvSettings>;
 type Context = ConnectorContext<WorldBankCsvSettings>;
-type Bytes = AsyncGenerator<Uint8Array, void, undefined>;
 
 interface OpenTable {
   /** `Last Updated Date` of the preamble, `YYYY-MM-DD`; null without a preamble. */
@@ -63,26 +62,14 @@ const KEYS = { place: 'Country Code', code: 'Indicator Code', name: 'Indicator N
 /** Beside the years; downloads have a nameless last column. */
 const OTHER_COLUMNS: ReadonlySet<string> = new Set([HEADER_START, ...Object.values(KEYS), '']);
 /** Where `meltYears` puts the figures. */
-const FIGURES = plainSeries(MELTED_COLUMNS.value);
+const FIGURES = { column: MELTED_COLUMNS.value, value: MELTED_COLUMNS.value };
 
-/** Splits a file before its header line, wherever that is. */
-async function splitPreamble(bytes: AsyncIterable<Uint8Array>): Promise<{ preamble: string; body: Bytes }> {
-  const chunks = bytes[Symbol.asyncIterator]();
-  let head = Buffer.alloc(0);
-  for (;;) {
-    const at = head.indexOf(HEADER_START);
-    if (at >= 0) {
-      const start = head[at - 1] === 0x22 ? at - 1 : at;
-      const preamble = head.subarray(0, start).toString('utf8');
-      return { preamble, body: prepend<Uint8Array>([head.subarray(start)], chunks) };
-    }
-    const next = head.length > PREAMBLE_LIMIT_BYTES ? { done: true as const } : await chunks.next();
-    if (next.done) {
-      await chunks.return?.();
-      throw new CsvError(`not a World Bank download: no header that starts with "${HEADER_START}"`);
-    }
-    head = Buffer.concat([head, next.value]);
-  }
+/** Finds the header line, wherever it is. @throws {CsvError} when there is none. */
+function findHeader(head: Buffer, isEnd: boolean): number | null {
+  const at = head.indexOf(HEADER_START);
+  if (at >= 0) return head[at - 1] === 0x22 ? at - 1 : at;
+  if (!isEnd && head.length <= PREAMBLE_LIMIT_BYTES) return null;
+  throw new CsvError(`not a World Bank download: no header that starts with "${HEADER_START}"`);
 }
 
 /**
@@ -90,12 +77,13 @@ async function splitPreamble(bytes: AsyncIterable<Uint8Array>): Promise<{ preamb
  * @throws {CsvError} when it has another layout; reading the rows throws it for a truncated file.
  */
 async function openTable(bytes: AsyncIterable<Uint8Array>): Promise<OpenTable> {
-  const { preamble, body } = await splitPreamble(bytes);
+  const { found: start, head, rest } = await readStart(bytes, findHeader);
+  const body = prepend<Uint8Array>([head.subarray(start)], rest);
   const { header, batches } = await openCsv(body, { delimiter: ',' });
   const years = findYearColumns(header, YEAR_COLUMN);
   const other = years.keys.map((at) => header[at] ?? '').find((name) => !OTHER_COLUMNS.has(name.trim()));
   if (other !== undefined) throw new CsvError(`unexpected column "${other}"`);
-  const date = /"?Last Updated Date"?,"?([^"\r\n]*)/.exec(preamble)?.[1];
+  const date = /"?Last Updated Date"?,"?([^"\r\n]*)/.exec(head.toString('utf8', 0, start))?.[1];
   const table = meltYears({ header, batches: withCodes(batches, columnIndex(header, KEYS.code)) }, years);
   return { date: date?.replace(/,$/, '').trim() || null, table };
 }
@@ -147,12 +135,12 @@ interface FileReference {
 }
 
 interface Download {
-  reference: string;
   /** The name of the CSV file, which contains the number of its database. */
   file: string;
   bytes: AsyncIterable<Uint8Array>;
-  metadata: Map<string, SeriesMetadata>;
-  zip: ZipArchive | null;
+  /** Opens the file with metadata of its indicators; null without one. */
+  openMetadata: (() => Promise<AsyncIterable<Uint8Array>>) | null;
+  close(): Promise<unknown>;
 }
 
 const fileName = (reference: string): string =>
@@ -177,63 +165,44 @@ async function listFiles({ settings, upstream }: Context): Promise<FileReference
   return [...listed, ...[...indexed, ...downloads].map((reference) => ({ reference, metadata: null }))];
 }
 
-/** Detects the type by the first bytes, because the name may lie. */
-async function detectType(source: AsyncIterable<Uint8Array>): Promise<{ isZip: boolean; bytes: Bytes }> {
-  const chunks = source[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  const head = first.done ? Buffer.alloc(0) : Buffer.from(first.value);
+/** Whether a file is a zip, by its first bytes, because the name may lie. @throws {CsvError} when it is no download. */
+function isZip(head: Buffer): boolean {
   const start = head.subarray(0, 200).toString('latin1').trimStart();
-  let fault: string | null = null;
-  if (head.length === 0) fault = 'the file is empty';
-  else if (start.startsWith('<')) fault = 'a page of HTML or XML came instead of a download';
-  else if (start.startsWith('{') || start.startsWith('[')) fault = `not a download: ${start}`;
-  if (fault !== null) {
-    await chunks.return?.();
-    throw new CsvError(fault);
-  }
-  return { isZip: start.startsWith('PK'), bytes: prepend<Uint8Array>([head], chunks) };
+  if (head.length === 0) throw new CsvError('the file is empty');
+  if (start.startsWith('<')) throw new CsvError('a page of HTML or XML came instead of a download');
+  if (/^[{[]/.test(start)) throw new CsvError(`not a download: ${start}`);
+  return start.startsWith('PK');
 }
 
-async function openDownload(context: Context, file: FileReference): Promise<Download> {
-  const { isZip, bytes } = await detectType(await context.upstream.stream(file.reference));
-  if (isZip) return openZipped(file.reference, bytes, context.settings.max_inflated_mb * MEGABYTE);
-  try {
-    return await openUnpacked(context, file, bytes);
-  } catch (error) {
-    await bytes.return();
-    throw error;
-  }
-}
-
-async function openZipped(reference: string, bytes: Bytes, inflatedBytes: number): Promise<Download> {
-  const zip = await openZip(bytes, { ...ZIP_LIMITS, inflated_bytes: inflatedBytes });
-  try {
-    const [file, ...others] = zip.names.filter(isTable);
-    if (file === undefined || others.length > 0) {
-      throw new CsvError(`expected one table in the archive, found: ${zip.names.join(', ')}`);
-    }
-    const metadataFile = zip.names.find(isMetadata);
-    const metadata =
-      metadataFile === undefined ? new Map() : await readSeriesMetadata(zip.stream(metadataFile));
-    return { reference, file, bytes: zip.stream(file), metadata, zip };
-  } catch (error) {
-    await zip.close();
-    throw error;
-  }
-}
-
-async function openUnpacked(
-  { upstream }: Context,
-  { reference, metadata: given }: FileReference,
-  bytes: Bytes,
+/** Opens a download. The caller closes it. */
+async function openDownload(
+  { settings, upstream }: Context,
+  { reference, metadata }: FileReference,
 ): Promise<Download> {
+  const { found: isZipped, head, rest } = await readStart(await upstream.stream(reference), isZip);
+  const bytes = prepend<Uint8Array>([head], rest);
+  if (isZipped) {
+    return openZipped(
+      await openZip(bytes, { ...ZIP_LIMITS, inflated_bytes: settings.max_inflated_mb * MEGABYTE }),
+    );
+  }
   const file = fileName(reference);
   const folder = reference.slice(0, reference.lastIndexOf('/') + 1);
   const beside = /^API_/.test(file) ? folder + encodeURIComponent(`Metadata_Indicator_${file}`) : null;
-  const metadataFile = given ?? beside;
-  const metadata =
-    metadataFile === null ? new Map() : await readSeriesMetadata(await upstream.stream(metadataFile));
-  return { reference, file, bytes, metadata, zip: null };
+  const notes = metadata ?? beside;
+  const openMetadata = notes === null ? null : () => upstream.stream(notes);
+  return { file, bytes, openMetadata, close: async () => rest.return?.() };
+}
+
+async function openZipped(zip: ZipArchive): Promise<Download> {
+  const [file, ...others] = zip.names.filter(isTable);
+  if (file === undefined || others.length > 0) {
+    await zip.close();
+    throw new CsvError(`expected one table in the archive, found: ${zip.names.join(', ')}`);
+  }
+  const notes = zip.names.find(isMetadata);
+  const openMetadata = notes === undefined ? null : async () => zip.stream(notes);
+  return { file, bytes: zip.stream(file), openMetadata, close: zip.close };
 }
 
 function buildEntry(
@@ -266,12 +235,14 @@ type OwnedSeries = Map<string, string | null>;
 /** The series of a table that no earlier file owns. */
 async function* readDownload(
   context: Context,
-  { reference, file, bytes, metadata, zip }: Download,
+  reference: string,
+  { file, bytes, openMetadata, close }: Download,
   owned: OwnedSeries,
 ): AsyncIterable<SourceItem> {
   const { settings, signal, log } = context;
   let count = 0;
   try {
+    const metadata = openMetadata && (await readSeriesMetadata(await openMetadata()));
     const { date, table } = await openTable(bytes);
     const options = { place: [KEYS.place], year: MELTED_COLUMNS.year, missing: [], isWide: true, signal };
     const series = readLongTable(table, FIGURES, KEYS, { ...options, empty: settings.empty });
@@ -283,13 +254,13 @@ async function* readDownload(
       const isFree = kept === undefined;
       if (isFree) owned.set(slug, date);
       count += 1;
-      return isFree ? buildEntry(slug, code, name, metadata.get(code.toUpperCase())) : undefined;
+      return isFree ? buildEntry(slug, code, name, metadata?.get(code.toUpperCase())) : undefined;
     };
     yield* toSourceItems(series, takeSeries, [reference]);
     if (count === 0) throw new CsvError('the table has no rows');
     if (date !== null) yield { kind: 'vintage', vintage: date };
   } finally {
-    await zip?.close();
+    await close();
   }
 }
 
@@ -300,11 +271,11 @@ export const worldBankCsv: Connector<WorldBankCsvSettings> = {
     const files = await listFiles(context);
     if (files.length === 0) throw new CsvError('the definition lists no files');
     const owned: OwnedSeries = new Map();
-    yield* readParts(context, files, {
-      slug: ({ reference }) => codeToSlug(codeFromFileName(fileName(reference))),
-      open: (file) => openDownload(context, file),
-      slugs: ({ file }) => [buildSlug(context, file, codeFromFileName(fileName(file)))],
-      read: (download) => readDownload(context, download, owned),
+    const slugOf = ({ reference }: FileReference) => codeToSlug(codeFromFileName(fileName(reference)));
+    yield* readParts(context, files, slugOf, async (file) => {
+      const download = await openDownload(context, file);
+      const slug = buildSlug(context, download.file, codeFromFileName(fileName(download.file)));
+      return { slugs: [slug], items: readDownload(context, file.reference, download, owned) };
     });
   },
 };

@@ -272,7 +272,7 @@ export type CuratedLink = z.infer<typeof curatedLink>;
 
 const { measure, aggregate } = seriesMeasure.shape;
 /** The source of a regular expression, in which case does not count. */
-const pattern = z.string().refine((source) => {
+export const regexSource = z.string().refine((source) => {
   try {
     return new RegExp(source, 'iu') instanceof RegExp;
   } catch {
@@ -286,9 +286,9 @@ export const measureRow = z
     /** An indicator id or the id of a concept; null for a rule. */
     subject: z.string().nullable(),
     /** Found in the name. */
-    name: pattern.nullable(),
+    name: regexSource.nullable(),
     /** Fits the whole unit. */
-    unit: pattern.nullable(),
+    unit: regexSource.nullable(),
     measure,
     /** The power of ten of the figures where the unit does not say it. */
     scale: z.int().min(0).max(12).nullable(),

@@ -13,15 +13,15 @@ const BAD = new Error('no column "value"');
 async function read(parts: Part[]): Promise<{ items: SourceItem['kind'][]; error: unknown }> {
   const items: SourceItem['kind'][] = [];
   const context = { signal: new AbortController().signal, log: silentLog };
-  const reading = readParts<Part, string>(context, parts, {
-    slug: () => 'x',
-    open: async (part) => {
+  const reading = readParts<Part>(
+    context,
+    parts,
+    () => 'x',
+    async (part) => {
       if (part) throw part;
-      return 'opened';
+      return { items: [{ kind: 'plan', indicators: 1 }] };
     },
-    slugs: () => ['x'],
-    read: () => [{ kind: 'plan', indicators: 1 }],
-  });
+  );
   try {
     for await (const { kind } of reading) items.push(kind);
     return { items, error: null };
