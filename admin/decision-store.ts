@@ -2,16 +2,10 @@
  * Stores what operators decide about providers, licences of single series, and findings; see
  * `data/schema/operator-changes.ts`. A decision is replaced only if it is still the one that its maker saw.
  */
+import type { z } from 'zod';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import { readScript, ScriptRunner } from '../data/runtime/redis-scripts.ts';
-import {
-  type FindingDecision,
-  findingDecision,
-  type LicenceDecision,
-  licenceDecision,
-  type ProviderDecision,
-  providerDecision,
-} from '../data/schema/operator-changes.ts';
+import { findingDecision, licenceDecision, providerDecision } from '../data/schema/operator-changes.ts';
 import { redisKeys } from '../data/schema/redis-keys.ts';
 import { PageError } from '../gateway/web/forms.ts';
 
@@ -45,62 +39,46 @@ interface Decision {
 /** What a form says about the decision that its maker saw: when it was made; empty for none. */
 export const versionOf = (decision: Decision | null): string => String(decision?.decided_at_ms ?? '');
 
-class Decisions<One extends Decision> {
-  readonly #redis: RedisClient;
-  readonly #key: string;
-  readonly #parse: (text: string) => One;
+/** The decisions in one hash. */
+function decisionsIn<One extends Decision>(redis: RedisClient, key: string, schema: z.ZodType<One>) {
+  const parse = (text: string): One => schema.parse(JSON.parse(text));
+  return {
+    /** By id. */
+    async all(): Promise<Map<string, One>> {
+      const texts = await redis.hgetall(key);
+      return new Map(Object.entries(texts).map(([id, text]) => [id, parse(text)]));
+    },
 
-  constructor(redis: RedisClient, key: string, parse: (text: string) => One) {
-    this.#redis = redis;
-    this.#key = key;
-    this.#parse = parse;
-  }
+    async get(id: string): Promise<One | null> {
+      const text = await redis.hget(key, id);
+      return text === null ? null : parse(text);
+    },
 
-  /** By id. */
-  async all(): Promise<Map<string, One>> {
-    const texts = await this.#redis.hgetall(this.#key);
-    return new Map(Object.entries(texts).map(([id, text]) => [id, this.#parse(text)]));
-  }
-
-  async get(id: string): Promise<One | null> {
-    const text = await this.#redis.hget(this.#key, id);
-    return text === null ? null : this.#parse(text);
-  }
-
-  /**
-   * Replaces decisions, all or none.
-   * @param changes each with `versionOf` the decision that the maker saw
-   * @throws {PageError} 409 when one is another by now
-   */
-  async replace(changes: readonly { id: string; seen: string; next: One }[]): Promise<void> {
-    const texts = await this.#redis.hmget(this.#key, ...changes.map(({ id }) => id));
-    const entries = changes.map(({ id, next }, index) => {
-      return { id, read: texts[index] ?? '', next: JSON.stringify(next) };
-    });
-    const isAsSeen = changes.every(({ seen }, index) => {
-      const text = texts[index];
-      return versionOf(text ? this.#parse(text) : null) === seen;
-    });
-    if (!isAsSeen || !(await replaceEntries(this.#redis, this.#key, entries)))
-      throw new PageError(409, 'Somebody else has decided this meanwhile. Look at it again.');
-  }
+    /**
+     * Replaces decisions, all or none.
+     * @param changes each with `versionOf` the decision that the maker saw
+     * @throws {PageError} 409 when one is another by now
+     */
+    async replace(changes: readonly { id: string; seen: string; next: One }[]): Promise<void> {
+      const texts = await redis.hmget(key, ...changes.map(({ id }) => id));
+      const entries = changes.map(({ id, next }, index) => {
+        return { id, read: texts[index] ?? '', next: JSON.stringify(next) };
+      });
+      const isAsSeen = changes.every(({ seen }, index) => {
+        const text = texts[index];
+        return versionOf(text ? parse(text) : null) === seen;
+      });
+      if (!isAsSeen || !(await replaceEntries(redis, key, entries)))
+        throw new PageError(409, 'Somebody else has decided this meanwhile. Look at it again.');
+    },
+  };
 }
 
-export class DecisionStore {
-  readonly providers: Decisions<ProviderDecision>;
-  readonly licences: Decisions<LicenceDecision>;
+export type DecisionStore = ReturnType<typeof openDecisions>;
+
+export const openDecisions = (redis: RedisClient) => ({
+  providers: decisionsIn(redis, redisKeys.providerDecisions, providerDecision),
+  licences: decisionsIn(redis, redisKeys.licenceDecisions, licenceDecision),
   /** By the id of the finding. */
-  readonly findings: Decisions<FindingDecision>;
-
-  constructor(redis: RedisClient) {
-    this.providers = new Decisions(redis, redisKeys.providerDecisions, (text) =>
-      providerDecision.parse(JSON.parse(text)),
-    );
-    this.licences = new Decisions(redis, redisKeys.licenceDecisions, (text) =>
-      licenceDecision.parse(JSON.parse(text)),
-    );
-    this.findings = new Decisions(redis, redisKeys.findingDecisions, (text) =>
-      findingDecision.parse(JSON.parse(text)),
-    );
-  }
-}
+  findings: decisionsIn(redis, redisKeys.findingDecisions, findingDecision),
+});

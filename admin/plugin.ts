@@ -28,20 +28,17 @@ import { PageError } from '../gateway/web/forms.ts';
 import { AccountIndex } from './account-index.ts';
 import { ConditionWatch } from './condition-watch.ts';
 import { type AdminArea, type AdminDependencies, actorOf } from './context.ts';
-import { DecisionStore } from './decision-store.ts';
+import { openDecisions } from './decision-store.ts';
 import { IndicatorAdmin } from './indicator-admin.ts';
 import { OperatorLinks, OperatorStore } from './operators.ts';
 import { providerReader } from './provider-freshness.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { accountRoutes } from './routes/account.ts';
 import { auditRoutes } from './routes/audit.ts';
-import { customerUsageRoutes } from './routes/customer-usage.ts';
 import { dashboardRoutes } from './routes/dashboard.ts';
 import { givenUpJobsRoutes } from './routes/given-up-jobs.ts';
 import { indicatorRoutes } from './routes/indicator.ts';
 import { indicatorsRoutes } from './routes/indicators.ts';
-import { invoicesRoutes } from './routes/invoices.ts';
-import { licenceGroupRoutes } from './routes/licence-groups.ts';
 import { licenceRoutes } from './routes/licences.ts';
 import {
   operatorPasswordRoutes,
@@ -53,9 +50,7 @@ import { ordersRoutes } from './routes/orders.ts';
 import { privacyRequestRoutes } from './routes/privacy-requests.ts';
 import { providerRoutes } from './routes/providers.ts';
 import { qualityRoutes } from './routes/quality.ts';
-import { qualityDecisionRoutes } from './routes/quality-decisions.ts';
 import { reconcileRoutes } from './routes/reconcile.ts';
-import { runActionRoutes } from './routes/run-actions.ts';
 import { runComparisonRoutes } from './routes/run-comparison.ts';
 import { runsRoutes } from './routes/runs.ts';
 import { snapshotsRoutes } from './routes/snapshots.ts';
@@ -117,7 +112,7 @@ export function registerAdmin(app: FastifyInstance, dependencies: AdminDependenc
     templates: [`${import.meta.dirname}/views`],
     log,
   };
-  const decisions = new DecisionStore(redis);
+  const decisions = openDecisions(redis);
   const mailJobs = new JobQueue(redis);
   const area: AdminArea = {
     ...dependencies,
@@ -189,21 +184,16 @@ const ROUTES = [
   indicatorsRoutes,
   indicatorRoutes,
   qualityRoutes,
-  qualityDecisionRoutes,
   providerRoutes,
   licenceRoutes,
-  licenceGroupRoutes,
   runsRoutes,
   runComparisonRoutes,
   snapshotsRoutes,
   givenUpJobsRoutes,
-  runActionRoutes,
   usersRoutes,
   accountRoutes,
   ordersRoutes,
-  invoicesRoutes,
   usageRoutes,
-  customerUsageRoutes,
   reconcileRoutes,
   privacyRequestRoutes,
   operatorRoutes,

@@ -1,17 +1,11 @@
 /** What accounts need attention for: books, jobs given up, privacy requests, invoices. */
 import { DAY_MS } from '../../data/schema/redis-keys.ts';
 import type { GivenUpJob } from '../../gateway/commerce/notifications/notifications.ts';
+import { counted } from '../../gateway/commerce/people/people.ts';
 import type { OrderRecord } from '../../gateway/commerce/store/store.ts';
 import type { AdminArea } from '../context.ts';
 import { describeGivenUp } from '../routes/given-up-jobs.ts';
-import {
-  type AttentionItem,
-  type AttentionSource,
-  counted,
-  listNames,
-  type Severity,
-  sentence,
-} from './item.ts';
+import { type AttentionItem, type AttentionSource, listNames, type Severity, sentence } from './item.ts';
 
 /** Items of a kind that are listed one by one. */
 const MAX_SHOWN = 10;

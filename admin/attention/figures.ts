@@ -1,19 +1,13 @@
 /** Figures that are old, or most likely wrong. */
-
+import { counted } from '../../gateway/commerce/people/people.ts';
 import { isOpen, readFindings } from '../findings.ts';
 import { oldestFreshYear, outdatedSince_ms, type ProviderFreshness } from '../provider-freshness.ts';
-import { RUNS_PATH, runsOf } from '../routes/run-path.ts';
-import { type AttentionItem, type AttentionSource, counted, listNames } from './item.ts';
+import { RUNS_PATH, runsOf } from '../routes/runs.ts';
+import { type AttentionItem, type AttentionSource, listNames } from './item.ts';
 import { endedRuns } from './runs.ts';
 
-function staleItem({
-  id,
-  name,
-  state,
-  cadence,
-  last_ok_ms,
-  newest_year,
-}: ProviderFreshness): AttentionItem[] {
+function staleItem(freshness: ProviderFreshness): AttentionItem[] {
+  const { id, name, state, cadence, last_ok_ms, newest_year } = freshness;
   const item = { severity: 'warning', path: runsOf(id), condition: id } as const;
   if (state === 'late') {
     const rhythm = cadence === null ? '' : `, though it publishes ${cadence}`;

@@ -1,6 +1,7 @@
 /** What the dashboard's list "Needs attention" consists of, and what its sources look at. */
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import type { Condition } from '../../gateway/commerce/notifications/notifications.ts';
+import { formatCount } from '../../gateway/commerce/people/people.ts';
 import type { AdminArea } from '../context.ts';
 import { listProviderRuns, type ProviderRuns } from '../provider-freshness.ts';
 import type { Reconciliation } from '../reconcile/reconciler.ts';
@@ -57,11 +58,8 @@ const SHOWN_NAMES = 5;
 export function listNames(names: readonly string[]): string {
   const rest = names.length - SHOWN_NAMES;
   const shown = names.slice(0, SHOWN_NAMES).join(', ');
-  return rest > 0 ? `${shown} and ${rest.toLocaleString('en')} more` : shown;
+  return rest > 0 ? `${shown} and ${formatCount(rest)} more` : shown;
 }
-
-export const counted = (count: number, one: string, many: string): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
 /** A reason as a sentence: reasons of errors end without a full stop. */
 export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -2,15 +2,9 @@
 import type { FailedJob } from '../../data/runtime/jobs.ts';
 import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import type { RejectReason } from '../../data/schema/lake.ts';
-import { RUNS_PATH, runPath, runsOf } from '../routes/run-path.ts';
-import {
-  type AttentionItem,
-  type AttentionSource,
-  counted,
-  listNames,
-  type Severity,
-  sentence,
-} from './item.ts';
+import { counted } from '../../gateway/commerce/people/people.ts';
+import { RUNS_PATH, runPath, runsOf } from '../routes/runs.ts';
+import { type AttentionItem, type AttentionSource, listNames, type Severity, sentence } from './item.ts';
 
 /** Runs that came to an end that says something; a cancelled one says nothing. */
 export const endedRuns = (runs: readonly StoredRun[]): StoredRun[] =>
@@ -23,11 +17,17 @@ const wasRead = ({ status, record }: StoredRun): boolean =>
 /** Runs that read the provider's files and were published, newest first. */
 const readRuns = (runs: readonly StoredRun[]): StoredRun[] => runs.filter(wasRead);
 
-/** When the newest unbroken sequence of runs that meet the condition began. */
-function sinceWhen(runs: readonly StoredRun[], condition: (run: StoredRun) => boolean): number | null {
+/**
+ * The last of some runs, with its page, and when the newest unbroken sequence of those that meet the condition began.
+ * @returns null where the last one does not meet it
+ */
+function lastIf(runs: readonly StoredRun[], condition: (run: StoredRun) => boolean) {
+  const [last] = runs;
+  if (!last || !condition(last)) return null;
   const end = runs.findIndex((run) => !condition(run));
-  const first = (end === -1 ? runs : runs.slice(0, end)).at(-1);
-  return first ? Date.parse(first.finished_at ?? first.started_at) : null;
+  const first = (end === -1 ? runs : runs.slice(0, end)).at(-1) ?? last;
+  const since_ms = Date.parse(first.finished_at ?? first.started_at);
+  return { ...last, since_ms, path: runPath(last.subject, last.run_id) };
 }
 
 const NO_SNAPSHOT: AttentionItem = {
@@ -45,19 +45,11 @@ function lastFailure(
   runs: readonly StoredRun[],
   severity: Severity,
 ): AttentionItem[] {
-  const ended = endedRuns(runs);
-  const [last] = ended;
-  if (last?.status !== 'failed') return [];
-  return [
-    {
-      severity,
-      what: sentence(`${what}: ${last.reason ?? 'no reason is known'}`),
-      since_ms: sinceWhen(ended, ({ status }) => status === 'failed'),
-      path: runPath(last.subject, last.run_id),
-      action: 'Read its log',
-      condition,
-    },
-  ];
+  const failed = lastIf(endedRuns(runs), ({ status }) => status === 'failed');
+  if (failed === null) return [];
+  const { reason, since_ms, path } = failed;
+  const why = sentence(`${what}: ${reason ?? 'no reason is known'}`);
+  return [{ severity, what: why, since_ms, path, action: 'Read its log', condition }];
 }
 
 /** No snapshot to serve, a failed build, and providers whose last run failed. */
@@ -79,19 +71,12 @@ export const heldRuns: AttentionSource = {
   conditions: 'held-run',
   find: ({ providers }) =>
     providers.flatMap(({ definition, runs }) => {
-      const ended = endedRuns(runs);
-      const [last] = ended;
-      if (last?.status !== 'suspicious') return [];
-      return [
-        {
-          severity: 'warning',
-          what: `A run of ${definition.name} is held. ${last.reason ?? ''}`.trim(),
-          since_ms: sinceWhen(ended, ({ status }) => status === 'suspicious'),
-          path: runPath(last.subject, last.run_id),
-          action: 'Accept or leave it',
-          condition: definition.id,
-        },
-      ];
+      const held = lastIf(endedRuns(runs), ({ status }) => status === 'suspicious');
+      if (held === null) return [];
+      const { reason, since_ms, path } = held;
+      const what = `A run of ${definition.name} is held. ${reason ?? ''}`.trim();
+      const action = 'Accept or leave it';
+      return [{ severity: 'warning', what, since_ms, path, action, condition: definition.id }];
     }),
 };
 
@@ -103,19 +88,17 @@ export const failedSeries: AttentionSource = {
   finds: 'failed series',
   find: ({ providers }) =>
     providers.flatMap(({ definition, runs }) => {
-      const read = readRuns(runs);
-      const [last] = read;
-      if (!last) return [];
+      const last = lastIf(readRuns(runs), (run) => failedSlugs(run).length > 0);
+      if (last === null) return [];
       const slugs = failedSlugs(last);
-      if (slugs.length === 0) return [];
       const kept = last.record?.carried_indicators?.length ?? 0;
       const keeping = kept === 0 ? '' : ` ${kept} of them keep earlier values.`;
       return [
         {
           severity: 'warning',
           what: `${counted(slugs.length, 'series', 'series')} of ${definition.name} failed: ${listNames(slugs)}.${keeping}`,
-          since_ms: sinceWhen(read, (run) => failedSlugs(run).length > 0),
-          path: `${runPath(last.subject, last.run_id)}#failed-series`,
+          since_ms: last.since_ms,
+          path: `${last.path}#failed-series`,
           action: 'See why',
         },
       ];
@@ -135,26 +118,23 @@ const FINDINGS: Partial<Record<RejectReason, string>> = {
 export const rejectedRows: AttentionSource = {
   finds: 'rejected rows',
   find: ({ providers }) =>
-    providers.flatMap(({ definition, runs }) => {
-      const read = readRuns(runs);
-      const [last] = read;
-      if (!last?.record) return [];
-      const { rejects } = last.record;
-      return Object.entries(FINDINGS).flatMap(([key, description]): AttentionItem[] => {
-        const reason = key as RejectReason;
-        const found = rejects[reason];
-        if (!found || found.rows === 0) return [];
+    providers.flatMap(({ definition, runs }) =>
+      Object.entries(FINDINGS).flatMap(([key, description]): AttentionItem[] => {
+        const rejectsOf = ({ record }: StoredRun) => record?.rejects[key as RejectReason];
+        const last = lastIf(readRuns(runs), (run) => (rejectsOf(run)?.rows ?? 0) > 0);
+        const found = last && rejectsOf(last);
+        if (!found) return [];
         return [
           {
             severity: 'notice',
             what: `${counted(found.rows, 'row', 'rows')} of ${definition.name} ${description}: ${listNames(found.samples)}.`,
-            since_ms: sinceWhen(read, ({ record }) => (record?.rejects[reason]?.rows ?? 0) > 0),
-            path: `${runPath(last.subject, last.run_id)}#rejected`,
+            since_ms: last.since_ms,
+            path: `${last.path}#rejected`,
             action: 'See samples',
           },
         ];
-      });
-    }),
+      }),
+    ),
 };
 
 const describe = ({ name, subject }: FailedJob): string =>

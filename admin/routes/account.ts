@@ -1,9 +1,8 @@
-/** One account: shows everything stored about it, suspends and restores it, adjusts its credits, revokes its keys. */
+/** One account: shows everything stored about it, suspends and restores it, and adjusts its credits. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { FeedStore, readUsage, readUsedDays } from '../../gateway/api/metering/metering.ts';
-import type { KeyRecord } from '../../gateway/commerce/accounts/accounts.ts';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
 import {
   type Confirmation,
@@ -12,17 +11,15 @@ import {
   confirmedAction,
   counted,
   formatChange,
+  formatCount,
   OPTIONAL_REASON,
-  REASON,
-  type ReasonField,
 } from '../../gateway/commerce/people/people.ts';
 import { AccountError, type AccountRecord, MAX_CREDITS } from '../../gateway/commerce/store/store.ts';
-import { PageError, parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
+import { parseFields, textField, untrimmedField, withQuery } from '../../gateway/web/forms.ts';
 import { barChart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, idOf, shownChanges, userPath } from '../context.ts';
-import { accountConnectionsRoutes } from './account-connections.ts';
 import { accountExports } from './account-exports.ts';
-import { accountMembers, accountMembersRoutes } from './account-members.ts';
+import { accountMembers, accountPartsRoutes } from './account-parts.ts';
 
 const LEDGER_PAGE = 25;
 const USAGE_DAYS = 30;
@@ -116,7 +113,6 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/users/:id/suspend',
-    fields: z.object({}),
     reason: () => OPTIONAL_REASON,
     async ask(request) {
       const account = await accounts.get(idOf(request));
@@ -160,9 +156,7 @@ export function accountRoutes(scope: FastifyInstance, area: AdminArea): void {
     }
   });
 
-  accountKeyRoutes(scope, area);
-  accountConnectionsRoutes(scope, area);
-  accountMembersRoutes(scope, area);
+  accountPartsRoutes(scope, area);
 
   async function adjust(
     id: string,
@@ -246,77 +240,12 @@ interface CreditsForm {
   problem: string;
 }
 
-const grouped = new Intl.NumberFormat('en');
-
 /** Parses the typed number of credits; returns a message when it is invalid. */
 function checkedDelta(typed: string): number | string {
   const text = typed.trim().replace(/^[−–]/, '-');
   if (!/^[+-]?\d+$/.test(text)) return 'Credits must be a whole number, such as 500 or -500.';
   const delta = Number(text);
   if (delta === 0) return 'An adjustment cannot be zero.';
-  if (Math.abs(delta) > MAX_CREDITS)
-    return `An adjustment is at most ${grouped.format(MAX_CREDITS)} credits.`;
+  if (Math.abs(delta) > MAX_CREDITS) return `An adjustment is at most ${formatCount(MAX_CREDITS)} credits.`;
   return delta;
 }
-
-const TOLD: ReasonField = {
-  ...REASON,
-  hint: 'mailed to the customer and stored in the audit log: name no person',
-};
-
-function accountKeyRoutes(scope: FastifyInstance, area: AdminArea): void {
-  const { accounts } = area;
-
-  async function find(request: FastifyRequest): Promise<{ account: AccountRecord; key: KeyRecord }> {
-    const { id, key: key_id } = request.params as { id: string; key: string };
-    const account = await accounts.get(id);
-    const key = (await accounts.keys.list(id)).find((one) => one.key_id === key_id);
-    if (!key) throw new PageError(404, `The account has no key ${key_id}.`);
-    if (key.state !== 'active') throw new PageError(409, `The key ${key_id} is already ${key.state}.`);
-    return { account, key };
-  }
-
-  confirmedAction(scope, area, {
-    path: '/users/:id/keys/:key/revoke',
-    fields: z.object({}),
-    reason: () => TOLD,
-    async ask(request) {
-      const { account, key } = await find(request);
-      return revocation(account, key);
-    },
-    async act(request, _reply, { reason }) {
-      const { account, key } = await find(request);
-      const { account_id, email } = account;
-      const { key_id } = key;
-      const change = {
-        ...{ action: 'key.revoke', subject: accountSubject(account_id), reason },
-        ...{ before: { key_id, state: key.state }, after: { key_id, state: 'revoked' } },
-      };
-      await request.audited(change, () => accounts.keys.revoke(key_id, { by: 'operator', reason }));
-      return { path: userPath(account_id), notice: `The key is revoked. ${email} is told by mail.` };
-    },
-  });
-}
-
-const moment = (at_ms: number | null): string =>
-  at_ms === null ? 'never' : new Date(at_ms).toISOString().replace('T', ' ').slice(0, 16);
-
-const revocation = (
-  { account_id, email }: AccountRecord,
-  { key_id, label, last4, created_at_ms, last_used_at_ms }: KeyRecord,
-): Confirmation => ({
-  title: `Revoke a key of ${email}`,
-  effects: [
-    'Requests with this key are refused from now on. This cannot be undone.',
-    'Other keys, the balance and orders stay. The customer can make a new key.',
-  ],
-  figures: [
-    { label: 'Key', value: key_id },
-    { label: 'Label', value: label || '–' },
-    { label: 'Ends with', value: last4 },
-    { label: 'Created', value: moment(created_at_ms) },
-    { label: 'Last used', value: moment(last_used_at_ms) },
-  ],
-  button: 'Revoke key',
-  back: userPath(account_id),
-});

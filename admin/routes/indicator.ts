@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { TOPIC_SLUGS } from '../../data/schema/curated.ts';
 import { EDITABLE, type EditableFacts, type EditableField } from '../../data/schema/operator-changes.ts';
 import type { AuditEntry, AuditFacts } from '../../gateway/commerce/history/history.ts';
 import {
@@ -15,24 +16,103 @@ import {
   type Outcome,
   REASON,
 } from '../../gateway/commerce/people/people.ts';
-import { parseFields } from '../../gateway/web/forms.ts';
+import { parseFields, textField } from '../../gateway/web/forms.ts';
 import { barChart, type Chart } from '../../gateway/web/templates.ts';
 import { type AdminArea, actorOf, idOf, shownChanges } from '../context.ts';
-import { type AdminIndicator, type Merge, mergeForm } from '../indicator-admin.ts';
+import { type AdminIndicator, type Merge, mergeForm, type SentFacts, versionOf } from '../indicator-admin.ts';
 import { readIndicatorValues } from '../indicator-values.ts';
-import {
-  CHOICES,
-  type EditForm,
-  editForm,
-  FIELD_LABELS,
-  factText,
-  formOf,
-  readForm,
-} from './indicator-form.ts';
 
 export const INDICATORS_PATH = '/admin/indicators';
 export const indicatorPath = (id: string): string => `${INDICATORS_PATH}/${encodeURIComponent(id)}`;
 export const indicatorSubject = (id: string): string => `indicator ${id}`;
+
+/** Fields that are absent stay as they are. */
+const editForm = z.object({
+  name: textField(500),
+  description: textField(10_000),
+  unit: textField(200),
+  topic: textField(50),
+  direction: textField(20),
+  featured: textField(10),
+  ranked: textField(10),
+  version: textField(200),
+});
+type EditForm = z.output<typeof editForm>;
+
+const FIELD_LABELS: Readonly<Record<EditableField, string>> = {
+  name: 'Name',
+  description: 'Description',
+  unit: 'Unit',
+  topic: 'Topic',
+  higher_is_better: 'Direction',
+  featured: 'Featured',
+  no_rank: 'Ranked',
+};
+
+const DIRECTIONS = { higher: true, lower: false, neither: null } as const;
+const DIRECTION_LABELS = {
+  higher: 'higher is better',
+  lower: 'lower is better',
+  neither: 'neither is better',
+} as const;
+const YES_OR_NO = { yes: true, no: false } as const;
+
+interface Choice {
+  value: string;
+  label: string;
+}
+/** The choices of each `select`. */
+const CHOICES: Readonly<Record<'topic' | 'direction' | 'featured' | 'ranked', readonly Choice[]>> = {
+  topic: TOPIC_SLUGS.map((value) => ({ value, label: value })),
+  direction: Object.entries(DIRECTION_LABELS).map(([value, label]) => ({ value, label })),
+  featured: Object.keys(YES_OR_NO).map((value) => ({ value, label: value })),
+  ranked: Object.keys(YES_OR_NO).map((value) => ({ value, label: value })),
+};
+
+const wordOf = (words: Readonly<Record<string, boolean | null>>, value: boolean | null): string =>
+  Object.keys(words).find((word) => words[word] === value) ?? '';
+
+const formOf = (facts: EditableFacts): EditForm => ({
+  name: facts.name,
+  description: facts.description ?? '',
+  unit: facts.unit ?? '',
+  topic: facts.topic,
+  direction: wordOf(DIRECTIONS, facts.higher_is_better),
+  featured: wordOf(YES_OR_NO, facts.featured),
+  ranked: wordOf(YES_OR_NO, !facts.no_rank),
+  version: versionOf(facts),
+});
+
+/** A fact as people read it; empty for none. */
+function factText(facts: EditableFacts, field: EditableField): string {
+  if (field === 'higher_is_better')
+    return CHOICES.direction.find(({ value }) => value === formOf(facts).direction)?.label ?? '';
+  if (field === 'no_rank') return facts.no_rank ? 'no' : 'yes';
+  if (field === 'featured') return facts.featured ? 'yes' : 'no';
+  return facts[field] ?? '';
+}
+
+/** The facts that a form sends, or why it is refused. */
+function readForm(form: EditForm): { facts: SentFacts } | { problem: string } {
+  if (form.name === '') return { problem: 'Enter a name.' };
+  for (const [field, choices] of Object.entries(CHOICES)) {
+    const value = form[field as keyof typeof CHOICES];
+    if (value !== '' && !choices.some((choice) => choice.value === value))
+      return { problem: `${field}: choose one of ${choices.map((choice) => choice.value).join(', ')}.` };
+  }
+  const { name, description, unit, topic, direction, featured, ranked } = form;
+  return {
+    facts: {
+      name,
+      description: description || null,
+      unit: unit || null,
+      ...(topic !== '' && { topic }),
+      ...(direction !== '' && { higher_is_better: DIRECTIONS[direction as keyof typeof DIRECTIONS] }),
+      ...(featured !== '' && { featured: featured === 'yes' }),
+      ...(ranked !== '' && { no_rank: ranked === 'no' }),
+    },
+  };
+}
 
 /** What the page shows beyond what is stored. */
 interface PageState {
@@ -205,7 +285,6 @@ function indicatorActionRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/indicators/:id/reset',
-    fields: z.object({}),
     reason: () => OPTIONAL_REASON,
     ask: async (request) => resetting(await indicators.get(idOf(request))),
     async act(request, _reply, { reason }) {

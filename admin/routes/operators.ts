@@ -133,7 +133,6 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/end-sessions',
-    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => endOfSessions(await find(request)),
@@ -147,7 +146,6 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/clear-second-factor',
-    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => clearance(await find(request)),
@@ -167,7 +165,6 @@ export function operatorRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/operators/:id/remove',
-    fields: z.object({}),
     options: OWNERS,
     reason: () => OPTIONAL_REASON,
     ask: async (request) => removal(await find(request)),

@@ -1,8 +1,16 @@
-/** Searches the orders of all accounts and changes their status by hand, such as for a paid invoice or a refund. */
+/**
+ * Searches the orders of all accounts and changes their status by hand, such as for a paid invoice or a refund. Lists the
+ * invoices and credit notes of a year, for bookkeeping, and gives each as PDF.
+ */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { accountSubject } from '../../gateway/commerce/history/history.ts';
-import { dateText } from '../../gateway/commerce/orders/orders.ts';
+import {
+  createInvoicePrinter,
+  dateText,
+  type InvoiceDocument,
+  rateText,
+} from '../../gateway/commerce/orders/orders.ts';
 import {
   type Confirmation,
   confirmedAction,
@@ -12,11 +20,24 @@ import {
   REASON,
 } from '../../gateway/commerce/people/people.ts';
 import type { AccountRecord, OrderRecord, OrderState } from '../../gateway/commerce/store/store.ts';
-import { formatField, integerField, parseFields, TableSort, textField } from '../../gateway/web/forms.ts';
+import {
+  formatField,
+  integerField,
+  parseFields,
+  sendPdf,
+  TableSort,
+  textField,
+  withQuery,
+} from '../../gateway/web/forms.ts';
 import { TEMPLATE_FILTERS } from '../../gateway/web/templates.ts';
 import { type AdminArea, idOf, userPath } from '../context.ts';
 import { listLinks, sendRecords } from '../list.ts';
-import { invoicePdfPath } from './invoices.ts';
+
+const INVOICES_PATH = '/admin/invoices';
+const FIRST_YEAR = 2000;
+const LAST_YEAR = 9999;
+/** Shown on the page; the CSV has all. */
+const MAX_INVOICES = 200;
 
 /** Customers, and invoices, whose orders one search reads, the newest ones. */
 const MAX_FOUND = 500;
@@ -31,28 +52,16 @@ const ORDER_SORT = new TableSort<OrderRecord>({
 });
 
 const PATH = '/admin/orders';
-const STATES = ['pending', 'paid', 'failed', 'cancelled', 'refunded'] as const satisfies OrderState[];
-type Target = Exclude<OrderState, 'pending'>;
-const LABELS = {
-  paid: 'Mark paid',
-  failed: 'Mark failed',
-  cancelled: 'Cancel order',
-  refunded: 'Refund',
-} as const satisfies Record<Target, string>;
-const TITLES = {
-  paid: 'Mark as paid: order',
-  failed: 'Mark as failed: order',
-  cancelled: 'Cancel order',
-  refunded: 'Refund order',
-} as const satisfies Record<Target, string>;
-/** Status changes that an operator can make, by current status. */
-const MOVES: Readonly<Record<OrderState, readonly Target[]>> = {
-  pending: ['paid', 'failed', 'cancelled'],
-  paid: ['refunded'],
-  failed: [],
-  cancelled: [],
-  refunded: [],
-};
+const TARGETS = ['paid', 'failed', 'cancelled', 'refunded'] as const;
+type Target = (typeof TARGETS)[number];
+const STATES = ['pending', ...TARGETS] as const satisfies OrderState[];
+/** Status changes that an operator can make. */
+const MOVES = {
+  paid: { from: 'pending', label: 'Mark paid', title: 'Mark as paid: order' },
+  failed: { from: 'pending', label: 'Mark failed', title: 'Mark as failed: order' },
+  cancelled: { from: 'pending', label: 'Cancel order', title: 'Cancel order' },
+  refunded: { from: 'paid', label: 'Refund', title: 'Refund order' },
+} as const satisfies Record<Target, { from: OrderState; label: string; title: string }>;
 
 const query = z.object({
   q: textField(200),
@@ -104,7 +113,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
           ...order,
           user: userPath(order.account_id),
           ...(await invoicingOf(area, order)),
-          moves: MOVES[order.state].map((to) => ({ to, label: LABELS[to] })),
+          moves: TARGETS.filter((to) => MOVES[to].from === order.state).map((to) => ({ to, ...MOVES[to] })),
         })),
       ),
     });
@@ -112,7 +121,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/orders/:id/move',
-    fields: z.object({ to: z.enum(['paid', 'failed', 'cancelled', 'refunded']) }),
+    fields: z.object({ to: z.enum(TARGETS) }),
     reason: () => REASON,
     async ask(request, { to }) {
       const order = await area.accounts.orders.get(idOf(request));
@@ -142,6 +151,7 @@ export function ordersRoutes(scope: FastifyInstance, area: AdminArea): void {
       return { path: PATH, notice };
     },
   });
+  invoicesRoutes(scope, area);
 }
 
 async function invoicingOf({ accounts, now }: AdminArea, order: OrderRecord) {
@@ -183,7 +193,7 @@ function orderMove(
     cancelled: ['Cancels the order. No credits are given. This cannot be undone.'],
   } satisfies Record<Target, string[]>;
   return {
-    title: `${TITLES[to]} ${order_id}`,
+    title: `${MOVES[to].title} ${order_id}`,
     effects: effects[to],
     figures: [
       { label: 'Customer', value: `${email}, ${account_id}` },
@@ -192,7 +202,7 @@ function orderMove(
       { label: 'Status', value: `${state} → ${to}` },
       { label: 'Balance', value: formatChange(balance, next) },
     ],
-    button: LABELS[to],
+    button: MOVES[to].label,
     isHarmless: to === 'paid',
     values: { to },
     back: PATH,
@@ -245,3 +255,55 @@ async function ordersOfCustomers({ accounts, index }: Pick<AdminArea, 'accounts'
   const { ids } = await index.search({ q, state: '', limit: MAX_FOUND, offset: 0 });
   return (await Promise.all(ids.map((id) => accounts.orders.list(id)))).flat();
 }
+
+const INVOICE_COLUMNS = [
+  ...['number', 'kind', 'date', 'due', 'corrects', 'order_id', 'account_id', 'customer', 'country', 'vat_id'],
+  ...['vat', 'vat_percent', 'net_minor', 'vat_minor', 'gross_minor', 'currency', 'payment'],
+];
+
+const invoicePdfPath = (number: string): string => `${INVOICES_PATH}/${encodeURIComponent(number)}/pdf`;
+
+function invoicesRoutes(scope: FastifyInstance, area: AdminArea): void {
+  const view = area.view('invoices.njk');
+  const { invoices } = area.accounts.orders;
+  const print = createInvoicePrinter();
+
+  scope.get('/invoices', async (request, reply) => {
+    const thisYear = new Date(area.now()).getUTCFullYear();
+    const query = z.object({ year: integerField(FIRST_YEAR, LAST_YEAR, thisYear), format: formatField });
+    const { year, format } = parseFields(query, request.query);
+    const documents = await invoices.ofYear(String(year));
+    if (format === 'csv')
+      return sendRecords(reply, `invoices-${year}`, INVOICE_COLUMNS, documents.map(invoiceRecord));
+    return view(reply, 'Invoices', {
+      year,
+      total: documents.length,
+      documents: documents
+        .slice(-MAX_INVOICES)
+        .reverse()
+        .map((document) => ({
+          ...invoiceRecord(document),
+          document,
+          rate: rateText(document.vat_rate_bp),
+          user: userPath(document.account_id),
+          pdf: invoicePdfPath(document.number),
+        })),
+      csv: withQuery(INVOICES_PATH, { year, format: 'csv' }),
+    });
+  });
+
+  scope.get('/invoices/:number/pdf', async (request, reply) => {
+    const document = await invoices.get((request.params as { number: string }).number);
+    return sendPdf(reply, document.number, await print(document));
+  });
+}
+
+const invoiceRecord = (document: InvoiceDocument) => ({
+  ...document,
+  date: dateText(document.issued_at_ms),
+  due: document.due_at_ms === null ? null : dateText(document.due_at_ms),
+  customer: document.buyer.lines[0] ?? document.buyer.email,
+  country: document.buyer.country,
+  vat_id: document.buyer.vat_id,
+  vat_percent: document.vat_rate_bp / 100,
+});

@@ -9,8 +9,7 @@ import { SNAPSHOT_SUBJECT, type StoredRun } from '../../data/schema/jobs.ts';
 import type { RunRecord } from '../../data/schema/lake.ts';
 import { PageError, parseFields, textField } from '../../gateway/web/forms.ts';
 import type { AdminArea } from '../context.ts';
-import { RUNS_PATH } from './run-path.ts';
-import { findRun, summariseRun } from './runs.ts';
+import { findRun, RUNS_PATH, summariseRun } from './runs.ts';
 
 const PATH = `${RUNS_PATH}/compare`;
 /** Runs that can be chosen. */

@@ -15,7 +15,7 @@ import { type AdminArea, actorOf, idOf } from '../context.ts';
 import { LIST_FIELDS, listLinks } from '../list.ts';
 import { listProviderFreshness } from '../provider-freshness.ts';
 import { isServable, type ListedSnapshot, listSnapshots } from '../snapshots.ts';
-import { RUNS_PATH } from './run-path.ts';
+import { RUNS_PATH } from './runs.ts';
 
 const PATH = '/admin/snapshots';
 
@@ -51,7 +51,6 @@ export function snapshotsRoutes(scope: FastifyInstance, area: AdminArea): void {
 function rebuildRoutes(scope: FastifyInstance, area: AdminArea): void {
   confirmedAction(scope, area, {
     path: '/rebuild',
-    fields: z.object({}),
     reason: () => REASON,
     async ask() {
       const providers = await listProviderFreshness(area);
@@ -98,7 +97,6 @@ function rollbackRoutes(scope: FastifyInstance, area: AdminArea): void {
 
   confirmedAction(scope, area, {
     path: '/snapshots/:id/rollback',
-    fields: z.object({}),
     reason: () => REASON,
     async ask(request) {
       const { wanted, served } = await snapshotOf(request);

@@ -1,6 +1,6 @@
 /** The operator area with a gateway, a real build, a job worker and figures of the test's own. */
 
-import { DecisionStore } from '../../admin/decision-store.ts';
+import { type DecisionStore, openDecisions } from '../../admin/decision-store.ts';
 import { withDecisions } from '../../build/editions/plan/licensing.ts';
 import { createHandlers } from '../../build/jobs/job-handlers.ts';
 import { startJobWorker } from '../../build/jobs/job-worker.ts';
@@ -68,7 +68,7 @@ export async function startLiveArea(
     onLost: async () => {},
   });
   return {
-    ...{ service, operator, world, jobService, reporter, decisions: new DecisionStore(client) },
+    ...{ service, operator, world, jobService, reporter, decisions: openDecisions(client) },
     async call(path) {
       const response = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } });
       const text = await response.text();
