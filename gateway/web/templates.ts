@@ -89,16 +89,19 @@ interface TableColumn {
   sort: SortLink | null;
 }
 
-/** As templates write columns; falsy ones are left out. */
-type ColumnInput = string | (Partial<TableColumn> & { label: string }) | null | undefined | false | '';
+/** A column as templates write it: `"Rows" | figure`, with the link of a `TableSort` as `"Rows" | figure(sorts.rows)`. */
+const columnOf =
+  (kind: TableColumn['kind']) =>
+  (label: string, sort: SortLink | null = null): TableColumn => ({ label, kind, sort });
 
-function tableColumns(columns: readonly ColumnInput[]): TableColumn[] {
-  return columns.flatMap((column) => {
+/** A text is a column that does not sort; falsy ones are left out. */
+type ColumnInput = string | TableColumn | null | undefined | false;
+
+const tableColumns = (columns: readonly ColumnInput[]): TableColumn[] =>
+  columns.flatMap((column) => {
     if (!column) return [];
-    const input = typeof column === 'string' ? { label: column } : column;
-    return [{ label: input.label, kind: input.kind ?? '', sort: input.sort ?? null }];
+    return typeof column === 'string' ? columnOf('')(column) : column;
   });
-}
 
 /** Adds to each cell of a table body the class and the label of its column; cards show the label. */
 function labelCells(body: Html, inputs: readonly ColumnInput[]): Html {
@@ -118,6 +121,7 @@ function labelCells(body: Html, inputs: readonly ColumnInput[]): Html {
 export const TEMPLATE_FILTERS = {
   ...{ number, signed, moment, span, bytes, money, difference },
   ...{ tableColumns, labelCells },
+  ...{ figure: columnOf('figure'), wrap: columnOf('wrap'), column: columnOf('') },
 } as const;
 
 export interface Point {
