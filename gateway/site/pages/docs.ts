@@ -135,14 +135,7 @@ const OF_CODE = {
     ...{ name, mediaType },
     text: documentation ?? '`data` and `meta`; the default',
   })),
-  operations: OPERATIONS.map((operation) => ({
-    name: operation.name,
-    path: operation.path,
-    summary: operation.summary,
-    needsKey: operation.needsKey,
-    priceText: operation.priceText,
-    isPriced: isPriced(operation),
-  })),
+  operations: OPERATIONS.map((operation) => ({ ...operation, isPriced: isPriced(operation) })),
   errors: (Object.entries(ERRORS) as [ErrorCode, { status: number; message: string }][])
     .map(([code, { status, message }]) => ({ code, status, message, advice: ADVICE[code] }))
     .toSorted((a, b) => a.status - b.status),

@@ -158,12 +158,10 @@ export const embed = definePage({
   async show(input) {
     const { edition, path, query } = input;
     const asked = path.indicator_id ?? '';
-    const map = query.picture === undefined || query.picture === 'map';
-    const drawnMap = map ? await drawMap(ASSET_PATHS.outlines)(input) : undefined;
-    const readable = query.picture === 'lines' ? await drawReadableLines(input) : undefined;
-    const drawn = map
-      ? drawnMap
-      : (readable ?? (query.picture === 'bars' ? await drawBars(input) : undefined));
+    const { picture = 'map' } = query;
+    const drawnMap = picture === 'map' ? await drawMap(ASSET_PATHS.outlines)(input) : undefined;
+    const readable = picture === 'lines' ? await drawReadableLines(input) : undefined;
+    const drawn = drawnMap ?? readable ?? (picture === 'bars' ? await drawBars(input) : undefined);
     const { id } = edition.resolve(asked);
     if (drawn === undefined)
       return missingPage('indicator', asked, { path: '/indicators', label: 'All indicators' });

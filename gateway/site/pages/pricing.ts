@@ -31,9 +31,7 @@ export const pricing = (facts: ServiceFacts): Operation =>
           free: { filesPerHour: DOWNLOADS_PER_HOUR, places: FILE_PLACES_MAX },
           packs: facts.packs.map(packOnSale),
           examples: await workedExamples(edition),
-          operations: OPERATIONS.filter(isPriced).map(({ name, summary, path, priceText }) => ({
-            ...{ name, summary, path, priceText },
-          })),
+          operations: OPERATIONS.filter(isPriced),
         },
       };
     },
