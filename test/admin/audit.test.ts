@@ -15,7 +15,7 @@ import { parseOverrides } from '../../data/schema/operator-changes.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { AuditLog, PENDING_TIMEOUT_MS } from '../../gateway/commerce/history/audit-log.ts';
-import { NOON, startAdmin } from './harness.ts';
+import { NOON, startAdmin, tokenOf } from './harness.ts';
 
 const AUDIT_SHA = hash('sha1', readFileSync('gateway/commerce/history/lua/audit.lua', 'utf8'));
 
@@ -32,20 +32,15 @@ function dieBeforeAuditEntry(client: RedisClient): void {
   });
 }
 
-let account_id: string;
-let order_id: string;
-let request_id: string;
-let snapshot: string;
-
 const service = await startAdmin();
 const operator = await service.signedIn();
 const { accounts, requests, client } = service;
-({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
-({ order_id } = await accounts.orders.create(account_id, 'starter'));
-({ request_id } = await requests.open(account_id, 'erasure'));
+const { account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' });
+const { order_id } = await accounts.orders.create(account_id, 'starter');
+const { request_id } = await requests.open(account_id, 'erasure');
 const [, first = ''] = (await operator.get('/admin/indicators?format=csv')).html.split('\r\n');
 const indicator = first.split(',')[0] ?? '';
-[snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/snapshots')).html) ?? [];
+const [snapshot = ''] = /\d{8}T\d{6}Z-[0-9a-f]{8}/.exec((await operator.get('/admin/snapshots')).html) ?? [];
 const reporter = new RunReporter(client, () => service.clock.ms);
 const finished_at = formatTimestamp(NOON);
 reporter.onRun({ ...emptyRecord('held', 'undp', NOON), status: 'suspicious', finished_at });
@@ -75,52 +70,51 @@ const BECAUSE = { reason: 'because' };
 /** Forms of every change, and state that shows whether the change was made. */
 const CHANGES: [
   action: string,
-  path: () => string,
+  path: string,
   fields: Record<string, string>,
   facts: () => Promise<unknown>,
 ][] = [
   // First, because the run counts as crashed later.
   [
     'run.cancel',
-    () => '/admin/runs/imf/live/cancel',
+    '/admin/runs/imf/live/cancel',
     {},
     () => service.client.get(redisKeys.runCancel('imf', 'live')),
   ],
   [
     'credits.adjust',
-    () => `/admin/users/${account_id}/credits`,
+    `/admin/users/${account_id}/credits`,
     { delta: '5', reason: 'sorry', idem: 'x' },
     balance,
   ],
-  ['account.suspend', () => `/admin/users/${account_id}/suspend`, {}, state],
-  ['account.restore', () => `/admin/users/${account_id}/restore`, {}, state],
-  ['order.paid', () => `/admin/orders/${order_id}/move`, { to: 'paid', ...BECAUSE }, balance],
+  ['account.suspend', `/admin/users/${account_id}/suspend`, {}, state],
+  ['account.restore', `/admin/users/${account_id}/restore`, {}, state],
+  ['order.paid', `/admin/orders/${order_id}/move`, { to: 'paid', ...BECAUSE }, balance],
   [
     'request.close',
-    () => `/admin/gdpr/${request_id}/close`,
+    `/admin/gdpr/${request_id}/close`,
     { status: 'failed', note: 'n' },
     async () => (await service.requests.get(request_id)).status,
   ],
   [
     'indicator.edit',
-    () => `/admin/indicators/${indicator}`,
+    `/admin/indicators/${indicator}`,
     { name: 'Another', description: '', unit: '' },
     override,
   ],
-  ['indicator.disable', () => `/admin/indicators/${indicator}/toggle`, {}, override],
-  ['provider.rerun', () => '/admin/providers/gapminder/rerun', {}, jobs],
-  ['run.accept', () => '/admin/runs/undp/held/accept', BECAUSE, jobs],
-  ['snapshot.rebuild', () => '/admin/rebuild', BECAUSE, jobs],
-  ['snapshot.rollback', () => `/admin/snapshots/${snapshot}/rollback`, BECAUSE, jobs],
+  ['indicator.disable', `/admin/indicators/${indicator}/toggle`, {}, override],
+  ['provider.rerun', '/admin/providers/gapminder/rerun', {}, jobs],
+  ['run.accept', '/admin/runs/undp/held/accept', BECAUSE, jobs],
+  ['snapshot.rebuild', '/admin/rebuild', BECAUSE, jobs],
+  ['snapshot.rollback', `/admin/snapshots/${snapshot}/rollback`, BECAUSE, jobs],
 ];
 
 describe('a process that dies between a change and its audit entry', () => {
   it.each(CHANGES)('leaves an unconfirmed entry: %s', async (action, path, fields, facts) => {
     const before = await facts();
-    const { html } = await operator.get('/admin/');
-    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const _csrf = tokenOf(await operator.get('/admin/'));
     dieBeforeAuditEntry(service.adminClient);
-    expect((await operator.post(path(), { _csrf, ...fields })).status).toBe(503);
+    expect((await operator.post(path, { _csrf, ...fields })).status).toBe(503);
     vi.restoreAllMocks();
     expect(await facts(), 'the change was made').not.toEqual(before);
     const [entry, next] = await laterEntries();
@@ -136,8 +130,7 @@ describe('a process that dies between a change and its audit entry', () => {
     const path = `/admin/users/${account_id}`;
     const send = () =>
       operator.submit('/admin/', `${path}/credits`, { delta: '3', reason: 'again', idem: 'y' });
-    const { html } = await operator.get('/admin/');
-    const _csrf = /name="_csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const _csrf = tokenOf(await operator.get('/admin/'));
     dieBeforeAuditEntry(service.adminClient);
     await operator.post(`${path}/credits`, { _csrf, delta: '3', reason: 'again', idem: 'y' });
     vi.restoreAllMocks();

@@ -14,15 +14,9 @@ import { hiddenTokens, NOON, startAdmin, wordsOf } from './harness.ts';
 
 const OTHER_SNAPSHOT = '20261119T020000Z-0000abcd';
 
-let account_id: string;
-let pending: string;
-let paid: string;
-let request_id: string;
-let served: string;
-
-/** A snapshot of seven indicators beside the served one. */
-async function writeSmallSnapshot(): Promise<void> {
-  served = (await readFile(join(directory, CURRENT_POINTER), 'utf8')).trim();
+/** Writes a snapshot of seven indicators beside the served one. @returns the id of the served one */
+async function writeSmallSnapshot(directory: string): Promise<string> {
+  const served = (await readFile(join(directory, CURRENT_POINTER), 'utf8')).trim();
   const storage = new SnapshotStorage(directory);
   const log = await storage.log();
   const entry = log.editions.find(({ edition }) => edition === served);
@@ -32,21 +26,22 @@ async function writeSmallSnapshot(): Promise<void> {
   await storage.writeLog({ ...log, editions: [other, ...log.editions] });
   const manifest = { ...(await storage.manifest(served)), id: OTHER_SNAPSHOT };
   await writeFile(join(directory, 'editions', `${OTHER_SNAPSHOT}.json`), JSON.stringify(manifest));
+  return served;
 }
 
 const directory = await useDirectory();
 await publishFixture(directory);
-await writeSmallSnapshot();
+const served = await writeSmallSnapshot(directory);
 const service = await stopAfterTests(startAdmin({ SNAPSHOT_DIR: directory }));
 const operator = await service.signedIn();
 const { accounts, requests, client } = service;
-({ account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' }));
+const { account_id } = await accounts.create({ email: 'ann@example.org', credits: 10, by: 'test' });
 await accounts.keys.mint(account_id);
-({ order_id: paid } = await accounts.orders.create(account_id, 'starter'));
+const { order_id: paid } = await accounts.orders.create(account_id, 'starter');
 await accounts.orders.move(paid, 'paid');
-({ order_id: pending } = await accounts.orders.create(account_id, 'starter'));
+const { order_id: pending } = await accounts.orders.create(account_id, 'starter');
 await accounts.adjust(account_id, { delta: -6_010, by: 'test' });
-({ request_id } = await requests.open(account_id, 'erasure'));
+const { request_id } = await requests.open(account_id, 'erasure');
 const reporter = new RunReporter(client, () => service.clock.ms);
 const finished_at = formatTimestamp(NOON);
 const held = { ...emptyRecord('held', 'undp', NOON), finished_at, reason: 'rows fell by 31 %' };
@@ -65,11 +60,11 @@ const requestState = async () => (await service.requests.get(request_id)).status
 interface Action {
   /** Of the audit entry. */
   name: string;
-  path: () => string;
+  path: string;
   query: Record<string, string>;
   /** The page that leads to it. */
-  from: () => string;
-  shows: () => string[];
+  from: string;
+  shows: string[];
   /** Changed by the action alone. */
   fact: () => Promise<unknown>;
   isReasonRequired: boolean;
@@ -78,88 +73,83 @@ interface Action {
 
 const ACTIONS: Action[] = [
   {
-    ...{ name: 'account.suspend', path: () => `/admin/users/${account_id}/suspend`, query: {} },
-    from: () => `/admin/users/${account_id}`,
-    shows: () => ['Suspend ann@example.org', 'Requests with 1 active key', account_id, '4,000 credits'],
+    ...{ name: 'account.suspend', path: `/admin/users/${account_id}/suspend`, query: {} },
+    from: `/admin/users/${account_id}`,
+    shows: ['Suspend ann@example.org', 'Requests with 1 active key', account_id, '4,000 credits'],
     ...{ fact: stateOf, isReasonRequired: false },
   },
   {
-    ...{ name: 'order.paid', path: () => `/admin/orders/${pending}/move`, query: { to: 'paid' } },
-    from: () => '/admin/orders',
-    shows: () => ['9.00 EUR', 'ann@example.org', 'gives 10,000 credits', 'pending → paid', '4,000 → 14,000'],
+    ...{ name: 'order.paid', path: `/admin/orders/${pending}/move`, query: { to: 'paid' } },
+    from: '/admin/orders',
+    shows: ['9.00 EUR', 'ann@example.org', 'gives 10,000 credits', 'pending → paid', '4,000 → 14,000'],
     ...{ fact: async () => [await orderOf(pending)(), await balanceOf()], isReasonRequired: true },
   },
   {
-    ...{ name: 'order.refunded', path: () => `/admin/orders/${paid}/move`, query: { to: 'refunded' } },
-    from: () => '/admin/orders',
-    shows: () => ['paid → refunded', '14,000 → 4,000', 'It moves no money'],
+    ...{ name: 'order.refunded', path: `/admin/orders/${paid}/move`, query: { to: 'refunded' } },
+    from: '/admin/orders',
+    shows: ['paid → refunded', '14,000 → 4,000', 'It moves no money'],
     ...{ fact: () => orderOf(paid)(), isReasonRequired: true },
   },
   {
-    ...{ name: 'order.refunded', path: () => `/admin/orders/${pending}/move`, query: { to: 'refunded' } },
-    from: () => '/admin/orders',
-    shows: () => ['6,000 credits were already spent', '4,000 → 0'],
+    ...{ name: 'order.refunded', path: `/admin/orders/${pending}/move`, query: { to: 'refunded' } },
+    from: '/admin/orders',
+    shows: ['6,000 credits were already spent', '4,000 → 0'],
     ...{ fact: () => orderOf(pending)(), isReasonRequired: true },
   },
   {
-    ...{ name: 'run.cancel', path: () => '/admin/runs/imf/live/cancel', query: {} },
-    from: () => '/admin/runs/imf/live',
-    shows: () => ['Cancel run live of imf', 'is discarded'],
+    ...{ name: 'run.cancel', path: '/admin/runs/imf/live/cancel', query: {} },
+    from: '/admin/runs/imf/live',
+    shows: ['Cancel run live of imf', 'is discarded'],
     ...{ fact: cancelled, isReasonRequired: false },
   },
   {
-    ...{ name: 'run.accept', path: () => '/admin/runs/undp/held/accept', query: {} },
-    from: () => '/admin/runs/undp/held',
-    shows: () => ['rows fell by 31 %', 'Rows 0 → 5', 'Indicators 3'],
+    ...{ name: 'run.accept', path: '/admin/runs/undp/held/accept', query: {} },
+    from: '/admin/runs/undp/held',
+    shows: ['rows fell by 31 %', 'Rows 0 → 5', 'Indicators 3'],
     ...{ fact: jobs, isReasonRequired: true },
   },
   {
-    ...{ name: 'snapshot.rollback', path: () => `/admin/snapshots/${OTHER_SNAPSHOT}/rollback`, query: {} },
-    from: () => '/admin/snapshots',
-    shows: () => [`${served} → ${OTHER_SNAPSHOT}`, '13 → 7', '6 indicators fewer'],
+    ...{ name: 'snapshot.rollback', path: `/admin/snapshots/${OTHER_SNAPSHOT}/rollback`, query: {} },
+    from: '/admin/snapshots',
+    shows: [`${served} → ${OTHER_SNAPSHOT}`, '13 → 7', '6 indicators fewer'],
     ...{ fact: jobs, isReasonRequired: true },
   },
   {
-    ...{ name: 'snapshot.rebuild', path: () => '/admin/rebuild', query: {} },
-    from: () => '/admin/snapshots',
-    shows: () => ['Served now 13 indicators', 'In the lake'],
+    ...{ name: 'snapshot.rebuild', path: '/admin/rebuild', query: {} },
+    from: '/admin/snapshots',
+    shows: ['Served now 13 indicators', 'In the lake'],
     ...{ fact: jobs, isReasonRequired: true },
   },
   {
-    ...{ name: 'request.close', path: () => `/admin/gdpr/${request_id}/close`, query: { status: 'done' } },
-    from: () => '/admin/gdpr',
-    shows: () => [
-      'Erase ann@example.org',
-      'Removes now: 1 e-mail address',
-      '1 key revoked',
-      'cannot be undone',
-    ],
+    ...{ name: 'request.close', path: `/admin/gdpr/${request_id}/close`, query: { status: 'done' } },
+    from: '/admin/gdpr',
+    shows: ['Erase ann@example.org', 'Removes now: 1 e-mail address', '1 key revoked', 'cannot be undone'],
     ...{ fact: requestState, isReasonRequired: false, reasonField: 'note' },
   },
 ];
 
 describe.each(ACTIONS)('$name', ({ name, path, query, from, shows, fact, isReasonRequired, reasonField }) => {
   const field = reasonField ?? 'reason';
-  const asked = () => `${path()}?${new URLSearchParams(query)}`.replace(/\?$/, '');
+  const asked = `${path}?${new URLSearchParams(query)}`.replace(/\?$/, '');
 
   it('is offered as a link to a page that says what will happen, and changes nothing', async () => {
     const before = await fact();
-    const offer = await operator.get(from());
-    expect(offer.html).toContain(`href="${asked()}"`);
-    expect(offer.html).not.toContain(`action="${path()}"`);
-    const page = await operator.get(asked());
+    const offer = await operator.get(from);
+    expect(offer.html).toContain(`href="${asked}"`);
+    expect(offer.html).not.toContain(`action="${path}"`);
+    const page = await operator.get(asked);
     expect(page.status).toBe(200);
-    for (const words of shows()) expect(wordsOf(page)).toContain(words);
-    expect(page.html).toContain(`method="post" action="${path()}"`);
+    for (const words of shows) expect(wordsOf(page)).toContain(words);
+    expect(page.html).toContain(`method="post" action="${path}"`);
     expect(await fact()).toEqual(before);
   });
 
   it('keeps the reason in the audit log, and requires it for books and public', async () => {
     const before = await fact();
-    const form = hiddenTokens(await operator.get(asked()));
+    const form = hiddenTokens(await operator.get(asked));
     if (isReasonRequired) {
       for (const reason of [undefined, '', '  ']) {
-        const refused = await operator.post(path(), {
+        const refused = await operator.post(path, {
           ...form,
           ...query,
           ...(reason !== undefined && { reason }),
@@ -168,7 +158,7 @@ describe.each(ACTIONS)('$name', ({ name, path, query, from, shows, fact, isReaso
       }
       expect(await fact()).toEqual(before);
     }
-    const answer = await operator.post(path(), { ...form, ...query, [field]: 'because' });
+    const answer = await operator.post(path, { ...form, ...query, [field]: 'because' });
     expect(answer.status).toBe(303);
     expect(await fact()).not.toEqual(before);
     const [entry] = await service.audit.list({ limit: 1 });
@@ -177,8 +167,8 @@ describe.each(ACTIONS)('$name', ({ name, path, query, from, shows, fact, isReaso
 
   it('is not offered to viewers', async () => {
     const viewer = await service.signedIn('viewer');
-    expect((await viewer.get(from())).html).not.toContain(path());
-    expect((await viewer.get(asked())).status).toBe(403);
+    expect((await viewer.get(from)).html).not.toContain(path);
+    expect((await viewer.get(asked)).status).toBe(403);
   });
 });
 

@@ -40,12 +40,8 @@ it('rule 2: takes back at most the balance and records the shortfall in the audi
   expect(await balance(id)).toBe(0);
   expect(await adjustments(id)).toMatchObject([{ delta: -30, balance: 0 }]);
   expect(await auditOf(id)).toContain('""asked"":-100,""applied"":-30,""shortfall"":70');
-});
-
-it('rule 2: accepts a deduction from an empty balance, changes nothing and records the shortfall', async () => {
-  const id = await account(0);
   expect((await send(id, { delta: '-5', idem: 'c' })).status).toBe(303);
-  expect(await adjustments(id)).toEqual([]);
+  expect(await adjustments(id)).toHaveLength(1);
   expect(await auditOf(id)).toContain('""shortfall"":5');
 });
 
@@ -58,28 +54,16 @@ it('rule 3: the audit entry holds reason, operator and request id', async () => 
   expect(entry).toMatch(/,test-\d+$/);
 });
 
-it('applies concurrent forms with the same idem once', async () => {
-  const id = await account(0);
-  const _csrf = tokenOf(await operator.get(path(id)));
-  const fields = { _csrf, delta: '7', reason: 'twice', idem: 'same' };
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, () => operator.post(`${path(id)}/credits`, fields)),
-  );
-  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(303));
-  expect(await balance(id)).toBe(7);
-  expect(await adjustments(id)).toHaveLength(1);
-  expect((await auditOf(id)).match(/credits\.adjust/g)).toHaveLength(1);
-});
-
 it('makes an adjustment once, however often its form is sent, with the same answer each time', async () => {
   const id = await account(0);
   const form = { ...hiddenTokens(await operator.get(path(id))), delta: '7', reason: 'repeated' };
   const post = () => operator.post(`${path(id)}/credits`, form);
-  const pages = await Promise.all([post(), post(), post()]);
+  const pages = await Promise.all(Array.from({ length: 8 }, post));
   pages.push(await post());
-  expect(pages.map(({ status, location }) => [status, location])).toEqual(Array(4).fill([303, path(id)]));
+  expect(pages.map(({ status, location }) => [status, location])).toEqual(Array(9).fill([303, path(id)]));
   expect(await balance(id)).toBe(7);
   expect(await adjustments(id)).toHaveLength(1);
+  expect((await auditOf(id)).match(/credits\.adjust/g)).toHaveLength(1);
 });
 
 it('refuses an idem reused with another amount, and the form gets a new idem', async () => {

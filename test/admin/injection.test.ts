@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import { RunReporter } from '../../build/jobs/run-reporter.ts';
-import { runRecord } from '../../data/schema/lake.ts';
+import { emptyRecord } from '../../build/lake/provider-lake.ts';
 import { formatTimestamp } from '../../data/schema/records.ts';
 import { stopAfterTests } from '../after-tests.ts';
 import { NOON, startAdmin } from './harness.ts';
@@ -36,51 +36,26 @@ const indicator = first.split(',')[0] ?? '';
 const edit = { name: EVIL, description: EVIL, unit: EVIL.slice(0, 150) };
 await operator.submit('/admin/', `/admin/indicators/${indicator}`, edit);
 const reporter = new RunReporter(client, () => NOON);
-const moment = formatTimestamp(NOON);
-reporter.onRun(
-  runRecord.parse({
-    run_id: EVIL,
-    provider_id: 'imf',
-    status: 'suspicious',
-    started_at: moment,
-    finished_at: moment,
-    rows_written: 1,
-    indicators: 1,
-    countries: 1,
-    bytes: 1,
-    vintage: EVIL,
-    rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
-    failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
-    reason: EVIL,
-  }),
-);
+reporter.onRun({
+  ...emptyRecord(EVIL, 'imf', NOON),
+  ...{ status: 'suspicious', finished_at: formatTimestamp(NOON), vintage: EVIL, reason: EVIL },
+  rejects: { unknown_place: { rows: 1, distinct: 1, samples: [EVIL] } },
+  failed_indicators: [{ slug: EVIL, reason: EVIL, rows: 1 }],
+});
 reporter.write(JSON.stringify({ time: EVIL, level: 30, run: EVIL, provider: 'imf', msg: EVIL }));
 await reporter.close();
 
-const pages = (): string[] => [
+const inPath = encodeURIComponent(EVIL);
+const pages: string[] = [
   ...['/admin/', '/admin/indicators', `/admin/indicators/${indicator}`, '/admin/runs'],
-  ...[
-    `/admin/runs/imf/${encodeURIComponent(EVIL)}`,
-    `/admin/users?q=${encodeURIComponent(EVIL)}`,
-    '/admin/users',
-  ],
-  ...[
-    `/admin/users/${account}`,
-    '/admin/orders',
-    `/admin/orders?status=${encodeURIComponent(EVIL.slice(0, 40))}`,
-  ],
-  ...[
-    '/admin/usage',
-    '/admin/reconcile',
-    '/admin/gdpr',
-    '/admin/audit',
-    `/admin/${encodeURIComponent(EVIL)}`,
-  ],
+  ...[`/admin/runs/imf/${inPath}`, `/admin/users?q=${inPath}`, '/admin/users', `/admin/users/${account}`],
+  ...['/admin/orders', `/admin/orders?status=${encodeURIComponent(EVIL.slice(0, 40))}`, '/admin/usage'],
+  ...['/admin/reconcile', '/admin/gdpr', '/admin/audit', `/admin/${inPath}`],
 ];
 
 it('are escaped on every page', async () => {
   let shown = 0;
-  for (const path of pages()) {
+  for (const path of pages) {
     const { html, status } = await operator.get(path);
     expect([path, [200, 404].includes(status)]).toEqual([path, true]);
     expect([path, withoutMark(html).match(/<img|<script|onerror=alert\(1\)>|49\{%/g)]).toEqual([path, null]);

@@ -5,10 +5,8 @@ import { startAdmin, wordsOf } from './harness.ts';
 
 const DAY_MS = 86_400_000;
 
-let account_id: string;
-
 const service = await startAdmin();
-({ account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' }));
+const { account_id } = await service.accounts.create({ email: 'ann@example.org', name: '=Ann', by: 'test' });
 const orders: string[] = [];
 for (const pack of ['starter', 'starter'])
   orders.push((await service.accounts.orders.create(account_id, pack)).order_id);

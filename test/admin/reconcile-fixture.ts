@@ -1,32 +1,22 @@
 /** Accounts with a week of archived and live history, restored before each test, which corrupts one of them. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
 import type { Discrepancy } from '../../admin/reconcile/compare.ts';
-import type { RedisClient } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import type { LedgerEntry } from '../../gateway/commerce/store/records.ts';
-import { type ArchivedWeek, createArchivedWeek, DAY_MS } from '../build/archive/archived-week.ts';
-import { startRedis, type TestRedis } from '../redis.ts';
+import { createArchivedWeek, DAY_MS } from '../build/archive/archived-week.ts';
+import { startRedis } from '../redis.ts';
 
-let server: TestRedis;
-export let redis: RedisClient;
-export let week: ArchivedWeek;
-export let id: string;
-let email: string;
-export let parts: string[];
+const server = await startRedis();
+export const redis = await server.connect();
+export const week = await createArchivedWeek(redis);
+export const id = week.ids.at(-1) ?? '';
+const { email } = await week.world.store.get(id);
+export const parts = (await readdir(join(week.archiveDir, 'ledger'))).sort();
 /** The ledger of the account, oldest first. */
-export let ledger: LedgerEntry[];
+export const ledger = (week.ledgers.get(id) ?? []).toReversed();
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-  week = await createArchivedWeek(redis);
-  id = week.ids.at(-1) ?? '';
-  email = (await week.world.store.get(id)).email;
-  ledger = (week.ledgers.get(id) ?? []).toReversed();
-  parts = (await readdir(join(week.archiveDir, 'ledger'))).sort();
-});
 afterAll(async () => {
   await week.stop();
   await server.stop();

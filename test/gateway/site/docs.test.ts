@@ -7,6 +7,7 @@ import { OPERATIONS } from '../../../gateway/api/operations/operations.ts';
 import { DOCS_LINKS } from '../../../gateway/site/pages/docs.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { Service } from '../service.ts';
+import { unescaped } from './page-text.ts';
 
 const BASE = 'https://almanac.example';
 const REFERENCE = OPERATIONS.map(({ name }) => `/docs/reference/${name}`);
@@ -25,13 +26,6 @@ for (const path of PAGES) {
 }
 
 const text = (path: string): string => texts.get(path) ?? '';
-const unescaped = (html: string): string =>
-  html
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
 const within = (pattern: RegExp, html: string): string[] =>
   [...html.matchAll(pattern)].map(([, found = '']) => unescaped(found));
 
