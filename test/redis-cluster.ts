@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
-import type { RedisClient } from '../data/runtime/redis.ts';
 import { freePorts } from './free-ports.ts';
 import { appendOnly, connected, end, launch, untilUp } from './redis-server.ts';
 
@@ -59,7 +58,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
   await formCluster(ports);
   for (const port of ports)
     await onNode(port, (node) => node.config('SET', 'cluster-node-timeout', nodeTimeoutMs));
-  const clients: RedisClient[] = [];
+  const clients: Cluster[] = [];
   const running = (): number => [...servers.keys()].find((port) => servers.get(port)?.exitCode === null) ?? 0;
   const url = (): string => `redis://127.0.0.1:${running()}`;
   return {
@@ -67,9 +66,10 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<T
       return url();
     },
     connect: async (waitReplicas = 0) => {
-      const client = await connected(url(), true, clients, waitReplicas);
-      if (client instanceof Cluster) return client;
-      throw new Error('a cluster was asked for');
+      const client = await connected(url(), true, waitReplicas);
+      if (!(client instanceof Cluster)) throw new Error('a cluster was asked for');
+      clients.push(client);
+      return client;
     },
     masterOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[0] ?? 0,
     replicaOf: async (key) => (await onNode(running(), (node) => nodesOf(node, key)))[1] ?? 0,
@@ -128,14 +128,22 @@ async function nodesOf(node: Redis, key: string): Promise<number[]> {
   return nodes.map(([, port]) => port);
 }
 
-async function untilInStep(node: Redis): Promise<void> {
-  const deadline_ms = Date.now() + FORM_TIMEOUT_MS;
+/** Whether something becomes true in time. */
+async function isSoon(isSo: () => Promise<boolean>, within_ms = FORM_TIMEOUT_MS): Promise<boolean> {
+  const deadline_ms = Date.now() + within_ms;
   while (Date.now() < deadline_ms) {
-    const info = await node.info('replication');
-    if (info.includes('role:slave') && info.includes('master_link_status:up')) return;
+    if (await isSo()) return true;
     await pause(POLL_MS);
   }
-  throw new Error('a replica does not follow its master');
+  return false;
+}
+
+async function untilInStep(node: Redis): Promise<void> {
+  const isInStep = await isSoon(async () => {
+    const info = await node.info('replication');
+    return info.includes('role:slave') && info.includes('master_link_status:up');
+  });
+  if (!isInStep) throw new Error('a replica does not follow its master');
 }
 
 async function formCluster(ports: number[]): Promise<void> {
@@ -164,13 +172,11 @@ async function formCluster(ports: number[]): Promise<void> {
 
 /** A node has heard of every replica. */
 async function untilEveryoneKnows(node: Redis, holders: number): Promise<void> {
-  const deadline_ms = Date.now() + FORM_TIMEOUT_MS;
-  while (Date.now() < deadline_ms) {
+  const isKnown = await isSoon(async () => {
     const ranges = (await node.call('CLUSTER', 'SLOTS')) as unknown[][];
-    if (ranges.every((range) => range.length === 2 + holders)) return;
-    await pause(POLL_MS);
-  }
-  throw new Error('the replicas are not known');
+    return ranges.every((range) => range.length === 2 + holders);
+  });
+  if (!isKnown) throw new Error('the replicas are not known');
 }
 
 /** Each node sees the whole cluster. @param meet again and again: a busy node gives up a handshake that takes too long */
@@ -186,12 +192,9 @@ async function untilWhole(nodes: Redis[], meet: () => Promise<void>, known = nod
 
 /** Whether a node sees the whole cluster before long: all slots served, every node known. */
 async function isSoonWhole(node: Redis, known: number): Promise<boolean> {
-  const deadline_ms = Date.now() + 4 * MEETING_TIMEOUT_MS;
-  while (Date.now() < deadline_ms) {
+  const isWhole = [`cluster_state:ok`, `cluster_size:${MASTERS}`, `cluster_known_nodes:${known}`];
+  return isSoon(async () => {
     const info = String(await node.call('CLUSTER', 'INFO'));
-    const isWhole = [`cluster_state:ok`, `cluster_size:${MASTERS}`, `cluster_known_nodes:${known}`];
-    if (isWhole.every((line) => info.includes(line))) return true;
-    await pause(POLL_MS);
-  }
-  return false;
+    return isWhole.every((line) => info.includes(line));
+  }, 4 * MEETING_TIMEOUT_MS);
 }

@@ -1,5 +1,6 @@
 /** Redis server processes for tests: started, awaited, connected to, ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -11,16 +12,10 @@ const BINARIES = ['redis-server', 'valkey-server'];
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 5;
 
-/** A connection as the service makes it, ready; it is added to `clients`. */
-export async function connected(
-  url: string,
-  cluster: boolean,
-  clients: RedisClient[],
-  replicas = 0,
-): Promise<RedisClient> {
+/** A connection as the service makes it, ready. */
+export async function connected(url: string, cluster = false, replicas = 0): Promise<RedisClient> {
   const settings = { REDIS_URL: url, REDIS_CLUSTER: cluster, REDIS_WAIT_REPLICAS: replicas };
   const client = connectRedis(settings, silentLog, 'metering');
-  clients.push(client);
   if (!(await whenReady(client, START_TIMEOUT_MS))) throw new Error(`no answer from ${url}`);
   return client;
 }
@@ -35,11 +30,9 @@ export async function launch(dir: string, options: string[]): Promise<ChildProce
     const child = spawn(binary, ['--save', '', '--dir', dir, '--daemonize', 'no', ...options], {
       stdio: 'ignore',
     });
-    const spawned = await new Promise<boolean>((settle) => {
-      child.once('spawn', () => settle(true));
-      child.once('error', () => settle(false));
-    });
-    if (spawned) return child;
+    // Rejected when there is no such program.
+    const isSpawned = await once(child, 'spawn').catch(() => false);
+    if (isSpawned) return child;
   }
   throw new Error(`neither ${BINARIES.join(' nor ')} is on PATH`);
 }
@@ -64,10 +57,8 @@ export async function untilUp(open: () => Redis): Promise<void> {
 export const atSocket = (path: string): Redis =>
   new Redis({ path, lazyConnect: true, retryStrategy: () => null });
 
-export function end(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return Promise.resolve();
-  return new Promise((settle) => {
-    server.once('exit', () => settle());
-    server.kill('SIGKILL');
-  });
+export async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  server.kill('SIGKILL');
+  await once(server, 'exit');
 }

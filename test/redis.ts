@@ -2,19 +2,20 @@
  * A real Redis for a test file: `redis-server` or `valkey-server` on a unix socket, without persistence. By default it is
  * the one of the Vitest worker. `startRedisCluster` starts a cluster on free loopback ports.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempDisposable, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../data/runtime/redis.ts';
 import type { TestCluster } from './redis-cluster.ts';
 import { appendOnly, atSocket, connected, end, launch, untilUp } from './redis-server.ts';
-import { type Lease, leaseRedis } from './shared-redis.ts';
+import { leaseRedis } from './shared-redis.ts';
 
 export { startRedisCluster, type TestCluster } from './redis-cluster.ts';
 export { silentLog } from './redis-server.ts';
 
-export interface TestRedis {
+export interface TestRedis extends AsyncDisposable {
   url: string;
   /** The settings of a process that uses it. */
   settings: { REDIS_URL: string; REDIS_CLUSTER: string };
@@ -62,28 +63,39 @@ export async function countCommands(
 const listMasters = (redis: RedisClient): Redis[] =>
   redis instanceof Cluster ? redis.nodes('master') : [redis];
 
-/** A cluster has no `kill` and `restart` of its one server: tests of those use a single server. */
-async function asRedis(cluster: TestCluster): Promise<TestRedis> {
-  const singleServerOnly = (): never => {
-    throw new Error('a cluster is not one server');
+/** What differs between the servers that a test may be given. */
+interface Server {
+  url: string;
+  isCluster?: boolean;
+  connect(): Promise<RedisClient>;
+  /** Of one server that is not shared. */
+  kill?(): Promise<void>;
+  restart?(): Promise<void>;
+  close?(): unknown;
+}
+
+function asTestRedis({ url, isCluster = false, connect, kill, restart, close }: Server): TestRedis {
+  const clients: RedisClient[] = [];
+  const refuse = (): never => {
+    throw new Error('a cluster, or a shared Redis: start it with { dedicated: true }');
   };
-  const clients: Cluster[] = [];
-  const connect = async (replicas: number): Promise<Cluster> => {
-    const client = await cluster.connect(replicas);
-    clients.push(client);
-    return client;
-  };
-  await flushRedis(await connect(0));
-  return {
-    url: cluster.url,
-    settings: { REDIS_URL: cluster.url, REDIS_CLUSTER: 'true' },
-    connect: () => connect(1),
-    kill: singleServerOnly,
-    restart: singleServerOnly,
+  const stop = async (): Promise<void> => {
     // Background writes of this test file must not reach the next one.
-    stop: async () => {
-      for (const client of clients) client.disconnect();
+    for (const client of clients) client.disconnect();
+    await close?.();
+  };
+  return {
+    url,
+    settings: { REDIS_URL: url, REDIS_CLUSTER: String(isCluster) },
+    connect: async () => {
+      const client = await connect();
+      clients.push(client);
+      return client;
     },
+    kill: kill ?? refuse,
+    restart: restart ?? refuse,
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
@@ -99,53 +111,41 @@ export async function startRedis({
   persistent = false,
   dedicated = persistent,
 }: RedisOptions = {}): Promise<TestRedis> {
-  if (sharedCluster) return asRedis(sharedCluster);
+  if (sharedCluster) return useCluster(sharedCluster);
   const lease = dedicated ? null : await leaseRedis();
-  return lease ? asLeased(lease) : startDedicated(persistent);
+  if (lease === null) return startDedicated(persistent);
+  const url = `unix://${lease.socket}`;
+  return asTestRedis({ url, connect: () => connected(url), close: lease.release });
 }
 
-function asLeased({ socket, release }: Lease): TestRedis {
-  const clients: RedisClient[] = [];
-  const url = `unix://${socket}`;
-  const refuse = (): never => {
-    throw new Error('this Redis is shared: start it with { dedicated: true }');
-  };
-  return {
-    url,
-    settings: { REDIS_URL: url, REDIS_CLUSTER: 'false' },
-    connect: () => connected(url, false, clients),
-    kill: refuse,
-    restart: refuse,
-    stop: async () => {
-      for (const client of clients) client.disconnect();
-      release();
-    },
-  };
+async function useCluster(cluster: TestCluster): Promise<TestRedis> {
+  const redis = await cluster.connect();
+  await flushRedis(redis);
+  redis.disconnect();
+  return asTestRedis({ url: cluster.url, isCluster: true, connect: () => cluster.connect(1) });
 }
 
 async function startDedicated(persistent: boolean): Promise<TestRedis> {
-  const dir = await mkdtemp(join(tmpdir(), 'alm-redis-'));
-  const socket = join(dir, 'redis.sock');
+  const dir = await mkdtempDisposable(join(tmpdir(), 'alm-redis-'));
+  const socket = join(dir.path, 'redis.sock');
   const options = ['--port', '0', '--unixsocket', socket, ...appendOnly(persistent)];
-  let server = await launch(dir, options);
-  await untilUp(() => atSocket(socket));
-  const clients: RedisClient[] = [];
+  const start = async (): Promise<ChildProcess> => {
+    await rm(socket, { force: true });
+    const started = await launch(dir.path, options);
+    await untilUp(() => atSocket(socket));
+    return started;
+  };
+  let server = await start();
   const url = `unix://${socket}`;
   const kill = (): Promise<void> => end(server);
-  return {
-    url,
-    settings: { REDIS_URL: url, REDIS_CLUSTER: 'false' },
-    connect: () => connected(url, false, clients),
-    kill,
+  return asTestRedis({
+    ...{ url, connect: () => connected(url), kill },
     restart: async () => {
-      await rm(socket, { force: true });
-      server = await launch(dir, options);
-      await untilUp(() => atSocket(socket));
+      server = await start();
     },
-    stop: async () => {
-      for (const client of clients) client.disconnect();
+    close: async () => {
       await kill();
-      await rm(dir, { recursive: true, force: true });
+      await dir.remove();
     },
-  };
+  });
 }

@@ -1,6 +1,6 @@
 /** The archive part on a small scale: the functions of `npm run faults`, seconds instead of minutes. */
 import { expect, test } from 'vitest';
-import { archiveFaults } from './archive.ts';
+import archiveFaults from './archive.ts';
 
 /** A latency: only `npm run faults` on a quiet machine can judge it. */
 const DEPENDS_ON_MACHINE = 'Paid calls do not wait for the archive';

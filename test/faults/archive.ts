@@ -2,7 +2,7 @@
  * The archive over a year of nightly runs, and over days of a million entries: Redis memory stays flat, a million entries are
  * archived in one run, and every entry exists exactly once.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ArchiveSummary, runArchive } from '../../build/archive/run-archive.ts';
@@ -34,7 +34,7 @@ const FLAT = 1.05;
 /** How long a Redis command may wait behind the archive. */
 const WAIT_AT_MOST_MS = 100;
 
-export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL): Promise<void> {
+export default async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL): Promise<void> {
   await simulateYear(report, scale);
   await archiveFullDay(report, scale.debits);
   await archiveManyDays(report, scale);
@@ -42,17 +42,11 @@ export async function archiveFaults(report: Reporter, scale: ArchiveScale = FULL
 
 /** A Redis and a directory, both removed on disposal. */
 async function open() {
-  const dir = await mkdtemp(join(tmpdir(), 'alm-nights-'));
-  const server = await startRedis({ dedicated: true });
-  return {
-    dir,
-    server,
-    redis: await server.connect(),
-    [Symbol.asyncDispose]: async () => {
-      await server.stop();
-      await rm(dir, { recursive: true, force: true });
-    },
-  };
+  const stack = new AsyncDisposableStack();
+  const { path: dir } = stack.use(await mkdtempDisposable(join(tmpdir(), 'alm-nights-')));
+  const server = stack.use(await startRedis({ dedicated: true }));
+  const redis = await server.connect();
+  return { dir, server, redis, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 function night(redis: RedisClient, dir: string, now_ms: number): Promise<ArchiveSummary> {
@@ -165,7 +159,6 @@ async function archiveManyDays(report: Reporter, { debits, days }: ArchiveScale)
 }
 
 /** Time in Redis of the script that archives 250 entries, from the slow log. */
-
 async function stepTimes(redis: RedisClient): Promise<string> {
   const log = (await redis.slowlog('GET', 1_000_000)) as [number, number, micros: number, words: string[]][];
   const took = log

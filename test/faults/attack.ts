@@ -14,7 +14,7 @@ const SIGN_INS = 60;
 /** Largest distance from chance (0.5) that reveals nothing at this number of guesses. */
 const EVEN = { keys: 0.06, signIns: 0.2 };
 
-export async function attackFaults(report: Reporter): Promise<void> {
+export default async function attackFaults(report: Reporter): Promise<void> {
   const service = await Service.start();
   try {
     const owner = await service.account({ credits: 10_000_000 });

@@ -27,7 +27,7 @@ const BEFORE_KILL_MS = 1_500;
 const FAILOVER_WITHIN_MS = 30_000;
 const PROBE_EVERY_MS = 50;
 
-export async function clusterFaults(report: Reporter, scale: ClusterScale = FULL): Promise<void> {
+export default async function clusterFaults(report: Reporter, scale: ClusterScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const cluster = await startRedisCluster({ replicas: 1, persistent: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
   stack.defer(() => cluster.stop());

@@ -3,15 +3,13 @@
  * start only in files of figures, so that all that leads to them is whole. An answer is the one that whole files give, at its
  * price, or 503 free of charge; once the files are whole again, all is as before.
  */
-import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { request } from 'undici';
 import { OBJECTS } from '../../data/schema/snapshot.ts';
-import { INDICATORS, movedBy } from '../gateway/fixture-data.ts';
+import { INDICATORS } from '../gateway/fixture-data.ts';
 import { FIXTURE_ID, publishFixture } from '../gateway/fixture-snapshot.ts';
-import { createCustomers, Deployment, storeOn } from './deployment.ts';
+import { ask, createCustomers, Deployment, OTHER, storeOn, type Told } from './deployment.ts';
 import type { Reporter } from './table.ts';
 
 export interface DamageScale {
@@ -30,13 +28,6 @@ const PATHS = INDICATORS.filter(({ access_tier }) => access_tier !== 'display').
   ...['', `?${EARLIER}`].map((query) => `/v1/files/${id}.parquet${query}`),
   ...['', `?${EARLIER}`].map((query) => `/v1/indicators/${id}${query}`),
 ]);
-
-/** An answer, and what it cost. */
-interface Told {
-  status: number;
-  charged: number;
-  digest: string;
-}
 
 interface Seen {
   /** Files in which a bit was flipped. */
@@ -58,31 +49,18 @@ function note(seen: Seen, { status, charged }: Told, isRight: boolean, paid: num
   if (paid !== (isRight ? charged : 0)) seen.mischarged++;
 }
 
-export async function damageFaults(report: Reporter, { starts }: DamageScale = FULL): Promise<void> {
+export default async function damageFaults(report: Reporter, { starts }: DamageScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
-  await publishFixture(deployment.snapshots, {
-    ...{
-      id: '20261121T020000Z-00000002',
-      generatedAt: '2026-11-21T02:00:00+00:00',
-      indicators: movedBy(1000),
-    },
-  });
+  await publishFixture(deployment.snapshots, OTHER);
   const settings = { SNAPSHOT_POLL_MS: String(LOOK_EVERY_MS) };
   // Keeps the private Redis running while the gateways of the rounds come and go.
   await using first = await deployment.gateway({ ...settings, HOT_CACHE_MB: '1' });
   const store = storeOn(await deployment.connect());
   // A new one for each start: what one has a lease of costs it nothing more.
   const customers = await createCustomers(store, starts + 1);
-  const ask = async (port: number, path: string, key = customers.at(-1)?.key): Promise<Told> => {
-    const headers = { authorization: `Bearer ${key}` };
-    const { statusCode, headers: sent, body } = await request(`http://127.0.0.1:${port}${path}`, { headers });
-    const digest = createHash('sha256').update(Buffer.from(await body.arrayBuffer()));
-    return {
-      ...{ status: statusCode, charged: Number(sent['x-credits-charged']), digest: digest.digest('hex') },
-    };
-  };
+  const other = customers.at(-1)?.key;
   const atRest = new Map<string, Told>();
-  for (const path of PATHS) atRest.set(path, await ask(first.port, path));
+  for (const path of PATHS) atRest.set(path, await ask(first, path, other));
   const isRight = (path: string, { status, digest }: Told): boolean =>
     status === 200 && digest === atRest.get(path)?.digest;
 
@@ -94,14 +72,14 @@ export async function damageFaults(report: Reporter, { starts }: DamageScale = F
     const balance = async (): Promise<number> => (await store.get(account_id)).credits.balance;
     for (const path of PATHS) {
       const before = await balance();
-      const answer = await ask(gateway.port, path, key);
+      const answer = await ask(gateway, path, key);
       note(seen, answer, isRight(path, answer), before - (await balance()));
     }
     for (const [file, bytes] of whole) await writeFile(file, bytes);
     const deadline = performance.now() + GIVE_UP_AFTER_MS;
     const isServedBy = async (path: string) => {
       while (performance.now() < deadline) {
-        if (isRight(path, await ask(gateway.port, path))) return true;
+        if (isRight(path, await ask(gateway, path, other))) return true;
         await pause(LOOK_EVERY_MS);
       }
       return false;

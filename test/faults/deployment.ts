@@ -2,14 +2,16 @@
  * The service as it runs in production: real gateway processes with the shipped settings on a small snapshot, their
  * private Redis, and accounts.
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectRedis, type RedisClient, whenReady } from '../../data/runtime/redis.ts';
 import { AccountStore } from '../../gateway/commerce/accounts/account-store.ts';
+import { type Dispatcher, request } from 'undici';
 import { type Environment, type Gateway, startGateway } from '../bench/processes.ts';
 import { PACKS } from '../gateway/api/metering/harness.ts';
+import { movedBy } from '../gateway/fixture-data.ts';
 import { publishFixture } from '../gateway/fixture-snapshot.ts';
 import { silentLog } from '../redis.ts';
 import { pidFrom } from '../signals.ts';
@@ -117,6 +119,37 @@ export class Deployment implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
+}
+
+/** The fixture with other figures, published later. */
+export const OTHER = {
+  id: '20261121T020000Z-00000002',
+  generatedAt: '2026-11-21T02:00:00+00:00',
+  indicators: movedBy(1000),
+};
+
+/** An answer, of which snapshot it is, and what it cost. */
+export interface Told {
+  status: number;
+  snapshot: string;
+  charged: number;
+  digest: string;
+}
+
+export async function ask(
+  { port }: Gateway,
+  path: string,
+  key: string | undefined,
+  options: { dispatcher?: Dispatcher } = {},
+): Promise<Told> {
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await request(`http://127.0.0.1:${port}${path}`, { headers, ...options });
+  const digest = createHash('sha256').update(Buffer.from(await answer.body.arrayBuffer()));
+  return {
+    ...{ status: answer.statusCode, digest: digest.digest('hex') },
+    snapshot: String(answer.headers['x-snapshot']),
+    charged: Number(answer.headers['x-credits-charged']),
+  };
 }
 
 export const storeOn = (redis: RedisClient): AccountStore =>

@@ -1,6 +1,6 @@
 /** The export part on a small scale: a ledger that does not fit into the heap. */
 import { expect, test } from 'vitest';
-import { exportFaults } from './export.ts';
+import exportFaults from './export.ts';
 
 test('a data export of a ledger larger than the heap is complete', async () => {
   const reported: [figure: string, ok: boolean][] = [];

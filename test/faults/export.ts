@@ -2,7 +2,7 @@
  * The data export of an account with a ledger of two million entries, half of them archived: it must be complete, and
  * need no more memory than that of a short ledger.
  */
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtempDisposable, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -24,36 +24,31 @@ const FULL: ExportScale = { entries: 2_000_000, heap_mb: 96 };
 const MORE_AT_MOST_MB = 400;
 const DAY_MS = 86_400_000;
 
-export async function exportFaults(
+export default async function exportFaults(
   report: Reporter,
   { entries, heap_mb }: ExportScale = FULL,
 ): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'alm-export-'));
-  const server = await startRedis({ dedicated: true });
-  try {
-    const environment = { ...server.settings, VAR_DIR: directory, LEDGER_LIVE_DAYS: '1' };
-    const settings = readSettings({ ...environment, LOG_LEVEL: 'silent' });
-    const redis = await server.connect();
-    const account_id = await openLedger(redis, entries);
-    await addDebits(redis, account_id, entries / 2 - 1);
-    await runArchive({ redis, settings, now: () => Date.now() + 3 * DAY_MS, log: silentLog });
-    await addDebits(redis, account_id, entries / 2, Date.now() + DAY_MS);
-    const request_id = await requestExport(redis, account_id);
-    const { seconds, base_mb, peak_mb } = await prepareExport(request_id, environment, heap_mb);
-    const file = join(settings.EXPORT_DIR, `${request_id}.zip`);
-    const found = await readLedger(file);
-    const size_mb = (await stat(file)).size / 2 ** 20;
-    report(
-      'A data export is complete, in bounded memory, whatever the length of the ledger',
-      `${count(found.entries)} of ${count(entries)} entries, ${count(entries / 2)} of them archived, ` +
-        `${found.faults} out of sequence; ${size_mb.toFixed(0)} MB of zip in ${seconds.toFixed(0)} s; ` +
-        `resident memory ${base_mb.toFixed(0)} MB before, at most ${peak_mb.toFixed(0)} MB; heap limited to ${heap_mb} MB`,
-      found.entries === entries && found.faults === 0 && peak_mb < base_mb + MORE_AT_MOST_MB,
-    );
-  } finally {
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
-  }
+  await using directory = await mkdtempDisposable(join(tmpdir(), 'alm-export-'));
+  await using server = await startRedis({ dedicated: true });
+  const environment = { ...server.settings, VAR_DIR: directory.path, LEDGER_LIVE_DAYS: '1' };
+  const settings = readSettings({ ...environment, LOG_LEVEL: 'silent' });
+  const redis = await server.connect();
+  const account_id = await openLedger(redis, entries);
+  await addDebits(redis, account_id, entries / 2 - 1);
+  await runArchive({ redis, settings, now: () => Date.now() + 3 * DAY_MS, log: silentLog });
+  await addDebits(redis, account_id, entries / 2, Date.now() + DAY_MS);
+  const request_id = await requestExport(redis, account_id);
+  const { seconds, base_mb, peak_mb } = await prepareExport(request_id, environment, heap_mb);
+  const file = join(settings.EXPORT_DIR, `${request_id}.zip`);
+  const found = await readLedger(file);
+  const size_mb = (await stat(file)).size / 2 ** 20;
+  report(
+    'A data export is complete, in bounded memory, whatever the length of the ledger',
+    `${count(found.entries)} of ${count(entries)} entries, ${count(entries / 2)} of them archived, ` +
+      `${found.faults} out of sequence; ${size_mb.toFixed(0)} MB of zip in ${seconds.toFixed(0)} s; ` +
+      `resident memory ${base_mb.toFixed(0)} MB before, at most ${peak_mb.toFixed(0)} MB; heap limited to ${heap_mb} MB`,
+    found.entries === entries && found.faults === 0 && peak_mb < base_mb + MORE_AT_MOST_MB,
+  );
 }
 
 /** Counts the entries and those whose balance does not follow from the one before. Newest first. */

@@ -26,7 +26,7 @@ const CUSTOMERS = 8;
 const BETWEEN = 400;
 const BETWEEN_RANDOM = 1_000;
 
-export async function gatewayFaults(report: Reporter, scale: GatewayScale = FULL): Promise<void> {
+export default async function gatewayFaults(report: Reporter, scale: GatewayScale = FULL): Promise<void> {
   await killed(report, scale.kills, 4 * scale.workers);
   await stopped(report, scale.stops, scale.workers);
   await snapshotFaults(report, scale.publications, scale.workers);

@@ -1,6 +1,6 @@
 /** The load part on a small scale: promises that do not depend on how busy the machine is. */
 import { expect, test } from 'vitest';
-import { loadFaults } from './load.ts';
+import loadFaults from './load.ts';
 
 const SMALL = {
   apart: false,

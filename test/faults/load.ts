@@ -87,7 +87,7 @@ interface Stage {
   open: ForkedTask;
 }
 
-export async function loadFaults(report: Reporter, scale: LoadScale = FULL): Promise<void> {
+export default async function loadFaults(report: Reporter, scale: LoadScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
   const start = () => startMeasuredGateway(deployment);
   await using cores = scale.apart ? await withSeparateCores(start) : null;

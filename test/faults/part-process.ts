@@ -30,7 +30,7 @@ export interface PartRun {
 
 /** Tells the findings of the part, plus a broken promise when it crashed, timed out or left something behind. */
 export async function runPart(
-  { name, fault, limit_s }: Omit<Part, 'load'>,
+  { name, fault, limit_s }: Part,
   { found, signal, entry = ENTRY, grace_ms = GRACE_MS }: PartRun,
 ): Promise<void> {
   let findings = 0;

@@ -1,14 +1,14 @@
 /** The parts of `npm run faults` about money and responses on a small scale: the same functions in seconds. */
 import { expect, test } from 'vitest';
 import { documentationText } from '../style/documentation.ts';
-import { clusterFaults } from './cluster.ts';
-import { damageFaults } from './damage.ts';
-import { gatewayFaults } from './gateway.ts';
-import { readinessFaults } from './readiness.ts';
-import { redisFaults } from './redis.ts';
-import { refusedKeysFaults } from './refused-keys.ts';
-import { repliesFaults } from './replies.ts';
-import { signInFaults } from './sign-in.ts';
+import clusterFaults from './cluster.ts';
+import damageFaults from './damage.ts';
+import gatewayFaults from './gateway.ts';
+import readinessFaults from './readiness.ts';
+import redisFaults from './redis.ts';
+import refusedKeysFaults from './refused-keys.ts';
+import repliesFaults from './replies.ts';
+import signInFaults from './sign-in.ts';
 import type { Reporter } from './table.ts';
 
 const DOCUMENTATION = documentationText();

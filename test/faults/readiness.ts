@@ -36,7 +36,7 @@ interface Cause {
   end(): Promise<unknown>;
 }
 
-export async function readinessFaults(report: Reporter, scale: ReadinessScale = FULL): Promise<void> {
+export default async function readinessFaults(report: Reporter, scale: ReadinessScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
   // Keeps the private Redis running while the gateways of the rounds come and go.
   await deployment.gateway({ WORKERS: '1' });

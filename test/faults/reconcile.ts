@@ -2,11 +2,10 @@
  * Reconciliation at full size: a year of archive and a hundred thousand accounts. It must find no discrepancy, finish in
  * seconds, delay no paid call, and then name the one account whose archived entry is altered.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Reconciliation } from '../../admin/reconcile/reconciler.ts';
-import { Reconciler } from '../../admin/reconcile/reconciler.ts';
+import { Reconciler, type Reconciliation } from '../../admin/reconcile/reconciler.ts';
 import type { RedisClient } from '../../data/runtime/redis.ts';
 import { silentLog, startRedis } from '../redis.ts';
 import {
@@ -27,47 +26,42 @@ const ANSWERED_WITHIN_MS = 15_000;
 /** How long a Redis command may wait behind reconciliation. */
 const WAIT_AT_MOST_MS = 50;
 
-export async function reconcileFaults(report: Reporter): Promise<void> {
-  const dir = await mkdtemp(join(tmpdir(), 'alm-year-'));
-  const server = await startRedis({ dedicated: true });
-  try {
-    const archiveDir = join(dir, 'archive');
-    await writeArchive(archiveDir);
-    const redis = await server.connect();
-    await fillRedis(redis);
-    const read = reader(redis, archiveDir, join(dir, 'work'));
-    const first = await read();
-    const bystander = await server.connect();
-    const [second, wait_ms] = await measureRedisLatency(bystander, read);
-    const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
-    report(
-      'Reconciliation of correct books finds nothing',
-      `${size}: ${first.discrepancies.length + second.discrepancies.length} named, read whole in ${seconds(first)}`,
-      isClean(first) && isClean(second) && second.archive.entries === ENTRIES,
-    );
-    report(
-      'Reconciliation takes seconds',
-      `${seconds(second)} when every part has been read before`,
-      second.duration_ms < ANSWERED_WITHIN_MS,
-    );
-    report(
-      'Paid calls do not wait for reconciliation',
-      `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile`,
-      wait_ms < WAIT_AT_MOST_MS,
-    );
-    const victim = await alterEntry(archiveDir);
-    const third = await read();
-    const named = new Set(third.discrepancies.map(({ account_id }) => account_id));
-    const [one] = third.discrepancies;
-    report(
-      'One altered entry is found and named',
-      one ? `${one.what}, off by ${one.actual - one.expected}, in ${seconds(third)}` : 'nobody',
-      named.size === 1 && named.has(accountId(victim)),
-    );
-  } finally {
-    await server.stop();
-    await rm(dir, { recursive: true, force: true });
-  }
+export default async function reconcileFaults(report: Reporter): Promise<void> {
+  await using dir = await mkdtempDisposable(join(tmpdir(), 'alm-year-'));
+  await using server = await startRedis({ dedicated: true });
+  const archiveDir = join(dir.path, 'archive');
+  await writeArchive(archiveDir);
+  const redis = await server.connect();
+  await fillRedis(redis);
+  const read = reader(redis, archiveDir, join(dir.path, 'work'));
+  const first = await read();
+  const bystander = await server.connect();
+  const [second, wait_ms] = await measureRedisLatency(bystander, read);
+  const size = `${number(ACCOUNTS)} accounts, ${number(ENTRIES)} archived entries in ${DAYS} parts`;
+  report(
+    'Reconciliation of correct books finds nothing',
+    `${size}: ${first.discrepancies.length + second.discrepancies.length} named, read whole in ${seconds(first)}`,
+    isClean(first) && isClean(second) && second.archive.entries === ENTRIES,
+  );
+  report(
+    'Reconciliation takes seconds',
+    `${seconds(second)} when every part has been read before`,
+    second.duration_ms < ANSWERED_WITHIN_MS,
+  );
+  report(
+    'Paid calls do not wait for reconciliation',
+    `99 of 100 questions to Redis wait less than ${wait_ms.toFixed(1)} ms meanwhile`,
+    wait_ms < WAIT_AT_MOST_MS,
+  );
+  const victim = await alterEntry(archiveDir);
+  const third = await read();
+  const named = new Set(third.discrepancies.map(({ account_id }) => account_id));
+  const [one] = third.discrepancies;
+  report(
+    'One altered entry is found and named',
+    one ? `${one.what}, off by ${one.actual - one.expected}, in ${seconds(third)}` : 'nobody',
+    named.size === 1 && named.has(accountId(victim)),
+  );
 }
 
 function reader(redis: RedisClient, archiveDir: string, workDir: string): () => Promise<Reconciliation> {

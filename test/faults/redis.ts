@@ -31,7 +31,7 @@ const CONNECTIONS_AT_MOST = 10_000;
 const RECOVERY_WITHIN_MS = 20_000;
 const PROBE_EVERY_MS = 20;
 
-export async function redisFaults(report: Reporter, scale: RedisScale = FULL): Promise<void> {
+export default async function redisFaults(report: Reporter, scale: RedisScale = FULL): Promise<void> {
   await using deployment = await Deployment.open();
   const gateway = await deployment.gateway();
   const redis = await deployment.connect();

@@ -23,7 +23,7 @@ const PAID = '/v1/countries/KEN';
 const WHOLE = '/v1/data?indicator=beta.long_series';
 const PAY_EVERY_MS = 10;
 
-export async function refusedKeysFaults(
+export default async function refusedKeysFaults(
   report: Reporter,
   { duration_ms }: RefusedKeysScale = FULL,
 ): Promise<void> {

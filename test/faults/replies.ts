@@ -24,7 +24,7 @@ const CUSTOMERS = 8;
 /** Time limit even when no fault has occurred yet. */
 const UNTESTED_MOST_MS = 40_000;
 
-export async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
+export default async function repliesFaults(report: Reporter, scale: RepliesScale = FULL): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const place = stack.use(await Deployment.open());
   const server = await startPrivateRedis(join(place.dir, 'redis'));

@@ -1,6 +1,6 @@
 /** The child process of one part: sends every finding to its parent, and what the part throws. */
 import type { Told } from './part-process.ts';
-import { PARTS } from './parts.ts';
+import { load } from './parts.ts';
 
 const send = (told: Told): Promise<void> =>
   new Promise((sent) => {
@@ -14,9 +14,7 @@ process.once('uncaughtException', async (error) => {
   process.exit(1);
 });
 
-const part = PARTS.find(({ name }) => name === process.argv[2]);
-if (!part) throw new Error(`unknown part ${process.argv[2]}`);
-const run = await part.load();
+const run = await load(process.argv[2] ?? '');
 await run((promise, figure, ok) => void send({ promise, figure, ok }));
 // Open handles of the part must not delay the run. The parent looks for leftover processes.
 process.exit(0);

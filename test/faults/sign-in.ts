@@ -19,7 +19,7 @@ const SIGN_IN_FLOODERS = 150;
 /** How long a flooder who was refused with 503 waits before its next guess. */
 const PAUSE_MS = 500;
 
-export async function signInFaults(report: Reporter, { rounds } = { rounds: 10 }): Promise<void> {
+export default async function signInFaults(report: Reporter, { rounds } = { rounds: 10 }): Promise<void> {
   await using deployment = await Deployment.open();
   const gateway = await deployment.gateway({
     ...{ TRUST_PROXY: '127.0.0.1', ADMIN_EMAIL: OPERATOR, ADMIN_PASSWORD: PASSWORD },

@@ -3,20 +3,15 @@
  * every response identifies its snapshot: its body must equal, byte for byte, the one that the snapshot named by
  * X-Snapshot gives without load.
  */
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { Agent } from 'undici';
 import { COUNTRIES, type Manifest, manifest, manifestPath, objectPath } from '../../data/schema/snapshot.ts';
-import { movedBy } from '../gateway/fixture-data.ts';
 import { FIXTURE_ID, setCurrentSnapshot, writeFixture } from '../gateway/fixture-snapshot.ts';
-import { createCustomers, Deployment, storeOn } from './deployment.ts';
+import { type Told, ask as askGateway, createCustomers, Deployment, OTHER, storeOn } from './deployment.ts';
 import type { Reporter } from './table.ts';
 
-const OTHER_ID = '20261121T020000Z-00000002';
-const OTHER_TIME = '2026-11-21T02:00:00+00:00';
-const SHIFT = 1000;
 const POLL_MS = 20;
 const SWITCH_WITHIN_MS = 10_000;
 /** Time between two switches. */
@@ -61,16 +56,10 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   await using deployment = await Deployment.open();
   const gateway = await deployment.gateway({ SNAPSHOT_POLL_MS: String(POLL_MS) });
   const [customer] = await createCustomers(storeOn(await deployment.connect()), 1);
-  const pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: workers });
+  const dispatcher = new Agent({ connections: workers });
   await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => pool.destroy());
-  const ask = async (path: string): Promise<{ status: number; snapshot: string; digest: string }> => {
-    const headers = { authorization: `Bearer ${customer?.key}` };
-    const answer = await pool.request({ path, method: 'GET', headers });
-    const digest = createHash('sha256').update(Buffer.from(await answer.body.arrayBuffer()));
-    const snapshot = String(answer.headers['x-snapshot']);
-    return { status: answer.statusCode, snapshot, digest: digest.digest('hex') };
-  };
+  cleanup.defer(() => dispatcher.destroy());
+  const ask = (path: string): Promise<Told> => askGateway(gateway, path, customer?.key, { dispatcher });
   const switchTo = async (id: string): Promise<void> => {
     await setCurrentSnapshot(deployment.snapshots, id);
     const deadline = performance.now() + SWITCH_WITHIN_MS;
@@ -80,10 +69,9 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
     }
   };
 
-  const other = movedBy(SHIFT);
-  await writeFixture(deployment.snapshots, { id: OTHER_ID, generatedAt: OTHER_TIME, indicators: other });
+  await writeFixture(deployment.snapshots, OTHER);
   const atRest = new Map<string, string>();
-  for (const id of [OTHER_ID, FIXTURE_ID]) {
+  for (const id of [OTHER.id, FIXTURE_ID]) {
     await switchTo(id);
     for (const path of PATHS) atRest.set(`${id} ${path}`, (await ask(path)).digest);
   }
@@ -107,7 +95,7 @@ export async function snapshotFaults(report: Reporter, rounds: number, workers: 
   let offered = 0;
   for (let round = 0; round < rounds; round++) {
     // A publication, then a rollback, each followed by a damaged snapshot that must be refused.
-    for (const id of [OTHER_ID, FIXTURE_ID]) {
+    for (const id of [OTHER.id, FIXTURE_ID]) {
       await switchTo(id);
       switches++;
       await pause(SERVED_MS);

@@ -15,7 +15,7 @@ export interface ChildTask {
 }
 
 const task = JSON.parse(process.argv[2] ?? '') as ChildTask;
-const redis = await connected(task.url, false, []);
+const redis = await connected(task.url);
 let step = 0;
 process.stdout.write('began\n');
 const { ledger, audit } = await runArchive({

@@ -202,7 +202,7 @@ describe('the command line', () => {
     ];
     const held = await startPrivateRedis(settingsIn(from).REDIS_DIR);
     try {
-      const client = await connected(held.url, false, []);
+      const client = await connected(held.url);
       await createBackupFixture(client, settingsIn(from));
       const keys = await client.dbsize();
       expect(await run(from, 'backup', '--to', backup, '--json')).toMatchObject({ code: 0, err: '' });
