@@ -103,7 +103,7 @@ function enableFew(spine: string): string {
   return `${[header, ...enabled].join('\n')}\n`;
 }
 
-export class World {
+export class World implements AsyncDisposable {
   readonly directory: string;
   readonly settings: {
     -readonly [Name in keyof NightlyDependencies['settings']]: NightlyDependencies['settings'][Name];
@@ -197,6 +197,15 @@ export class World {
     if (status !== 'succeeded') throw new Error(`${id} is ${status}: ${reason}`);
   }
 
+  /** Publishes series, reads and builds them, and goes on to the next day. @returns the served snapshot */
+  async night(series: Record<string, Series>, id = 'atlas'): Promise<string> {
+    await this.publish(id, series);
+    await this.ingest(id);
+    const { snapshot } = await this.build();
+    this.tomorrow();
+    return snapshot;
+  }
+
   /** The rows of an indicator in the served snapshot. */
   async observations(id: string): Promise<Row[]> {
     return readObservations(join((await this.served()).directory, observationsFile(id)));
@@ -240,6 +249,10 @@ export class World {
 
   async remove(): Promise<void> {
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.remove();
   }
 }
 

@@ -2,85 +2,47 @@
  * `almanac.lock`: a notebook gives the same bytes after a night that revises figures, and can tell what changed; in Python
  * and in TypeScript, which read each other's lock.
  */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { copyFile, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import {
   Almanac,
   formatLock,
   type Lock,
   LockError,
+  type Observation,
   parseLock,
+  type Revision,
   verifyReceipt,
 } from '../../clients/typescript/src/index.ts';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';
-import { type Series, World } from '../build/world.ts';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { World } from '../build/world.ts';
 import { herd } from '../gateway/edition-story.ts';
-import { Program, type Started } from '../gateway/program.ts';
+import { Program } from '../gateway/program.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
-import { FRAMES, type Installed, installWheel, PACKAGE, run } from './python-package.ts';
+import { FRAMES, installWheel, PACKAGE, runPython } from './python-package.ts';
 
-interface Row {
-  indicator: string;
-  iso3: string;
-  year: number;
-  value: number | null;
-}
-
-interface Revision {
-  indicator: string;
-  iso3: string;
-  year: number;
-  kind: string;
-  old_value: number | null;
-  new_value: number | null;
-}
-
-let world: World;
-let program: Program;
-let started: Started;
-let installed: Installed;
-let folder: string;
-let lock: string;
-
-async function night(series: Record<string, Series>): Promise<string> {
-  await world.publish('atlas', series);
-  await world.ingest('atlas');
-  const { snapshot } = await world.build();
-  world.tomorrow();
-  return snapshot;
-}
-
-beforeAll(async () => {
-  await installPackages(FRAMES);
-  installed = await installWheel();
-  folder = await mkdtemp(join(tmpdir(), 'alm-lock-'));
-  lock = join(folder, 'almanac.lock');
-  world = await World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } });
-  await night({ cows: herd(51, 52, 53), goats: herd(54, 55) });
-  program = await Program.prepare();
-  started = await program.start({ SNAPSHOT_DIR: world.settings.SNAPSHOT_DIR, SNAPSHOT_POLL_MS: '50' });
-});
-afterAll(async () => {
-  await program?.[Symbol.asyncDispose]();
-  await world?.remove();
-  for (const one of [installed && dirname(installed.wheel), folder])
-    if (one !== undefined) await rm(one, { recursive: true });
-});
-
+await installPackages(FRAMES);
+const installed = await installWheel();
+const folder = await useDirectory();
+const lock = join(folder, 'almanac.lock');
+const world = await stopAfterTests(
+  World.create({ atlas: { gates: { max_row_drop: 1, max_country_drop: 1 } } }),
+);
+await world.night({ cows: herd(51, 52, 53), goats: herd(54, 55) });
+const program = await stopAfterTests(Program.prepare());
+const { SNAPSHOT_DIR } = world.settings;
+const { url, startupBanner } = await program.start({ SNAPSHOT_DIR, SNAPSHOT_POLL_MS: '50' });
 /** The demo key. */
-const demoKey = (): string => /alm_live_\w+/.exec(started.startupBanner)?.[0] ?? '';
+const [key = ''] = /alm_live_\w+/.exec(startupBanner) ?? [];
 
 /** Runs a program of the Python client. */
 function python(...words: string[]): Promise<string> {
-  const variables = {
-    PYTHONPATH: `${installed.site}:${pythonPath(FRAMES)}`,
-    ALMANAC_URL: started.url,
-    ALMANAC_KEY: demoKey(),
-  };
-  return run('python3', words, variables, folder);
+  const path = { PYTHONPATH: `${installed.site}:${pythonPath(FRAMES)}` };
+  return runPython(words, { cwd: folder, variables: { ...path, ALMANAC_URL: url, ALMANAC_KEY: key } });
 }
+const lockInPython = (...words: string[]) => python('-m', 'almanac_data.cli.main', ...words);
 
 const notebook = async (name: string, ...given: string[]): Promise<string> => {
   const output = join(folder, name);
@@ -88,8 +50,7 @@ const notebook = async (name: string, ...given: string[]): Promise<string> => {
   return readFile(output, 'utf8');
 };
 
-const typescript = (given?: Lock): Almanac =>
-  new Almanac({ key: demoKey(), baseUrl: started.url, lock: given });
+const typescript = (given?: Lock): Almanac => new Almanac({ key, baseUrl: url, lock: given });
 const [COWS, GOATS] = ['atlas.cows', 'atlas.goats'];
 const ASKED = { countries: ['FRA', 'DEU'] };
 
@@ -112,32 +73,32 @@ async function script(given?: Lock): Promise<string> {
 }
 
 async function untilServed(snapshot: string): Promise<void> {
-  const served = async () => (await fetch(`${started.url}/v1/editions`)).headers.get('x-snapshot');
+  const served = async () => (await fetch(`${url}/v1/editions`)).headers.get('x-snapshot');
   await expect.poll(served).toBe(snapshot);
 }
 
-const place = ({ indicator, iso3, year }: Row | Revision): string => `${indicator} ${iso3} ${year}`;
-const known = (rows: readonly Row[]): Map<string, number> =>
+const place = ({ indicator, iso3, year }: Observation | Revision): string => `${indicator} ${iso3} ${year}`;
+const known = (rows: readonly Observation[]): Map<string, number> =>
   new Map(rows.flatMap((row) => (row.value === null ? [] : [[place(row), row.value] as const])));
 
 it('gives the same bytes after nights that revise figures, and lists exactly what they changed', async () => {
-  await python('-m', 'almanac_data.cli.main', 'lock', lock);
+  await lockInPython('lock', lock);
   const pinned = parseLock(await readFile(lock, 'utf8'));
   expect(formatLock(await typescript().lock())).toBe(await readFile(lock, 'utf8'));
   const other = join(folder, 'typescript.lock');
   await writeFile(other, formatLock(pinned));
   const [first, firstScript] = [await notebook('first', other), await script(pinned)];
-  await night({ cows: herd(51, 52.5, 53), goats: herd(54, 55, 56), lamas: herd(57) });
-  await untilServed(await night({ cows: herd(51, 52.25, 53, 58), goats: herd(54), lamas: herd(57) }));
+  await world.night({ cows: herd(51, 52.5, 53), goats: herd(54, 55, 56), lamas: herd(57) });
+  await untilServed(await world.night({ cows: herd(51, 52.25, 53, 58), goats: herd(54), lamas: herd(57) }));
 
   expect(await notebook('again', lock)).toBe(first);
-  expect(await python('-m', 'almanac_data.cli.main', 'lock', lock, '--check')).toContain('holds');
+  expect(await lockInPython('lock', lock, '--check')).toContain('holds');
   expect(await notebook('unlocked')).not.toBe(first);
   expect(await script(pinned)).toBe(firstScript);
   expect(await script()).not.toBe(firstScript);
 
   const found = JSON.parse(await python(join(PACKAGE, 'tests/what_changed.py'), lock));
-  const [then, now]: [Row[], Row[]] = [found.then, found.now];
+  const [then, now]: [Observation[], Observation[]] = [found.then, found.now];
   const revisions: Revision[] = found.revisions;
   expect(revisions.map((one) => [place(one), one.kind, one.old_value, one.new_value])).toEqual(
     [
@@ -169,30 +130,17 @@ it('gives the same bytes after nights that revise figures, and lists exactly wha
 });
 
 it('refuses a service whose history is another one', async () => {
-  const other = await mkdtemp(join(tmpdir(), 'alm-other-'));
-  await cp(lock, join(other, 'almanac.lock'));
-  const forked = await World.create({ atlas: {} });
-  await forked.publish('atlas', { cows: herd(51, 52, 53), goats: herd(54, 55) });
-  await forked.ingest('atlas');
-  const { snapshot } = await forked.build();
-  expect(await readFile(join(world.settings.SNAPSHOT_DIR, CURRENT_POINTER), 'utf8')).not.toContain(snapshot);
+  const other = join(await mkdtemp(join(folder, 'other-')), 'almanac.lock');
+  await copyFile(lock, other);
+  await using forked = await World.create({ atlas: {} });
+  const snapshot = await forked.night({ cows: herd(51, 52, 53), goats: herd(54, 55) });
+  expect(await readFile(join(SNAPSHOT_DIR, CURRENT_POINTER), 'utf8')).not.toContain(snapshot);
   const gateway = await program.start({ SNAPSHOT_DIR: forked.settings.SNAPSHOT_DIR });
-  const words = [
-    '-m',
-    'almanac_data.cli.main',
-    '--url',
-    gateway.url,
-    'lock',
-    join(other, 'almanac.lock'),
-    '--check',
-  ];
   const refusal = /has no edition|has the root|no longer publishes the key/;
-  await expect(python(...words)).rejects.toThrow(refusal);
+  await expect(lockInPython('--url', gateway.url, 'lock', other, '--check')).rejects.toThrow(refusal);
   const pinned = parseLock(await readFile(lock, 'utf8'));
-  const strange = new Almanac({ key: demoKey(), baseUrl: gateway.url, lock: pinned });
+  const strange = new Almanac({ key, baseUrl: gateway.url, lock: pinned });
   const error = await strange.data(COWS).catch((one: unknown) => one);
   expect(error).toBeInstanceOf(LockError);
   expect(String(error)).toMatch(refusal);
-  await forked.remove();
-  await rm(other, { recursive: true });
 });

@@ -3,17 +3,16 @@
  * in; with its lock, the same bytes after a night that revises figures, and the list of what the night changed; without the
  * lock, the revised figures.
  */
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { expect, it } from 'vitest';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
+import { Service } from '../gateway/service.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
+import { run } from '../run-program.ts';
 import { buildStarter } from '../shared-builds.ts';
-import { FRAMES, type Installed, installWheel, PACKAGE, run } from './python-package.ts';
+import { FRAMES, installWheel, PACKAGE, runPython } from './python-package.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NOTEBOOK = join(ROOT, 'docs/notebooks/three-questions.ipynb');
@@ -32,26 +31,16 @@ interface Cell {
   outputs?: { output_type: string; text?: string[] }[];
 }
 
-let service: Service;
-let owner: TestKey;
-let installed: Installed;
+const [built] = await Promise.all([buildStarter(), installPackages(FRAMES), installPackages(JUPYTER)]);
+const installed = await installWheel();
 /** VAR_DIR of the nights. */
-let home: string;
-
-beforeAll(async () => {
-  const [built] = await Promise.all([buildStarter(), installPackages(FRAMES), installPackages(JUPYTER)]);
-  installed = await installWheel();
-  home = await mkdtemp(join(tmpdir(), 'alm-notebook-'));
-  for (const name of ['lake', 'snapshots', 'signing'])
-    await cp(join(built.directory, name), join(home, name), { recursive: true });
-  service = await Service.start({ snapshots: join(home, 'snapshots'), settings: { SNAPSHOT_POLL_MS: '50' } });
-  owner = await service.account({ credits: 10_000 });
-});
-afterAll(async () => {
-  await service?.stop();
-  for (const one of [home, installed && dirname(installed.wheel)])
-    if (one !== undefined) await rm(one, { recursive: true });
-});
+const home = await useDirectory();
+for (const name of ['lake', 'snapshots', 'signing'])
+  await cp(join(built.directory, name), join(home, name), { recursive: true });
+const service = await stopAfterTests(
+  Service.start({ snapshots: join(home, 'snapshots'), settings: { SNAPSHOT_POLL_MS: '50' } }),
+);
+const owner = await service.account({ credits: 10_000 });
 
 const cellsOf = async (file: string): Promise<Cell[]> => JSON.parse(await readFile(file, 'utf8')).cells;
 
@@ -60,14 +49,15 @@ async function execute(name: string): Promise<Cell[]> {
   const folder = join(home, name);
   await mkdir(folder, { recursive: true });
   const output = join(folder, 'executed.ipynb');
-  await run('python3', [EXECUTE, NOTEBOOK, output], {
+  const variables = {
     PYTHONPATH: [installed.site, pythonPath(FRAMES), pythonPath(JUPYTER)].join(':'),
     JUPYTER_PATH: join(pythonPath(JUPYTER), 'share/jupyter'),
     JUPYTER_RUNTIME_DIR: join(home, 'runtime'),
     IPYTHONDIR: join(home, 'ipython'),
     ALMANAC_URL: service.url,
     ALMANAC_KEY: owner.key,
-  });
+  };
+  await runPython([EXECUTE, NOTEBOOK, output], { variables });
   return cellsOf(output);
 }
 
@@ -80,9 +70,9 @@ async function reviseOneNight(): Promise<void> {
     text = text.replace(new RegExp(`^${country},2021,.*$`, 'm'), `${country},2021,${value}`);
   await writeFile(join(mirror, UPSTREAM), gzipSync(text));
   const before = service.snapshots.current()?.id;
-  const env = { PROVIDER_MIRROR: dirname(mirror), VAR_DIR: home, LOG_LEVEL: 'error' };
+  const variables = { PROVIDER_MIRROR: dirname(mirror), VAR_DIR: home, LOG_LEVEL: 'error' };
   const words = [join(ROOT, 'build/main.ts'), 'nightly', '--provider', 'undp'];
-  await promisify(execFile)(process.execPath, words, { env, cwd: ROOT });
+  await run(process.execPath, words, { cwd: ROOT, variables });
   await expect.poll(() => service.snapshots.current()?.id).not.toBe(before);
 }
 

@@ -1,14 +1,15 @@
 /** The Python client as its users get it: a wheel, installed beside the packages that its tests need. */
-import { type ExecFileSyncOptionsWithStringEncoding, execFile, execFileSync } from 'node:child_process';
-import { mkdtemp, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { type ExecFileSyncOptionsWithStringEncoding, execFileSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { useDirectory } from '../after-tests.ts';
+import type { Evidence } from '../data/proofs/tampering.ts';
 import { installPackages, pythonPath } from '../python-packages.ts';
+import { type RunOptions, run } from '../run-program.ts';
+import { verdictsOn } from './receipt-suite.ts';
 
 export const PACKAGE = join(import.meta.dirname, '../../clients/python');
 
-const OUTPUT_BYTES = 10_000_000;
 const QUIET: ExecFileSyncOptionsWithStringEncoding = {
   encoding: 'utf8',
   stdio: ['ignore', 'pipe', 'ignore'],
@@ -25,23 +26,11 @@ export const BUILD_TOOLS = ['build==1.6.1', 'hatchling==1.33.0'];
 export const LINT_TOOLS = ['mypy==2.4.1', 'ruff==0.17.6'];
 export const FRAMES = ['pandas==3.1.1', 'pyarrow==26.0.1', 'polars==2.1.0', 'duckdb==2.0.0'];
 
-/** Runs a program. @returns what it printed @throws with all that it said, when it fails */
-export async function run(
-  program: string,
+/** Runs a program, in the folder of the package by default. */
+export const runPython = (
   words: readonly string[],
-  variables: Record<string, string> = {},
-  cwd = PACKAGE,
-): Promise<string> {
-  const pairs = Object.entries({ PYTHONDONTWRITEBYTECODE: '1', ...variables });
-  const settings = pairs.map(([name, value]) => `${name}=${value}`);
-  const { stdout } = await promisify(execFile)('env', [...settings, program, ...words], {
-    cwd,
-    maxBuffer: OUTPUT_BYTES,
-  }).catch((error) => {
-    throw new Error(`${words.join(' ')}\n${error.stdout}\n${error.stderr}`);
-  });
-  return stdout;
-}
+  { program = 'python3', cwd = PACKAGE, variables }: RunOptions & { program?: string } = {},
+): Promise<string> => run(program, words, { cwd, variables: { PYTHONDONTWRITEBYTECODE: '1', ...variables } });
 
 export interface Interpreter {
   /** `3.12`. */
@@ -81,6 +70,8 @@ function versionOf(interpreter: string): string | null {
 }
 
 export interface Installed {
+  /** Removed after the tests. */
+  directory: string;
   wheel: string;
   /** For PYTHONPATH: the package alone. */
   site: string;
@@ -88,27 +79,25 @@ export interface Installed {
   bin: string;
 }
 
-/** Builds the wheel and installs it, without any dependency, in a temporary directory. */
+/** Builds the wheel and installs it, without any dependency. */
 export async function installWheel(): Promise<Installed> {
   await installPackages(BUILD_TOOLS);
-  const directory = await mkdtemp(join(tmpdir(), 'alm-python-'));
-  const path = { PYTHONPATH: pythonPath(BUILD_TOOLS) };
+  const directory = await useDirectory();
   const words = ['-m', 'build', '--wheel', '--no-isolation', '--outdir', directory, PACKAGE];
-  await run('python3', words, path);
+  await runPython(words, { variables: { PYTHONPATH: pythonPath(BUILD_TOOLS) } });
   const [name = ''] = (await readdir(directory)).filter((file) => file.endsWith('.whl'));
   const wheel = join(directory, name);
   const site = join(directory, 'site');
-  const pip = [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    '--no-index',
-    '--target',
-    site,
-    wheel,
-  ];
-  await run('python3', pip);
-  return { wheel, site, bin: join(site, 'bin') };
+  const offline = ['--quiet', '--disable-pip-version-check', '--no-index'];
+  await runPython(['-m', 'pip', 'install', ...offline, '--target', site, wheel]);
+  return { directory, wheel, site, bin: join(site, 'bin') };
 }
+
+/** @returns for each what the package says: `accepted`, or `refused: ` and why */
+export const verifyWithPackage = (
+  { site, directory }: Installed,
+  all: readonly Evidence[],
+): Promise<string[]> =>
+  verdictsOn(directory, all, (file) =>
+    runPython([join(PACKAGE, 'tests/verify_evidence.py'), file], { variables: { PYTHONPATH: site } }),
+  );

@@ -2,14 +2,13 @@
  * The types of the TypeScript client are those that `openapi-typescript` makes of the served description. After a change of
  * the description, `npx vitest run --project extended test/clients/typescript-types -u` writes them anew.
  */
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { stopAfterTests, useDirectory } from '../after-tests.ts';
 import { Service } from '../gateway/service.ts';
 import { installNodePackages } from '../node-packages.ts';
+import { run } from '../run-program.ts';
 import { PACKAGE } from './typescript-package.ts';
 
 const NODE_PACKAGES = [
@@ -58,27 +57,22 @@ function withReferences(schemas: Schemas, names: readonly string[]): Schemas {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => wanted.has(name)));
 }
 
+const modules = await installNodePackages(NODE_PACKAGES);
+const service = await stopAfterTests(Service.start());
+const cwd = await useDirectory();
+
 test('types are generated from the served description', async () => {
-  const modules = await installNodePackages(NODE_PACKAGES);
-  const service = await Service.start();
-  const folder = await mkdtemp(join(tmpdir(), 'alm-types-'));
-  try {
-    const { json: served } = await service.get('/v1/openapi.json');
-    const { get, post } = served.paths['/v1/feeds'];
-    const inline = { ListFeedsAnswer: bodyOf(get), CreateFeedAnswer: bodyOf(post) };
-    const known = { ...served.components.schemas, ...inline };
-    const schemas = withReferences(known, [...ANSWERS, ...Object.keys(inline)]);
-    const reduced = { openapi: served.openapi, info: served.info, paths: {}, components: { schemas } };
-    await writeFile(join(folder, 'openapi.json'), JSON.stringify(reduced));
-    const generator = join(modules, 'openapi-typescript/bin/cli.js');
-    const run = promisify(execFile);
-    await run(process.execPath, [generator, 'openapi.json', '--output', 'api.ts'], { cwd: folder });
-    const written = join(folder, 'api.ts');
-    await writeFile(written, HEADER + (await readFile(written, 'utf8')));
-    await run(BIOME, ['format', '--write', '--config-path', CONFIGURATION, '--vcs-enabled=false', written]);
-    await expect(await readFile(written, 'utf8')).toMatchFileSnapshot(join(PACKAGE, 'src/api.ts'));
-  } finally {
-    await service.stop();
-    await rm(folder, { recursive: true });
-  }
+  const { json: served } = await service.get('/v1/openapi.json');
+  const { get, post } = served.paths['/v1/feeds'];
+  const inline = { ListFeedsAnswer: bodyOf(get), CreateFeedAnswer: bodyOf(post) };
+  const known = { ...served.components.schemas, ...inline };
+  const schemas = withReferences(known, [...ANSWERS, ...Object.keys(inline)]);
+  const reduced = { openapi: served.openapi, info: served.info, paths: {}, components: { schemas } };
+  await writeFile(join(cwd, 'openapi.json'), JSON.stringify(reduced));
+  const generator = join(modules, 'openapi-typescript/bin/cli.js');
+  await run(process.execPath, [generator, 'openapi.json', '--output', 'api.ts'], { cwd });
+  const written = join(cwd, 'api.ts');
+  await writeFile(written, HEADER + (await readFile(written, 'utf8')));
+  await run(BIOME, ['format', '--write', '--config-path', CONFIGURATION, '--vcs-enabled=false', written]);
+  await expect(await readFile(written, 'utf8')).toMatchFileSnapshot(join(PACKAGE, 'src/api.ts'));
 });

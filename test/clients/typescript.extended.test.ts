@@ -1,14 +1,15 @@
 /** The packed TypeScript client: its content, its types in a strict project, its README, and a page of another origin. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { dirname, join, relative } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Browser, openBrowser } from '../browser/browser.ts';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { stopAfterTests } from '../after-tests.ts';
+import { openBrowser } from '../browser/browser.ts';
+import { Service } from '../gateway/service.ts';
+import { listen } from '../listen.ts';
+import { run } from '../run-program.ts';
 import { buildStarter } from '../shared-builds.ts';
-import { compile, installPackage, linkNodeTypes, PACKAGE, type Project, run } from './typescript-package.ts';
+import { compile, installPackage, linkNodeTypes, PACKAGE } from './typescript-package.ts';
 
 type Client = typeof import('../../clients/typescript/src/index.ts');
 
@@ -24,28 +25,19 @@ const POPULATION = 'world-bank.SP.POP.TOTL';
 /** What the package promises to run on. */
 const OLDEST_NODE = 20;
 
-let service: Service;
-let owner: TestKey;
-let project: Project;
-
-beforeAll(async () => {
-  const { snapshots } = await buildStarter();
-  service = await Service.start({ snapshots });
-  owner = await service.account({ credits: 10_000_000 });
-  project = await installPackage();
-});
-afterAll(async () => {
-  await service?.stop();
-  if (project !== undefined) await rm(dirname(project.directory), { recursive: true });
-});
+const { snapshots } = await buildStarter();
+const service = await stopAfterTests(Service.start({ snapshots }));
+const owner = await service.account({ credits: 10_000_000 });
+const project = await installPackage();
+await linkNodeTypes(project);
 
 /** Programs of Node.js on this machine, the oldest and the newest that are promised. */
 async function interpreters(): Promise<string[]> {
-  const paths = (await run('.', 'which', ['-a', 'node'])).trim().split('\n');
+  const paths = (await run('which', ['-a', 'node'])).trim().split('\n');
   const known = await Promise.all(
     paths.map(async (path) => ({
       path,
-      major: Number.parseInt(await run('.', path, ['-p', 'process.versions.node']), 10),
+      major: Number.parseInt(await run(path, ['-p', 'process.versions.node']), 10),
     })),
   );
   const usable = known.filter(({ major }) => major >= OLDEST_NODE).toSorted((a, b) => a.major - b.major);
@@ -54,7 +46,7 @@ async function interpreters(): Promise<string[]> {
 
 describe('the package', () => {
   it('holds the built modules, their types, README and licence, and needs nothing', async () => {
-    const listed = (await run(project.installed, 'find', ['.', '-type', 'f'])).trim().split('\n');
+    const listed = (await run('find', ['.', '-type', 'f'], { cwd: project.installed })).trim().split('\n');
     const others = listed.filter((file) => !/^\.\/dist\/[\w/-]+\.(js|d\.ts)$/.test(file));
     expect(others.toSorted()).toEqual(['./CHANGELOG.md', './LICENSE', './README.md', './package.json']);
     const manifest = JSON.parse(await readFile(join(project.installed, 'package.json'), 'utf8'));
@@ -71,14 +63,13 @@ describe('the package', () => {
     const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
     expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
     const examples = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, text = '']) => text);
-    await linkNodeTypes(project);
     await writeFile(join(project.directory, 'readme.ts'), examples.join('\n'));
     await compile(project);
     const variables = { ALMANAC_URL: service.url, ALMANAC_KEY: owner.key };
     const programs = await interpreters();
     expect(programs.length).toBeGreaterThan(0);
     for (const program of programs) {
-      const printed = await run(project.directory, program, ['built/readme.js'], variables);
+      const printed = await run(program, ['built/readme.js'], { cwd: project.directory, variables });
       const [, ...rest] = printed.split('(CC BY 4.0): Fertility rate, total');
       expect(rest).toHaveLength(1);
       for (const said of [
@@ -104,7 +95,6 @@ export async function typed(client: Almanac) {
   const named: { indicator: string; name: string }[] = [...(await client.data('a.b', { names: true })).rows];
   return [long, chosen, named];
 }`;
-    await linkNodeTypes(project).catch(() => {}); // linked already
     await writeFile(join(project.directory, 'typed.ts'), program);
     await compile(project);
     for (const [wrong, message] of [
@@ -123,31 +113,22 @@ export async function typed(client: Almanac) {
   });
 });
 
-describe('in a page of another origin', () => {
-  let browser: Browser;
-  let site: Server;
-  let page: Page;
-  let address: string;
-
-  beforeAll(async () => {
-    site = createServer(async (request, response) => {
+const site = await stopAfterTests(
+  listen(
+    createServer(async (request, response) => {
       const path = request.url ?? '/';
       const isModule = path.endsWith('.js');
       response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html');
       response.end(isModule ? await readFile(join(project.installed, relative('/', path))) : PAGE);
-    });
-    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
-    address = `http://localhost:${(site.address() as AddressInfo).port}`;
-    browser = await openBrowser();
-    page = await browser.context.newPage();
-    await page.goto(address);
-    await page.waitForFunction(() => 'almanac' in globalThis);
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    site?.close();
-  });
+    }),
+  ),
+);
+const browser = await stopAfterTests(openBrowser());
+const page = await browser.context.newPage();
+await page.goto(`http://localhost:${site.port}`);
+await page.waitForFunction(() => 'almanac' in globalThis);
 
+describe('in a page of another origin', () => {
   const given = () => ({
     options: { key: owner.key, baseUrl: service.url, retries: 0 },
     fertility: FERTILITY,

@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { COUNTRIES, type Manifest, manifest, manifestPath, objectPath } from '../../data/schema/snapshot.ts';
 import { FIXTURE_ID, setCurrentSnapshot, writeFixture } from '../gateway/fixture-snapshot.ts';
-import { type Told, ask as askGateway, createCustomers, Deployment, OTHER, storeOn } from './deployment.ts';
+import { ask as askGateway, createCustomers, Deployment, OTHER, storeOn, type Told } from './deployment.ts';
 import type { Reporter } from './table.ts';
 
 const POLL_MS = 20;

@@ -1,23 +1,26 @@
 /** The release command in clones of the last commit: what it builds, read by foreign software, and what it refuses. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { run } from '../clients/typescript-package.ts';
+import { expect, it } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { installNodePackages } from '../node-packages.ts';
+import { run as runProgram } from '../run-program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** It carries the schemas of CycloneDX. */
 const SCHEMAS = '@cyclonedx/cyclonedx-library@10.3.0';
 const PROGRAM = 'test/release/main.ts';
 
-let home: string;
-let version: string;
-/** What the first run wrote. */
-let built: string;
+const home = await useDirectory();
 
+const run = (
+  cwd: string,
+  program: string,
+  words: readonly string[],
+  variables: Record<string, string> = {},
+): Promise<string> => runProgram(program, words, { cwd, variables });
 const release = (clone: string, ...words: string[]): Promise<string> =>
   run(clone, 'node', [PROGRAM, ...words]);
 
@@ -35,14 +38,11 @@ const commit = (clone: string): Promise<string> =>
 
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'alm-release-'));
-  ({ version } = await json(join(ROOT, 'package.json')));
-  const clone = await cloned('first');
-  await release(clone, '--dry-run');
-  built = join(clone, 'var/release', version);
-});
-afterAll(() => rm(home, { recursive: true, force: true }));
+const { version } = await json(join(ROOT, 'package.json'));
+const first = await cloned('first');
+await release(first, '--dry-run');
+/** What the first run wrote. */
+const built = join(first, 'var/release', version);
 
 it('writes the same files in another folder, and sums that sha256sum confirms for each of them', async () => {
   const clone = await cloned('second');
