@@ -1,5 +1,4 @@
 /** The operator area with a gateway, a real build, a job worker and figures of the test's own. */
-
 import { type DecisionStore, openDecisions } from '../../admin/decision-store.ts';
 import { withDecisions } from '../../build/editions/plan/licensing.ts';
 import { createHandlers } from '../../build/jobs/job-handlers.ts';

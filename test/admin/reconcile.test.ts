@@ -1,5 +1,4 @@
 /** Reconciliation names exactly the account that is corrupted, in Redis or in the archive, by how much and since when. */
-
 import { cp, rm, truncate } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

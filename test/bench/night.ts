@@ -1,5 +1,4 @@
 /** Part of the bench: the nightly run over all providers. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CURRENT_POINTER } from '../../data/schema/snapshot.ts';

@@ -3,7 +3,6 @@
  * pages of its kind that nobody asked for before. A page that was asked for twice comes out of the response cache: beside bare node:http with the same bytes. And how
  * many bytes a visitor's browser loads for it.
  */
-
 import { compareWithBare } from './comparisons.ts';
 import { fetchWhole } from './http-client.ts';
 import type { Gateway } from './processes.ts';

@@ -1,5 +1,4 @@
 /** The parts of the bench in order; each can run alone. */
-
 import { coldRows } from './cold.ts';
 import { cachedRows, keyedRows, refusalRows } from './comparisons.ts';
 import { derivedRows } from './derived.ts';

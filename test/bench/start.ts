@@ -1,5 +1,4 @@
 /** Part of the bench: the start of the gateway, and its memory when it is ready. */
-
 import { startGateway } from './processes.ts';
 import type { Row } from './report.ts';
 import type { Session } from './session.ts';

@@ -1,20 +1,21 @@
 /** Whatever figures and names a provider lawfully publishes, each step of the build takes them and the gateway shows them. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../build/editions/verify.ts';
 import { loadCurated } from '../../data/curated/curated.ts';
 import type { IndicatorRecord } from '../../data/schema/records.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { SEED } from '../environment.ts';
 import { call } from '../gateway/api/mcp/mcp-client.ts';
-import { Service, type TestKey } from '../gateway/service.ts';
-import { type HostileNights, hostileNights, isExtreme } from './hostile-series.ts';
+import { Service } from '../gateway/service.ts';
+import { hostileNights, isExtreme } from './hostile-series.ts';
 
 const NIGHTS = 3;
 
-let built: HostileNights;
-beforeAll(async () => {
-  built = await hostileNights(SEED ?? 35, NIGHTS);
-});
+const built = await hostileNights(SEED ?? 35, NIGHTS);
 afterAll(() => built.world.remove());
+const service = await stopAfterTests(Service.start({ snapshots: built.world.settings.SNAPSHOT_DIR }));
+const key = await service.account({ credits: 100_000_000 });
+const records: IndicatorRecord[] = (await service.get('/v1/indicators?limit=500')).json.data;
 
 it('publishes every figure, as the double that upstream wrote', async () => {
   for (const [slug, { cells }] of Object.entries(built.series)) {
@@ -46,16 +47,6 @@ it('fails no check, and finds each series whose figures cannot be computed with'
 });
 
 describe('the gateway', () => {
-  let service: Service;
-  let key: TestKey;
-  let records: IndicatorRecord[];
-  beforeAll(async () => {
-    service = await Service.start({ snapshots: built.world.settings.SNAPSHOT_DIR });
-    key = await service.account({ credits: 100_000_000 });
-    records = (await service.get('/v1/indicators?limit=500')).json.data;
-  });
-  afterAll(() => service.stop());
-
   const isNumber = (text: string): boolean => !/NaN|Infinity|∞|undefined/.test(text);
 
   const pagesOf = (id: string): string[] => [

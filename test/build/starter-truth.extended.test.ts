@@ -5,22 +5,18 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { planSnapshot } from '../../build/editions/plan/plan-snapshot.ts';
 import { ProviderLake } from '../../build/lake/provider-lake.ts';
-import { type Curated, loadCurated } from '../../data/curated/curated.ts';
-import { buildStarter, type SharedBuild } from '../shared-builds.ts';
+import { loadCurated } from '../../data/curated/curated.ts';
+import { buildStarter } from '../shared-builds.ts';
 import { readStarterManifest } from '../starter-manifest.ts';
 import { query } from './parquet-readers.ts';
 
 const ROOT = 'data/starter';
 const manifest = readStarterManifest();
-let built: SharedBuild;
-let curated: Curated;
-beforeAll(async () => {
-  built = await buildStarter();
-  curated = await loadCurated('data');
-});
+const built = await buildStarter();
+const curated = await loadCurated('data');
 
 const table = (bytes: Buffer, fromLine = 1): string[][] =>
   parse(bytes, { from_line: fromLine, bom: true, relax_column_count: true, skip_empty_lines: true });

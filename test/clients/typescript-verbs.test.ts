@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   Almanac,
   type ClientOptions,
@@ -18,25 +18,19 @@ import {
 } from '../../clients/typescript/src/index.ts';
 import { Table } from '../../clients/typescript/src/table.ts';
 import { SYSTEM } from '../../clients/typescript/src/transport.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { SEED } from '../environment.ts';
-import { Service, type TestKey } from '../gateway/service.ts';
+import { Service } from '../gateway/service.ts';
 
 const LIFE = 'alpha.life_expectancy';
 const OTHER = 'beta.life_expectancy';
 
-let service: Service;
-let owner: TestKey;
-let client: Almanac;
-
 const clientWith = (options: ClientOptions = {}): Almanac =>
   new Almanac({ key: owner.key, baseUrl: service.url, ...options });
 
-beforeAll(async () => {
-  service = await Service.start();
-  owner = await service.account({ credits: 1_000_000 });
-  client = clientWith();
-});
-afterAll(() => service?.stop());
+const service = await stopAfterTests(Service.start());
+const owner = await service.account({ credits: 1_000_000 });
+const client = clientWith();
 
 const ask = async (path: string) => (await service.get(path, { key: owner.key })).json;
 const balance = () => service.balance(owner);

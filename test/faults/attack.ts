@@ -2,7 +2,6 @@
  * Attacks: timing attacks on keys and passwords, and one attacker beside customers who pay. Malformed requests and forms and
  * request smuggling are held by `test/attack`.
  */
-
 import { compareTimes, unknownKey, wrongKey } from '../attack/guessing.ts';
 import { type AccountPagesHarness, PASSWORD, startAccountPages } from '../gateway/commerce/pages/harness.ts';
 import { Service, type TestKey } from '../gateway/service.ts';
@@ -74,7 +73,6 @@ async function guessedPasswords(harness: AccountPagesHarness, report: Reporter):
 }
 
 /** Tries as often as the throttle permits, from changing addresses, for an hour of the service's clock. */
-
 async function guessesInAnHour(harness: AccountPagesHarness, email: string, report: Reporter): Promise<void> {
   const begun_ms = harness.clock.ms;
   let heard = 0;

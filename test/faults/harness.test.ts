@@ -1,17 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { useDirectory } from '../after-tests.ts';
 import { block } from '../style/documentation.ts';
 import { PROMISES } from './one-attacker.ts';
 import { runPart } from './part-process.ts';
 import type { Finding } from './table.ts';
 
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'alm-harness-'));
-});
-afterAll(() => rm(dir, { recursive: true }));
+const dir = await useDirectory();
 
 /** Runs a program as a part. */
 async function run(program: string, limit_s = 120): Promise<Finding[]> {

@@ -3,12 +3,13 @@
  * get 503, the catalogue stays available, nothing is charged, /readyz tells the cause, and the service recovers by itself.
  */
 import { Cluster, Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { whenReady } from '../../data/runtime/redis.ts';
 import { redisKeys } from '../../data/schema/redis-keys.ts';
 import { MeteringUnavailable } from '../../gateway/api/metering/metering.ts';
+import { stopAfterTests } from '../after-tests.ts';
 import { admissionOf, createWorld, UNLIMITED } from '../gateway/api/metering/harness.ts';
-import { codeOf, Service, type TestKey } from '../gateway/service.ts';
+import { codeOf, Service } from '../gateway/service.ts';
 import { startRedis, startRedisCluster } from '../redis.ts';
 
 interface Refusal {
@@ -69,21 +70,13 @@ const REFUSALS: Refusal[] = [
 
 const WRITE = "return redis.call('SET', 'anything', 1)";
 
-let service: Service;
-let owner: TestKey;
-let control: Redis;
-beforeAll(async () => {
-  service = await Service.start({ redis: await startRedis({ dedicated: true }) });
-  owner = await service.account();
-  // Its user keeps all permissions while those of the default user change.
-  control = new Redis({ path: new URL(service.redis.url).pathname });
-  await control.acl('SETUSER', 'keeper', 'on', 'nopass', '+@all', '~*');
-  await control.auth('keeper', '');
-});
-afterAll(async () => {
-  control.disconnect();
-  await service.stop();
-});
+const service = await stopAfterTests(Service.start({ redis: await startRedis({ dedicated: true }) }));
+const owner = await service.account();
+// Its user keeps all permissions while those of the default user change.
+const control = new Redis({ path: new URL(service.redis.url).pathname });
+afterAll(() => control.disconnect());
+await control.acl('SETUSER', 'keeper', 'on', 'nopass', '+@all', '~*');
+await control.auth('keeper', '');
 
 const ready = () => service.get('/readyz');
 

@@ -3,7 +3,6 @@
  * reading of the upstream files, nothing that must not leave in any byte, and the links between providers against a list
  * that was read line by line. (What was left out is held in `test/build/connectors/rejected-rows-mirror.extended.test.ts`.)
  */
-
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

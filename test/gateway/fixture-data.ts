@@ -1,7 +1,6 @@
 /**
  * Invented data for black-box tests: small enough to check by eye, with a row for every rule of the interface.
  */
-
 import type {
   CountryRecord,
   IndicatorRecord,

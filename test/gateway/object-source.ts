@@ -1,5 +1,4 @@
 /** What `SnapshotFiles` reads from, for tests without a store. */
-
 import { ParsedObjects } from '../../gateway/api/snapshot/files/memory.ts';
 import type { ObjectSource } from '../../gateway/api/snapshot/files/snapshot-files.ts';
 import { Objects } from '../../gateway/api/snapshot/files/snapshot-files.ts';

@@ -1,5 +1,4 @@
 /** Rows as tables for people: aligned text for terminals, and HTML for notebooks and pages. */
-
 export type Cells = Readonly<Record<string, unknown>>;
 
 export const cellText = (value: unknown): string => {

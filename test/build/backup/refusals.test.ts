@@ -2,45 +2,28 @@
 import { existsSync } from 'node:fs';
 import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
 import { run as runCommand } from '../../../build/backup/cli.ts';
 import { BACKUP_FORMAT, manifestText } from '../../../build/backup/format.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import { backupTrees } from '../../../build/backup/trees.ts';
 import { startPrivateRedis } from '../../../data/runtime/private-redis.ts';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
 import { connected } from '../../redis-server.ts';
-import {
-  contents,
-  createBackupFixture,
-  settingsIn,
-  temporaryDirectory,
-  writeFiles,
-} from './backup-fixture.ts';
+import { contents, createBackupFixture, settingsIn, writeFiles } from './backup-fixture.ts';
 
-let server: TestRedis;
-let redis: RedisClient;
-let dir: string;
-let whole: string;
 let copies = 0;
-let all: Map<string, string>;
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-  dir = await temporaryDirectory();
-  whole = join(dir, 'whole');
-  const settings = settingsIn(join(dir, 'home'));
-  const { world } = await createBackupFixture(redis, settings);
-  await createBackup({ redis, settings, now: () => world.clock.ms }, whole);
-  all = await contents(settings);
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(dir, { recursive: true, force: true });
-});
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
+const dir = await useDirectory();
+const whole = join(dir, 'whole');
+const settings = settingsIn(join(dir, 'home'));
+const { world } = await createBackupFixture(redis, settings);
+await createBackup({ redis, settings, now: () => world.clock.ms }, whole);
+const all = await contents(settings);
 beforeEach(() => flushRedis(redis));
 
 /** A copy of the backup for a test to damage. */

@@ -1,57 +1,38 @@
 /** The private key and the memory of the last signed head, in a backup and after a restore. */
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createBackup } from '../../../build/backup/backup.ts';
 import { restoreBackup } from '../../../build/backup/restore.ts';
 import type { TreeSettings } from '../../../build/backup/trees.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
-import type { RedisClient } from '../../../data/runtime/redis.ts';
 import type { LogEntry } from '../../../data/schema/snapshot.ts';
-import { flushRedis, startRedis, type TestRedis } from '../../redis.ts';
-import {
-  contents,
-  createBackupFixture,
-  headOf,
-  settingsIn,
-  temporaryDirectory,
-  writeFiles,
-} from './backup-fixture.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { flushRedis, startRedis } from '../../redis.ts';
+import { contents, createBackupFixture, headOf, settingsIn, writeFiles } from './backup-fixture.ts';
 
-let server: TestRedis;
-let redis: RedisClient;
-let dir: string;
-let backup: string;
-let all: Map<string, string>;
-/** Three editions, of which the backup has the first two and remembers the head of two. */
-let log: LogEntry[];
 let targets = 0;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-  dir = await temporaryDirectory();
-  backup = join(dir, 'backup');
-  const settings = settingsIn(join(dir, 'home'));
-  await createBackupFixture(redis, settings);
-  const [first] = await readLog(settings.SNAPSHOT_DIR);
-  if (!first) throw new Error('the fixture has no edition');
-  log = [first, { ...first, root: '1'.repeat(64) }, { ...first, root: '2'.repeat(64) }];
-  await writeLog(settings.SNAPSHOT_DIR, log.slice(0, 2));
-  await writeFile(join(settings.SIGNING_DIR, 'head'), headOf(log.slice(0, 2)));
-  await createBackup({ redis, settings, now: Date.now }, backup);
-  all = await contents(settings);
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(dir, { recursive: true, force: true });
-});
-beforeEach(() => flushRedis(redis));
 
 const readLog = async (directory: string): Promise<LogEntry[]> =>
   (await new SnapshotStorage(directory).log()).editions;
 const writeLog = (directory: string, editions: LogEntry[]): Promise<void> =>
   new SnapshotStorage(directory).writeLog({ editions, checkpoint: headOf(editions), rollbacks: [] });
+
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
+const dir = await useDirectory();
+const backup = join(dir, 'backup');
+const settings = settingsIn(join(dir, 'home'));
+await createBackupFixture(redis, settings);
+const [first] = await readLog(settings.SNAPSHOT_DIR);
+if (!first) throw new Error('the fixture has no edition');
+/** Three editions, of which the backup has the first two and remembers the head of two. */
+const log = [first, { ...first, root: '1'.repeat(64) }, { ...first, root: '2'.repeat(64) }];
+await writeLog(settings.SNAPSHOT_DIR, log.slice(0, 2));
+await writeFile(join(settings.SIGNING_DIR, 'head'), headOf(log.slice(0, 2)));
+await createBackup({ redis, settings, now: Date.now }, backup);
+const all = await contents(settings);
+beforeEach(() => flushRedis(redis));
 
 const target = (): TreeSettings => settingsIn(join(dir, `target-${targets++}`));
 

@@ -2,18 +2,17 @@
  * The definitions of Eurostat, OECD, ILOSTAT, WHO and UNICEF, read over HTTP from answers of the recorded shape. The first
  * three were never run against their origin, so they are switched off.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { findConnector } from '../../../build/connectors/registry.ts';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { ProviderLake } from '../../../build/lake/provider-lake.ts';
 import { DuckSession } from '../../../build/runtime/duckdb.ts';
 import { type Curated, loadCurated } from '../../../data/curated/curated.ts';
+import { stopAfterTests, useDirectory } from '../../after-tests.ts';
+import { listen } from '../../listen.ts';
 import { DATA } from '../world.ts';
 import { type Answers, EUROSTAT, ILOSTAT, NO_ROWS, OECD, UNICEF, WHO } from './recorded-answers.ts';
 
@@ -25,31 +24,22 @@ const ANSWERS: Record<string, Answers> = {
   unicef: UNICEF,
 };
 
-let server: Server;
-let directory: string;
-let curated: Curated;
 const unexpected: string[] = [];
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    const [, id = '', reference = ''] = /^\/([^/]+)(.*)$/.exec(decodeURIComponent(request.url ?? '')) ?? [];
-    const answer = ANSWERS[id]?.[reference] ?? (id === 'who-gho' ? NO_ROWS : undefined);
-    if (answer === undefined) unexpected.push(`${id}${reference}`);
-    response.writeHead(answer === undefined ? 404 : 200).end(answer);
-  }).listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  directory = await mkdtemp(join(tmpdir(), 'almanac-offices-'));
-  curated = await loadCurated(DATA);
+const offices = createServer((request, response) => {
+  const [, id = '', reference = ''] = /^\/([^/]+)(.*)$/.exec(decodeURIComponent(request.url ?? '')) ?? [];
+  const answer = ANSWERS[id]?.[reference] ?? (id === 'who-gho' ? NO_ROWS : undefined);
+  if (answer === undefined) unexpected.push(`${id}${reference}`);
+  response.writeHead(answer === undefined ? 404 : 200).end(answer);
 });
-afterAll(async () => {
-  server.close();
-  await rm(directory, { recursive: true, force: true });
-});
+const server = await stopAfterTests(listen(offices));
+const directory = await useDirectory();
+const curated = await loadCurated(DATA);
 
 /** The curated data, with the server as the origin of a provider. */
 function atServer(id: string): Curated {
   const definition = curated.providers.get(id);
   if (!definition) throw new Error(`no provider ${id}`);
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${id}/`;
+  const origin = `${server.url}/${id}/`;
   return { ...curated, providers: new Map([[id, { ...definition, origin }]]) };
 }
 

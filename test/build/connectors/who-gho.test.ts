@@ -1,8 +1,9 @@
 /** The WHO's Global Health Observatory: rows of both formats, pinned and split dimensions, faulty responses. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { whoGho } from '../../../build/connectors/who-gho.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';
-import { type FakeUpstream, json, startFakeUpstream } from '../fakes/server.ts';
+import { json, startFakeUpstream } from '../fakes/server.ts';
 import { ghoRoute } from '../fakes/who-gho.ts';
 import { memoryUpstream, readAll } from './read-connector.ts';
 
@@ -60,11 +61,9 @@ const csvOf = (rows: Row[]): string => {
   return [line(header), ...rows.map((one) => line(header.map((name) => one[name] ?? '')))].join('\n');
 };
 
-let service: FakeUpstream;
-beforeAll(async () => {
-  service = await startFakeUpstream([ghoRoute((code) => TABLES.get(code) ?? null, NAMES, 2)]);
-});
-afterAll(() => service.stop());
+const service = await stopAfterTests(
+  startFakeUpstream([ghoRoute((code) => TABLES.get(code) ?? null, NAMES, 2)]),
+);
 
 const exports = memoryUpstream({
   'source/LIFE.csv': csvOf(LIFE),

@@ -1,6 +1,7 @@
 /** The World Bank's API: paging, refusals, throttling, licences, faulty responses. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { worldBankApi } from '../../../build/connectors/world-bank-api.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { httpUpstream } from '../fakes/http-upstream.ts';
 import { type FakeUpstream, json, startFakeUpstream } from '../fakes/server.ts';
 import { type FakeIndicator, worldBankRoute } from '../fakes/world-bank.ts';
@@ -35,18 +36,10 @@ const INDICATORS = new Map(
 );
 const find = (code: string): FakeIndicator | null => INDICATORS.get(code) ?? null;
 
-let modern: FakeUpstream;
-let old: FakeUpstream;
-beforeAll(async () => {
-  modern = await startFakeUpstream([worldBankRoute(find, [...INDICATORS.keys()])]);
-  old = await startFakeUpstream([
-    worldBankRoute(find, [...INDICATORS.keys()], { mark: true, strings: true }),
-  ]);
-});
-afterAll(async () => {
-  await modern.stop();
-  await old.stop();
-});
+const modern = await stopAfterTests(startFakeUpstream([worldBankRoute(find, [...INDICATORS.keys()])]));
+const old = await stopAfterTests(
+  startFakeUpstream([worldBankRoute(find, [...INDICATORS.keys()], { mark: true, strings: true })]),
+);
 
 const settings = { indicators: ['A.GOOD', 'B.GOOD'], per_page: 4, throttle: { attempts: 3, wait_ms: 0 } };
 const read = (upstream: FakeUpstream, more: object = {}): ReturnType<typeof readAll> =>

@@ -1,7 +1,7 @@
 /** Figures of groups in a snapshot: a recomputation from the figures that were ingested, and what is written again. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { recompute } from '../../../data/derived/recompute.ts';
 import { NotedRows, NotedRules, notedHeld } from '../../../data/proofs/derivation.ts';
 import { type RuleLeaf, rulesTree } from '../../../data/proofs/merkle-tree.ts';
@@ -14,6 +14,7 @@ import {
   storedGroups,
 } from '../../../data/schema/groups.ts';
 import { RULES } from '../../../data/schema/proofs.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { type Cell, cells, SERVED, World } from '../world.ts';
 
 const MEMBERS = ['BRA', 'CHN', 'FRA', 'IND', 'JPN', 'XKX'];
@@ -72,7 +73,6 @@ const theirs: Cell[] = [
   ['world', 2005, 1],
 ];
 
-let world: World;
 const stored = async (id: string) => {
   const { directory } = await world.served();
   return storedGroups.parse(JSON.parse(unpackJson(await readFile(join(directory, groupFiguresFile(id))))));
@@ -94,13 +94,10 @@ async function night(more: number): Promise<void> {
   await world.build();
 }
 
-beforeAll(async () => {
-  world = await World.create({ atlas: { aggregates: { world: 'some' } } });
-  for (const [name, lines] of Object.entries(TABLES))
-    await world.write(`data/${name}`, `${lines.join('\n')}\n`);
-  await night(0);
-});
-afterAll(() => world.remove());
+const world = await stopAfterTests(World.create({ atlas: { aggregates: { world: 'some' } } }));
+for (const [name, lines] of Object.entries(TABLES))
+  await world.write(`data/${name}`, `${lines.join('\n')}\n`);
+await night(0);
 
 describe('the groups of an edition', () => {
   it('are those with three served members or more, with source, date and territories', async () => {

@@ -7,11 +7,12 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { push } from '../../../build/editions/push/push.ts';
 import { S3Target } from '../../../build/editions/push/push-s3.ts';
 import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { objectPath } from '../../../data/schema/snapshot.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { EditionDirectory, type Files, objectOf } from '../../edition-directory.ts';
 import { SeaweedFs } from '../../seaweedfs.ts';
 import { filesOf, followInto, KEEP } from './pushed-files.ts';
@@ -24,17 +25,13 @@ const edition = (night: number): Files => ({
   'routes/indicators.json': `{"night":${night}}`,
 });
 
-let server: SeaweedFs;
 let published: EditionDirectory;
 let storage: SnapshotStorage;
 let mirror: string;
 let url: string;
 let prefixes = 0;
 
-beforeAll(async () => {
-  server = await SeaweedFs.start();
-});
-afterAll(() => server[Symbol.asyncDispose]());
+const server = await stopAfterTests(SeaweedFs.start());
 beforeEach(async () => {
   published = await EditionDirectory.create();
   storage = new SnapshotStorage(published.directory);

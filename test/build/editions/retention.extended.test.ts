@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { cp, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { collectGarbage, SCRUB_NIGHTS, scrub } from '../../../build/editions/retention.ts';
 import { nightly, nightlyExitCode } from '../../../build/nightly.ts';
 import { acquireLock, LockHeldError } from '../../../data/runtime/file-lock.ts';
 import type { FileRef } from '../../../data/schema/snapshot.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
 import { verifyFiles } from '../stored-state.ts';
 import { World } from '../world.ts';
@@ -17,28 +18,21 @@ const KILLS = 25;
 /** Objects before each kill that nothing names, so that their removal takes a while. */
 const UNNAMED = 160;
 
-let world: World;
+const world = await stopAfterTests(World.create());
 /** Five snapshots, of which the newest three have prerendered files. */
-let ids: string[];
-let saved: string;
-
-beforeAll(async () => {
-  world = await World.create();
-  ids = [];
-  for (let day = 0; day < 5; day += 1) {
-    await ingestNight();
-    ids.push((await world.build()).snapshot);
-  }
-  saved = join(world.directory, 'saved');
-  await cp(world.settings.SNAPSHOT_DIR, saved, { recursive: true });
-});
+const ids: string[] = [];
+for (let day = 0; day < 5; day += 1) {
+  await ingestNight();
+  ids.push((await world.build()).snapshot);
+}
+const saved = join(world.directory, 'saved');
+await cp(world.settings.SNAPSHOT_DIR, saved, { recursive: true });
 beforeEach(async () => {
   world.settings.SNAPSHOT_KEEP = 3;
   await rm(world.settings.SNAPSHOT_DIR, { recursive: true });
   await cp(saved, world.settings.SNAPSHOT_DIR, { recursive: true });
   await rm(join(world.settings.SIGNING_DIR, 'head'), { force: true });
 });
-afterAll(() => world.remove());
 
 /** Reads another figure. */
 async function ingestNight(): Promise<void> {

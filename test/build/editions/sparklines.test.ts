@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SPARKLINES, type Sparklines } from '../../../data/schema/snapshot.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { SEED } from '../../environment.ts';
 import { type Cell, cells, World } from '../world.ts';
 
@@ -21,22 +22,16 @@ const published: Cell[] = cells(YEARS, (place, year) =>
 ).filter(([, , value]) => !Number.isNaN(value));
 const codeOf = (place: string): string => (place === 'kos' ? 'XKX' : place.trim().toUpperCase());
 
-let world: World;
-let sparklines: Sparklines;
-
-beforeAll(async () => {
-  world = await World.create({ atlas: {} });
-  await world.write('data/overlay/atlas.csv', 'slug,featured\nuse,true\n');
-  await world.publish('atlas', {
-    use: { name: 'Energy use', unit: 'kWh', cells: published },
-    other: { name: 'Other', cells: cells(3) },
-  });
-  await world.ingest('atlas');
-  await world.build();
-  const { directory } = await world.served();
-  sparklines = JSON.parse(await readFile(join(directory, SPARKLINES), 'utf8'));
+const world = await stopAfterTests(World.create({ atlas: {} }));
+await world.write('data/overlay/atlas.csv', 'slug,featured\nuse,true\n');
+await world.publish('atlas', {
+  use: { name: 'Energy use', unit: 'kWh', cells: published },
+  other: { name: 'Other', cells: cells(3) },
 });
-afterAll(() => world.remove());
+await world.ingest('atlas');
+await world.build();
+const { directory } = await world.served();
+const sparklines: Sparklines = JSON.parse(await readFile(join(directory, SPARKLINES), 'utf8'));
 
 describe('sparklines', () => {
   it('are of featured series only', () => {

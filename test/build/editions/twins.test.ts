@@ -1,9 +1,9 @@
 /** `twins.json`: compared with a plain recomputation from the figures, and silent about what may not be exported. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type IndicatorTwin, indicatorTwin } from '../../../data/schema/records.ts';
 import { additionFile } from '../../../data/schema/snapshot.ts';
-import type { SeriesTraits } from '../../../data/schema/traits.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { SEED } from '../../environment.ts';
 import { readCatalogue, readKept } from '../../shown-snapshot.ts';
 import { type Cell, cells, World } from '../world.ts';
@@ -24,37 +24,32 @@ const published: Record<Provider, Cell[]> = {
   gazette: cells(20, (place, year) => 1000 * (place + year) + 7),
 };
 
-let world: World;
-let traits: Record<string, SeriesTraits | undefined>;
-let twins: Record<string, IndicatorTwin[]>;
-
-beforeAll(async () => {
-  world = await World.create({ atlas: {}, beacon: {}, gazette: { access_tier: 'display' } });
-  await world.write(
-    'data/concepts.csv',
-    `id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,beacon.use,${FIRST_FORECAST}\n`,
-  );
-  await world.write(
-    'data/concept-series.csv',
-    'concept,indicator,factor,deviates,reason\nenergy,atlas.use,,,\nenergy,gazette.use,,figures,An older edition.\nenergy,beacon.use,1000,,\n',
-  );
-  for (const provider of PROVIDERS) {
-    await world.publish(provider, {
-      use: { name: 'Energy use', unit: 'kWh', cells: published[provider] },
-      other: { name: 'Other', cells: cells(3) },
-    });
-    await world.ingest(provider);
-  }
-  await world.build();
-  const shown = await world.served();
-  const lists = await Promise.all(
-    PROVIDERS.map((provider) => readKept(shown, additionFile('twins', provider))),
-  );
-  twins = Object.assign({}, ...lists);
-  const { indicators } = await readCatalogue(shown);
-  traits = Object.fromEntries(indicators.map((indexed) => [indexed.record.id, indexed.traits]));
-});
-afterAll(() => world.remove());
+const world = await stopAfterTests(
+  World.create({ atlas: {}, beacon: {}, gazette: { access_tier: 'display' } }),
+);
+await world.write(
+  'data/concepts.csv',
+  `id,name,topic,higher_is_better,preferred,projected_from\nenergy,Energy use,energy,false,beacon.use,${FIRST_FORECAST}\n`,
+);
+await world.write(
+  'data/concept-series.csv',
+  'concept,indicator,factor,deviates,reason\nenergy,atlas.use,,,\nenergy,gazette.use,,figures,An older edition.\nenergy,beacon.use,1000,,\n',
+);
+for (const provider of PROVIDERS) {
+  await world.publish(provider, {
+    use: { name: 'Energy use', unit: 'kWh', cells: published[provider] },
+    other: { name: 'Other', cells: cells(3) },
+  });
+  await world.ingest(provider);
+}
+await world.build();
+const shown = await world.served();
+const lists = await Promise.all(
+  PROVIDERS.map((provider) => readKept(shown, additionFile('twins', provider))),
+);
+const twins: Record<string, IndicatorTwin[]> = Object.assign({}, ...lists);
+const { indicators } = await readCatalogue(shown);
+const traits = Object.fromEntries(indicators.map((indexed) => [indexed.record.id, indexed.traits]));
 
 const twinOf = (own: Provider, other: Provider): IndicatorTwin => {
   const found = twins[`${own}.use`]?.find(({ id }) => id === `${other}.use`);

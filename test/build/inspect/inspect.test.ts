@@ -1,5 +1,4 @@
 /** `inspect`: a first definition of an unknown upstream must be valid and read what the upstream holds. */
-
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -6,36 +6,32 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createHandlers } from '../../../build/jobs/job-handlers.ts';
 import { startJobWorker } from '../../../build/jobs/job-worker.ts';
 import { RunReporter, recoverRuns } from '../../../build/jobs/run-reporter.ts';
 import { JobService } from '../../../data/runtime/jobs.ts';
-import { connectRedis, type RedisClient } from '../../../data/runtime/redis.ts';
+import { connectRedis } from '../../../data/runtime/redis.ts';
 import { RunStore } from '../../../data/runtime/run-store.ts';
 import { INGEST_QUEUE } from '../../../data/schema/jobs.ts';
 import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { startChildProcess } from '../../../gateway/process/child-process.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
-import { silentLog, startRedis, type TestRedis } from '../../redis.ts';
+import { silentLog, startRedis } from '../../redis.ts';
 import { pidFrom, sendSignal } from '../../signals.ts';
 import { World } from '../world.ts';
 
 const WORKER = fileURLToPath(new URL('../../../build/worker.ts', import.meta.url));
 const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout: 120_000, interval: 20 });
 
-let server: TestRedis;
-let redis: RedisClient;
 let world: World;
 /** An upstream that never answers. */
 let silent: Server;
 let child: ChildProcess | undefined;
 
-beforeAll(async () => {
-  server = await startRedis();
-  redis = await server.connect();
-});
-afterAll(() => server.stop());
+const server = await stopAfterTests(startRedis());
+const redis = await server.connect();
 beforeEach(async () => {
   world = await World.create();
   silent = createServer(() => {}).listen(0, '127.0.0.1');

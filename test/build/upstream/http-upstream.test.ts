@@ -1,5 +1,4 @@
 /** The HTTP client against a scripted server: retries, limits, redirects, references. */
-
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

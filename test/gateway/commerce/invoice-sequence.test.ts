@@ -1,5 +1,4 @@
 /** The numbers of invoices and credit notes: without gaps, never used twice, whatever runs at once and whatever crashes. */
-
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { beforeEach, expect, it } from 'vitest';

@@ -1,5 +1,4 @@
 /** Answers too long to be held: streamed whole, in every coding, and never a part of one that looks whole. */
-
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { describe, expect, test, vi } from 'vitest';

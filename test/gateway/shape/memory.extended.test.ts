@@ -1,11 +1,12 @@
 /** The memory of a gateway process while it streams to a reader who is slow: it does not grow with the answer. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { IndicatorRecord } from '../../../data/schema/records.ts';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
+import { stopAfterTests } from '../../after-tests.ts';
 import { cpuTime, memoryLine } from '../../bench/process-stats.ts';
-import { startRedis, type TestRedis } from '../../redis.ts';
+import { startRedis } from '../../redis.ts';
 import { buildStarter } from '../../shared-builds.ts';
 import { Program } from '../program.ts';
 
@@ -24,37 +25,26 @@ const STREAMED_WITHIN_MS = 300_000;
 const TIGHT_HEAP = '--max-semi-space-size=4 --max-old-space-size=192';
 const IDLE_LOOK_MS = 100;
 
-let redis: TestRedis;
-let program: Program;
-let settings: Record<string, string>;
-let key: string;
-
-beforeAll(async () => {
-  const { snapshots } = await buildStarter();
-  redis = await startRedis();
-  program = await Program.prepare();
-  settings = {
-    SNAPSHOT_DIR: snapshots,
-    REDIS_URL: redis.url,
-    WORKERS: '1',
-    HOT_CACHE_MB: '1',
-    LOG_LEVEL: 'silent',
-    FREE_PER_MINUTE: '1000000',
-    FREE_PER_DAY: '100000000',
-    NODE_OPTIONS: TIGHT_HEAP,
-    // As `npm start` sets it.
-    MALLOC_ARENA_MAX: '2',
-  };
-  const random = (size: number): Buffer => Buffer.alloc(size, 7);
-  const accounts = new AccountStore({ redis: await redis.connect(), now: Date.now, random, packs: [] });
-  const account = { email: 'reader@example.org', verified: true, credits: 1_000_000_000, by: 'test' };
-  const { account_id } = await accounts.create(account);
-  ({ key } = await accounts.keys.mint(account_id));
-});
-afterAll(async () => {
-  await program?.[Symbol.asyncDispose]();
-  await redis?.stop();
-});
+const { snapshots } = await buildStarter();
+const redis = await stopAfterTests(startRedis());
+const program = await stopAfterTests(Program.prepare());
+const settings = {
+  SNAPSHOT_DIR: snapshots,
+  REDIS_URL: redis.url,
+  WORKERS: '1',
+  HOT_CACHE_MB: '1',
+  LOG_LEVEL: 'silent',
+  FREE_PER_MINUTE: '1000000',
+  FREE_PER_DAY: '100000000',
+  NODE_OPTIONS: TIGHT_HEAP,
+  // As `npm start` sets it.
+  MALLOC_ARENA_MAX: '2',
+};
+const random = (size: number): Buffer => Buffer.alloc(size, 7);
+const accounts = new AccountStore({ redis: await redis.connect(), now: Date.now, random, packs: [] });
+const account = { email: 'reader@example.org', verified: true, credits: 1_000_000_000, by: 'test' };
+const { account_id } = await accounts.create(account);
+const { key } = await accounts.keys.mint(account_id);
 
 async function ask(url: string): Promise<IncomingMessage> {
   const sent = request(url, { headers: { authorization: `Bearer ${key}` }, agent: false }).end();

@@ -1,5 +1,4 @@
 /** Reads pages of the site as their visitors would. */
-
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',

@@ -1,5 +1,4 @@
 /** Availability against a plain set of minutes, on a real Redis. */
-
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AvailabilityLog } from '../../../../gateway/api/status/availability.ts';

@@ -2,7 +2,6 @@
  * The account pages for a test file: real Redis or cluster, fixture snapshot, gateway on a free port, worker, and a
  * mailbox behind a real SMTP server.
  */
-
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';

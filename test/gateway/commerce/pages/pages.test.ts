@@ -1,5 +1,4 @@
 /** Keys, privacy requests, the password, and the protection of every page, on every kind of Redis. */
-
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ASSET_PATHS } from '../../../../gateway/site/assets.ts';

@@ -1,5 +1,4 @@
 /** What a team may do, written down a second time: the rules of roles, invitations and keys without the product. */
-
 export const PEOPLE = [0, 1, 2, 3] as const;
 export type Who = (typeof PEOPLE)[number];
 export type TeamRole = 'owner' | 'billing' | 'developer' | 'viewer';
