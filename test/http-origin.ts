@@ -1,16 +1,17 @@
 /** A plain web server over a directory, which can fail in the ways that object storage does. */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { listen } from './listen.ts';
 
 /** Answers instead of the server. @param content what the server would send; null for 404. */
 export type Fault = (response: ServerResponse, content: Buffer | null) => void;
 
 export class HttpOrigin {
-  readonly #server: Server;
+  declare readonly port: number;
+  declare readonly url: string;
+  declare readonly stop: () => Promise<void>;
   readonly #directory: string;
   /** Paths that were asked for, in order, with the status of the answer. */
   readonly requests: { path: string; status: number }[] = [];
@@ -21,30 +22,13 @@ export class HttpOrigin {
 
   private constructor(directory: string) {
     this.#directory = directory;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
   /** @param port a free one by default */
   static async start(directory: string, port = 0): Promise<HttpOrigin> {
     const origin = new HttpOrigin(directory);
-    origin.#server.listen(port, '127.0.0.1');
-    await once(origin.#server, 'listening');
-    return origin;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
+    const server = createServer((request, response) => void origin.#answer(request, response));
+    return Object.assign(origin, await listen(server, port));
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,10 +1,8 @@
-/** The statistics, tables and load generator of the bench. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { listen } from '../listen.ts';
 import { requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import { forkTask, GATEWAY_FLAGS } from './processes.ts';
@@ -34,20 +32,11 @@ describe('figures', () => {
 });
 
 describe('the load generator', () => {
-  let server: Server;
-
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-
   async function load(listener: RequestListener, requests: string[], status?: number): Promise<LoadResult> {
-    server = createServer(listener).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    await using server = await listen(createServer(listener));
     await using generator = forkTask(new URL('load.ts', import.meta.url));
     const job = {
-      port,
+      port: server.port,
       requests,
       connections: 1,
       duration_ms: 20_000,

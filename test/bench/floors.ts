@@ -7,7 +7,6 @@
  *   mcp      a server of the same library that returns the same content at once
  *   duckdb   one prepared query on the same Parquet file, in process, without HTTP
  */
-import { once } from 'node:events';
 import { createReadStream, readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { fastify } from 'fastify';
 import { Redis } from 'ioredis';
 import { dayOf, minuteOf, monthOf, redisKeys } from '../../data/schema/redis-keys.ts';
+import { listen } from '../listen.ts';
 import { bareMcp } from './mcp-floor.ts';
 
 export interface FixedAnswer {
@@ -59,11 +59,7 @@ type Ready = FixedAnswer & { bytes: Buffer };
 const byPath = (answers: FixedAnswer[]): Map<string, Ready> =>
   new Map(answers.map((answer) => [answer.path, { ...answer, bytes: Buffer.from(answer.body, 'base64') }]));
 
-async function portOf(server: Server): Promise<number> {
-  if (!server.listening) await once(server, 'listening');
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
+const portOf = async (server: Server): Promise<number> => (await listen(server)).port;
 
 function bareHttp(answers: FixedAnswer[]): Promise<number> {
   const known = byPath(answers);
@@ -72,7 +68,7 @@ function bareHttp(answers: FixedAnswer[]): Promise<number> {
     response.writeHead(answer?.status ?? 404, answer?.headers);
     response.end(answer?.bytes);
   };
-  return portOf(createServer(listener).listen(0, '127.0.0.1'));
+  return portOf(createServer(listener));
 }
 
 function bareFile({ path, status, headers, file, from, to }: FileAnswer): Promise<number> {
@@ -80,7 +76,7 @@ function bareFile({ path, status, headers, file, from, to }: FileAnswer): Promis
     response.writeHead(request.url === path ? status : 404, headers);
     createReadStream(file, { start: from, end: to - 1 }).pipe(response);
   };
-  return portOf(createServer(listener).listen(0, '127.0.0.1'));
+  return portOf(createServer(listener));
 }
 
 async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promise<number> {
@@ -124,8 +120,7 @@ async function bareFastify(question: FloorQuestion & { kind: 'fastify' }): Promi
       return reply.code(answer.status).headers(answer.headers).send(answer.bytes);
     });
   }
-  await app.listen({ port: 0, host: '127.0.0.1' });
-  return portOf(app.server);
+  return Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port);
 }
 
 /** Milliseconds of each query, after a warm-up. */

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type CallToolResult, createMcpHandler, Server } from '@modelcontextprotocol/server';
 
-/** @param result of every call. @returns a listening server */
+/** @param result of every call. @returns a server */
 export function bareMcp(result: CallToolResult) {
   const handler = createMcpHandler(() => {
     const server = new Server({ name: 'floor', version: '1' }, { capabilities: { tools: {} } });
@@ -24,5 +24,5 @@ export function bareMcp(result: CallToolResult) {
     });
     response.end(text);
   };
-  return createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
+  return createServer((request, response) => void serve(request, response));
 }

@@ -4,13 +4,12 @@
  * updates and sync are off.
  */
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
+import { listen } from '../listen.ts';
 
 const ARGUMENTS = [
   '--headless',
@@ -76,14 +75,7 @@ export async function startSite(body = ''): Promise<OtherSite> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end(`<!doctype html><title>Another site</title>${body}`);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/`,
-    localUrl: `http://localhost:${port}/`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-    },
-  };
+  });
+  const { url, port, stop } = await listen(server);
+  return { url: `${url}/`, localUrl: `http://localhost:${port}/`, [Symbol.asyncDispose]: stop };
 }

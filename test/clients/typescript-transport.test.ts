@@ -1,6 +1,5 @@
 /** Calls of the TypeScript client over a real connection, to a server that fails as the test says. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import {
   Almanac,
@@ -9,6 +8,7 @@ import {
   ConnectionFailed,
   UnexpectedAnswer,
 } from '../../clients/typescript/src/index.ts';
+import { type Listening, listen } from '../listen.ts';
 
 type Step = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -32,22 +32,19 @@ const chunksWithoutEnd: Step = (response) => {
 };
 const RANKING = answer(200, '{"data":[{"rank":1}],"meta":{"generated_at":"2026-11-21T00:00:00Z"}}');
 
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-});
+let server: Listening | undefined;
+afterEach(() => server?.stop());
 
 /** Plays its steps, one a request; the last one again and again. */
 async function playing(steps: Step[], options: ClientOptions = {}) {
   const requests: IncomingMessage[] = [];
-  server = createServer((request, response) => {
+  const player = createServer((request, response) => {
     const step = steps[Math.min(requests.length, steps.length - 1)];
     requests.push(request);
     step?.(response, request);
   });
-  await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  await server?.stop();
+  server = await listen(player);
   const time = { now: 0, waits: [] as number[] };
   let keys = 0;
   const surroundings = {
@@ -63,7 +60,7 @@ async function playing(steps: Step[], options: ClientOptions = {}) {
       return `call-${keys}`;
     },
   };
-  const baseUrl = `http://127.0.0.1:${port}/`;
+  const baseUrl = `${server.url}/`;
   return { requests, time, client: new Almanac({ key: 'alm_key', baseUrl, ...options }, surroundings) };
 }
 
@@ -173,7 +170,7 @@ it('does not repeat what would make a link twice', async () => {
 
 it('says why a service cannot be reached', async () => {
   const { client } = await playing([], { retries: 0 });
-  server?.close();
+  await server?.stop();
   await expect(client.editions()).rejects.toThrow(/cannot be reached, or broke off: .*ECONNREFUSED/);
 });
 

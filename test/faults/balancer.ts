@@ -1,5 +1,6 @@
 /** A minimal TCP load balancer: each connection goes to the next gateway that accepts it. */
 import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../listen.ts';
 
 export interface Balancer extends AsyncDisposable {
   port: number;
@@ -9,27 +10,15 @@ export interface Balancer extends AsyncDisposable {
 
 export async function startBalancer(): Promise<Balancer> {
   const backends = new Set<number>();
-  const sockets = new Set<Socket>();
   let turn = 0;
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    sockets.add(client);
     client.on('error', () => {});
-    client.on('close', () => sockets.delete(client));
     const ports = [...backends];
     const first = turn++;
     const choices = ports.map((_, index) => ports[(first + index) % ports.length] ?? 0);
     join(client, choices);
   });
-  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
-  const address = server.address();
-  return {
-    port: typeof address === 'object' && address ? address.port : 0,
-    backends,
-    [Symbol.asyncDispose]: () => {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((settle) => server.close(() => settle()));
-    },
-  };
+  return { ...(await listen(server)), backends };
 }
 
 /** Connects a client to the first gateway that accepts, or closes it. */

@@ -2,7 +2,8 @@
  * A faulty TCP network between gateway and Redis: it delays, goes silent, and cuts connections before, during and after
  * transmission. Bytes that arrive are correct and in order.
  */
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from '../listen.ts';
 
 /** Probabilities from 0 to 1. */
 export interface Odds {
@@ -26,33 +27,19 @@ const DELAY_AT_MOST_MS = 150;
 
 /** @param random returns numbers from 0 to 1; a fixed sequence repeats the faults */
 export async function startLossyProxy(socketPath: string, random: () => number): Promise<LossyProxy> {
-  const lines = new Set<Line>();
-  const server = createServer((client) => {
-    const line = new Line(client, connect(socketPath), proxy, random);
-    lines.add(line);
-    line.onEnd = () => lines.delete(line);
-  });
-  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
+  const server = createServer((client) => new Line(client, connect(socketPath), proxy, random));
+  const { port, stop } = await listen(server);
   const proxy: LossyProxy = {
-    url: `redis://127.0.0.1:${portOf(server)}`,
+    url: `redis://127.0.0.1:${port}`,
     odds: null,
     done: { cuts: 0, delays: 0, silences: 0 },
-    [Symbol.asyncDispose]: () => {
-      for (const line of lines) line.cut();
-      return new Promise((settle) => server.close(() => settle()));
-    },
+    [Symbol.asyncDispose]: stop,
   };
   return proxy;
 }
 
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === 'object' && address ? address.port : 0;
-}
-
 /** One connection and its two directions. */
 class Line {
-  onEnd: () => void = () => {};
   readonly #client: Socket;
   readonly #redis: Socket;
   readonly #proxy: LossyProxy;
@@ -67,16 +54,15 @@ class Line {
     this.#random = random;
     for (const socket of [client, redis]) {
       socket.on('error', () => {});
-      socket.on('close', () => this.cut());
+      socket.on('close', () => this.#cut());
     }
     client.on('data', (piece) => this.#pass(piece, client, redis));
     redis.on('data', (piece) => this.#pass(piece, redis, client));
   }
 
-  cut(): void {
+  #cut(): void {
     this.#client.destroy();
     this.#redis.destroy();
-    this.onEnd();
   }
 
   #pass(piece: Buffer, from: Socket, to: Socket): void {
@@ -95,7 +81,7 @@ class Line {
       this.#isCut = true;
       // A prefix of the chunk may still arrive, unless earlier chunks were dropped.
       const part = this.#isHeard(from) ? Math.floor(this.#random() * (piece.length + 1)) : 0;
-      to.write(piece.subarray(0, part), () => this.cut());
+      to.write(piece.subarray(0, part), () => this.#cut());
       return;
     }
     if (this.#happens(odds.delay)) {

@@ -1,14 +1,9 @@
-/**
- * What an operator sees, and what nobody may see: ids of requests, the request log, the metrics and the health routes. A
- * client's X-Request-Id is repeated and logged; our own id alone names the call in ledger and refunds.
- */
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createRequestIds } from '../../gateway/api/http/http.ts';
 import { metricsServer } from '../../gateway/api/http/server/metrics.ts';
 import { stopAfterTests } from '../after-tests.ts';
+import { listen } from '../listen.ts';
 import { PUBLIC_ROUTES } from './public-routes.ts';
 import { type Answer, Service } from './service.ts';
 
@@ -80,16 +75,13 @@ describe('the metrics', () => {
   });
 
   test('are served on a port of their own, at /metrics alone', async () => {
-    const server = metricsServer(service.metrics).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using server = await listen(metricsServer(service.metrics));
+    const { url } = server;
     const answer = await fetch(`${url}/metrics`);
     expect(answer.headers.get('content-type')).toContain('text/plain; version=0.0.4');
     expect(await answer.text()).toContain('process_resident_memory_bytes');
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await service.get('/metrics')).status).toBe(404);
-    server.close();
-    server.closeAllConnections();
   });
 });
 

@@ -3,8 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +13,7 @@ import { SnapshotStorage } from '../../../build/editions/snapshot-storage.ts';
 import { objectPath } from '../../../data/schema/snapshot.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { EditionDirectory, type Files, objectOf } from '../../edition-directory.ts';
+import { type Listening, listen } from '../../listen.ts';
 import { SeaweedFs } from '../../seaweedfs.ts';
 import { filesOf, followInto, KEEP } from './pushed-files.ts';
 
@@ -114,7 +114,7 @@ describe('a bucket', () => {
 
 describe('a pushing process', () => {
   /** Forwards to the server, and calls before the n-th upload. */
-  async function startProxy(onUpload: (nth: number) => void): Promise<Server> {
+  async function startProxy(onUpload: (nth: number) => void): Promise<Listening> {
     let uploads = 0;
     const proxy = createServer((incoming, response) => {
       if (incoming.method === 'PUT') {
@@ -130,9 +130,7 @@ describe('a pushing process', () => {
       incoming.on('error', () => forwarded.destroy());
       incoming.pipe(forwarded);
     });
-    proxy.listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    return proxy;
+    return listen(proxy);
   }
   /** Arguments of `env`. */
   function command(to: string, ...more: string[]): string[] {
@@ -151,13 +149,11 @@ describe('a pushing process', () => {
     for (let hasEnded = false; !hasEnded; ) {
       let kill = (): void => {};
       const proxy = await startProxy((nth) => nth === 1 + (kills % 2) && kill());
-      const { port } = proxy.address() as AddressInfo;
-      const to = url.replace(String(server.port), String(port));
+      const to = url.replace(String(server.port), String(proxy.port));
       const child = spawn('env', command(to), { stdio: 'ignore' });
       kill = () => void child.kill('SIGKILL');
       const [code] = await once(child, 'exit');
-      proxy.closeAllConnections();
-      proxy.close();
+      await proxy.stop();
       hasEnded = code === 0;
       const served = await followOnce();
       expect(served).toBe(hasEnded ? second : served === second ? second : first);

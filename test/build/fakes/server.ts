@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../listen.ts';
 
 export interface FakeResponse {
   status?: number;
@@ -92,21 +92,14 @@ export async function startFakeUpstream(routes: readonly Route[]): Promise<FakeU
       (error: unknown) => send(request, response, { status: 500, body: String(error) }, false),
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { url, stop } = await listen(server);
   return {
-    url: `http://127.0.0.1:${port}/`,
-    requests,
+    ...{ url: `${url}/`, requests, stop },
     fail(fault) {
       const laid = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
       faults.push(laid);
       return () => void faults.splice(faults.indexOf(laid), 1);
     },
-    stop: () =>
-      new Promise((resolve, reject) => {
-        server.closeAllConnections();
-        server.close((error) => (error ? reject(error) : resolve()));
-      }),
   };
 }
 

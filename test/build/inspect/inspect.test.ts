@@ -1,11 +1,11 @@
 /** `inspect`: a first definition of an unknown upstream must be valid and read what the upstream holds. */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type InspectOptions, inspect } from '../../../build/inspect/inspect.ts';
 import { loadCurated } from '../../../data/curated/curated.ts';
+import { listen } from '../../listen.ts';
 import { cells, ddfFiles, World } from '../world.ts';
 
 let world: World;
@@ -82,17 +82,11 @@ describe('inspect', () => {
   });
 
   it('reads a URL', async () => {
-    const server = createServer((_, response) => response.end(LONG)).listen(0, '127.0.0.1');
-    await new Promise((listening) => server.once('listening', listening));
-    try {
-      const { port } = server.address() as AddressInfo;
-      const { findings } = await run(`http://127.0.0.1:${port}/data/long.csv`);
-      expect(findings[0]).toContain('4 rows of 2 series');
-      const { providers } = await loadCurated(world.settings.CURATED_DIR);
-      expect(providers.get('fresh')).toMatchObject({ origin: `http://127.0.0.1:${port}/data/` });
-    } finally {
-      server.close();
-    }
+    await using server = await listen(createServer((_, response) => response.end(LONG)));
+    const { findings } = await run(`${server.url}/data/long.csv`);
+    expect(findings[0]).toContain('4 rows of 2 series');
+    const { providers } = await loadCurated(world.settings.CURATED_DIR);
+    expect(providers.get('fresh')).toMatchObject({ origin: `${server.url}/data/` });
   });
 
   const LOOKUP = 'iso3,name,region\nFRA,France,EU\nDEU,Germany,EU\nJPN,Japan,AS\n';

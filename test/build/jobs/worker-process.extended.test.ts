@@ -2,8 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -18,6 +17,7 @@ import { redisKeys } from '../../../data/schema/redis-keys.ts';
 import { startChildProcess } from '../../../gateway/process/child-process.ts';
 import { stopAfterTests } from '../../after-tests.ts';
 import { expireLock } from '../../expire-lock.ts';
+import { type Listening, listen } from '../../listen.ts';
 import { silentLog, startRedis } from '../../redis.ts';
 import { pidFrom, sendSignal } from '../../signals.ts';
 import { World } from '../world.ts';
@@ -27,20 +27,18 @@ const until = <Value>(look: () => Promise<Value>) => vi.waitFor(look, { timeout:
 
 let world: World;
 /** An upstream that never answers. */
-let silent: Server;
+let silent: Listening;
 let child: ChildProcess | undefined;
 
 const server = await stopAfterTests(startRedis());
 const redis = await server.connect();
 beforeEach(async () => {
   world = await World.create();
-  silent = createServer(() => {}).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
+  silent = await listen(createServer(() => {}));
 });
 afterEach(async () => {
   child?.kill('SIGKILL');
-  silent.closeAllConnections();
-  silent.close();
+  await silent.stop();
   if ('flushall' in redis) await redis.flushall();
   await world.remove();
 });
@@ -49,7 +47,7 @@ const environment = (more: Record<string, string> = {}) => ({
   REDIS_URL: server.url,
   VAR_DIR: world.directory,
   CURATED_DIR: world.settings.CURATED_DIR,
-  PROVIDER_MIRROR: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+  PROVIDER_MIRROR: silent.url,
   NIGHTLY_CRON: 'off',
   LOG_LEVEL: 'silent',
   ...more,

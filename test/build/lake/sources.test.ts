@@ -1,13 +1,13 @@
 /** The upstream files of every run: where each came from, its hash, size and times, kept for ever. */
 import { createHash } from 'node:crypto';
 import { readFile, utimes } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ingestProvider } from '../../../build/ingest/ingest-provider.ts';
 import { SOURCES } from '../../../build/lake/provider-lake.ts';
 import { type RunRecord, SOURCE_COLUMNS } from '../../../data/schema/lake.ts';
+import { type Listening, listen } from '../../listen.ts';
 import { query } from '../parquet-readers.ts';
 import { cells, ddfFiles, type Series, World } from '../world.ts';
 
@@ -98,26 +98,24 @@ describe('from a mirror', () => {
 });
 
 describe('from the origin', () => {
-  let server: Server;
+  let server: Listening;
   let files: Record<string, string> = {};
   let base = '';
   beforeEach(async () => {
-    server = createServer((request, response) => {
-      const content = files[(request.url ?? '').slice(1)];
-      const etag = `"${sha256(content ?? '')}"`;
-      if (content === undefined) response.writeHead(404).end();
-      else if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
-      else response.writeHead(200, { etag }).end(content);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    server = await listen(
+      createServer((request, response) => {
+        const content = files[(request.url ?? '').slice(1)];
+        const etag = `"${sha256(content ?? '')}"`;
+        if (content === undefined) response.writeHead(404).end();
+        else if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end();
+        else response.writeHead(200, { etag }).end(content);
+      }),
+    );
+    base = `${server.url}/`;
     world = await World.create({ atlas: { origin: base } });
     delete world.settings.PROVIDER_MIRROR;
   });
-  afterEach(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  afterEach(() => server.stop());
 
   const night = async (series: Record<string, Series>): Promise<RunRecord> => {
     files = ddfFiles(series);

@@ -1,8 +1,8 @@
 /** A provider over HTTP that serves a small DDFcsv data set, with faults on demand. Each fault states the expected outcome. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { UpstreamOptions } from '../../../build/upstream/open-upstream.ts';
 import type { RunRecord } from '../../../data/schema/lake.ts';
+import { type Listening, listen } from '../../listen.ts';
 import { cells, ddfFiles, type Series } from '../world.ts';
 
 export interface UpstreamFault {
@@ -154,38 +154,25 @@ export interface FaultyUpstream {
   stop: () => Promise<void>;
 }
 
-const listen = (handler: (request: IncomingMessage, response: ServerResponse) => void) => {
-  const server = createServer(handler);
-  server.on('clientError', (_, socket) => socket.destroy());
-  return new Promise<{ port: number; stop: () => Promise<void> }>((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      const stop = () =>
-        new Promise<void>((ended) => {
-          server.close(() => ended());
-          server.closeAllConnections();
-        });
-      resolve({ port, stop });
-    });
-  });
-};
+const start = (handler: RequestListener): Promise<Listening> =>
+  listen(createServer(handler).on('clientError', (_, socket) => socket.destroy()));
 
 export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   let files: Record<string, string> = {};
   let fault: UpstreamFault | null = null;
   let visits = 0;
-  const neighbour = await listen((_, response) => {
+  const neighbour = await start((_, response) => {
     visits += 1;
     response.end('secret');
   });
-  const server = await listen((request, response) => {
+  const server = await start((request, response) => {
     const body = files[decodeURIComponent(request.url?.split('/').at(-1) ?? '')];
     if (body === undefined) response.writeHead(404).end();
     else if (fault) fault.respond(request, response, body);
     else response.end(body);
   });
   return {
-    url: `http://127.0.0.1:${server.port}/`,
+    url: `${server.url}/`,
     neighbour: neighbour.port,
     visits: () => visits,
     publish: (edition) => {

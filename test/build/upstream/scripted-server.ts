@@ -1,15 +1,15 @@
 /** A scripted HTTP server for each test, and an upstream that reads from it without delays. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { HttpUpstream } from '../../../build/upstream/http-upstream.ts';
+import { type Listening, listen } from '../../listen.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-let server: Server;
+let server: Listening;
 let base: string;
 
 /** The behaviour of the current test's server, and what it recorded. */
@@ -29,17 +29,17 @@ export function useScriptedServer(): void {
     scripted.directory = await mkdtemp(join(tmpdir(), 'almanac-upstream-'));
     scripted.requests = [];
     scripted.waits = [];
-    server = createServer((request, response) => {
-      scripted.requests.push(request);
-      scripted.handler(request, response, scripted.requests.length);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    ({ port: scripted.port } = server.address() as AddressInfo);
-    base = `http://127.0.0.1:${scripted.port}/data/`;
+    server = await listen(
+      createServer((request, response) => {
+        scripted.requests.push(request);
+        scripted.handler(request, response, scripted.requests.length);
+      }),
+    );
+    scripted.port = server.port;
+    base = `${server.url}/data/`;
   });
   afterEach(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await server.stop();
     await rm(scripted.directory, { recursive: true });
   });
 }

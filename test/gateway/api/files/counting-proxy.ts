@@ -1,7 +1,6 @@
 /** The public address of a service in a test: it passes requests on and counts them and the bytes of their answers. */
-import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../../../listen.ts';
 
 export interface Passed {
   method: string;
@@ -15,16 +14,14 @@ export interface Passed {
 }
 
 export class CountingProxy {
-  readonly url: string;
+  declare readonly url: string;
+  declare readonly stop: () => Promise<void>;
   /** In the order of their answers. */
   readonly passed: Passed[] = [];
   /** Of the service. */
   port = 0;
-  readonly #server: Server;
 
   private constructor(server: Server) {
-    this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('request', ({ method = '', url = '', headers }, response) => {
       const options = { host: '127.0.0.1', port: this.port, method, path: url, headers };
       const sent = request(options, (answer) => {
@@ -46,18 +43,13 @@ export class CountingProxy {
   }
 
   static async start(): Promise<CountingProxy> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new CountingProxy(server);
+    const server = createServer();
+    const { url, stop } = await listen(server);
+    return Object.assign(new CountingProxy(server), { url, stop });
   }
 
   /** What was counted since it was last taken. */
   take(): Passed[] {
     return this.passed.splice(0);
-  }
-
-  stop(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
   }
 }

@@ -1,16 +1,18 @@
 /** The bound on open connections: idle ones make room, those that wait for an answer stay. */
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limitConnections } from '../../../../gateway/api/http/server/server.ts';
+import { listen } from '../../../listen.ts';
 
 const MOST = 4;
 
 let server: Server;
 let waiting: ServerResponse[];
-const sockets: Socket[] = [];
+let port: number;
+let stop: () => Promise<void>;
 beforeEach(async () => {
   waiting = [];
   server = createServer((request, response) => {
@@ -19,17 +21,12 @@ beforeEach(async () => {
     server.emit('asked');
   });
   limitConnections(server, pino({ level: 'silent' }), MOST);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  ({ port, stop } = await listen(server));
 });
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  server.close();
-});
+afterEach(() => stop());
 
 async function open(): Promise<Socket> {
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  sockets.push(socket);
+  const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;

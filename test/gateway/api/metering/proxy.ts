@@ -1,5 +1,6 @@
 /** A TCP proxy in front of a unix socket that loses requests or replies on demand. */
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { listen } from '../../../listen.ts';
 
 export type Fault =
   | 'none'
@@ -21,7 +22,6 @@ export interface FaultyProxy {
 }
 
 export async function startFaultyProxy(socketPath: string): Promise<FaultyProxy> {
-  const sockets = new Set<Socket>();
   const server = createServer((client) => {
     if (proxy.fault === 'closed') {
       client.destroy();
@@ -29,10 +29,8 @@ export async function startFaultyProxy(socketPath: string): Promise<FaultyProxy>
     }
     const upstream = connect(socketPath);
     for (const socket of [client, upstream]) {
-      sockets.add(socket);
       socket.on('error', () => {});
       socket.on('close', () => {
-        sockets.delete(socket);
         client.destroy();
         upstream.destroy();
       });
@@ -47,17 +45,7 @@ export async function startFaultyProxy(socketPath: string): Promise<FaultyProxy>
       else if (proxy.fault !== 'silent') client.write(reply);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  const proxy: FaultyProxy = {
-    url: `redis://127.0.0.1:${port}`,
-    fault: 'none',
-    cuts: 0,
-    stop: () => {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
-  };
+  const { port, stop } = await listen(server);
+  const proxy: FaultyProxy = { url: `redis://127.0.0.1:${port}`, fault: 'none', cuts: 0, stop };
   return proxy;
 }

@@ -2,10 +2,9 @@
  * A fake Stripe: the Checkout API over HTTP, a payment page, and webhooks signed by the official package. A repeated
  * idempotency key gets the first response.
  */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Stripe } from 'stripe';
+import { listen } from '../../../listen.ts';
 
 export const STRIPE_API_KEY = 'sk_test_stand_in';
 export const WEBHOOK_SECRET = 'whsec_stand_in';
@@ -37,12 +36,10 @@ export class FakeStripe {
   failing: number | null = null;
   /** Called before a session ends, as when a customer pays at that moment. */
   beforeExpiring: ((session: Session) => void) | null = null;
-  readonly #server: Server;
-  readonly url: string;
+  declare readonly url: string;
+  declare readonly stop: () => Promise<void>;
 
   private constructor(server: Server) {
-    this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     server.on('request', (request, response) => {
       void this.#respond(request).then(({ status, type, body }) => {
         response.writeHead(status, { 'content-type': type }).end(body);
@@ -51,9 +48,9 @@ export class FakeStripe {
   }
 
   static async start(): Promise<FakeStripe> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new FakeStripe(server);
+    const server = createServer();
+    const { url, stop } = await listen(server);
+    return Object.assign(new FakeStripe(server), { url, stop });
   }
 
   async #respond(request: IncomingMessage): Promise<{ status: number; type: string; body: string }> {
@@ -112,11 +109,6 @@ export class FakeStripe {
   /** Oldest first. */
   sessionsOf(order_id: string): Session[] {
     return [...this.sessions.values()].filter(({ metadata }) => metadata.order_id === order_id);
-  }
-
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
   }
 }
 

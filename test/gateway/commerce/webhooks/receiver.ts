@@ -1,7 +1,7 @@
 /** An HTTP server that records the webhooks it gets and answers as a test decides. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { listen } from '../../../listen.ts';
 
 export interface ReceivedWebhook {
   path: string;
@@ -26,18 +26,12 @@ export async function startReceiver(): Promise<Receiver> {
     receiver.received.push(webhook);
     receiver.respond(webhook, response);
   });
+  const { url, stop } = await listen(server);
   const receiver: Receiver = {
-    url: '',
-    received: [],
+    ...{ url, stop, received: [] },
     at: (path) => receiver.received.filter((webhook) => webhook.path === path),
     respond: (_, response) => response.end('thank you'),
-    stop() {
-      server.closeAllConnections();
-      return new Promise((settle) => server.close(() => settle()));
-    },
   };
-  await new Promise<void>((settle) => server.listen(0, '127.0.0.1', settle));
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return receiver;
 }
 
