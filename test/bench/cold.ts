@@ -6,15 +6,12 @@ import { join, resolve } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { type DataQuery, dataPath, slices } from './data-queries.ts';
 import type { FloorQuestion, ParquetQuery } from './floors.ts';
-import { requestText } from './http-client.ts';
-import type { LoadJob, LoadResult } from './load.ts';
 import { forkTask, type Gateway } from './processes.ts';
 import { median, type Row } from './report.ts';
 import type { Session } from './session.ts';
 
 const ROUNDS = 4;
 const WARM_UP_SHARE = 0.3;
-const PASS_AT_MOST_MS = 60_000;
 const AT_MOST = 1.4;
 /** Queries to the gateway, then the same ones to the floor, so that noise affects both. */
 const BATCH = 35;
@@ -22,7 +19,6 @@ const BATCH = 35;
 /** Milliseconds per query, as medians of batches. */
 export async function coldRows(session: Session): Promise<Row[]> {
   const { dir, catalogue } = await session.snapshot();
-  const { key } = await session.customer();
   session.say('cold /v1/data');
   await using floor = forkTask(new URL('floors.ts', import.meta.url));
   const all = slices(catalogue);
@@ -36,15 +32,8 @@ export async function coldRows(session: Session): Promise<Row[]> {
   );
   const bare = async (each: ParquetQuery[]): Promise<number> =>
     median(await floor.ask<FloorQuestion, number[]>({ kind: 'duckdb', queries: each }));
-  const onePass = async ({ port }: Gateway, each: DataQuery[]): Promise<number> => {
-    const requests = each.map((slice) =>
-      requestText({ path: dataPath(slice), headers: { authorization: `Bearer ${key}` } }),
-    );
-    const job = { port, requests, connections: 1, duration_ms: PASS_AT_MOST_MS, once: true };
-    const { errors, answers, latency_p50_ms } = await session.load.ask<LoadJob, LoadResult>(job);
-    if (errors > 0 || answers !== each.length) throw new Error('cold /v1/data: not every response was 200');
-    return latency_p50_ms;
-  };
+  const onePass = async (gateway: Gateway, each: DataQuery[]): Promise<number> =>
+    (await session.ask(gateway, each.map(dataPath))).latency_p50_ms;
 
   const own_ms: number[] = [];
   const bare_ms: number[] = [];

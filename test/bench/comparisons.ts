@@ -3,14 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { mintKeyText } from '../../gateway/api/metering/keys.ts';
 import { dataPath, hotQuery, wholeIndicator } from './data-queries.ts';
-import type { FixedAnswer, FloorQuestion } from './floors.ts';
+import type { FixedAnswer } from './floors.ts';
 import { type Answer, type Call, fetchWhole } from './http-client.ts';
-import { forkTask, type Gateway } from './processes.ts';
+import type { Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Account, Session } from './session.ts';
 import type { Candidate, Comparison } from './throughput.ts';
 
 type Rows = (Row | Skipped)[];
+type Place = Pick<Candidate, 'port' | 'cpu'>;
 
 /** A call with its price and its goal relative to the floor. */
 interface Measured {
@@ -37,41 +38,24 @@ const fixed = ({ call, price = 0 }: Measured, { status, headers, body }: Answer)
   rows: price > 1 ? price : 0,
 });
 
-const candidate = (name: string, at: Pick<Candidate, 'port' | 'cpu'>, measured: Measured): Candidate => ({
-  name,
-  port: at.port,
-  cpu: at.cpu,
-  call: measured.call,
-  ...(measured.status !== undefined && { status: measured.status }),
+const candidate = (name: string, { port, cpu }: Place, { call, status }: Measured): Candidate => ({
+  ...{ name, port, cpu, call, status },
 });
 
-const against = (gateway: Gateway, measured: Measured, floors: Comparison['floors']): Comparison => ({
+const against = (gateway: Gateway, measured: Measured, floor: Candidate): Comparison => ({
   name: measured.name,
   gateway: candidate('gateway', gateway, measured),
-  floors,
-  ...(measured.connections !== undefined && { connections: measured.connections }),
+  floors: [{ ...floor, atLeast: measured.atLeast }],
+  connections: measured.connections,
 });
 
-const withGoal = (floor: Candidate, atLeast: number | undefined): Comparison['floors'][number] =>
-  atLeast === undefined ? floor : { ...floor, atLeast };
-
-/** Bare node:http with one fixed response. It does not negotiate, so each call has its own floor. */
-async function bareFloor(
-  measured: Measured,
-  answer: Answer,
-  stack: AsyncDisposableStack,
-): Promise<Comparison['floors'][number]> {
-  const bare = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
-  const question: FloorQuestion = { kind: 'http', answers: [fixed(measured, answer)] };
-  const port = await bare.ask<FloorQuestion, number>(question);
-  const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
-  return withGoal(candidate('bare node:http', { port, cpu: bare.cpu }, known), measured.atLeast);
-}
-
+/** Against bare node:http with one fixed response. It does not negotiate, so each call has its own floor. */
 export async function compareWithBare(session: Session, gateway: Gateway, measured: Measured): Promise<Rows> {
   return session.comparison(measured.name, async (stack) => {
-    const answer = await answerOf(gateway, measured);
-    return against(gateway, measured, [await bareFloor(measured, answer, stack)]);
+    const answers = [fixed(measured, await answerOf(gateway, measured))];
+    const bare = await session.floor(stack, { kind: 'http', answers });
+    const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
+    return against(gateway, measured, candidate('bare node:http', bare, known));
   });
 }
 
@@ -110,23 +94,13 @@ const cachedCalls = ({ indicators: [first] }: CatalogueIndex): Measured[] => [
 export async function cachedRows(session: Session): Promise<Rows> {
   const { catalogue } = await session.snapshot();
   await using gateway = await session.gateway();
-  const rows: Rows = [];
-  for (const measured of cachedCalls(catalogue))
-    rows.push(...(await compareWithBare(session, gateway, measured)));
+  const calls = cachedCalls(catalogue);
   for (const path of ['/v1/indicators', '/v1/topics']) {
     const { headers } = await fetchWhole(gateway.port, { path });
     const call = { path, headers: { 'if-none-match': headers.etag ?? '' } };
-    const name = `304 on ${path}`;
-    rows.push(
-      ...(await compareWithBare(session, gateway, {
-        name,
-        call,
-        status: 304,
-        atLeast: NOT_MODIFIED_AT_LEAST,
-      })),
-    );
+    calls.push({ name: `304 on ${path}`, call, status: 304, atLeast: NOT_MODIFIED_AT_LEAST });
   }
-  return rows;
+  return (await Array.fromAsync(calls, (one) => compareWithBare(session, gateway, one))).flat();
 }
 
 const FLAT_AT_LEAST = 0.85;
@@ -158,12 +132,7 @@ export async function keyedRows(session: Session): Promise<Rows> {
     { name: 'ping', call: { path: '/v1/ping', headers }, atLeast: FLAT_AT_LEAST },
   ];
   const rows: Rows = [];
-  for (const measured of flat)
-    rows.push(
-      ...(await session.comparison(measured.name, (stack) =>
-        compareWithFastify(session, gateway, measured, customer, stack),
-      )),
-    );
+  for (const measured of flat) rows.push(...(await compareWithFastify(session, gateway, measured, customer)));
   const whole = `/v1/data?indicator=${encodeURIComponent(wholeIndicator(catalogue))}`;
   for (const format of ['json', 'csv']) {
     const call = { path: `${whole}&format=${format}`, headers };
@@ -190,14 +159,13 @@ async function compareWithFastify(
   gateway: Gateway,
   measured: Measured,
   { account_id, key_id }: Account,
-  stack: AsyncDisposableStack,
-): Promise<Comparison> {
-  const answers = [fixed(measured, await answerOf(gateway, measured))];
-  const floor = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
-  const question: FloorQuestion = { kind: 'fastify', answers, socket: session.socket, account_id, key_id };
-  const port = await floor.ask<FloorQuestion, number>(question);
-  const equal = candidate('Fastify + one Lua call', { port, cpu: floor.cpu }, measured);
-  return against(gateway, measured, [withGoal(equal, measured.atLeast)]);
+): Promise<Rows> {
+  return session.comparison(measured.name, async (stack) => {
+    const answers = [fixed(measured, await answerOf(gateway, measured))];
+    const { socket } = session;
+    const equal = await session.floor(stack, { kind: 'fastify', answers, socket, account_id, key_id });
+    return against(gateway, measured, candidate('Fastify + one Lua call', equal, measured));
+  });
 }
 
 const REFUSAL_AT_LEAST = 1;
@@ -231,15 +199,11 @@ export async function refusalRows(session: Session): Promise<Rows> {
     refused('429 with a key', 429, path, `Bearer ${hasty.key}`),
     refused('429 without a key', 429, '/v1/topics'),
   ];
-  const rows: Rows = [];
-  for (const measured of calls)
-    rows.push(
-      ...(await session.comparison(measured.name, async () => {
-        await fetchWhole(gateway.port, measured.call);
-        await answerOf(gateway, measured);
-        const paid = withGoal(candidate('keyed flat', gateway, flat), measured.atLeast);
-        return against(gateway, measured, [paid]);
-      })),
-    );
-  return rows;
+  const compare = (measured: Measured): Promise<Rows> =>
+    session.comparison(measured.name, async () => {
+      await fetchWhole(gateway.port, measured.call);
+      await answerOf(gateway, measured);
+      return against(gateway, measured, candidate('keyed flat', gateway, flat));
+    });
+  return (await Array.fromAsync(calls, compare)).flat();
 }

@@ -1,13 +1,10 @@
 /** Derived rows against the same rows as they were published, and a group of one's own of 200 countries. */
 import type { CatalogueIndex } from '../../data/schema/snapshot.ts';
 import { dataPath, slices } from './data-queries.ts';
-import { requestText } from './http-client.ts';
-import type { LoadJob, LoadResult } from './load.ts';
 import type { Row } from './report.ts';
 import type { Session } from './session.ts';
 
 const ROUNDS = 8;
-const PASS_AT_MOST_MS = 60_000;
 const AT_LEAST = 0.7;
 const MEMBERS = 200;
 const GROUP_AT_MOST_MS = 30;
@@ -33,15 +30,9 @@ function groupPath({ indicators, countries }: CatalogueIndex): string {
 
 export async function derivedRows(session: Session): Promise<Row[]> {
   const { catalogue } = await session.snapshot();
-  const { key } = await session.customer();
   await using gateway = await session.gateway();
-  const onePass = async (paths: string[]): Promise<number> => {
-    const requests = paths.map((path) => requestText({ path, headers: { authorization: `Bearer ${key}` } }));
-    const job = { port: gateway.port, requests, connections: 1, duration_ms: PASS_AT_MOST_MS, once: true };
-    const { errors, answers, latency_p50_ms } = await session.load.ask<LoadJob, LoadResult>(job);
-    if (errors > 0 || answers !== paths.length) throw new Error(`not every response of ${paths[0]} was 200`);
-    return latency_p50_ms;
-  };
+  const onePass = async (paths: string[]): Promise<number> =>
+    (await session.ask(gateway, paths)).latency_p50_ms;
   session.say('derived rows');
   const plain = decided(catalogue);
   const derived = plain.map((path) => `${path}&transform=change`);

@@ -3,9 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { observationsFile } from '../../data/schema/snapshot.ts';
 import { largestFile } from './data-queries.ts';
-import type { FloorQuestion } from './floors.ts';
 import { fetchWhole } from './http-client.ts';
-import { forkTask } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
 
@@ -41,17 +39,13 @@ export async function fileRows(session: Session): Promise<(Row | Skipped)[]> {
     const compared = await session.comparison(name, async (stack) => {
       const answer = await fetchWhole(gateway.port, call);
       if (answer.status !== status) throw new Error(`${path} answered ${answer.status}: ${answer.body}`);
-      const floor = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
-      const question: FloorQuestion = {
-        kind: 'file',
-        answer: { path, status, headers: answer.headers, file, ...part },
-      };
-      const port = await floor.ask<FloorQuestion, number>(question);
+      const sent = { path, status, headers: answer.headers, file, ...part };
+      const { port, cpu } = await session.floor(stack, { kind: 'file', answer: sent });
       return {
         name,
         connections: CONNECTIONS,
         gateway: { name: 'gateway', port: gateway.port, cpu: gateway.cpu, call, status },
-        floors: [{ name: 'bare node:http', port, cpu: floor.cpu, call, status, atLeast: AT_LEAST }],
+        floors: [{ name: 'bare node:http', port, cpu, call, status, atLeast: AT_LEAST }],
       };
     });
     const note = `${Math.round((part.to - part.from) / 1000).toLocaleString('en')} of ${Math.round(size / 1000).toLocaleString('en')} kB`;

@@ -10,8 +10,7 @@ import { FORMATS } from '../../gateway/api/encoders/encoders.ts';
 import { xlsx } from '../../gateway/api/encoders/tables/xlsx.ts';
 import { type FormatAnswer, type FormatAnswers, formatAnswers } from './format-answers.ts';
 import { ANSWER, type Preparation, USUAL_COLUMNS, type Work, type Writing } from './format-questions.ts';
-import { fetchWhole, requestText } from './http-client.ts';
-import type { LoadJob, LoadResult } from './load.ts';
+import { fetchWhole } from './http-client.ts';
 import { forkTask, type Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import { MEMORY_FILES } from './scratch.ts';
@@ -21,7 +20,6 @@ const AT_LEAST = 0.7;
 const ROUNDS = 5;
 /** Short answers are repeated until a round has as many observations as the long one, so that code is compiled as well. */
 const PER_ROUND = 1_000_000;
-const ROUND_AT_MOST_MS = 120_000;
 
 interface Bench {
   session: Session;
@@ -111,20 +109,16 @@ async function compare(bench: Bench, gateway: Gateway, format: string, answer: F
 
 /** Asks for the answer so often, one call after the other. */
 async function ask(
-  { session, key }: Bench,
+  { session }: Bench,
   gateway: Gateway,
   format: string,
   answer: FormatAnswer,
   times: number,
 ): Promise<Work> {
-  const text = requestText({ path: pathOf(answer, format), headers: { authorization: `Bearer ${key}` } });
-  const requests = Array.from({ length: times }, () => text);
+  const paths = Array.from({ length: times }, () => pathOf(answer, format));
   const before = await gateway.cpu();
-  const { answers, errors, duration_ms } = await session.load.ask<LoadJob, LoadResult>({
-    ...{ port: gateway.port, requests, connections: 1, duration_ms: ROUND_AT_MOST_MS, once: true },
-  });
+  const { duration_ms } = await session.ask(gateway, paths);
   const after = await gateway.cpu();
-  if (errors > 0 || answers !== times) throw new Error(`${answers} answers of ${times}, ${errors} errors`);
   return { elapsed_ms: duration_ms, cpu_ms: (after ?? Number.NaN) - (before ?? Number.NaN) };
 }
 

@@ -1,12 +1,10 @@
 /** Calls of tools beside a bare server of the same library that returns the same content. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { hotQuery } from './data-queries.ts';
-import type { FloorQuestion } from './floors.ts';
 import { type Call, fetchWhole } from './http-client.ts';
-import { forkTask, type Gateway } from './processes.ts';
+import type { Gateway } from './processes.ts';
 import type { Row, Skipped } from './report.ts';
 import type { Session } from './session.ts';
-import type { Comparison } from './throughput.ts';
 
 const AT_LEAST = 0.4;
 const REVISION = '2026-07-28';
@@ -33,43 +31,38 @@ function toolCall(name: string, args: Record<string, unknown>, key: string | nul
   };
 }
 
+type Rows = (Row | Skipped)[];
+
 interface ToolAnswer {
   result: CallToolResult;
 }
 
-async function compare(
-  name: string,
-  call: Call,
-  gateway: Gateway,
-  stack: AsyncDisposableStack,
-): Promise<Comparison> {
-  const { body } = await fetchWhole(gateway.port, call);
-  const { result }: ToolAnswer = JSON.parse(body.toString());
-  if (result.isError !== false) throw new Error(`${name}: ${body}`);
-  const bare = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
-  const port = await bare.ask<FloorQuestion, number>({ kind: 'mcp', result });
-  const floor = { name: 'bare server of the library', port, cpu: bare.cpu, call, atLeast: AT_LEAST };
-  return { name, gateway: { name: 'gateway', port: gateway.port, cpu: gateway.cpu, call }, floors: [floor] };
+async function compare(session: Session, gateway: Gateway, name: string, call: Call): Promise<Rows> {
+  return session.comparison(name, async (stack) => {
+    const { body } = await fetchWhole(gateway.port, call);
+    const { result }: ToolAnswer = JSON.parse(body.toString());
+    if (result.isError !== false) throw new Error(`${name}: ${body}`);
+    const bare = await session.floor(stack, { kind: 'mcp', result });
+    const floor = { name: 'bare server of the library', ...bare, call, atLeast: AT_LEAST };
+    const { port, cpu } = gateway;
+    return { name, gateway: { name: 'gateway', port, cpu, call }, floors: [floor] };
+  });
 }
 
-export async function mcpRows(session: Session): Promise<(Row | Skipped)[]> {
+export async function mcpRows(session: Session): Promise<Rows> {
   const { catalogue } = await session.snapshot();
   const { key } = await session.customer();
   await using gateway = await session.gateway();
   const { indicator, countries, from, to } = hotQuery(catalogue);
+  const indicators = [indicator];
   const calls: [string, Call][] = [
     ['find_indicators', toolCall('find_indicators', { query: 'how long do people live' }, null)],
-    ['get_data, newest of 3 countries', toolCall('get_data', { indicators: [indicator], countries }, key)],
-    [
-      'get_data, 3 countries x 20 years',
-      toolCall('get_data', { indicators: [indicator], countries, from, to }, key),
-    ],
+    ['get_data, newest of 3 countries', toolCall('get_data', { indicators, countries }, key)],
+    ['get_data, 3 countries x 20 years', toolCall('get_data', { indicators, countries, from, to }, key)],
     ['rank_countries', toolCall('rank_countries', { indicator }, key)],
   ];
-  const rows: (Row | Skipped)[] = [];
-  for (const [name, call] of calls)
-    rows.push(
-      ...(await session.comparison(`tool ${name}`, (stack) => compare(`tool ${name}`, call, gateway, stack))),
-    );
-  return rows;
+  const rows = await Array.fromAsync(calls, ([name, call]) =>
+    compare(session, gateway, `tool ${name}`, call),
+  );
+  return rows.flat();
 }

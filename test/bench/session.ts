@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { type CatalogueIndex, CURRENT_POINTER } from '../../data/schema/snapshot.ts';
 import { mirrorDirectory } from '../mirror.ts';
 import { readCatalogue, showSnapshot } from '../shown-snapshot.ts';
+import type { FloorQuestion } from './floors.ts';
+import { requestText } from './http-client.ts';
+import type { LoadJob, LoadResult } from './load.ts';
 import {
   type Environment,
   type ForkedTask,
@@ -35,6 +38,7 @@ const UNLIMITED: Environment = Object.fromEntries(
   ]),
 );
 const CREDITS = 1_000_000_000_000;
+const PASS_AT_MOST_MS = 120_000;
 /** Makes email addresses unique: sessions of a run share a Redis. */
 let people = 0;
 
@@ -110,6 +114,23 @@ export class Session implements AsyncDisposable {
     const gateway = await startGateway({ ...this.settings, ...changes });
     await gateway.idle();
     return gateway;
+  }
+
+  /** Starts a floor, which answers what it is told to. */
+  async floor(stack: AsyncDisposableStack, question: FloorQuestion): Promise<Pick<Gateway, 'port' | 'cpu'>> {
+    const floor = stack.use(forkTask(new URL('floors.ts', import.meta.url)));
+    return { port: await floor.ask<FloorQuestion, number>(question), cpu: floor.cpu };
+  }
+
+  /** Asks for each path once, one after the other. @throws unless each answer is 200 */
+  async ask({ port }: Gateway, paths: readonly string[]): Promise<LoadResult> {
+    const { key } = await this.customer();
+    const requests = paths.map((path) => requestText({ path, headers: { authorization: `Bearer ${key}` } }));
+    const job = { port, requests, connections: 1, duration_ms: PASS_AT_MOST_MS, once: true };
+    const result = await this.load.ask<LoadJob, LoadResult>(job);
+    const { answers, errors } = result;
+    if (errors === 0 && answers === paths.length) return result;
+    throw new Error(`${paths[0]}: ${answers} answers of ${paths.length}, ${errors} errors`);
   }
 
   /** Runs a comparison. A failure skips only its own rows. */

@@ -4,6 +4,7 @@ import type { Row } from './report.ts';
 import type { Session } from './session.ts';
 
 const STARTS = 5;
+
 /** Several starts. The first counts too, since files are in the page cache. */
 export async function startRows(session: Session): Promise<Row[]> {
   await session.snapshot();
@@ -15,16 +16,8 @@ export async function startRows(session: Session): Promise<Row[]> {
     ready.push(gateway.ready_ms / 1000);
     memory.push((await gateway.memory()) ?? Number.NaN);
   }
-  return [
-    {
-      name: 'gateway: start to ready',
-      measured: { unit: 's', rounds: ready },
-      goal: { at: 'most', bound: 2 },
-    },
-    {
-      name: 'gateway: resident memory when ready',
-      measured: { unit: 'MB', rounds: memory },
-      goal: { at: 'most', bound: 300 },
-    },
-  ];
+  const row = (name: string, unit: 's' | 'MB', rounds: number[], bound: number): Row => ({
+    ...{ name: `gateway: ${name}`, measured: { unit, rounds }, goal: { at: 'most', bound } },
+  });
+  return [row('start to ready', 's', ready, 2), row('resident memory when ready', 'MB', memory, 300)];
 }

@@ -1,6 +1,5 @@
 /** Requests per second of the gateway and of floors that do the same work, in alternating rounds. */
-import type { Call } from './http-client.ts';
-import { requestTexts } from './http-client.ts';
+import { type Call, requestTexts } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { ForkedTask } from './processes.ts';
 import type { CpuTime, Row, Sample, Skipped } from './report.ts';
@@ -19,7 +18,7 @@ export interface Candidate {
   port: number;
   call: Call;
   /** Expected status; default 200. */
-  status?: number;
+  status?: number | undefined;
   /** CPU time so far, in ms. */
   cpu: () => Promise<number | null>;
 }
@@ -27,8 +26,8 @@ export interface Candidate {
 export interface Comparison {
   name: string;
   gateway: Candidate;
-  floors: (Candidate & { atLeast?: number })[];
-  connections?: number;
+  floors: (Candidate & { atLeast?: number | undefined })[];
+  connections?: number | undefined;
 }
 
 /** Sums over all rounds of a candidate. */
