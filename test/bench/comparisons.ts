@@ -45,7 +45,7 @@ const candidate = (name: string, { port, cpu }: Place, { call, status }: Measure
 const against = (gateway: Gateway, measured: Measured, floor: Candidate): Comparison => ({
   name: measured.name,
   gateway: candidate('gateway', gateway, measured),
-  floors: [{ ...floor, atLeast: measured.atLeast }],
+  floor: { ...floor, atLeast: measured.atLeast },
   connections: measured.connections,
 });
 
@@ -54,8 +54,7 @@ export async function compareWithBare(session: Session, gateway: Gateway, measur
   return session.comparison(measured.name, async (stack) => {
     const answers = [fixed(measured, await answerOf(gateway, measured))];
     const bare = await session.floor(stack, { kind: 'http', answers });
-    const known = { ...measured, call: { ...measured.call, isNewEachTime: false } };
-    return against(gateway, measured, candidate('bare node:http', bare, known));
+    return against(gateway, measured, candidate('bare node:http', bare, measured));
   });
 }
 

@@ -45,7 +45,7 @@ export async function fileRows(session: Session): Promise<(Row | Skipped)[]> {
         name,
         connections: CONNECTIONS,
         gateway: { name: 'gateway', port: gateway.port, cpu: gateway.cpu, call, status },
-        floors: [{ name: 'bare node:http', port, cpu, call, status, atLeast: AT_LEAST }],
+        floor: { name: 'bare node:http', port, cpu, call, status, atLeast: AT_LEAST },
       };
     });
     const note = `${Math.round((part.to - part.from) / 1000).toLocaleString('en')} of ${Math.round(size / 1000).toLocaleString('en')} kB`;

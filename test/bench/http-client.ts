@@ -7,8 +7,6 @@ export interface Call {
   headers?: Record<string, string>;
   /** The body of a POST. */
   body?: string;
-  /** Adds an unknown parameter with a new value to each request, so that no cache holds the URL. */
-  isNewEachTime?: boolean;
 }
 
 export interface Answer {
@@ -29,18 +27,6 @@ export function requestText({ path, headers = {}, body }: Call): string {
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `${methodOf(body)} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`;
-}
-
-/** More than the gateway caches, so that the first is evicted before it repeats. */
-const NEW_URLS = 50_000;
-let newUrls = 0;
-
-/** Request texts of one call, for the load generator to send in turn. */
-export function requestTexts(call: Call): string[] {
-  if (!call.isNewEachTime) return [requestText(call)];
-  return Array.from({ length: NEW_URLS }, () =>
-    requestText({ ...call, path: `${call.path}&new=${newUrls++}` }),
-  );
 }
 
 export async function fetchWhole(

@@ -45,7 +45,7 @@ async function compare(session: Session, gateway: Gateway, name: string, call: C
     const bare = await session.floor(stack, { kind: 'mcp', result });
     const floor = { name: 'bare server of the library', ...bare, call, atLeast: AT_LEAST };
     const { port, cpu } = gateway;
-    return { name, gateway: { name: 'gateway', port, cpu, call }, floors: [floor] };
+    return { name, gateway: { name: 'gateway', port, cpu, call }, floor };
   });
 }
 

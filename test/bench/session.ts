@@ -141,7 +141,7 @@ export class Session implements AsyncDisposable {
     this.say(name);
     await using stack = new AsyncDisposableStack();
     try {
-      return await throughput(this.load, await make(stack));
+      return [await throughput(this.load, await make(stack))];
     } catch (error) {
       return [{ name, skipped: `failed: ${(error as Error).message}`, failed: true }];
     }

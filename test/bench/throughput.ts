@@ -1,5 +1,5 @@
 /** Requests per second of the gateway and of floors that do the same work, in alternating rounds. */
-import { type Call, requestTexts } from './http-client.ts';
+import { type Call, requestText } from './http-client.ts';
 import type { LoadJob, LoadResult } from './load.ts';
 import type { ForkedTask } from './processes.ts';
 import type { CpuTime, Row, Sample, Skipped } from './report.ts';
@@ -26,7 +26,7 @@ export interface Candidate {
 export interface Comparison {
   name: string;
   gateway: Candidate;
-  floors: (Candidate & { atLeast?: number | undefined })[];
+  floor: Candidate & { atLeast?: number | undefined };
   connections?: number | undefined;
 }
 
@@ -43,15 +43,15 @@ async function requestsPerSecond(
   job: Pick<LoadJob, 'connections' | 'duration_ms'>,
 ): Promise<{ answers: number; perSecond: number }> {
   const { name, port, call, status = 200 } = candidate;
-  const result = await load.ask<LoadJob, LoadResult>({ ...job, port, status, requests: requestTexts(call) });
+  const result = await load.ask<LoadJob, LoadResult>({ ...job, port, status, requests: [requestText(call)] });
   if (result.errors > 0) throw new Error(`${name} ${call.path}: ${result.errors} answers were not ${status}`);
   return { answers: result.answers, perSecond: result.answers / (result.duration_ms / 1000) };
 }
 
-/** One row per floor. The order alternates: gateway, floor; floor, gateway; … */
-export async function throughput(load: ForkedTask, comparison: Comparison): Promise<Row[]> {
-  const { name, gateway, floors, connections = CONNECTIONS } = comparison;
-  const candidates = [gateway, ...floors];
+/** The order alternates: gateway, floor; floor, gateway; … */
+export async function throughput(load: ForkedTask, comparison: Comparison): Promise<Row> {
+  const { name, gateway, floor, connections = CONNECTIONS } = comparison;
+  const candidates = [gateway, floor];
   for (const candidate of candidates)
     await requestsPerSecond(load, candidate, { connections, duration_ms: WARM_UP_MS });
   const tallies = new Map(
@@ -77,12 +77,12 @@ export async function throughput(load: ForkedTask, comparison: Comparison): Prom
     const cpu_us = cpu_ms === null ? null : (cpu_ms * 1000) / answers;
     return { unit: 'req/s', rounds: perSecond, cpu_us };
   };
-  return floors.map((floor) => ({
-    name: floors.length > 1 ? `${name} / ${floor.name}` : name,
+  return {
+    name,
     measured: sample(gateway),
     floor: { name: floor.name, sample: sample(floor) },
     ...(floor.atLeast !== undefined && { goal: { at: 'least', bound: floor.atLeast } }),
-  }));
+  };
 }
 
 type Rows = (Row | Skipped)[];
