@@ -297,7 +297,8 @@ export async function startAccountPages(options: AccountPagesOptions = {}): Prom
   const mailbox = new Mailbox();
   const sink = await startSmtpSink({ receive: (mail) => mailbox.send(mail) });
   const mailer: Mailer = {
-    ...createMailer({ ...settings, SMTP_URL: sink.url }, { now, log: silentLog }),
+    // The server greets a new connection after 0.1 s, so connections are kept.
+    ...createMailer({ ...settings, SMTP_URL: `${sink.url}?pool=true` }, { now, log: silentLog }),
     deleteFor: (address) => mailbox.deleteFor(address),
   };
   const listening = { url: '' };

@@ -46,6 +46,8 @@ export async function startSmtpSink({ refused = [], receive }: SinkOptions = {})
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     logger: false,
+    // Mailers may keep connections.
+    closeTimeout: 1,
     onRcptTo({ address }, _session, done) {
       if (state.down) done(reply(451, 'Try again later'));
       else done(refused.includes(address) ? reply(550, 'No such user') : null);
