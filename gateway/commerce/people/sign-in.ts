@@ -36,7 +36,7 @@ export interface SignInDependencies {
   /** Separates the counters of one area from another's. */
   realm: string;
   throttle: Throttle;
-  passwords: PasswordHasher;
+  passwords: Pick<PasswordHasher, 'verify'>;
   browsers: KnownBrowsers;
   findLogin(email: string): Promise<LoginRecord | null>;
 }
