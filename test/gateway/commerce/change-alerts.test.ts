@@ -1,4 +1,5 @@
 /** Alerts about indicators that an edition changed: what is named, to whom, and how often. */
+
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -16,6 +17,7 @@ import {
 } from '../../../gateway/commerce/notifications/alerts/change-alerts.ts';
 import { Outbox } from '../../../gateway/commerce/notifications/outbox.ts';
 import { stopAfterTests } from '../../after-tests.ts';
+import { cases } from '../../environment.ts';
 import { flushRedis, startRedis } from '../../redis.ts';
 import { createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 import { editionName, Served } from './served-editions.ts';
@@ -215,7 +217,7 @@ it('name exactly what was used and changed, once to each account and edition', a
       }
       await play.end();
     }),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 

@@ -292,29 +292,30 @@ describe('client documents', () => {
   });
 });
 
-describe('a thousand registrations an hour', () => {
+describe('registrations within an hour', () => {
   const HOUR_MS = 3_600_000;
   const AT_ONCE = 20;
-  const register = async (address: (sent: number) => string): Promise<number> => {
+  /** @returns how many were taken */
+  const register = async (all: number, address: (sent: number) => string): Promise<number> => {
     let made = 0;
-    for (let sent = 0; sent < 1_000; sent += AT_ONCE) {
+    for (let sent = 0; sent < all; sent += AT_ONCE) {
       const answers = Array.from({ length: AT_ONCE }, (_, more) => {
         const one = new OAuthClient(harness);
         one.headers['x-forwarded-for'] = address(sent + more);
         return one.register();
       });
       made += (await Promise.all(answers)).filter(({ status }) => status === 201).length;
-      harness.clock.ms += (HOUR_MS * AT_ONCE) / 1_000;
+      harness.clock.ms += (HOUR_MS * AT_ONCE) / all;
     }
     return made;
   };
 
-  it('are not taken from one address', async () => {
-    expect(await register(() => '10.66.0.1')).toBeLessThanOrEqual(30);
+  it('are not taken from one address, but for a few', async () => {
+    expect(await register(300, () => '10.66.0.1')).toBeLessThanOrEqual(30);
   });
 
-  it('nor from a thousand', async () => {
-    expect(await register((sent) => `10.67.${sent >> 8}.${sent & 255}`)).toBeLessThanOrEqual(401);
+  it('nor from as many addresses', async () => {
+    expect(await register(600, (sent) => `10.67.${sent >> 8}.${sent & 255}`)).toBeLessThanOrEqual(401);
   });
 });
 

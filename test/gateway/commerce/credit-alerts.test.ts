@@ -1,4 +1,5 @@
 /** Alerts about spending, once for each hour or day in which calls cost more than set, and about the balance, once for each crossing. */
+
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -11,6 +12,7 @@ import {
   SpendingAlerts,
 } from '../../../gateway/commerce/notifications/alerts/ledger-alerts.ts';
 import { stopAfterTests } from '../../after-tests.ts';
+import { cases } from '../../environment.ts';
 import { startRedis } from '../../redis.ts';
 import { type Customer, createWorld, NOON_MS, UNLIMITED } from '../api/metering/harness.ts';
 
@@ -141,7 +143,7 @@ it('finds each window that passed once told, whatever the order of calls, refund
         await play.take({ do: 'look' });
       },
     ),
-    { numRuns: 60 },
+    { numRuns: cases(60) },
   );
 });
 

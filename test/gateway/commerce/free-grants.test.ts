@@ -1,4 +1,5 @@
 /** Bounds of the free credits, on a real Redis, against a list of all grants. */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -7,6 +8,7 @@ import {
   rangeOf,
   signUpGroups,
 } from '../../../gateway/commerce/accounts/free-grants.ts';
+import { cases } from '../../environment.ts';
 import { flushRedis } from '../../redis.ts';
 import { useStores } from './stores.ts';
 
@@ -83,7 +85,7 @@ describe('free grants', () => {
           expect(await grants.claim(account)).toBe(expected);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: cases(40) },
     );
   });
 

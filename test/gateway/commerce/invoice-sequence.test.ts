@@ -9,6 +9,7 @@ import { InvoiceRegister } from '../../../gateway/commerce/orders/invoice-regist
 import { DEFAULT_TERMS } from '../../../gateway/commerce/orders/sales-terms.ts';
 import { AccountError } from '../../../gateway/commerce/store/records.ts';
 import { stopAfterTests } from '../../after-tests.ts';
+import { cases } from '../../environment.ts';
 import { flushRedis, startRedis } from '../../redis.ts';
 import { NOON_MS, PACKS, seededRandom } from '../api/metering/harness.ts';
 
@@ -162,7 +163,7 @@ it('keeps the numbers without gaps and doubles, and the documents equal to the o
       await expectBooks(after);
       expect(await redis.zcard('{invoices}:due')).toBe(0);
     }),
-    { numRuns: 40 },
+    { numRuns: cases(40) },
   );
 });
 
@@ -197,7 +198,7 @@ it('goes on from the highest number of the register, however far a restored coun
       expect(after.size).toBe(issued + 2);
       for (const [number, json] of before) expect(after.get(number)).toBe(json);
     }),
-    { numRuns: 20 },
+    { numRuns: cases(20) },
   );
 });
 

@@ -1,7 +1,9 @@
 /** The second factor on a real Redis with the test's clock, against an authenticator app of the test's own. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SecondFactorStore } from '../../../gateway/commerce/people/second-factor.ts';
+import { cases } from '../../environment.ts';
 import { flushRedis, keysMatching } from '../../redis.ts';
 import { codeAt, STEP_MS, wrongCodeAt } from './authenticator.ts';
 import { useStores } from './stores.ts';
@@ -89,7 +91,7 @@ describe('codes of an app', () => {
           expect(await kindOf(code)).toBe(isRight ? 'accepted' : 'rejected');
         }
       }),
-      { numRuns: 40 },
+      { numRuns: cases(40) },
     );
   });
 

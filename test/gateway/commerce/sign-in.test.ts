@@ -1,4 +1,5 @@
 /** Throttling of sign-ins, on a real Redis with the test's clock: what a guesser can try, and whom that keeps out. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LoginRecord } from '../../../gateway/commerce/accounts/person-store.ts';
@@ -12,6 +13,7 @@ import {
   signIn,
 } from '../../../gateway/commerce/people/sign-in.ts';
 import { Throttle, type ThrottlePolicy } from '../../../gateway/commerce/people/throttle.ts';
+import { cases } from '../../environment.ts';
 import { flushRedis } from '../../redis.ts';
 import { useStores } from './stores.ts';
 
@@ -100,7 +102,7 @@ describe('guesses from one network address', () => {
         const guesses = await spray(all);
         expect(guesses).toBeLessThanOrEqual(mostGuesses(PER_ADDRESS, clock.ms - begun_ms));
       }),
-      { numRuns: 40 },
+      { numRuns: cases(40) },
     );
   });
 
@@ -146,7 +148,7 @@ describe('a stranger who guesses at an account', () => {
         }
         expect(guesses).toBeLessThanOrEqual(mostGuesses(PER_EMAIL, clock.ms - begun_ms));
       }),
-      { numRuns: 20 },
+      { numRuns: cases(20) },
     );
   });
 

@@ -1,4 +1,5 @@
 /** Forms that are sent more than once: carried out once, and the repeat gets the answer of the first. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -12,6 +13,7 @@ import {
 } from '../../../../gateway/commerce/people/form-submissions.ts';
 import { type Fields, hiddenTokens, type Page, wordsOf } from '../../../admin/harness.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
+import { cases } from '../../../environment.ts';
 import { silentLog } from '../../../redis.ts';
 import { type Customer, keyIn, startAccountPages } from './harness.ts';
 
@@ -91,7 +93,7 @@ describe('a form sent more than once', () => {
           expect(new Set(pages.map(({ location }) => location)).size).toBe(targets.size);
         },
       ),
-      { numRuns: 15 },
+      { numRuns: cases(15) },
     );
   });
 

@@ -1,4 +1,5 @@
 /** Which events webhooks are told: those of keys, orders and the balance, each once; whatever else happens meanwhile. */
+
 import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -8,6 +9,7 @@ import { SUBSCRIBABLE } from '../../../../gateway/commerce/notifications/catalog
 import type { StoredEvent } from '../../../../gateway/commerce/notifications/outbox.ts';
 import { Webhooks } from '../../../../gateway/commerce/notifications/webhooks/webhooks.ts';
 import { stopAfterTests } from '../../../after-tests.ts';
+import { cases } from '../../../environment.ts';
 import { startWebhooks } from './harness.ts';
 import { answers } from './receiver.ts';
 
@@ -123,7 +125,7 @@ describe('with a worker', () => {
         fc.array(event, { minLength: 1, maxLength: 6 }),
         property,
       ),
-      { numRuns: 15 },
+      { numRuns: cases(15) },
     );
   });
 });
