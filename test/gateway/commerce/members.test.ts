@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest';
 import { AccountStore } from '../../../gateway/commerce/accounts/account-store.ts';
 import {
+  type GivenRole,
   INVITATION_TTL_MS,
   MAX_MEMBERS,
   MemberStore,
@@ -21,119 +22,91 @@ const { clock } = useStores(({ base }) => {
   accounts = new AccountStore({ ...base, packs: [] });
 });
 
-type Team = Record<
-  'account_id' | 'invitation_id' | 'email' | 'owner' | 'member' | 'other' | 'stranger',
-  string
->;
-let teams = 0;
+const REFUSED = { code: 'member_refused' };
 
-/** An owner, a developer with the address, a viewer, a stranger, and an invitation of somebody else. */
-async function makeTeam(): Promise<Team> {
-  teams += 1;
-  const emailOf = (name: string): string => `${name}${teams}@example.org`;
-  const { account_id } = await accounts.create({ email: emailOf('owner'), verified: true, by: 'test' });
-  const owner = founderOf(account_id);
-  const join = async (name: string, role: 'developer' | 'viewer'): Promise<string> => {
-    const { person_id } = await persons.findOrCreate(emailOf(name), '');
-    const invited = await members.invite(account_id, { email: emailOf(name), role, by: owner });
-    await members.accept(account_id, invited.invitation_id, person_id);
-    return person_id;
+/** An account of an owner, who can let persons in. */
+async function found() {
+  const { account_id } = await accounts.create({ email: 'owner@example.org', verified: true, by: 'test' });
+  const by = founderOf(account_id);
+  const personOf = async (email: string) => (await persons.findOrCreate(email, '')).person_id;
+  const invite = async (email: string, role: GivenRole = 'viewer') =>
+    (await members.invite(account_id, { email, role, by })).invitation_id;
+  const accept = (invitation_id: string, person_id: string) =>
+    members.accept(account_id, invitation_id, person_id);
+  const join = async (email: string, role?: GivenRole) => {
+    const person_id = await personOf(email);
+    await accept(await invite(email, role), person_id);
+    return { person_id, email };
   };
-  const [member, other] = [await join('member', 'developer'), await join('other', 'viewer')];
-  const { person_id: stranger } = await persons.findOrCreate(emailOf('stranger'), '');
-  const invitation = { email: emailOf('invited'), role: 'billing', by: owner } as const;
-  const { invitation_id } = await members.invite(account_id, invitation);
-  return { account_id, invitation_id, email: emailOf('member'), owner, member, other, stranger };
+  const move = (to: { person_id: string; email: string }) => members.moveOwnership(account_id, { to, by });
+  return { account_id, by, personOf, invite, accept, join, move };
 }
 
 it('a moved ownership takes the address of the account along and ends invitations; one accepted is used up', async () => {
-  const team = await makeTeam();
-  const { account_id, email, member, other, stranger, owner: by } = team;
-  const { invitation_id } = await members.invite(account_id, { email: 's@example.org', role: 'billing', by });
-  await members.accept(account_id, invitation_id, stranger);
-  await members.accept(account_id, invitation_id, stranger);
-  const { person_id: late } = await persons.findOrCreate('late@example.org', '');
-  const accept = (id: string) => members.accept(account_id, id, late);
-  await expect(accept(invitation_id)).rejects.toMatchObject({ code: 'member_refused' });
-  await members.remove(account_id, { person_id: other, by });
-  const move = (person_id: string) => members.moveOwnership(account_id, { to: { person_id, email }, by });
-  await expect(move(other)).rejects.toMatchObject({ code: 'member_refused' });
+  const { account_id, by, personOf, invite, accept, join, move } = await found();
+  const [member, other] = [await join('member@example.org', 'developer'), await join('other@example.org')];
+  const open = await invite('invited@example.org', 'billing');
+  const [stranger, late] = [await personOf('stranger@example.org'), await personOf('late@example.org')];
+  const used = await invite('s@example.org', 'billing');
+  for (let time = 0; time < 2; time++) await accept(used, stranger);
+  await expect(accept(used, late)).rejects.toMatchObject(REFUSED);
+  await members.remove(account_id, { person_id: other.person_id, by });
+  await expect(move(other)).rejects.toMatchObject(REFUSED);
   await move(member);
-  expect((await accounts.findByEmail(email)).account_id).toBe(account_id);
-  await expect(accept(team.invitation_id)).rejects.toMatchObject({ code: 'member_refused' });
+  expect((await accounts.findByEmail(member.email)).account_id).toBe(account_id);
+  await expect(accept(open, late)).rejects.toMatchObject(REFUSED);
   expect(await members.roleOf(account_id, late)).toBeNull();
 });
 
 it('an ownership that moves twice at once, to members who leave or are removed, leaves exactly one owner', async () => {
-  const { account_id } = await accounts.create({ email: 'p0@example.org', verified: true, by: 'test' });
-  const owner = founderOf(account_id);
-  const join = async (email: string) => {
-    const { person_id } = await persons.findOrCreate(email, '');
-    const { invitation_id } = await members.invite(account_id, { email, role: 'viewer', by: owner });
-    await members.accept(account_id, invitation_id, person_id);
-    return { person_id, email };
-  };
+  const { account_id, by, join, move } = await found();
   const [one, other] = [await join('p1@example.org'), await join('p2@example.org')];
   await Promise.allSettled([
-    members.moveOwnership(account_id, { to: one, by: owner }),
-    members.moveOwnership(account_id, { to: other, by: owner }),
-    members.remove(account_id, { person_id: one.person_id, by: owner }),
+    ...[move(one), move(other)],
+    members.remove(account_id, { person_id: one.person_id, by }),
     members.remove(account_id, { person_id: other.person_id, by: other.person_id }),
-    members.moveOwnership(account_id, { to: one, by: owner }),
+    move(one),
   ]);
   const list = await members.list(account_id);
   expect(list.filter(({ role: held }) => held === 'owner')).toHaveLength(1);
 });
 
 it('a suspended or closed account takes nobody in, and its ownership stays', async () => {
-  const { account_id } = await accounts.create({ email: 'p0@example.org', verified: true, by: 'test' });
-  const owner = founderOf(account_id);
-  const { person_id } = await persons.findOrCreate('p1@example.org', '');
-  const invite = () => members.invite(account_id, { email: 'p1@example.org', role: 'viewer', by: owner });
-  const { invitation_id } = await invite();
+  const { account_id, by, personOf, invite, accept, move } = await found();
+  const email = 'p1@example.org';
+  const person_id = await personOf(email);
+  const invitation = await invite(email);
   await accounts.suspend(account_id);
-  await expect(members.accept(account_id, invitation_id, person_id)).rejects.toMatchObject({
-    code: 'member_refused',
-  });
-  await expect(invite()).rejects.toMatchObject({ code: 'member_refused' });
+  await expect(accept(invitation, person_id)).rejects.toMatchObject(REFUSED);
+  await expect(invite(email)).rejects.toMatchObject(REFUSED);
   await accounts.restore(account_id);
-  await members.accept(account_id, invitation_id, person_id);
-  const move = () =>
-    members.moveOwnership(account_id, { to: { person_id, email: 'p1@example.org' }, by: owner });
+  await accept(invitation, person_id);
   await accounts.suspend(account_id);
-  await expect(move()).rejects.toMatchObject({ code: 'member_refused' });
+  await expect(move({ person_id, email })).rejects.toMatchObject(REFUSED);
   await accounts.restore(account_id);
   await accounts.close(account_id);
-  await expect(move()).rejects.toMatchObject({ code: 'member_refused' });
-  expect(await members.roleOf(account_id, owner)).toBe('owner');
+  await expect(move({ person_id, email })).rejects.toMatchObject(REFUSED);
+  expect(await members.roleOf(account_id, by)).toBe('owner');
 });
 
 it('bounds members and invitations together, and counts none that expired', async () => {
-  const { account_id } = await accounts.create({ email: 'p0@example.org', verified: true, by: 'test' });
-  const by = founderOf(account_id);
-  const invite = (n: number) =>
-    members.invite(account_id, { email: `q${n}@example.org`, role: 'viewer', by });
-  for (let n = 1; n < MAX_MEMBERS; n++) await invite(n);
-  await expect(invite(MAX_MEMBERS)).rejects.toMatchObject({ code: 'member_refused' });
+  const { account_id, invite } = await found();
+  for (let n = 1; n < MAX_MEMBERS; n++) await invite(`q${n}@example.org`);
+  await expect(invite('last@example.org')).rejects.toMatchObject(REFUSED);
   clock.ms += INVITATION_TTL_MS;
-  await invite(MAX_MEMBERS);
+  await invite('last@example.org');
   expect(await members.invitations(account_id)).toHaveLength(1);
 });
 
 it('an invitation that has expired lets nobody in, and one that was withdrawn neither', async () => {
-  const { account_id } = await accounts.create({ email: 'p0@example.org', verified: true, by: 'test' });
-  const by = founderOf(account_id);
-  const { person_id } = await persons.findOrCreate('p1@example.org', '');
-  const invite = () => members.invite(account_id, { email: 'p1@example.org', role: 'viewer', by });
-  const accept = (invitation_id: string) => members.accept(account_id, invitation_id, person_id);
-  const late = await invite();
+  const { account_id, by, personOf, invite, accept } = await found();
+  const person_id = await personOf('p1@example.org');
+  const late = await invite('p1@example.org');
   clock.ms += INVITATION_TTL_MS;
-  await expect(accept(late.invitation_id)).rejects.toMatchObject({ code: 'member_refused' });
-  const withdrawn = await invite();
-  await expect(members.withdraw(account_id, withdrawn.invitation_id, person_id)).rejects.toMatchObject({
-    code: 'member_refused',
-  });
-  await members.withdraw(account_id, withdrawn.invitation_id, by);
-  await expect(accept(withdrawn.invitation_id)).rejects.toMatchObject({ code: 'member_refused' });
+  await expect(accept(late, person_id)).rejects.toMatchObject(REFUSED);
+  const withdrawn = await invite('p1@example.org');
+  await expect(members.withdraw(account_id, withdrawn, person_id)).rejects.toMatchObject(REFUSED);
+  await members.withdraw(account_id, withdrawn, by);
+  await expect(accept(withdrawn, person_id)).rejects.toMatchObject(REFUSED);
   expect(await members.roleOf(account_id, person_id)).toBeNull();
 });

@@ -51,9 +51,7 @@ async function connect(
 /** Somebody else who is in the account. */
 async function guestOf(owner: Customer, role: 'developer' | 'viewer' | 'billing'): Promise<Customer> {
   const guest = await harness.customer('Guest');
-  const mail = harness.mailbox.next(guest.email);
-  await owner.visitor.submit('/account/members', '/account/members/invite', { email: guest.email, role });
-  const link = harness.pathOf((await mail).link);
+  const link = await harness.invite(owner, guest.email, role);
   await guest.visitor.submit(link, link, {});
   return { ...guest, account_id: owner.account_id };
 }
@@ -127,30 +125,14 @@ describe('the page that asks', () => {
     expect(wordsOf(await visitor.get(path))).toContain('Connect Notes');
   });
 
+  const LOOKS = 'looks like Claude of claude.ai';
+  const ANY = 'any program on it could have asked';
+  const UNPROVED = ['but nothing proves that it is', ANY, 'unknown: nothing proves who made it'];
   it.each([
-    [
-      'a name of a known host',
-      'Claude',
-      CALLBACK,
-      ['looks like Claude of claude.ai, but it belongs to host.test'],
-    ],
-    ['a name that is written otherwise', 'Сlаude', CALLBACK, ['looks like Claude of claude.ai']],
-    [
-      'an answer on the device',
-      'Notes',
-      'http://127.0.0.1:4711/back',
-      ['any program on it could have asked'],
-    ],
-    [
-      'both',
-      'Claude Code',
-      'http://localhost/back',
-      [
-        'but nothing proves that it is',
-        'any program on it could have asked',
-        'unknown: nothing proves who made it',
-      ],
-    ],
+    ['a name of a known host', 'Claude', CALLBACK, [`${LOOKS}, but it belongs to host.test`]],
+    ['a name that is written otherwise', 'Сlаude', CALLBACK, [LOOKS]],
+    ['an answer on the device', 'Notes', 'http://127.0.0.1:4711/back', [ANY]],
+    ['both', 'Claude Code', 'http://localhost/back', UNPROVED],
   ])('warns of %s', async (_what, name, redirect, warnings) => {
     const ann = await harness.customer('Ann');
     const { path } = await ask(name, redirect);
