@@ -314,7 +314,7 @@ describe('registrations within an hour', () => {
     expect(await register(300, () => '10.66.0.1')).toBeLessThanOrEqual(30);
   });
 
-  it('nor from as many addresses', async () => {
+  it('nor from hundreds of addresses', async () => {
     expect(await register(600, (sent) => `10.67.${sent >> 8}.${sent & 255}`)).toBeLessThanOrEqual(401);
   });
 });
