@@ -7,30 +7,18 @@
  */
 import { type Collector, collector } from '../schema/curated.ts';
 import type { NamedSource } from '../schema/lake.ts';
-import { check, type Problems, readTable } from './table.ts';
+import { checkedRows, type Problems, splitCell } from './table.ts';
 
-export interface Collectors {
-  /** In the order of the file. */
-  readonly all: readonly Collector[];
-  /** Those that a source refers to by name or URL. */
-  match(source: NamedSource): Collector[];
-}
+export type Collectors = ReturnType<typeof createCollectors>;
 
-const COLUMNS = [
-  ...(['id', 'name', 'names', 'urls', 'licence', 'licence_url'] as const),
-  ...(['redistributable', 'looked_up', 'reason'] as const),
-];
+const list = (cell: string | null): string[] => splitCell(cell).filter((part) => part !== '');
 
-export async function loadCollectors(file: string, problems: Problems): Promise<Collectors> {
+export function loadCollectors(file: string, problems: Problems): Collectors {
   const all: Collector[] = [];
-  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
-    const row = check(
-      collector,
-      { ...cells, names: list(cells.names), urls: list(cells.urls) },
-      at,
-      problems,
-    );
-    if (row === undefined) continue;
+  const rows = checkedRows(collector, file, problems, ({ names, urls, ...cells }) => ({
+    ...{ ...cells, names: list(names), urls: list(urls) },
+  }));
+  for (const { row, ...at } of rows) {
     if (row.names.length + row.urls.length === 0) problems.add(at, 'names or urls are needed');
     if (all.some(({ id }) => id === row.id)) problems.add(at, `${row.id} is listed twice`);
     all.push(row);
@@ -38,13 +26,8 @@ export async function loadCollectors(file: string, problems: Problems): Promise<
   return createCollectors(all);
 }
 
-const list = (cell: string | null): string[] =>
-  (cell ?? '')
-    .split(';')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-
-export function createCollectors(all: readonly Collector[]): Collectors {
+/** @param all in the order of the file */
+export function createCollectors(all: readonly Collector[]) {
   const matchers = all.map((one) => ({
     one,
     names: one.names.map(nameMatcher),
@@ -52,7 +35,8 @@ export function createCollectors(all: readonly Collector[]): Collectors {
   }));
   return {
     all,
-    match({ name, note, url }) {
+    /** Those that a source refers to by name or URL. */
+    match({ name, note, url }: NamedSource): Collector[] {
       const texts = [name, note].filter((text) => text !== null);
       const words = texts.map((text) => ({ exact: spaced(text), folded: spaced(text.toLowerCase()) }));
       const address = url === null ? null : parseUrl(url);
@@ -70,35 +54,24 @@ export function createCollectors(all: readonly Collector[]): Collectors {
 /** The words of a text, each between two blanks. */
 const spaced = (text: string): string => ` ${text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()} `;
 
-interface Words {
-  exact: string;
-  folded: string;
-}
-
 const CASE_SENSITIVE_LENGTH = 3;
 
-function nameMatcher(name: string): (words: Words) => boolean {
+function nameMatcher(name: string): (words: { exact: string; folded: string }) => boolean {
   if (name.length <= CASE_SENSITIVE_LENGTH) return ({ exact }) => exact.includes(spaced(name));
   const wanted = spaced(name.toLowerCase());
   return ({ folded }) => folded.includes(wanted);
 }
 
-interface Address {
-  host: string;
-  path: string;
-}
-
 /** Upstream also writes URLs without a scheme: `gapm.io/dpop`. */
-function parseUrl(text: string): Address | null {
+function parseUrl(text: string): URL | null {
   const trimmed = text.trim().toLowerCase();
-  const parsed = URL.parse(/^[a-z]+:\/\//.test(trimmed) ? trimmed : `https://${trimmed}`);
-  return parsed && { host: parsed.hostname, path: parsed.pathname };
+  return URL.parse(/^[a-z]+:\/\//.test(trimmed) ? trimmed : `https://${trimmed}`);
 }
 
-function urlMatcher(url: string): (address: Address) => boolean {
+function urlMatcher(url: string): (address: URL) => boolean {
   const slash = url.indexOf('/');
   const host = (slash < 0 ? url : url.slice(0, slash)).toLowerCase();
   const path = slash < 0 ? '/' : url.slice(slash).toLowerCase();
-  return (address) =>
-    (address.host === host || address.host.endsWith(`.${host}`)) && address.path.startsWith(path);
+  return ({ hostname, pathname }) =>
+    (hostname === host || hostname.endsWith(`.${host}`)) && pathname.startsWith(path);
 }

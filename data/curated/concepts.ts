@@ -14,10 +14,17 @@ import {
   type IndicatorOverlay,
 } from '../schema/curated.ts';
 import { NEITHER_BETTER, type OverlayTables, type Providers } from './providers.ts';
-import { asBoolean, asNumber, check, type Position, type Problems, readTable } from './table.ts';
-
-const CONCEPT_COLUMNS = Object.keys(concept.shape) as (keyof Concept)[];
-const SERIES_COLUMNS = Object.keys(conceptSeries.shape) as (keyof ConceptSeries)[];
+import {
+  asBoolean,
+  asNumber,
+  checkedRows,
+  checkProvider,
+  columnsOf,
+  type Position,
+  type Problems,
+  readTable,
+  splitCell,
+} from './table.ts';
 
 /** The relation of two series of one concept, which `links.csv` does not state. */
 export const SAME_CONCEPT = 'same_concept';
@@ -82,20 +89,25 @@ export class Concepts {
 }
 
 /** Reads both files in `dir`; `providers` are those that there are. */
-export async function loadConcepts(
+export function loadConcepts(
   dir: string,
   providers: Providers,
   overlays: OverlayTables,
   problems: Problems,
-): Promise<Concepts> {
+): Concepts {
   const known = new Map<string, { concept: Concept; at: Position }>();
-  for (const { cells, ...at } of readTable(join(dir, 'concepts.csv'), CONCEPT_COLUMNS, [], problems)) {
-    const found = check(concept, conceptOf(cells), at, problems);
-    if (found === undefined) continue;
-    if (known.has(found.id)) problems.add(at, `${found.id} is listed twice`);
-    else known.set(found.id, { concept: found, at });
+  const rows = checkedRows(concept, join(dir, 'concepts.csv'), problems, (cells) => ({
+    ...cells,
+    // An empty cell stays undefined, and is reported: each concept states its direction.
+    higher_is_better:
+      cells.higher_is_better === NEITHER_BETTER ? null : (asBoolean(cells.higher_is_better) ?? undefined),
+    projected_from: asNumber(cells.projected_from),
+  }));
+  for (const { row, ...at } of rows) {
+    if (known.has(row.id)) problems.add(at, `${row.id} is listed twice`);
+    else known.set(row.id, { concept: row, at });
   }
-  const concepts = new Concepts(await loadSeries(dir, known, providers.named, problems));
+  const concepts = new Concepts(loadSeries(dir, known, providers.named, problems));
   for (const { concept: own, at } of known.values()) {
     if (concepts.of(own.preferred)?.concept !== own)
       problems.add(at, `preferred: ${own.preferred} is no series of ${own.id} in concept-series.csv`);
@@ -107,32 +119,22 @@ export async function loadConcepts(
   return concepts;
 }
 
-const conceptOf = (cells: Record<keyof Concept, string | null>): Record<keyof Concept, unknown> => ({
-  ...cells,
-  // An empty cell stays undefined, and is reported: each concept states its direction.
-  higher_is_better:
-    cells.higher_is_better === NEITHER_BETTER ? null : (asBoolean(cells.higher_is_better) ?? undefined),
-  projected_from: asNumber(cells.projected_from),
-});
-
-async function loadSeries(
+function loadSeries(
   dir: string,
   known: ReadonlyMap<string, { concept: Concept }>,
   providers: ReadonlySet<string>,
   problems: Problems,
-): Promise<ConceptMember[]> {
+): ConceptMember[] {
   const members = new Map<string, ConceptMember>();
   const file = join(dir, 'concept-series.csv');
-  for (const { cells, ...at } of readTable(file, SERIES_COLUMNS, [], problems)) {
-    const { factor, deviates, ...rest } = cells;
-    const row = { ...rest, factor: asNumber(factor) ?? undefined, deviates: deviates?.split(/\s+/) ?? [] };
-    const series = check(conceptSeries, row, at, problems);
-    if (series === undefined) continue;
+  const rows = checkedRows(conceptSeries, file, problems, ({ factor, deviates, ...rest }) => ({
+    ...{ ...rest, factor: asNumber(factor) ?? undefined, deviates: deviates?.split(/\s+/) ?? [] },
+  }));
+  for (const { row: series, ...at } of rows) {
     const { indicator } = series;
-    const provider = indicator.slice(0, indicator.indexOf('.'));
     const own = known.get(series.concept)?.concept;
     const other = members.get(indicator)?.concept.id;
-    if (!providers.has(provider)) problems.add(at, `${indicator}: there is no provider "${provider}"`);
+    checkProvider(indicator, providers, at, problems);
     if (other !== undefined) problems.add(at, `${indicator} is a series of ${other} already`);
     else if (own === undefined) problems.add(at, `concept: there is no concept "${series.concept}"`);
     else members.set(indicator, { concept: own, series });
@@ -173,13 +175,11 @@ function checkStated(
   problems: Problems,
 ): void {
   const expected = concepts.settingsOf(indicator);
-  const report = (setting: 'topic' | 'higher_is_better' | 'projected_from' | 'preferred' | 'featured') => {
+  const report = (setting: keyof IndicatorOverlay) => {
     const says = setting === 'featured' ? `prefers ${own.preferred}` : `has ${shown(expected[setting])}`;
     const why = setting === 'preferred' ? '' : '; a reason for it belongs in concept-series.csv';
-    problems.add(
-      at(setting),
-      `${indicator}: ${setting} is ${shown(stated[setting])}, but its concept ${own.id} ${says}${why}`,
-    );
+    const stands = `${indicator}: ${setting} is ${shown(stated[setting])}`;
+    problems.add(at(setting), `${stands}, but its concept ${own.id} ${says}${why}`);
   };
   for (const setting of ['topic', 'higher_is_better', 'preferred', 'featured'] as const) {
     if (expected[setting] === undefined || stated[setting] === undefined) continue;
@@ -208,10 +208,10 @@ export interface ConceptWords {
  */
 export function loadConceptWords(dir: string, problems: Problems): ConceptWords[] {
   const series = Map.groupBy(
-    readTable(join(dir, 'concept-series.csv'), SERIES_COLUMNS, [], problems),
+    readTable(join(dir, 'concept-series.csv'), columnsOf(conceptSeries), [], problems),
     ({ cells }) => cells.concept,
   );
-  const concepts = readTable(join(dir, 'concepts.csv'), CONCEPT_COLUMNS, [], problems);
+  const concepts = readTable(join(dir, 'concepts.csv'), columnsOf(concept), [], problems);
   const phrases = readPhrases(dir, new Set(concepts.map(({ cells }) => cells.id)), problems);
   return concepts.map(({ cells: { id, name, preferred } }) => ({
     id: id ?? '',
@@ -230,7 +230,7 @@ function readPhrases(
 ): ReadonlyMap<string, readonly string[]> {
   const phrases = new Map<string, readonly string[]>();
   for (const { cells, ...at } of readTable(join(dir, 'synonyms.csv'), ['concept', 'phrases'], [], problems)) {
-    const listed = (cells.phrases ?? '').split(';').map((phrase) => phrase.trim());
+    const listed = splitCell(cells.phrases);
     if (!known.has(cells.concept)) problems.add(at, `there is no concept "${cells.concept}"`);
     else if (phrases.has(cells.concept ?? '')) problems.add(at, `${cells.concept} is listed twice`);
     else if (listed.includes('')) problems.add(at, 'a phrase is empty');

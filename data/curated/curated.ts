@@ -18,76 +18,30 @@ import {
   type IndicatorAlias,
   type IndicatorOverlay,
   indicatorAlias,
-  type ProviderDefinition,
-  type SpineCountry,
-  type Territory,
   TOPIC_SLUGS,
   type TopicDefinition,
   topicDefinition,
 } from '../schema/curated.ts';
 import type { CatalogueEntry } from '../schema/lake.ts';
-import {
-  decisionKey,
-  QUALITY_DECISION_COLUMNS,
-  type QualityDecision,
-  qualityDecision,
-} from '../schema/quality.ts';
+import { decisionKey, type QualityDecision, qualityDecision } from '../schema/quality.ts';
 import { INDICATOR_ID } from '../schema/records.ts';
-import { type Collectors, loadCollectors } from './collectors.ts';
-import { type Concepts, loadConcepts, SAME_CONCEPT } from './concepts.ts';
-import { loadMeasures, loadTerritories, type Measures } from './measures.ts';
-import { loadCountries, loadGroups, loadPlaces, type PlaceTable } from './places.ts';
+import { loadCollectors } from './collectors.ts';
+import { loadConcepts, SAME_CONCEPT } from './concepts.ts';
+import { loadMeasures, loadTerritories } from './measures.ts';
+import { loadCountries, loadGroups, loadPlaces } from './places.ts';
 import { loadOverlays, loadProviders, overlayOf, type Providers } from './providers.ts';
-import { asNumber, check, type Position, Problems, readDocument, readTable, type TableRow } from './table.ts';
+import { asNumber, checkedRows, checkProvider, type Position, Problems, readDocument } from './table.ts';
 
 export type { Place, PlaceTable } from './places.ts';
 export { CuratedError } from './table.ts';
 
-export interface Curated {
-  /** Countries in the file's order; `enabled` says whether one is served. */
-  countries: SpineCountry[];
-  /** Groups of countries. */
-  groups: CountryGroup[];
-  /** Places of which the figure of one may include the other. */
-  territories: Territory[];
-  /** The 13 topics in the curated order. */
-  topics: TopicDefinition[];
-  /** Definitions by id, in the order of ids. */
-  providers: Map<string, ProviderDefinition>;
-  /**
-   * Curated settings of one series: rules, its concept, `indicators` and the overlay table of its provider, merged. The provider's
-   * defaults (`default_topic`, licence, tier) are not included.
-   * @throws {RangeError} for a provider without a definition.
-   */
-  overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay;
-  /** The slugs of `overlay/<provider>.csv`, with their lines. */
-  overlayRows(providerId: string): readonly { slug: string; line: number }[];
-  places: PlaceTable;
-  /** Statistics of which there are several series. */
-  concepts: Concepts;
-  /** What series measure. */
-  measures: Measures;
-  /** Relations between series that are not of one concept. */
-  links: CuratedLink[];
-  /** Former ids of indicators. */
-  aliases: IndicatorAlias[];
-  /** Reasons why series were deleted from all snapshots, by id. Not curated, but recorded in `withheld.json`. */
-  withheld: ReadonlyMap<string, string>;
-  /** Ids of series that operators decided to withhold for their licence. Not curated either. */
-  refused: ReadonlySet<string>;
-  /** What has been decided about findings of the quality report. */
-  decisions: QualityDecision[];
-  /** Original collectors and their terms. */
-  collectors: Collectors;
-  /** Credits that can be bought, cheapest first. */
-  packs: CreditPack[];
-}
+export type Curated = Awaited<ReturnType<typeof loadCurated>>;
 
 /**
  * Reads and checks the curated data in `dir` (in this project, `data`).
  * @throws {CuratedError} listing every problem by file and line.
  */
-export async function loadCurated(dir: string): Promise<Curated> {
+export async function loadCurated(dir: string) {
   const problems = new Problems();
   const spine = loadCountries(join(dir, 'countries.csv'), problems);
   const groups = loadGroups(join(dir, 'groups.csv'), spine, problems);
@@ -97,12 +51,12 @@ export async function loadCurated(dir: string): Promise<Curated> {
   checkAggregates(providers, groups, problems);
   const overlays = await loadOverlays(join(dir, 'overlay'), providers.named, problems);
   const territories = loadTerritories(join(dir, 'territories.csv'), spine, providers.named, problems);
-  const concepts = await loadConcepts(dir, providers, overlays, problems);
+  const concepts = loadConcepts(dir, providers, overlays, problems);
   const measures = loadMeasures(dir, concepts, providers.named, problems);
-  const links = await loadLinks(join(dir, 'links.csv'), providers.named, problems);
-  const aliases = await loadAliases(join(dir, 'aliases.csv'), providers.named, problems);
-  const decisions = await loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
-  const collectors = await loadCollectors(join(dir, 'collectors.csv'), problems);
+  const links = loadLinks(join(dir, 'links.csv'), providers.named, problems);
+  const aliases = loadAliases(join(dir, 'aliases.csv'), providers.named, problems);
+  const decisions = loadDecisions(join(dir, 'quality-decisions.csv'), providers.named, problems);
+  const collectors = loadCollectors(join(dir, 'collectors.csv'), problems);
   const packs = await loadPacks(join(dir, 'packs.yaml'), problems);
   problems.throwIfAny();
   const merged = new Map(
@@ -111,30 +65,35 @@ export async function loadCurated(dir: string): Promise<Curated> {
       overlayOf(definition, overlays.get(id), (indicator) => concepts.settingsOf(indicator)),
     ]),
   );
-  const overlay = (providerId: string, entry: CatalogueEntry): IndicatorOverlay => {
-    const merge = merged.get(providerId);
-    if (merge === undefined) throw new RangeError(`there is no provider "${providerId}"`);
-    return merge(entry);
-  };
-  const overlayRows = (providerId: string) =>
-    [...(overlays.get(providerId) ?? [])].map(([slug, { at }]) => ({ slug, line: at.line }));
+  /** Reasons why series were deleted from all snapshots, by id. Not curated, but recorded in `withheld.json`. */
+  const withheld: ReadonlyMap<string, string> = new Map();
+  /** Ids of series that operators decided to withhold for their licence. Not curated either. */
+  const refused: ReadonlySet<string> = new Set();
   return {
+    /** Countries in the file's order; `enabled` says whether one is served. */
     countries: spine.countries,
     groups,
+    /** Places of which the figure of one may include the other. */
     territories,
+    /** The 13 topics in the curated order. */
     topics,
+    /** Definitions by id, in the order of ids. */
     providers: providers.definitions,
-    overlay,
-    overlayRows,
-    places,
-    concepts,
-    measures,
-    links,
-    aliases,
-    decisions,
-    withheld: new Map(),
-    refused: new Set(),
-    collectors,
+    /**
+     * Curated settings of one series: rules, its concept, `indicators` and the overlay table of its provider, merged. The provider's
+     * defaults (`default_topic`, licence, tier) are not included.
+     * @throws {RangeError} for a provider without a definition.
+     */
+    overlay(providerId: string, entry: CatalogueEntry): IndicatorOverlay {
+      const merge = merged.get(providerId);
+      if (merge === undefined) throw new RangeError(`there is no provider "${providerId}"`);
+      return merge(entry);
+    },
+    /** The slugs of `overlay/<provider>.csv`, with their lines. */
+    overlayRows: (providerId: string) =>
+      [...(overlays.get(providerId) ?? [])].map(([slug, { at }]) => ({ slug, line: at.line })),
+    ...{ places, concepts, measures, links, aliases, decisions, withheld, refused, collectors },
+    /** Credits that can be bought, cheapest first. */
     packs,
   };
 }
@@ -161,20 +120,11 @@ async function loadTopics(file: string, problems: Problems): Promise<TopicDefini
   return topics;
 }
 
-async function loadLinks(
-  file: string,
-  providers: ReadonlySet<string>,
-  problems: Problems,
-): Promise<CuratedLink[]> {
+function loadLinks(file: string, providers: ReadonlySet<string>, problems: Problems): CuratedLink[] {
   const links: CuratedLink[] = [];
   const seen = new Set<string>();
-  for (const { cells, ...at } of readTable(file, ['from', 'to', 'relation'], [], problems)) {
-    const link = check(curatedLink, cells, at, problems);
-    if (link === undefined) continue;
-    for (const id of [link.from, link.to]) {
-      const provider = id.slice(0, id.indexOf('.'));
-      if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
-    }
+  for (const { row: link, ...at } of checkedRows(curatedLink, file, problems)) {
+    for (const id of [link.from, link.to]) checkProvider(id, providers, at, problems);
     if (link.relation === SAME_CONCEPT) problems.add(at, `${SAME_CONCEPT}: belongs in concept-series.csv`);
     if (link.from === link.to) problems.add(at, `${link.from} is linked to itself`);
     // A link counts in both directions, so its reverse is a duplicate.
@@ -196,61 +146,37 @@ async function loadPacks(file: string, problems: Problems): Promise<CreditPack[]
   return packs.toSorted((a, b) => a.price_minor - b.price_minor);
 }
 
-const COLUMNS = ['old', 'new', 'since', 'until'] as const;
-
 /** In file order; none without the file. @param providers the ids that there are; that of an old id may be gone. */
-export async function loadAliases(
-  file: string,
-  providers: ReadonlySet<string>,
-  problems: Problems,
-): Promise<IndicatorAlias[]> {
+function loadAliases(file: string, providers: ReadonlySet<string>, problems: Problems): IndicatorAlias[] {
   if (!existsSync(file)) return [];
-  const found = readTable(file, COLUMNS, [], problems).flatMap((row) => {
-    const alias = check(indicatorAlias, row.cells, row, problems);
-    return alias === undefined ? [] : [{ alias, row }];
-  });
+  const found = [...checkedRows(indicatorAlias, file, problems)];
   const lines = new Map<string, number>();
-  for (const { alias, row } of found) {
-    const first = lines.get(alias.old);
-    if (first !== undefined) problems.add(row, `${alias.old} has a new id in line ${first} already`);
-    else lines.set(alias.old, row.line);
+  for (const { row, ...at } of found) {
+    const first = lines.get(row.old);
+    if (first !== undefined) problems.add(at, `${row.old} has a new id in line ${first} already`);
+    else lines.set(row.old, at.line);
   }
-  for (const { alias, row } of found) checkAlias(alias, row, lines, providers, problems);
-  return found.map(({ alias }) => alias);
+  for (const { row, ...at } of found) {
+    const { old, new: next, since, until } = row;
+    const line = lines.get(next);
+    checkProvider(next, providers, at, problems);
+    if (next === old) problems.add(at, `${old} is an alias of itself`);
+    else if (line !== undefined)
+      problems.add(at, `${next} is itself renamed in line ${line}: name its newest id`);
+    if (until !== null && until < since) problems.add(at, `until: ${until} is before ${since}`);
+  }
+  return found.map(({ row }) => row);
 }
 
-/** @param lines of the old ids. */
-function checkAlias(
-  { old, new: next, since, until }: IndicatorAlias,
-  row: TableRow<string>,
-  lines: ReadonlyMap<string, number>,
-  providers: ReadonlySet<string>,
-  problems: Problems,
-): void {
-  const provider = next.slice(0, next.indexOf('.'));
-  if (!providers.has(provider)) problems.add(row, `${next}: there is no provider "${provider}"`);
-  const line = lines.get(next);
-  if (next === old) problems.add(row, `${old} is an alias of itself`);
-  else if (line !== undefined)
-    problems.add(row, `${next} is itself renamed in line ${line}: name its newest id`);
-  if (until !== null && until < since) problems.add(row, `until: ${until} is before ${since}`);
-}
-
-/**
- * Returns the decisions in file order; none without the file.
- * @param providers the ids that there are.
- */
-export async function loadDecisions(
-  file: string,
-  providers: ReadonlySet<string>,
-  problems: Problems,
-): Promise<QualityDecision[]> {
+/** In file order; none without the file. @param providers the ids that there are. */
+function loadDecisions(file: string, providers: ReadonlySet<string>, problems: Problems): QualityDecision[] {
   if (!existsSync(file)) return [];
   const decisions: QualityDecision[] = [];
   const seen = new Set<string>();
-  for (const { cells, ...at } of readTable(file, QUALITY_DECISION_COLUMNS, [], problems)) {
-    const decision = check(qualityDecision, { ...cells, extent: asNumber(cells.extent) }, at, problems);
-    if (decision === undefined) continue;
+  const rows = checkedRows(qualityDecision, file, problems, (cells) => ({
+    ...{ ...cells, extent: asNumber(cells.extent) },
+  }));
+  for (const { row: decision, ...at } of rows) {
     checkSubject(decision, providers, at, problems);
     const { kind, subject, other } = decision;
     const key = decisionKey(decision);
@@ -269,21 +195,14 @@ function checkSubject(
   problems: Problems,
 ): void {
   const isSeries = INDICATOR_ID.test(subject);
-  for (const id of other === null ? [subject] : [subject, other]) {
-    const provider = id.split('.', 1)[0] ?? '';
-    if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
-  }
-  if (!isSeries && subject.includes('.')) {
-    problems.add(
-      at,
-      `subject: "${subject}" is neither an indicator id, <provider>.<slug>, nor a provider id`,
-    );
-  } else if (!isSeries && other !== null) {
-    problems.add(at, `other: a finding on the whole provider "${subject}" has no other series`);
-  } else if (!isSeries && (decision === 'withhold' || decision === 'unrank')) {
-    problems.add(
-      at,
-      `decision: a whole provider cannot be decided as "${decision}"; set it in its definition`,
-    );
-  }
+  for (const id of other === null ? [subject] : [subject, other])
+    checkProvider(id, providers, at, problems);
+  const fault = subject.includes('.')
+    ? `subject: "${subject}" is neither an indicator id, <provider>.<slug>, nor a provider id`
+    : other !== null
+      ? `other: a finding on the whole provider "${subject}" has no other series`
+      : decision === 'withhold' || decision === 'unrank'
+        ? `decision: a whole provider cannot be decided as "${decision}"; set it in its definition`
+        : null;
+  if (!isSeries && fault !== null) problems.add(at, fault);
 }

@@ -14,9 +14,7 @@ import { type MeasureRow, measureRow, type Territory, territory } from '../schem
 import { INDICATOR_ID } from '../schema/records.ts';
 import type { Concepts } from './concepts.ts';
 import type { Spine } from './places.ts';
-import { asNumber, check, type Position, type Problems, readTable } from './table.ts';
-
-const COLUMNS = Object.keys(measureRow.shape) as (keyof MeasureRow)[];
+import { asNumber, checkedRows, checkProvider, type Position, type Problems } from './table.ts';
 
 export interface CuratedMeasure extends MeasureRow {
   /** Line of the row. */
@@ -77,25 +75,18 @@ export function loadMeasures(
 ): Measures {
   const file = join(dir, 'measures.csv');
   if (!existsSync(file)) return new Measures([], concepts);
+  const found = checkedRows(measureRow, file, problems, (cells) => ({
+    ...{ ...cells, scale: asNumber(cells.scale) },
+  }));
   const rows: CuratedMeasure[] = [];
-  for (const { cells, ...at } of readTable(file, COLUMNS, [], problems)) {
-    const row = check(measureRow, { ...cells, scale: asNumber(cells.scale) }, at, problems);
-    if (row === undefined) continue;
-    for (const id of [row.subject, row.weight, row.per_head]) {
-      const unknown = id === null ? null : unknownSubject(id, concepts, providers);
-      if (unknown !== null) problems.add(at, unknown);
-    }
+  for (const { row, ...at } of found) {
+    for (const id of [row.subject, row.weight, row.per_head].filter((one) => one !== null))
+      if (INDICATOR_ID.test(id)) checkProvider(id, providers, at, problems);
+      else if (!concepts.members.has(id)) problems.add(at, `there is no concept "${id}"`);
     rows.push({ ...row, line: at.line });
   }
-  const at = (line: number): Position => ({ file, line });
-  for (const row of rows) checkSubject(row, rows, concepts, at, problems);
+  for (const row of rows) checkSubject(row, rows, concepts, { file, line: row.line }, problems);
   return new Measures(rows, concepts);
-}
-
-function unknownSubject(id: string, concepts: Concepts, providers: ReadonlySet<string>): string | null {
-  if (!INDICATOR_ID.test(id)) return concepts.members.has(id) ? null : `there is no concept "${id}"`;
-  const provider = id.slice(0, id.indexOf('.'));
-  return providers.has(provider) ? null : `${id}: there is no provider "${provider}"`;
 }
 
 /** A subject has one row, and a series measures what its concept does. */
@@ -103,24 +94,23 @@ function checkSubject(
   row: CuratedMeasure,
   rows: readonly CuratedMeasure[],
   concepts: Concepts,
-  at: (line: number) => Position,
+  at: Position,
   problems: Problems,
 ): void {
-  const { subject, line } = row;
+  const { subject } = row;
   if (subject === null) return;
   const first = rows.find((one) => one.subject === subject);
   if (first !== undefined && first !== row)
-    problems.add(at(line), `${subject} has a row in line ${first.line} already`);
+    problems.add(at, `${subject} has a row in line ${first.line} already`);
   const concept = concepts.of(subject)?.concept.id;
   const own = rows.find((one) => concept !== undefined && one.subject === concept);
   if (own !== undefined && own.measure !== row.measure)
     problems.add(
-      at(line),
+      at,
       `${subject} has the measure ${row.measure}, but its concept ${concept} has ${own.measure} in line ${own.line}`,
     );
 }
 
-const TERRITORY_COLUMNS = Object.keys(territory.shape) as (keyof Territory)[];
 const CONTAINED: Record<string, boolean> = { yes: true, no: false };
 const EVERY = '*';
 
@@ -137,11 +127,11 @@ export function loadTerritories(
 ): Territory[] {
   if (!existsSync(file)) return [];
   const found: Territory[] = [];
-  for (const { cells, ...at } of readTable(file, TERRITORY_COLUMNS, [], problems)) {
-    const contained = cells.contained === null ? null : (CONTAINED[cells.contained] ?? cells.contained);
-    const row = { ...cells, from: asNumber(cells.from), to: asNumber(cells.to), contained };
-    const one = check(territory, row, at, problems);
-    if (one === undefined) continue;
+  const rows = checkedRows(territory, file, problems, ({ from, to, contained, ...cells }) => ({
+    ...{ ...cells, from: asNumber(from), to: asNumber(to) },
+    contained: contained === null ? null : (CONTAINED[contained] ?? contained),
+  }));
+  for (const { row: one, ...at } of rows) {
     const { provider, parent, child } = one;
     const [owner = ''] = provider.split('.', 1);
     if (provider !== EVERY && !providers.has(owner)) problems.add(at, `there is no provider "${owner}"`);
@@ -158,12 +148,5 @@ export function loadTerritories(
 const isSamePair = (a: Territory, b: Territory): boolean =>
   a.provider === b.provider && a.parent === b.parent && a.child === b.child;
 
-const overlaps = (a: Territory, b: Territory): boolean => {
-  const [first, second] = [yearsOf(a), yearsOf(b)];
-  return first.from <= second.to && second.from <= first.to;
-};
-
-const yearsOf = ({ from, to }: Territory): { from: number; to: number } => ({
-  from: from ?? Number.NEGATIVE_INFINITY,
-  to: to ?? Number.POSITIVE_INFINITY,
-});
+const overlaps = (a: Territory, b: Territory): boolean =>
+  (a.from ?? -Infinity) <= (b.to ?? Infinity) && (b.from ?? -Infinity) <= (a.to ?? Infinity);

@@ -18,7 +18,16 @@ import {
   spineCountry,
 } from '../schema/curated.ts';
 import { type CountryRecord, iso3 } from '../schema/records.ts';
-import { asBoolean, asNumber, check, type Position, type Problems, readTable } from './table.ts';
+import {
+  asBoolean,
+  asNumber,
+  check,
+  checkedRows,
+  columnsOf,
+  type Position,
+  type Problems,
+  readTable,
+} from './table.ts';
 
 export type Place = { kind: 'country'; iso3: string } | { kind: PlaceKind } | { kind: 'unknown' };
 
@@ -35,7 +44,6 @@ export interface PlaceTable {
   readonly schemes: ReadonlySet<string>;
 }
 
-const PLACE_COLUMNS = ['scheme', 'code', 'iso3', 'kind'] as const;
 const UNKNOWN: Place = { kind: 'unknown' };
 
 const aliasRow = z
@@ -53,17 +61,15 @@ const aliasRow = z
 /** Reads `places.csv` and adds it to the schemes of the countries. */
 export function loadPlaces(file: string, spine: Spine, problems: Problems): PlaceTable {
   const schemes = spineSchemes(spine.countries);
-  for (const { cells, ...at } of readTable(file, PLACE_COLUMNS, ['note'], problems)) {
-    const row = check(aliasRow, cells, at, problems);
-    if (row === undefined) continue;
-    const { scheme, code, kind } = row;
+  for (const { row, ...at } of checkedRows(aliasRow, file, problems, undefined, ['note'])) {
+    const { scheme, code, iso3, kind } = row;
     const codes = schemes.get(scheme) ?? new Map<string, Place>();
     schemes.set(scheme, codes);
-    if (row.iso3 !== null && !spine.named.has(row.iso3))
-      problems.add(at, `${scheme} ${code}: ${row.iso3} is not on the spine`);
+    if (iso3 !== null && !spine.named.has(iso3))
+      problems.add(at, `${scheme} ${code}: ${iso3} is not on the spine`);
     else if (codes.has(keyOf(scheme, code)))
       problems.add(at, `${scheme} ${code} is listed before, or is the spine's own`);
-    else if (row.iso3 !== null) codes.set(keyOf(scheme, code), { kind: 'country', iso3: row.iso3 });
+    else if (iso3 !== null) codes.set(keyOf(scheme, code), { kind: 'country', iso3 });
     else if (kind !== null) codes.set(keyOf(scheme, code), { kind });
   }
   return {
@@ -121,22 +127,17 @@ export function foldName(name: string): string {
     .replace(/^the /, '');
 }
 
-const COUNTRY_COLUMNS = Object.keys(spineCountry.shape) as Array<keyof SpineCountry>;
 const UNIQUE = ['iso3', 'iso2', 'm49', 'name', 'official_name', 'wb_code', 'wikidata_id'] as const;
 
-export interface Spine {
-  /** In the file's order. */
-  countries: SpineCountry[];
-  /** The iso3 of every row, invalid rows included, so that one bad row is not reported again by its references. */
-  named: ReadonlySet<string>;
-}
+export type Spine = ReturnType<typeof loadCountries>;
 
 /** Reads `countries.csv`. Codes are unique, and derived fields (the flag from iso2) must be consistent. */
-export function loadCountries(file: string, problems: Problems): Spine {
+export function loadCountries(file: string, problems: Problems) {
   const seen = new Map(UNIQUE.map((field) => [field, new Map<unknown, number>()]));
   const countries: SpineCountry[] = [];
+  /** The iso3 of every row, invalid rows included, so that one bad row is not reported again by its references. */
   const named = new Set<string>();
-  for (const { cells, ...at } of readTable(file, COUNTRY_COLUMNS, [], problems)) {
+  for (const { cells, ...at } of readTable(file, columnsOf(spineCountry), [], problems)) {
     if (cells.iso3 !== null) named.add(cells.iso3);
     const row = { ...cells, m49: asNumber(cells.m49), enabled: asBoolean(cells.enabled) };
     const country = check(spineCountry, row, at, problems);
@@ -166,8 +167,6 @@ function flagEmoji(iso2: string): string {
   return String.fromCodePoint(...Array.from(iso2, (letter) => first + letter.charCodeAt(0)));
 }
 
-const NAME_COLUMNS = ['name', 'candidates'] as const;
-
 /**
  * Reads `ambiguous-names.csv`: names that people use for more than one place, which are asked back.
  * @returns codes of the countries, and groups by `@` and id, by folded name
@@ -180,7 +179,7 @@ export function loadAmbiguousNames(
 ): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, readonly string[]>();
   const places = new Set([...named, ...groups.map(({ id }) => `@${id}`)]);
-  for (const { cells, ...at } of readTable(file, NAME_COLUMNS, ['note'], problems)) {
+  for (const { cells, ...at } of readTable(file, ['name', 'candidates'], ['note'], problems)) {
     const name = foldName(cells.name ?? '');
     const candidates = cells.candidates?.split(/\s+/) ?? [];
     const unknown = candidates.find((place) => !places.has(place));
@@ -193,7 +192,6 @@ export function loadAmbiguousNames(
   return names;
 }
 
-const GROUP_COLUMNS = ['id', 'name', 'names', 'members', 'rule', 'source', 'as_of'] as const;
 const RULE = /^(region|subregion|income_group): (.+)$/;
 
 /**
@@ -204,16 +202,13 @@ const RULE = /^(region|subregion|income_group): (.+)$/;
 export function loadGroups(file: string, spine: Spine | null, problems: Problems): CountryGroup[] {
   if (!existsSync(file)) return [];
   const groups: CountryGroup[] = [];
-  for (const { cells, ...at } of readTable(file, GROUP_COLUMNS, [], problems)) {
-    const [, column, values = ''] = RULE.exec(cells.rule ?? '') ?? [];
-    const rule = column === undefined ? cells.rule : { column, values: values.split('; ') };
-    const group = check(
-      countryGroup,
-      { ...cells, names: cells.names?.split('; ') ?? [], members: cells.members?.split(' ') ?? null, rule },
-      at,
-      problems,
-    );
-    if (group === undefined) continue;
+  const rows = checkedRows(countryGroup, file, problems, ({ names, members, rule, ...cells }) => {
+    const [, column, values = ''] = RULE.exec(rule ?? '') ?? [];
+    const parsedRule = column === undefined ? rule : { column, values: values.split('; ') };
+    const lists = { names: names?.split('; ') ?? [], members: members?.split(' ') ?? null };
+    return { ...cells, ...lists, rule: parsedRule };
+  });
+  for (const { row: group, ...at } of rows) {
     if (groups.some(({ id }) => id === group.id)) problems.add(at, `${group.id} occurs twice`);
     if ((group.members === null) === (group.rule === null)) problems.add(at, 'give either members or a rule');
     if (spine !== null) checkAgainst(spine, group, at, problems);

@@ -30,22 +30,13 @@ import {
 
 const RULE_EXPRESSIONS = ['slug', 'name', 'tag', 'licence'] as const;
 
-export interface Providers {
-  /** Definitions by id, in the order of ids. */
-  definitions: Map<string, ProviderDefinition>;
-  /** Ids of all files, invalid ones included, so that a bad definition is not reported again by its references. */
-  named: ReadonlySet<string>;
-  /** Where a value stands in the file of a definition. */
-  at(id: string, path: readonly PropertyKey[]): Position;
-}
+export type Providers = Awaited<ReturnType<typeof loadProviders>>;
 
 /** @param schemes the place schemes that exist. */
-export async function loadProviders(
-  dir: string,
-  schemes: ReadonlySet<string>,
-  problems: Problems,
-): Promise<Providers> {
+export async function loadProviders(dir: string, schemes: ReadonlySet<string>, problems: Problems) {
+  /** By id, in the order of ids. */
   const definitions = new Map<string, ProviderDefinition>();
+  /** Ids of all files, invalid ones included, so that a bad definition is not reported again by its references. */
   const named = new Set<string>();
   const positions = new Map<string, CuratedDocument<ProviderDefinition>['at']>();
   const names = await readdir(dir).catch(() => []);
@@ -64,7 +55,10 @@ export async function loadProviders(
     definitions.set(id, document.value);
     positions.set(id, document.at);
   }
-  return { definitions, named, at: (id, path) => positions.get(id)?.(path) ?? { file: dir, line: 1 } };
+  /** Where a value stands in the file of a definition. */
+  const at = (id: string, path: readonly PropertyKey[]): Position =>
+    positions.get(id)?.(path) ?? { file: dir, line: 1 };
+  return { definitions, named, at };
 }
 
 function checkReferences(
@@ -153,13 +147,13 @@ function readRows(provider: string, rows: TableRow<Column>[], problems: Problems
   return overlay;
 }
 
-function parseSettings(cells: Record<Column, string | null>): Record<string, unknown> {
-  const given = SETTINGS.flatMap((name) => {
-    const cell = cells[name] ?? null;
-    return cell === null ? [] : [[name, parseSetting(name, cell)] as const];
-  });
-  return Object.fromEntries(given);
-}
+const parseSettings = (cells: Record<Column, string | null>): Record<string, unknown> =>
+  Object.fromEntries(
+    SETTINGS.flatMap((name) => {
+      const cell = cells[name] ?? null;
+      return cell === null ? [] : [[name, parseSetting(name, cell)]];
+    }),
+  );
 
 function parseSetting(name: Setting, cell: string): unknown {
   if (name === 'higher_is_better') return cell === NEITHER_BETTER ? null : asBoolean(cell);

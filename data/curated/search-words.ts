@@ -3,7 +3,7 @@
  * that are searched for instead, in phrases as in names of series, so that a row helps every series.
  */
 import { join } from 'node:path';
-import { type Problems, readTable } from './table.ts';
+import { type Problems, readTable, splitCell } from './table.ts';
 
 export interface SearchWords {
   means: string;
@@ -16,7 +16,7 @@ export function loadSearchWords(dir: string, problems: Problems): SearchWords[] 
   const rows = readTable(join(dir, 'search-words.csv'), ['means', 'said'], [], problems);
   return rows.map(({ cells, ...at }) => {
     const means = cells.means ?? '';
-    const said = (cells.said ?? '').split(';').map((phrase) => phrase.trim());
+    const said = splitCell(cells.said);
     if (means === '' || said.includes('')) problems.add(at, 'a word or phrase is empty');
     for (const phrase of said) {
       if (seen.has(phrase)) problems.add(at, `"${phrase}" is listed twice`);

@@ -57,6 +57,44 @@ export function readTable<Column extends string>(
   });
 }
 
+type ColumnOf<Schema extends z.ZodObject> = keyof Schema['shape'] & string;
+
+/** The columns of a table whose rows have a schema. */
+export const columnsOf = <Schema extends z.ZodObject>({ shape }: Schema): ColumnOf<Schema>[] =>
+  Object.keys(shape) as ColumnOf<Schema>[];
+
+/**
+ * The rows of a CSV file that fit a schema, each with its position. The others are problems.
+ * @param parse makes of the cells what is checked. @param optional columns that the header may have besides.
+ */
+export function* checkedRows<Schema extends z.ZodObject>(
+  schema: Schema,
+  file: string,
+  problems: Problems,
+  parse: (cells: Record<ColumnOf<Schema>, string | null>) => unknown = (cells) => cells,
+  optional: readonly string[] = [],
+): Generator<Position & { row: z.output<Schema> }> {
+  for (const { cells, ...at } of readTable(file, columnsOf(schema), optional, problems)) {
+    const row = check(schema, parse(cells), at, problems);
+    if (row !== undefined) yield { row, ...at };
+  }
+}
+
+/** An id of a series must begin with that of a provider. */
+export function checkProvider(
+  id: string,
+  providers: ReadonlySet<string>,
+  at: Position,
+  problems: Problems,
+): void {
+  const [provider = ''] = id.split('.', 1);
+  if (!providers.has(provider)) problems.add(at, `${id}: there is no provider "${provider}"`);
+}
+
+/** The parts of a cell between semicolons. */
+export const splitCell = (cell: string | null): string[] =>
+  (cell ?? '').split(';').map((part) => part.trim());
+
 interface Line {
   line: number;
   cells: string[];
@@ -89,18 +127,15 @@ export function unreadable(error: unknown): string {
 }
 
 /** Checks a value against a schema. Each issue becomes a problem at the position, prefixed by the field's name. */
-export function check<T>(
-  schema: z.ZodType<T>,
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
   value: unknown,
   at: Position,
   problems: Problems,
-): T | undefined {
+): z.output<Schema> | undefined {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues) {
-    const field = issue.path.length > 0 ? `${issue.path.join('.')}: ` : '';
-    problems.add(at, `${field}${issue.message}`);
-  }
+  for (const issue of parsed.error.issues) addIssue(issue, () => at, problems);
   return undefined;
 }
 

@@ -51,8 +51,6 @@ export type QualityDecision = z.infer<typeof qualityDecision>;
 /** Decisions with the same key are about one finding: a pair may be named in either order. */
 export const decisionKey = ({ kind, subject, other }: Pick<QualityDecision, 'kind' | 'subject' | 'other'>) =>
   [kind, ...[subject, other ?? ''].sort()].join(' ');
-/** The columns of `data/quality-decisions.csv`. */
-export const QUALITY_DECISION_COLUMNS = Object.keys(qualityDecision.shape) as (keyof QualityDecision)[];
 
 /** A finding of one night. */
 export const qualityFinding = foundDoubt.extend({
