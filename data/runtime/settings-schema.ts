@@ -5,8 +5,11 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 
-const port = z.coerce.number().int().min(0).max(65535);
+const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const port = whole(0, 65535);
 const count = z.coerce.number().int().min(1);
+const url = z.url({ protocol: /^https?$/ });
+const matching = (pattern: RegExp, expected: string) => z.string().regex(pattern, expected);
 
 /** The members of a comma-separated setting. */
 export const splitList = (list: string): string[] =>
@@ -16,8 +19,8 @@ export const splitList = (list: string): string[] =>
     .filter((member) => member !== '');
 
 function isPlainUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  const parsed = URL.parse(text);
+  return parsed !== null && !(parsed.username || parsed.password || parsed.search || parsed.hash);
 }
 
 function isAddressRange(range: string): boolean {
@@ -49,31 +52,23 @@ export const settingsSchema = z.object({
   ADMIN_PORT: port
     .optional()
     .describe('Separate port of the operator area (`npm run admin`); with it the gateway serves no `/admin`'),
-  ADMIN_URL: z
-    .url({ protocol: /^https?$/ })
+  ADMIN_URL: url
     .optional()
     .describe(
       'Public URL of the operator area, for links in its mails; default `/admin` below PUBLIC_URL, or where ADMIN_PORT listens',
     ),
   METRICS_PORT: port.optional().describe('Port of Prometheus metrics; without it they are off'),
   HEALTH_PORT: port.optional().describe("Port of the worker's `/healthz`; without it there is none"),
-  REDIS_URL: z
-    .string()
-    .regex(/^(rediss?|unix):\/\//, 'a redis://, rediss:// or unix:// address')
+  REDIS_URL: matching(/^(rediss?|unix):\/\//, 'a redis://, rediss:// or unix:// address')
     .optional()
     .describe('Redis or Valkey; without it a private one is started under VAR_DIR'),
   REDIS_CLUSTER: z.stringbool().default(false).describe('REDIS_URL names one node of a cluster'),
-  REDIS_WAIT_REPLICAS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(10)
+  REDIS_WAIT_REPLICAS: whole(0, 10)
     .default(0)
     .describe('Replicas that must hold a change of money before it is acknowledged'),
   VAR_DIR: z.string().default('var').describe('Everything a run writes'),
   SNAPSHOT_DIR: z.string().optional().describe('Published snapshots; default `VAR_DIR/snapshots`'),
-  SNAPSHOT_ORIGIN: z
-    .url({ protocol: /^https?$/ })
+  SNAPSHOT_ORIGIN: url
     .refine(isPlainUrl, 'an address without user, query and fragment')
     .optional()
     .describe(
@@ -83,9 +78,7 @@ export const settingsSchema = z.object({
     .string()
     .optional()
     .describe('Public keys of the origin, separated by commas; one of them must have signed its log'),
-  SNAPSHOT_ORIGIN_TOKEN: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, 'a token without spaces')
+  SNAPSHOT_ORIGIN_TOKEN: matching(/^[\x21-\x7e]+$/, 'a token without spaces')
     .optional()
     .describe('Sent to the origin as `Authorization: Bearer`; over https, or to this machine'),
   SNAPSHOT_ORIGIN_POLL_S: count.default(30).describe('Seconds between two looks at the origin'),
@@ -99,9 +92,10 @@ export const settingsSchema = z.object({
   SNAPSHOT_KEEP: count
     .default(5)
     .describe('Published snapshots that keep their prerendered files, for rollback'),
-  SIGNING_KEY: z
-    .string()
-    .regex(/^PRIVATE\+KEY\+[^+\s]+\+[0-9a-f]{8}\+\S{44}$/, 'a private key, PRIVATE+KEY+<name>+<id>+<base64>')
+  SIGNING_KEY: matching(
+    /^PRIVATE\+KEY\+[^+\s]+\+[0-9a-f]{8}\+\S{44}$/,
+    'a private key, PRIVATE+KEY+<name>+<id>+<base64>',
+  )
     .optional()
     .describe(
       'Private key that signs the log of editions; without it the build makes one in `VAR_DIR/signing/key`',
@@ -115,9 +109,7 @@ export const settingsSchema = z.object({
     .default(90)
     .describe('Whole days that audit entries stay in Redis before they are archived'),
   INGEST_PARALLEL: count.default(2).describe('Providers ingested at the same time'),
-  NIGHTLY_CRON: z
-    .string()
-    .regex(/^(off|\S+(\s+\S+){4,5})$/, 'five fields of a cron pattern, or off')
+  NIGHTLY_CRON: matching(/^(off|\S+(\s+\S+){4,5})$/, 'five fields of a cron pattern, or off')
     .default('0 2 * * *')
     .describe('When the worker starts the nightly build, in UTC; `off` disables it'),
   SNAPSHOT_POLL_MS: count.default(1000).describe('Poll interval for the published snapshot'),
@@ -142,8 +134,7 @@ export const settingsSchema = z.object({
     .describe(
       'Create a demo account with credits at start and print its key; default only with the private Redis, and never with NODE_ENV=production',
     ),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/ })
+  PUBLIC_URL: url
     .optional()
     .describe(
       'Public URL of the service, as pages, citations, descriptions of data, `/v1/almanac.duckdb`, mails and payments name it; default `http://localhost:PORT`',
@@ -161,23 +152,15 @@ export const settingsSchema = z.object({
   FREE_GRANTS_PER_DOMAIN: count
     .default(10)
     .describe('Free grants in 30 days to sign-ups with one mail domain, public mail providers excepted'),
-  FREE_GRANT: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(1_000_000_000)
+  FREE_GRANT: whole(0, 1_000_000_000)
     .default(1000)
     .describe('Credits that an account gets once, when its e-mail address is confirmed'),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'an smtp:// or smtps:// address')
+  SMTP_URL: matching(/^smtps?:\/\//, 'an smtp:// or smtps:// address')
     .optional()
     .describe(
       'Mail server; without it mails are written to `VAR_DIR/mail`, and links are logged except in production',
     ),
-  MAIL_FROM: z
-    .string()
-    .regex(/^[^\r\n]+$/, 'one line')
+  MAIL_FROM: matching(/^[^\r\n]+$/, 'one line')
     .default('Almanac <no-reply@localhost>')
     .describe('Sender of mails'),
   WEBHOOK_PRIVATE_TARGETS: z
@@ -191,15 +174,10 @@ export const settingsSchema = z.object({
     .string()
     .optional()
     .describe('Signing secret of the Stripe webhook that posts to `/account/stripe/webhook`'),
-  STRIPE_API_BASE: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe("Base URL of Stripe's API, for tests; default Stripe's own"),
+  STRIPE_API_BASE: url.optional().describe("Base URL of Stripe's API, for tests; default Stripe's own"),
   CONTACT_EMAIL: z.email().optional().describe('Address for questions, shown on the contact page'),
   INVOICE_FROM: z.string().default('Almanac').describe('Name and address of the seller on invoices'),
-  INVOICE_COUNTRY: z
-    .string()
-    .regex(/^[A-Z]{2}$/, 'two capital letters (ISO 3166), such as DE')
+  INVOICE_COUNTRY: matching(/^[A-Z]{2}$/, 'two capital letters (ISO 3166), such as DE')
     .optional()
     .describe('Country of the seller, two letters (ISO 3166)'),
   INVOICE_VAT_ID: z.string().max(30).default('').describe('VAT id of the seller'),
@@ -212,13 +190,7 @@ export const settingsSchema = z.object({
     .describe(
       "VAT of the seller's country that prices contain, in percent; 0 for none; needs INVOICE_COUNTRY and INVOICE_VAT_ID",
     ),
-  INVOICE_DUE_DAYS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(365)
-    .default(30)
-    .describe('Days in which an invoice is to be paid'),
+  INVOICE_DUE_DAYS: whole(1, 365).default(30).describe('Days in which an invoice is to be paid'),
   INVOICE_PAY_TO: z.string().default('').describe('Bank details printed on unpaid invoices'),
   ADMIN_EMAIL: z.email().optional().describe('Operator created at start when none exists'),
   ADMIN_PASSWORD: z
@@ -230,13 +202,11 @@ export const settingsSchema = z.object({
     .email()
     .optional()
     .describe('Address that is told when something needs attention, and when it no longer does'),
-  OPERATOR_WEBHOOK_URL: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .describe('URL that is told the same as a signed webhook'),
-  OPERATOR_WEBHOOK_SECRET: z
-    .string()
-    .regex(/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/, 'whsec_ and 24 to 64 bytes in Base64')
+  OPERATOR_WEBHOOK_URL: url.optional().describe('URL that is told the same as a signed webhook'),
+  OPERATOR_WEBHOOK_SECRET: matching(
+    /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/,
+    'whsec_ and 24 to 64 bytes in Base64',
+  )
     .optional()
     .describe('Secret that signs that webhook: `whsec_` and 24 to 64 bytes in Base64'),
   ADMIN_SECOND_FACTOR: z

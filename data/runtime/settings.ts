@@ -5,22 +5,10 @@ import type { z } from 'zod';
 import { parseKey } from '../proofs/verify-receipt.ts';
 import { settingsSchema, splitList } from './settings-schema.ts';
 
-const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
-
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-export type SettingName = keyof z.infer<typeof settingsSchema>;
-export type Settings = Readonly<
-  Omit<z.infer<typeof settingsSchema>, 'SNAPSHOT_DIR' | 'ARCHIVE_DIR' | 'WORKERS'> & {
-    WORKERS: number;
-    SNAPSHOT_DIR: string;
-    ARCHIVE_DIR: string;
-    LAKE_DIR: string;
-    SIGNING_DIR: string;
-    EXPORT_DIR: string;
-    REDIS_DIR: string;
-  }
->;
+type GivenSettings = z.infer<typeof settingsSchema>;
+export type Settings = ReturnType<typeof readSettings>;
 
 /** Invalid settings. The message names each and what was expected. */
 export class SettingsError extends Error {
@@ -30,9 +18,7 @@ export class SettingsError extends Error {
 /** A process takes some 700 MB under overload; measured with 4,000 connections. */
 const MEMORY_PER_WORKER_BYTES = 768 * 1024 * 1024;
 
-const PRODUCTION = 'production';
-
-export const isProduction = ({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>): boolean => NODE_ENV === PRODUCTION;
+export const isProduction = ({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>): boolean => NODE_ENV === 'production';
 
 /** Whether a demo account, its key and a first operator are created and shown at start. */
 export const isDemo = (settings: Pick<Settings, 'DEMO_KEY' | 'REDIS_URL' | 'NODE_ENV'>): boolean =>
@@ -50,7 +36,7 @@ function originFault({
   SNAPSHOT_ORIGIN: origin,
   SNAPSHOT_ORIGIN_KEY: keys,
   SNAPSHOT_ORIGIN_TOKEN: token,
-}: z.infer<typeof settingsSchema>): string | null {
+}: GivenSettings): string | null {
   if (origin === undefined) return null;
   if (splitList(keys ?? '').length === 0)
     return 'SNAPSHOT_ORIGIN_KEY: needed with SNAPSHOT_ORIGIN: what is followed must be signed';
@@ -67,11 +53,10 @@ function originFault({
 }
 
 /** What is wrong with settings that depend on each other; null when nothing is. */
-function combinedFault(settings: z.infer<typeof settingsSchema>): string | null {
-  const areTogether = (one: SettingName, other: SettingName): boolean =>
-    (settings[one] === undefined) === (settings[other] === undefined);
+function combinedFault(settings: GivenSettings): string | null {
   for (const [one, other] of TOGETHER)
-    if (!areTogether(one, other)) return `${other}: ${one} and ${other} are set together or not at all`;
+    if ((settings[one] === undefined) !== (settings[other] === undefined))
+      return `${other}: ${one} and ${other} are set together or not at all`;
   if (settings.DEMO_KEY && isProduction(settings))
     return 'DEMO_KEY: there is no demo account with NODE_ENV=production';
   const { REDIS_URL, REDIS_CLUSTER, REDIS_WAIT_REPLICAS } = settings;
@@ -86,37 +71,39 @@ function combinedFault(settings: z.infer<typeof settingsSchema>): string | null 
 const TOGETHER = [
   ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
   ['OPERATOR_WEBHOOK_URL', 'OPERATOR_WEBHOOK_SECRET'],
-] as const satisfies [SettingName, SettingName][];
+] as const satisfies (keyof GivenSettings)[][];
 
 /**
  * Reads and freezes the settings. Paths become absolute. An empty variable counts as absent.
  * @throws {SettingsError} naming every bad setting and what was expected.
  */
-export function readSettings(environment: Record<string, string | undefined> = process.env): Settings {
-  const given = Object.fromEntries(
-    Object.keys(settingsSchema.shape).map((name) => [name, emptyIsAbsent(environment[name])]),
+export function readSettings(environment: Record<string, string | undefined> = process.env) {
+  const texts = Object.fromEntries(
+    Object.keys(settingsSchema.shape).map((name) => [name, environment[name] || undefined]),
   );
-  const parsed = settingsSchema.safeParse(given);
+  const parsed = settingsSchema.safeParse(texts);
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
     throw new SettingsError(`bad settings\n  ${lines.join('\n  ')}`);
   }
   const fault = combinedFault(parsed.data) ?? originFault(parsed.data);
   if (fault !== null) throw new SettingsError(`bad settings\n  ${fault}`);
-  const varDir = resolve(parsed.data.VAR_DIR);
-  const { PROVIDER_MIRROR: mirror } = parsed.data;
-  return Object.freeze({
-    ...parsed.data,
-    ...(mirror && !/^https?:\/\//.test(mirror) ? { PROVIDER_MIRROR: resolve(mirror) } : {}),
-    WORKERS: parsed.data.WORKERS ?? defaultWorkers(),
+  const { data: given } = parsed;
+  const varDir = resolve(given.VAR_DIR);
+  const { PROVIDER_MIRROR: mirror, SNAPSHOT_ORIGIN: origin } = given;
+  const settings = {
+    ...given,
+    ...(mirror && !/^https?:\/\//.test(mirror) && { PROVIDER_MIRROR: resolve(mirror) }),
+    WORKERS: given.WORKERS ?? defaultWorkers(),
     VAR_DIR: varDir,
-    ...(parsed.data.SNAPSHOT_ORIGIN && { SNAPSHOT_ORIGIN: parsed.data.SNAPSHOT_ORIGIN.replace(/\/+$/, '') }),
-    SNAPSHOT_DIR: resolve(parsed.data.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
-    ARCHIVE_DIR: resolve(parsed.data.ARCHIVE_DIR ?? `${varDir}/archive`),
-    CURATED_DIR: resolve(parsed.data.CURATED_DIR),
+    ...(origin && { SNAPSHOT_ORIGIN: origin.replace(/\/+$/, '') }),
+    SNAPSHOT_DIR: resolve(given.SNAPSHOT_DIR ?? `${varDir}/snapshots`),
+    ARCHIVE_DIR: resolve(given.ARCHIVE_DIR ?? `${varDir}/archive`),
+    CURATED_DIR: resolve(given.CURATED_DIR),
     LAKE_DIR: `${varDir}/lake`,
     SIGNING_DIR: `${varDir}/signing`,
     EXPORT_DIR: `${varDir}/exports`,
     REDIS_DIR: `${varDir}/redis`,
-  });
+  };
+  return Object.freeze(settings);
 }
