@@ -8,6 +8,7 @@ import { hash } from 'node:crypto';
 import type { DecidedContainment } from '../derived/aggregate.ts';
 import type { SeriesRule } from '../derived/recompute.ts';
 import type { ProviderProofs } from '../schema/proofs.ts';
+import type { LogEntry } from '../schema/snapshot.ts';
 import { canonicalJson } from './verify-receipt.ts';
 
 const WIDTH = 32;
@@ -148,12 +149,7 @@ export interface ObservationLeaf {
 }
 
 /** An upstream file from which figures of an indicator come. */
-export interface SourceLeaf {
-  url: string;
-  sha256: string;
-  bytes: number;
-  fetched_at: string;
-}
+export type SourceLeaf = ProviderProofs['files'][number];
 
 export interface Descriptor {
   indicator: string;
@@ -162,40 +158,23 @@ export interface Descriptor {
   sources: SourceLeaf[];
 }
 
-export interface IndicatorLeaf {
-  indicator: string;
-  rows: number;
-  root: string;
-}
-
 /** The first members of an entry of the log. */
-export interface EditionLeaf {
-  edition: string;
-  published_at: string;
-  indicators: number;
-  root: string;
-  manifest: string;
-}
+export type EditionLeaf = Pick<
+  LogEntry,
+  'edition' | 'published_at' | 'indicators' | 'root' | 'manifest'
+>;
 
 /** Builds the text member by member: this runs for every row of a build. Names, codes and words need no escapes. */
-export const observationLeaf = ({
-  iso3,
-  year,
-  value,
-  ci_lo,
-  ci_hi,
-  status,
-  projected,
-}: ObservationLeaf): string =>
-  `{"ci_hi":${ci_hi},"ci_lo":${ci_lo},"iso3":"${iso3}","projected":${projected},` +
-  `"status":${status === null ? null : `"${status}"`},"value":${value},"year":${year}}`;
+export const observationLeaf = (row: ObservationLeaf): string =>
+  `{"ci_hi":${row.ci_hi},"ci_lo":${row.ci_lo},"iso3":"${row.iso3}","projected":${row.projected},` +
+  `"status":${row.status === null ? null : `"${row.status}"`},"value":${row.value},"year":${row.year}}`;
 
 /** Leaf 0 of an indicator's tree. Sources are ordered by url, then hash. */
 export const descriptorLeaf = ({ indicator, unit, provider, sources }: Descriptor): string =>
   canonicalJson({ indicator, unit, provider, sources: sources.map((source) => ({ ...source })) });
 
-export const indicatorLeaf = ({ indicator, rows, root }: IndicatorLeaf): string =>
-  canonicalJson({ indicator, rows, root });
+export const indicatorLeaf = (leaf: { indicator: string; rows: number; root: string }): string =>
+  canonicalJson(leaf);
 
 export const editionLeaf = ({ edition, published_at, indicators, root, manifest }: EditionLeaf): string =>
   canonicalJson({ edition, published_at, indicators, root, manifest });
@@ -208,14 +187,11 @@ export type RuleLeaf =
 
 export const rulesTree = (rules: readonly RuleLeaf[]): MerkleTree => MerkleTree.of(rules.map(canonicalJson));
 
-export interface EditionTree {
-  tree: MerkleTree;
-  /** The ids of its leaves. */
-  indicators: string[];
-}
+/** A tree, and the ids of its leaves. */
+export type EditionTree = ReturnType<typeof editionTreeOf>;
 
 /** @param proofs of all providers, in any order */
-export function editionTreeOf(proofs: readonly ProviderProofs[]): EditionTree {
+export function editionTreeOf(proofs: readonly ProviderProofs[]) {
   const leaves = proofs
     .flatMap(({ indicators }) => Object.entries(indicators))
     .sort(([a], [b]) => (a < b ? -1 : 1))

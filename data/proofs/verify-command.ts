@@ -39,12 +39,14 @@ const OPTIONS = {
   consistency: { type: 'string' },
 } as const;
 
+const marksOf = ({ status, projected }: { status?: Json; projected?: Json }): string =>
+  `${status === null ? '' : `, status ${status}`}${projected === true ? ', projected' : ''}`;
+
 function describe({ row, descriptor, edition, checkpoint, tree }: Verified, isWhole: boolean): string[] {
   const bounds = row.ci_lo === null && row.ci_hi === null ? '' : `, bounds ${row.ci_lo} to ${row.ci_hi}`;
-  const marks = `${row.status === null ? '' : `, status ${row.status}`}${row.projected === true ? ', projected' : ''}`;
   const sources = Array.isArray(descriptor.sources) ? descriptor.sources : [];
   return [
-    `${descriptor.indicator}, ${row.iso3}, ${row.year}: ${row.value} (unit: ${descriptor.unit})${bounds}${marks}`,
+    `${descriptor.indicator}, ${row.iso3}, ${row.year}: ${row.value} (unit: ${descriptor.unit})${bounds}${marksOf(row)}`,
     `in edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
     `from ${sources.length} upstream ${sources.length === 1 ? 'file' : 'files'} of ${descriptor.provider}:`,
     ...sources.map((source) => `  ${canonicalJson(source)}`),
@@ -54,20 +56,12 @@ function describe({ row, descriptor, edition, checkpoint, tree }: Verified, isWh
 
 function describeDerived({ recipe, figure, descriptors, edition, checkpoint }: VerifiedDerivation): string[] {
   const { indicator, place, year, transform } = recipe;
-  const marks = `${figure.status === null ? '' : `, status ${figure.status}`}${figure.projected ? ', projected' : ''}`;
   const part = figure.counted === null ? '' : `, of ${figure.counted} members, coverage ${figure.coverage}`;
   return [
-    `${[indicator, ...transform].join(' ')}, ${place}, ${year}: ${figure.value}${marks}${part}`,
+    `${[indicator, ...transform].join(' ')}, ${place}, ${year}: ${figure.value}${marksOf(figure)}${part}`,
     `recomputed from edition ${edition.edition}, published ${edition.published_at}, in the log ${checkpoint.origin}`,
     ...descriptors.map((descriptor) => `  ${canonicalJson(descriptor)}`),
   ];
-}
-
-function formatOf(text: string): Json | undefined {
-  const receipt = dataOf(parseJson(text));
-  return typeof receipt === 'object' && receipt !== null && !Array.isArray(receipt)
-    ? receipt.format
-    : undefined;
 }
 
 /** @param rows all rows of the indicator. */
@@ -76,7 +70,9 @@ function verifyFile(
   keys: readonly LogKey[] | null,
   rows: string | null,
 ): { verified: Verified | VerifiedDerivation; said: string[] } {
-  if (formatOf(text) === DERIVATION_FORMAT) {
+  const receipt = dataOf(parseJson(text));
+  const isDerivation = Object(receipt).format === DERIVATION_FORMAT;
+  if (isDerivation) {
     if (rows !== null) throw new TypeError('--rows is of receipts of one row');
     const verified = verifyDerivation(text, keys);
     return { verified, said: describeDerived(verified) };

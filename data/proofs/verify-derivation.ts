@@ -75,17 +75,8 @@ export function rootOfSeveral(
     let half = 1;
     while (half * 2 < to - from) half *= 2;
     const middle = from + half;
-    const left = climb(
-      own.filter(({ index }) => index < middle),
-      from,
-      middle,
-    );
-    const right = climb(
-      own.filter(({ index }) => index >= middle),
-      middle,
-      to,
-    );
-    return nodeHash(left, right);
+    const { left = [], right = [] } = Object.groupBy(own, ({ index }) => (index < middle ? 'left' : 'right'));
+    return nodeHash(climb(left, from, middle), climb(right, middle, to));
   };
   for (const [at, { index }] of leaves.entries())
     demand(index > (leaves[at - 1]?.index ?? -1), `${what}: the leaves are not in order.`);
@@ -112,14 +103,9 @@ const hashed = ({ index, leaf }: { index: number; leaf: Json }): Leaf => ({
   ...{ index, hash: leafHash(canonicalJson(leaf)) },
 });
 
-interface ProvenSeries {
-  descriptor: Members;
-  rows: GivenRows;
-  /** Its leaf in the tree of the edition. */
-  leaf: Leaf;
-}
+type ProvenSeries = ReturnType<typeof provenSeries>;
 
-function provenSeries(value: Json): ProvenSeries {
+function provenSeries(value: Json) {
   const series = membersOf(value, 'A series', SERIES);
   const descriptor = membersOf(series.descriptor, 'The descriptor', DESCRIPTOR);
   const rows = countOf(series.rows, 'The number of rows', 1);
@@ -130,34 +116,27 @@ function provenSeries(value: Json): ProvenSeries {
   const root = rootOfSeveral(leaves, rows + 1, pathOf(series.path, what), what).toString('hex');
   const leaf = { indicator: descriptor.indicator ?? null, rows, root };
   const index = countOf(series.index, `${what}: the index`, 0);
-  return { descriptor, rows: new GivenRows(rows, given), leaf: hashed({ index, leaf }) };
+  /** Its leaf is in the tree of the edition. */
+  return { descriptor, rows: givenRows(rows, given), leaf: hashed({ index, leaf }) };
 }
 
 /** The rows that a receipt holds of a series. */
-class GivenRows implements Rows {
-  readonly count: number;
-  readonly #rows: readonly { index: number; row: SeriesRow }[];
-  readonly #byIndex: ReadonlyMap<number, SeriesRow>;
-
-  constructor(count: number, given: readonly { index: number; leaf: Json }[]) {
-    this.count = count;
-    this.#rows = given.map(({ index, leaf }) => ({ index, row: readRow(leaf) }));
-    this.#byIndex = new Map(this.#rows.map(({ index, row }) => [index, row]));
-    for (const [at, { row }] of this.#rows.entries()) {
-      const next = this.#rows[at + 1]?.row;
-      demand(next === undefined || isBefore(row, next.iso3, next.year), 'The rows are not in order.');
-    }
+function givenRows(count: number, given: readonly { index: number; leaf: Json }[]): Rows {
+  const rows = given.map(({ index, leaf }) => ({ index, row: readRow(leaf) }));
+  const byIndex = new Map(rows.map(({ index, row }) => [index, row]));
+  for (const [at, { row }] of rows.entries()) {
+    const next = rows[at + 1]?.row;
+    demand(next === undefined || isBefore(row, next.iso3, next.year), 'The rows are not in order.');
   }
-
-  before(iso3: string, year: number): number {
-    return this.#rows.findLast(({ row }) => isBefore(row, iso3, year + 1))?.index ?? 0;
-  }
-
-  at(index: number): SeriesRow {
-    const row = this.#byIndex.get(index);
-    demand(row !== undefined, `Row ${index} of a series is needed, and left out.`);
-    return row;
-  }
+  return {
+    count,
+    before: (iso3, year) => rows.findLast(({ row }) => isBefore(row, iso3, year + 1))?.index ?? 0,
+    at(index) {
+      const row = byIndex.get(index);
+      demand(row !== undefined, `Row ${index} of a series is needed, and left out.`);
+      return row;
+    },
+  };
 }
 
 const isBefore = (row: SeriesRow, iso3: string, year: number): boolean =>
@@ -169,10 +148,7 @@ function readRow(value: Json): SeriesRow {
   demand(figure === null || typeof figure === 'number', 'A value is not a number.');
   const text = status === null ? null : textOf(status, 'A status');
   return {
-    iso3: textOf(iso3, 'A country'),
-    year,
-    value: figure,
-    status: text,
+    ...{ iso3: textOf(iso3, 'A country'), year, value: figure, status: text },
     projected: projected === true,
   };
 }
@@ -180,47 +156,35 @@ function readRow(value: Json): SeriesRow {
 const hasMember = (value: Json, name: string): boolean =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name);
 
-/** What an edition says of series and groups, as far as a receipt holds it. */
-class GivenRules {
-  readonly #series = new Map<string, SeriesRule>();
-  readonly #groups = new Map<string, readonly string[]>();
-  #territories: readonly DecidedContainment[] | null = null;
+type GivenRules = Omit<Held, 'rows'>;
 
-  /** Their hashes were verified: the build wrote them in this form. */
-  constructor(leaves: readonly Json[]) {
-    for (const leaf of leaves) {
-      if (hasMember(leaf, 'indicator')) {
-        const rule = membersOf(leaf, 'The rule of a series', RULE) as unknown as SeriesRule;
-        this.#series.set(rule.indicator, rule);
-      } else if (hasMember(leaf, 'group')) {
-        const { group, members: codes } = membersOf(leaf, 'A group', GROUP);
-        this.#groups.set(
-          textOf(group, 'A group'),
-          listOf(codes, 'Members').map((code) => textOf(code, 'A member')),
-        );
-      } else {
-        const { territories } = membersOf(leaf, 'Territories', TERRITORIES);
-        this.#territories = listOf(territories, 'Territories') as unknown as DecidedContainment[];
-      }
+/** What an edition says of series and groups. Their hashes were verified: the build wrote the leaves in this form. */
+function givenRules(leaves: readonly Json[]): GivenRules {
+  const series = new Map<string, SeriesRule>();
+  const groups = new Map<string, readonly string[]>();
+  let given: readonly DecidedContainment[] | undefined;
+  for (const leaf of leaves) {
+    if (hasMember(leaf, 'indicator')) {
+      const rule = membersOf(leaf, 'The rule of a series', RULE) as unknown as SeriesRule;
+      series.set(rule.indicator, rule);
+    } else if (hasMember(leaf, 'group')) {
+      const { group, members } = membersOf(leaf, 'A group', GROUP);
+      const codes = listOf(members, 'Members').map((code) => textOf(code, 'A member'));
+      groups.set(textOf(group, 'A group'), codes);
+    } else {
+      const { territories } = membersOf(leaf, 'Territories', TERRITORIES);
+      given = listOf(territories, 'Territories') as unknown as DecidedContainment[];
     }
   }
-
-  rule(indicator: string): SeriesRule {
-    const rule = this.#series.get(indicator);
-    demand(rule !== undefined, `What ${indicator} measures is left out.`);
-    return rule;
-  }
-
-  members(group: string): readonly string[] {
-    const members = this.#groups.get(group);
-    demand(members !== undefined, `The members of @${group} are left out.`);
-    return members;
-  }
-
-  territories(): readonly DecidedContainment[] {
-    demand(this.#territories !== null, 'The territories are left out.');
-    return this.#territories;
-  }
+  const held = <Value>(value: Value | undefined, sentence: string): Value => {
+    demand(value !== undefined, sentence);
+    return value;
+  };
+  return {
+    rule: (indicator) => held(series.get(indicator), `What ${indicator} measures is left out.`),
+    members: (group) => held(groups.get(group), `The members of @${group} are left out.`),
+    territories: () => held(given, 'The territories are left out.'),
+  };
 }
 
 function provenRules(value: Json | undefined, manifest: string): GivenRules {
@@ -232,7 +196,7 @@ function provenRules(value: Json | undefined, manifest: string): GivenRules {
   const size = countOf(leaves, `${what}: the size`, 1);
   const found = rootOfSeveral(known.map(hashed), size, pathOf(path, what), what).toString('hex');
   demand(found === root, 'The rules are not those of the manifest.');
-  return new GivenRules(known.map(({ leaf }) => leaf));
+  return givenRules(known.map(({ leaf }) => leaf));
 }
 
 export interface VerifiedDerivation {
@@ -274,10 +238,8 @@ export function verifyDerivation(text: string, keys: readonly LogKey[] | null): 
 function readRecipe(value: Json | undefined): Recipe {
   const { indicator, place, year, transform, aggregate } = membersOf(value, 'The recipe', RECIPE);
   demand(typeof year === 'number' && Number.isInteger(year), 'The year is not a year.');
-  demand(
-    aggregate === null || aggregate === 'declared',
-    'The figures of members are put together otherwise.',
-  );
+  const isKnown = aggregate === null || aggregate === 'declared';
+  demand(isKnown, 'The figures of members are put together otherwise.');
   return {
     ...{ year, aggregate },
     ...{ indicator: textOf(indicator, 'The indicator'), place: textOf(place, 'The place') },
@@ -286,18 +248,13 @@ function readRecipe(value: Json | undefined): Recipe {
 }
 
 function recomputed(recipe: Recipe, rules: GivenRules, series: readonly ProvenSeries[]): Recomputed {
-  const held: Held = {
-    rule: (indicator) => rules.rule(indicator),
-    members: (group) => rules.members(group),
-    territories: () => rules.territories(),
-    rows: (indicator) => {
-      const found = series.find(({ descriptor }) => descriptor.indicator === indicator);
-      demand(found !== undefined, `The rows of ${indicator} are left out.`);
-      return found.rows;
-    },
+  const rows: Held['rows'] = (indicator) => {
+    const found = series.find(({ descriptor }) => descriptor.indicator === indicator);
+    demand(found !== undefined, `The rows of ${indicator} are left out.`);
+    return found.rows;
   };
   try {
-    return recompute(recipe, held);
+    return recompute(recipe, { ...rules, rows });
   } catch (error) {
     throw error instanceof Underivable ? new Refused(error.message) : error;
   }

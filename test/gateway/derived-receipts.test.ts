@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DerivationReceipt } from '../../data/proofs/derivation.ts';
+import type { DerivationReceipt } from '../../data/proofs/receipt.ts';
 import { verifyDerivation } from '../../data/proofs/verify-derivation.ts';
 import { parseKeys, Refused } from '../../data/proofs/verify-receipt.ts';
 import { stopAfterTests, useDirectory } from '../after-tests.ts';

@@ -1,9 +1,8 @@
 /** Series and groups of which derived figures have receipts, receipts of each kind, and what is forged from them. */
 import { expect } from 'vitest';
 import { groupFigures, yearValues } from '../../data/derived/aggregate.ts';
-import type { DerivationReceipt } from '../../data/proofs/derivation.ts';
 import { descriptorLeaf, MerkleTree, observationLeaf } from '../../data/proofs/merkle-tree.ts';
-import { hexPath } from '../../data/proofs/receipt.ts';
+import { type DerivationReceipt, hexPath } from '../../data/proofs/receipt.ts';
 import type { StoredGroups } from '../../data/schema/groups.ts';
 import { BREAKS, EDITION_GROUPS, INVENTED, OUTPUT, PEOPLE } from './derived-world.ts';
 import { COUNTRIES, type FixtureIndicator } from './fixture-data.ts';

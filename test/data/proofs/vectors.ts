@@ -5,13 +5,6 @@
 import { createHash } from 'node:crypto';
 import { type Recipe, recompute } from '../../../data/derived/recompute.ts';
 import {
-  type DerivationReceipt,
-  derivationReceipt,
-  NotedRows,
-  NotedRules,
-  notedHeld,
-} from '../../../data/proofs/derivation.ts';
-import {
   descriptorLeaf,
   editionLeaf,
   indicatorLeaf,
@@ -21,7 +14,15 @@ import {
   type RuleLeaf,
   rulesTree,
 } from '../../../data/proofs/merkle-tree.ts';
-import { hexPath, receiptOf } from '../../../data/proofs/receipt.ts';
+import {
+  type DerivationReceipt,
+  derivationReceipt,
+  hexPath,
+  NotedRows,
+  NotedRules,
+  notedHeld,
+  receiptOf,
+} from '../../../data/proofs/receipt.ts';
 import { generateSigningKey, parseSigningKey, signCheckpoint } from '../../../data/proofs/signing-key.ts';
 import { leafHash, nodeHash } from '../../../data/proofs/verify-receipt.ts';
 

@@ -4,15 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Recipe, type Recomputed, recompute } from '../../../../data/derived/recompute.ts';
 import { parseTransforms } from '../../../../data/derived/transforms.ts';
+import { type ObservationLeaf, type RuleLeaf, rulesTree } from '../../../../data/proofs/merkle-tree.ts';
 import {
   type DerivationReceipt,
   derivationReceipt,
   NotedRows,
   NotedRules,
+  type Notice,
   notedHeld,
-} from '../../../../data/proofs/derivation.ts';
-import { type ObservationLeaf, type RuleLeaf, rulesTree } from '../../../../data/proofs/merkle-tree.ts';
-import type { Notice } from '../../../../data/proofs/receipt.ts';
+} from '../../../../data/proofs/receipt.ts';
 import { RULES } from '../../../../data/schema/proofs.ts';
 import { manifestPath } from '../../../../data/schema/snapshot.ts';
 import type { SharedParts } from '../files/shared-parts.ts';
