@@ -35,28 +35,22 @@ export interface GroupMember {
   hidden: ReadonlySet<number> | null;
 }
 
-/** Two places of which the figure of one may include the other. */
-export interface Containment {
-  parent: string;
-  child: string;
-  /** First and last year. */
-  from: number;
-  to: number;
-  /** Null where nobody has decided. */
-  contained: boolean | null;
-}
-
-/** A containment as it is decided: of a series, of a provider, or of all (`*`). Null is a year without an end. */
+/** Two places of which the figure of one may include the other, as it is decided: of a series, of a provider, or of all (`*`). */
 export type DecidedContainment = {
   provider: string;
   parent: string;
   child: string;
+  /** First and last year; null without an end. */
   from: number | null;
   to: number | null;
+  /** Null where nobody has decided. */
   contained: boolean | null;
 };
 
-/** What holds for one series: its own rows decide, else those of its provider, else those of all. */
+/** What holds for one series. */
+export type Containment = Omit<DecidedContainment, 'provider'> & { from: number; to: number };
+
+/** A series' own rows decide, else those of its provider, else those of all. */
 export function containmentsOf(decided: readonly DecidedContainment[], indicator: string): Containment[] {
   const [provider = ''] = indicator.split('.', 1);
   const ranked = [indicator, provider, '*'].flatMap((of) => decided.filter((one) => one.provider === of));
@@ -164,6 +158,7 @@ function meanOf(members: readonly GroupMember[], year: number): Combined {
 }
 
 const COVERAGE_DIGITS = 1e6;
+const rounded = (share: number): number => Math.round(share * COVERAGE_DIGITS) / COVERAGE_DIGITS;
 /** In thirds. */
 const LEAST_COVERAGE = 2;
 
@@ -209,7 +204,7 @@ export function groupFigure(
   const { value, counted, coverage: share, projected, divisor } = combined;
   const isHidden = members.some(({ hidden }) => hidden?.has(year));
   if (counted === 0 && !isHidden) return null;
-  const coverage = Math.round(share * COVERAGE_DIGITS) / COVERAGE_DIGITS;
+  const coverage = rounded(share);
   const isCovered = coverage * 3 >= LEAST_COVERAGE;
   const reason = isHidden ? 'withheld' : isUndecided ? 'territory' : isCovered ? null : 'coverage';
   const isNumber = Number.isFinite(value);
@@ -229,13 +224,50 @@ export function groupFigures(
 ): GroupFigure[] {
   const known = new Set(members.map(({ iso3 }) => iso3));
   const own = containments.filter(({ parent, child }) => known.has(parent) && known.has(child));
-  const spans = members.flatMap(({ figures }) => (figures === null ? [] : [figures]));
+  return ofAllYears(members, (year) => groupFigure(method, members, year, own));
+}
+
+function ofAllYears(
+  members: readonly GroupMember[],
+  figureOf: (year: number) => GroupFigure | null,
+): GroupFigure[] {
+  const spans = members.flatMap(({ figures }) => figures ?? []);
   const from = Math.min(...spans.map((figures) => figures.from));
   const to = Math.max(...spans.map((figures) => figures.from + figures.values.length - 1));
   const found: GroupFigure[] = [];
   for (let year = from; year <= to; year += 1) {
-    const figure = groupFigure(method, members, year, own);
+    const figure = figureOf(year);
     if (figure !== null) found.push(figure);
   }
   return found;
+}
+
+export type OrderMethod = 'median' | 'min' | 'max';
+
+/**
+ * Median, least or greatest figure of the members that have one, by year. Coverage is their number by that of all; below
+ * two thirds there is no figure.
+ */
+export const orderFigures = (method: OrderMethod, members: readonly GroupMember[]): GroupFigure[] =>
+  ofAllYears(members, (year) => {
+    const own = members.filter(({ figures }) => !Number.isNaN(ownValue(figures, year)));
+    const counted = own.length;
+    if (counted === 0) return null;
+    const ordered = own.map(({ figures }) => ownValue(figures, year)).sort((a, b) => a - b);
+    const isCovered = counted * 3 >= members.length * LEAST_COVERAGE;
+    return {
+      ...{ year, counted, members: members.length, coverage: rounded(counted / members.length) },
+      value: isCovered ? picked(method, ordered) : null,
+      projected: own.some(({ figures }) => isProjected(figures, year)),
+      reason: isCovered ? null : 'coverage',
+    };
+  });
+
+/** @param ordered ascending; of an even number, the median is half of the sum of the two in the middle. */
+function picked(method: OrderMethod, ordered: readonly number[]): number {
+  const last = ordered.length - 1;
+  const at = (index: number): number => ordered[index] ?? 0;
+  if (method === 'median')
+    return last % 2 === 0 ? at(last / 2) : (at((last - 1) / 2) + at((last + 1) / 2)) / 2;
+  return method === 'min' ? at(0) : at(last);
 }

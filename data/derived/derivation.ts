@@ -195,22 +195,16 @@ function divided(
   divisor: History = NOTHING,
   result: (value: number, divisor: number) => number,
 ): History {
-  const figure = (at: number): Figure =>
-    quotient(figureAt(history, at), figureIn(divisor, yearAt(history, at)), result);
-  return mapped(history, figure, [...history.breaks, ...divisor.breaks]);
-}
-
-function quotient(
-  figure: Figure,
-  divisor: Figure,
-  result: (value: number, divisor: number) => number,
-): Figure {
-  const inputs = [figure, divisor];
-  if (figure.value === null) return without(figure.reason ?? 'gap', inputs);
-  if (divisor.value === null) return without(divisor.reason ?? 'no_base', inputs);
-  if (divisor.value === 0) return without('zero', inputs);
-  if (divisor.value < 0) return without('not_positive', inputs);
-  return made(result(figure.value, divisor.value), inputs);
+  const quotient = (at: number): Figure => {
+    const [figure, by] = [figureAt(history, at), figureIn(divisor, yearAt(history, at))];
+    const inputs = [figure, by];
+    if (figure.value === null) return without(figure.reason ?? 'gap', inputs);
+    if (by.value === null) return without(by.reason ?? 'no_base', inputs);
+    if (by.value === 0) return without('zero', inputs);
+    if (by.value < 0) return without('not_positive', inputs);
+    return made(result(figure.value, by.value), inputs);
+  };
+  return mapped(history, quotient, [...history.breaks, ...divisor.breaks]);
 }
 
 /** A quotient of figures in powers of ten, in units. */
@@ -223,9 +217,7 @@ const scaledRatio =
   };
 
 const without = (reason: Reason, inputs: readonly Figure[]): Figure => ({
-  value: null,
-  reason,
-  ...marked(inputs),
+  ...{ value: null, reason, ...marked(inputs) },
 });
 
 const made = (value: number, inputs: readonly Figure[]): Figure =>

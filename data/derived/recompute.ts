@@ -278,23 +278,25 @@ function membersIn(
     const rows = held.rows(indicator);
     return codes.map((iso3) => {
       const row = lastOwnRow(rows, iso3, year);
-      return row === null ? null : yearValues([{ ...row, value: row.value ?? Number.NaN }]);
+      return row && valuesOf(row);
     });
   };
   const figures = lastOwn(rule.indicator);
   const isDivided = rule.aggregate === 'mean' || figures.includes(null);
   const divisors = isDivided && rule.divisor !== null ? lastOwn(rule.divisor) : [];
+  const inYear = (indicator: string, iso3: string): YearValues | null => {
+    const [row] = rowsBetween(held.rows(indicator), iso3, year, year);
+    return row === undefined ? null : valuesOf(row);
+  };
   return codes.map((iso3, at) => ({
     ...{ iso3, hidden: null },
     ...{ figures: figures[at] ?? null, divisors: divisors[at] ?? null },
-    ...(by !== null && { by: figures[at]?.from === year ? figureOfYear(held.rows(by), iso3, year) : null }),
+    ...(by !== null && { by: figures[at]?.from === year ? inYear(by, iso3) : null }),
   }));
 }
 
-function figureOfYear(rows: Rows, iso3: string, year: number): YearValues | null {
-  const [row] = rowsBetween(rows, iso3, year, year);
-  return row === undefined ? null : yearValues([{ ...row, value: row.value ?? Number.NaN }]);
-}
+const valuesOf = (row: SeriesRow): YearValues | null =>
+  yearValues([{ ...row, value: row.value ?? Number.NaN }]);
 
 const NO_FIGURE: Figure = { value: null, reason: 'gap', status: null, projected: false };
 

@@ -6,17 +6,11 @@
  * derived figure can carry them.
  */
 
-export type Measure =
-  | 'count'
-  | 'amount'
-  | 'rate'
-  | 'ratio'
-  | 'index'
-  | 'price'
-  | 'duration'
-  | 'score'
-  | 'growth'
-  | 'other';
+const QUANTITIES = ['count', 'amount'] as const;
+const GROWING = [...QUANTITIES, 'ratio', 'price', 'index'] as const;
+const DECIDED = [...GROWING, 'rate', 'duration', 'score', 'growth'] as const;
+export const MEASURES = [...DECIDED, 'other'] as const;
+export type Measure = (typeof MEASURES)[number];
 
 /** What decides whether a transform is defined for a series. */
 export interface Measured {
@@ -122,10 +116,6 @@ export function transformWord(transform: Transform): string {
       return `${transform.name}:${transform.years}`;
   }
 }
-
-const GROWING: readonly Measure[] = ['count', 'amount', 'ratio', 'price', 'index'];
-const QUANTITIES: readonly Measure[] = ['count', 'amount'];
-const DECIDED: readonly Measure[] = [...GROWING, 'rate', 'duration', 'score', 'growth'];
 
 interface Rule {
   isDefined(of: Measured): boolean;

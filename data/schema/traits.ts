@@ -1,21 +1,11 @@
 /** What the build reads once of a series, from its name, its unit and the curated tables. */
 import { z } from 'zod';
+import { MEASURES } from '../derived/transforms.ts';
 import { indicatorId } from './records.ts';
 
 /** What a series measures, and so which figures may be derived from it. */
 export const seriesMeasure = z.object({
-  measure: z.enum([
-    'count',
-    'amount',
-    'rate',
-    'ratio',
-    'index',
-    'price',
-    'duration',
-    'score',
-    'growth',
-    'other',
-  ]),
+  measure: z.enum(MEASURES),
   /** How figures of members give the figure of a group. */
   aggregate: z.enum(['sum', 'mean', 'none']),
   /** Indicator id of the denominator of a mean. */

@@ -4,10 +4,11 @@ import {
   type GroupFigure,
   type GroupMember,
   groupFigures,
+  type OrderMethod,
+  orderFigures,
   type YearValues,
   yearValues,
 } from '../../../../data/derived/aggregate.ts';
-import { type OrderMethod, orderFigures } from '../../../../data/derived/order-figures.ts';
 import type { EditionGroups, GroupColumns } from '../../../../data/schema/groups.ts';
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
@@ -40,92 +41,56 @@ export interface GroupPlace {
 }
 
 /** A group of which the build made the figures. Sums that are divided are made for each call, of members that have both. */
-export class DeclaredGroup implements GroupPlace {
-  readonly code: string;
-  readonly name: string;
-  readonly members: readonly string[];
-  readonly #id: string;
-  readonly #edition: Edition;
-  readonly #territories: EditionGroups['territories'];
-
-  constructor(
-    edition: Edition,
-    { territories }: EditionGroups,
-    { id, name, members }: EditionGroups['groups'][number],
-  ) {
-    this.code = GROUP_MARK + id;
-    this.name = name;
-    this.members = members;
-    this.#id = id;
-    this.#edition = edition;
-    this.#territories = territories;
-  }
-
-  async read({ id }: IndicatorRecord, by: string | null): Promise<HeldGroup | null> {
-    const stored = await this.#edition.groupFigures(id);
-    const columns = stored?.groups[this.#id];
+export const declaredGroup = (
+  edition: Edition,
+  { territories }: EditionGroups,
+  { id: group, name, members }: EditionGroups['groups'][number],
+): GroupPlace => ({
+  ...{ code: GROUP_MARK + group, name, members },
+  async read({ id }, by) {
+    const stored = await edition.groupFigures(id);
+    const columns = stored?.groups[group];
     if (!stored || !columns) return null;
     const held = { columns, method: stored.aggregate, figuresPerMember: null };
     if (by === null) return held;
-    const containments = [id, by].flatMap((one) => containmentsOf(this.#territories, one));
-    const members = await readMembers(this.#edition, this.members.toSorted(), {
-      id,
-      by,
-      divisor: stored.divisor,
-    });
-    const found = groupFigures('sum', members, containments);
+    const containments = [id, by].flatMap((one) => containmentsOf(territories, one));
+    const series = { id, by, divisor: stored.divisor };
+    const found = groupFigures('sum', await readMembers(edition, members.toSorted(), series), containments);
     const isHidden = (year: number) => columns.reason?.[columns.year.indexOf(year)] === 'withheld';
     const shown = found.map(
       (figure): GroupFigure =>
         isHidden(figure.year) ? { ...figure, value: null, coverage: 0, reason: 'withheld' } : figure,
     );
     return { ...held, columns: columnsOf(shown), divisors: shown.map(({ divisor = 0 }) => divisor) };
-  }
-}
+  },
+});
 
-/** A group of the caller's own: its figures are made of those of its members for each call, by the rules of the build. */
-export class OwnGroup implements GroupPlace {
-  readonly code: string;
-  readonly name: string;
-  readonly members: readonly string[];
-  readonly #edition: Edition;
-  readonly #territories: EditionGroups['territories'];
-  readonly #method: OwnMethod;
-
-  /** @param members ISO3 codes, sorted */
-  constructor(
-    edition: Edition,
-    { territories }: EditionGroups,
-    members: readonly string[],
-    method: OwnMethod,
-  ) {
-    this.code = members.join(',');
-    this.name = this.code;
-    this.members = members;
-    this.#edition = edition;
-    this.#territories = territories;
-    this.#method = method;
-  }
-
-  async read({ id }: IndicatorRecord): Promise<HeldGroup> {
-    const method = this.#method;
+/**
+ * A group of the caller's own: its figures are made of those of its members for each call, by the rules of the build.
+ * @param members ISO3 codes, sorted
+ */
+export const ownGroup = (
+  edition: Edition,
+  { territories }: EditionGroups,
+  members: readonly string[],
+  method: OwnMethod,
+): GroupPlace => ({
+  ...{ code: members.join(','), name: members.join(','), members },
+  async read({ id }) {
     if (method !== 'declared') {
-      const found = orderFigures(method, await this.#readMembers(id, null));
-      return { columns: columnsOf(found), method, figuresPerMember: 1 };
+      const own = await readMembers(edition, members, { id, divisor: null, by: null });
+      return { columns: columnsOf(orderFigures(method, own)), method, figuresPerMember: 1 };
     }
-    const stored = await this.#edition.groupFigures(id);
+    const stored = await edition.groupFigures(id);
     if (stored === null) throw new Error(`${id} does not aggregate`);
     const { aggregate, divisor } = stored;
     const weighed = aggregate === 'mean' && divisor !== null ? [id, divisor] : [id];
-    const containments = weighed.flatMap((one) => containmentsOf(this.#territories, one));
-    const found = groupFigures(aggregate, await this.#readMembers(id, divisor), containments);
+    const containments = weighed.flatMap((one) => containmentsOf(territories, one));
+    const own = await readMembers(edition, members, { id, divisor, by: null });
+    const found = groupFigures(aggregate, own, containments);
     return { columns: columnsOf(found), method: aggregate, figuresPerMember: weighed.length };
-  }
-
-  #readMembers(id: string, divisor: string | null): Promise<GroupMember[]> {
-    return readMembers(this.#edition, this.members, { id, divisor, by: null });
-  }
-}
+  },
+});
 
 /** @param series of the figures, of the divisors, and that by which sums are divided */
 async function readMembers(
