@@ -53,16 +53,8 @@ export interface ExecuteDependencies {
   contact: string;
 }
 
-export type { Call, FeedFetch, MadeFeed, RepeatableAs } from './call.ts';
-export {
-  type CheckedFeed,
-  checkFeed,
-  type FrozenCall,
-  feedEncoder,
-  feedRequest,
-  readFrozenCall,
-  writeFeed,
-} from './feeds.ts';
+export type { Call, FeedFetch, RepeatableAs } from './call.ts';
+export { checkFeed, feedEncoder, feedRequest, readFrozenCall, writeFeed } from './feeds.ts';
 export type { QuotaStatus, Result } from './result.ts';
 
 /** Every key has this scope, and every operation needs it. */
@@ -114,12 +106,9 @@ export class Executor {
     if (planned.price > 0) throw new Error(`${route} has a price but does not require a key`);
     if (operation.isDownload) {
       const taken = await metering.admitDownload(call.address(), keyOf(call, snapshot));
-      if (taken.kind === 'rate_limited')
-        return {
-          kind: 'error',
-          error: downloadsOver(taken.retry_after_s, this.#dependencies.now()),
-          ...about,
-        };
+      const error =
+        taken.kind === 'rate_limited' && downloadsOver(taken.retry_after_s, this.#dependencies.now());
+      if (error) return { kind: 'error', error, ...about };
     }
     const rendered = await call.render(await planned.produce(null), snapshot, planned.edition);
     return { kind: 'success', rendered, ...about };
@@ -221,13 +210,8 @@ export class Executor {
     const made = isPlan ? await make(await planned.produce(null), planned.edition) : null;
     const edition = editionOf(planned, snapshot);
     const { content, bytes } = made ?? NOTHING_MADE;
-    const paid = {
-      feed_id: link.feed_id,
-      content,
-      bytes,
-      edition: edition.id,
-      isPaidOnly: from !== undefined,
-    };
+    const isPaidOnly = from !== undefined;
+    const paid = { feed_id: link.feed_id, content, bytes, edition: edition.id, isPaidOnly };
     const status = httpStatus(planned);
     const verdict = await this.#admit(keyed, { price, rows, indicators, status, peek: false, feed: paid });
     if (verdict.kind !== 'admitted') return this.#refuse(verdict, { price }, keyed, edition);
@@ -286,16 +270,11 @@ export class Executor {
 
   /** Scope is checked before rate limits, but a revoked key must get 401. */
   async #refuseScope<Rendered>(keyed: KeyedCall<Rendered>): Promise<Result<Rendered>> {
-    const error: ApiError = { code: 'key_scope' };
+    const { key, snapshot } = keyed;
     const verdict = await this.#admit(keyed, { ...NO_CHARGE, status: ERRORS.key_scope.status });
     if (isKeyRefused(verdict)) return this.#refuse(verdict, NO_CHARGE, keyed);
-    return {
-      kind: 'error',
-      error,
-      key_id: keyed.key.key_id,
-      quota: quotaOf(verdict),
-      snapshot: keyed.snapshot,
-    };
+    const quota = quotaOf(verdict);
+    return { kind: 'error', error: { code: 'key_scope' }, key_id: key.key_id, quota, snapshot };
   }
 
   #admit(
@@ -329,16 +308,10 @@ export class Executor {
 
   /** Transient faults other than timeouts are not logged: under load, a line for each would add to it. */
   #faultOf(error: unknown, { requestId, route }: Call<unknown>): ApiError {
-    if (TRANSIENT.some((kind) => error instanceof kind)) {
-      if (error instanceof QueryTimeout) this.#log(error, requestId, route);
-      return UNAVAILABLE;
-    }
-    this.#log(error, requestId, route);
-    return { code: 'internal_error' };
-  }
-
-  #log(err: unknown, request_id: string, route: string): void {
-    this.#dependencies.log.error({ err, request_id, route }, 'request failed');
+    const isTransient = TRANSIENT.some((kind) => error instanceof kind);
+    if (!isTransient || error instanceof QueryTimeout)
+      this.#dependencies.log.error({ err: error, request_id: requestId, route }, 'request failed');
+    return isTransient ? UNAVAILABLE : { code: 'internal_error' };
   }
 }
 

@@ -15,6 +15,8 @@ import {
   data,
   fail,
   integer,
+  invalid,
+  momentIn,
   type Operation,
   oneOf,
   type ParameterReader,
@@ -26,7 +28,6 @@ import {
   rankings,
   revisions,
   text,
-  toDetail,
   type ValidationDetail,
 } from '../operations/operations.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
@@ -38,32 +39,22 @@ const QUERY_MAX = 2_000;
 const CAP_MAX = 1_000_000_000;
 /** What a sheet of every format holds. */
 const ROWS_MAX = 100_000;
-const DAY_MS = 86_400_000;
-
-/** A call that a link may freeze. */
-interface Frozen {
-  operation: Operation;
-  /** Of path and query under either prefix, the query apart. */
-  pattern: RegExp;
-  readQuery: ParameterReader<unknown>;
-}
 
 const OPERATIONS: readonly Operation[] = [data, rankings, revisions, country];
-const FROZEN = OPERATIONS.map(
-  (operation): Frozen => ({
-    operation: { ...operation, plan: async (input) => bounded(await operation.plan(input)) },
-    pattern: new RegExp(
-      `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/?]+)')}(?:[?](?<query>.*))?$`,
-      's',
-    ),
-    readQuery: parameterReader(operation.query),
-  }),
-);
+/** The calls that a link may freeze. */
+const FROZEN = OPERATIONS.map((operation) => ({
+  operation: { ...operation, plan: async (input) => bounded(await operation.plan(input)) } satisfies Operation,
+  /** Of path and query under either prefix, the query apart. */
+  pattern: new RegExp(
+    `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/?]+)')}(?:[?](?<query>.*))?$`,
+    's',
+  ),
+  readQuery: parameterReader(operation.query),
+}));
 
 function bounded(planned: Planned): Planned {
   if (planned.kind !== 'plan' || planned.rows <= ROWS_MAX) return planned;
-  const ctx = { max_rows: ROWS_MAX, advice: 'ask for less' };
-  return { kind: 'invalid', detail: [toDetail({ type: 'too_many_rows', ctx }, ['query'], undefined)] };
+  return invalid({ type: 'too_many_rows', ctx: { max_rows: ROWS_MAX, advice: 'ask for less' } }, ['query']);
 }
 
 /** What a link asks for. */
@@ -82,8 +73,12 @@ export function readFrozenCall(sent: string): FrozenCall | null {
     const found = pattern.exec(resource);
     if (found === null) continue;
     const { query = '', ...segments } = found.groups ?? {};
-    const path = decoded(segments);
-    if (path === null) return null;
+    const path: Record<string, string> = {};
+    try {
+      for (const name in segments) path[name] = decodeURIComponent(segments[name] ?? '');
+    } catch {
+      return null;
+    }
     // A format in the query is refused as one that is sent twice.
     const parameters = parseQueryString(query === '' ? CSV : `${query}&${CSV}`);
     const reading = readQuery(parameters, true);
@@ -93,16 +88,6 @@ export function readFrozenCall(sent: string): FrozenCall | null {
 }
 
 const CSV = `format=${feedCsv.name}`;
-
-function decoded(segments: Record<string, string>): Record<string, string> | null {
-  try {
-    return Object.fromEntries(
-      Object.entries(segments).map(([name, segment]) => [name, decodeURIComponent(segment)]),
-    );
-  } catch {
-    return null;
-  }
-}
 
 /** Without anything that is no parameter, such as a key. */
 function canonical(
@@ -119,9 +104,6 @@ function canonical(
     .map(([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`);
   return `/v1${resource}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
-
-const isoDate = z.iso.date();
-const isoTimestamp = z.iso.datetime({ offset: true });
 
 const bounds = (max_length: number) =>
   text().transform((sent, ctx): string => {
@@ -148,10 +130,8 @@ export const feedRequest = z.object({
   ),
   expires_at: text()
     .transform((sent, ctx): number => {
-      if (isoDate.safeParse(sent).success) return Date.parse(sent) + DAY_MS - 1;
-      if (isoTimestamp.safeParse(sent).success) return Date.parse(sent);
       const expected = 'a date (YYYY-MM-DD) or a timestamp with UTC offset';
-      return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
+      return momentIn(sent) ?? fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
     })
     .optional()
     .describe('When the link ends: a date (its end, UTC) or a timestamp; absent for never')
@@ -176,17 +156,17 @@ export async function checkFeed(
   if (!read.ok) return { kind: 'invalid', detail: read.detail.map(inBody) };
   const { expires_at: expires_at_ms = null, ...rest } = read.values;
   const call = readFrozenCall(rest.query);
-  if (call === null) return invalid('query', 'a feed link answers the calls that it is documented for');
+  if (call === null) return unfit('query', 'a feed link answers the calls that it is documented for');
   const { operation, path, reading, query } = call;
   if (!reading.ok) return { kind: 'invalid', detail: reading.detail.map(inQuery) };
   if (expires_at_ms !== null && expires_at_ms <= now_ms)
-    return invalid('expires_at', 'a feed link must expire in the future');
+    return unfit('expires_at', 'a feed link must expire in the future');
   const planned = await planCall({ operation, path, publicUrl, readQuery: () => reading }, snapshot);
   if (planned.kind === 'invalid') return { kind: 'invalid', detail: planned.detail.map(inQuery) };
   if (planned.kind === 'error') return planned;
   const { price } = planned;
   if (price > rest.monthly_cap)
-    return invalid('monthly_cap', `the answer costs ${price} credits today, which is more than the cap`);
+    return unfit('monthly_cap', `the answer costs ${price} credits today, which is more than the cap`);
   return { kind: 'terms', terms: { ...rest, query, expires_at_ms }, price };
 }
 
@@ -196,48 +176,32 @@ const inBody = (detail: ValidationDetail): ValidationDetail => ({
 });
 const inQuery = (detail: ValidationDetail): ValidationDetail => ({ ...detail, loc: ['body', ...detail.loc] });
 
-const invalid = (field: string, error: string): Unplanned => ({
-  kind: 'invalid',
-  detail: [toDetail({ type: 'value_error', ctx: { error } }, ['body', field], undefined)],
-});
+const unfit = (field: string, error: string): Unplanned => invalid(error, ['body', field]);
 
 /** Of a link's format. */
 export const feedEncoder = (format: string): Encoder =>
   [feedCsv, ...ENCODERS].find(({ name }) => name === format) ?? feedCsv;
-
-/** What a link serves, before it is compressed. */
-export interface FeedBody {
-  /** Of the rows alone. */
-  digest: string;
-  pieces: Buffer[];
-  encoder: Encoder;
-}
 
 /** Bodies are held whole: few are made at once, so that memory is bounded. */
 const MAKING_MAX = 4;
 const WAITING_MAX = 512;
 const making = pLimit(MAKING_MAX);
 
-/** Rejects with `QueueFull`, `QueryTimeout`, `SnapshotUnreadable`. */
-export async function writeFeed(content: RowContent, format: string): Promise<FeedBody> {
+/** What a link serves, before it is compressed. Rejects with `QueueFull`, `QueryTimeout`, `SnapshotUnreadable`. */
+export async function writeFeed(content: RowContent, format: string) {
   if (making.pendingCount >= WAITING_MAX) throw new QueueFull(`${WAITING_MAX} feeds wait to be written`);
   return making(() => writeRows(content, format));
 }
 
 type RowContent = Content & { kind: 'table' };
 
-async function writeRows(content: RowContent, format: string): Promise<FeedBody> {
+async function writeRows(content: RowContent, format: string) {
   const table = { ...content.table, meta: { ...content.table.meta, format } };
-  const rows = await collected(feedCsv, table);
+  const rows = await Array.fromAsync(feedCsv.stream(table));
   const digest = createHash('sha256');
   for (const piece of rows) digest.update(piece);
   const encoder = feedEncoder(format);
-  const pieces = encoder === feedCsv ? rows : await collected(encoder, table);
+  const pieces = encoder === feedCsv ? rows : await Array.fromAsync(encoder.stream(table));
+  /** Digest of the rows alone. */
   return { digest: digest.digest('base64url'), pieces, encoder };
-}
-
-async function collected(encoder: Encoder, table: Parameters<Encoder['stream']>[0]): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  for await (const piece of encoder.stream(table)) pieces.push(piece);
-  return pieces;
 }

@@ -30,12 +30,6 @@ const LEASED_SIZES = 20;
 /** What a plan says of its lease. */
 export type PlannedLease = Omit<LeaseTerms, 'edition' | 'follows'>;
 
-const leaseOf = (
-  { sha256, bytes: size }: WholeFile,
-  bytes: number,
-  controls: Pick<LeaseTerms, 'looks' | 'max_credits'>,
-): PlannedLease => ({ object: sha256, bytes, allowance: LEASED_SIZES * size, ...controls });
-
 /** Not a plan: an error or invalid parameters, decided before or instead of one. */
 export type Unplanned =
   | { kind: 'error'; error: ApiError; edition?: Edition }
@@ -134,7 +128,8 @@ function fileCall(
   const plan = bytes === 0 ? { ...planned, price: 0, rows: 0 } : planned;
   const made = dry_run ? planDryRun(plan, generatedAt) : plan;
   if (bytes === 0 || !isPriced(call.operation)) return made;
-  return { ...made, lease: leaseOf(file, bytes, { looks: dry_run === true, max_credits }) };
+  const allowance = LEASED_SIZES * file.bytes;
+  return { ...made, lease: { object: file.sha256, bytes, allowance, looks: dry_run === true, max_credits } };
 }
 
 export const tooDear = (price: number, max_credits: number): ApiError => ({

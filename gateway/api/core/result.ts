@@ -9,7 +9,7 @@ import {
   type RateWindows,
   type Verdict,
 } from '../metering/metering.ts';
-import { toDetail, type ValidationDetail } from '../operations/operations.ts';
+import { invalid, type ValidationDetail } from '../operations/operations.ts';
 import type { Edition } from '../snapshot/snapshot.ts';
 import { type ApiError, truncateInput } from './errors.ts';
 import { type PlannedLease, tooDear } from './plan-call.ts';
@@ -85,72 +85,58 @@ export function refusal<Rendered>(
   { key: { key_id }, source, contact }: { key: ApiKey; source: CallSource; contact: string },
   snapshot: Pick<Edition, 'id'>,
 ): Result<Rendered> {
-  if (isKeyRefused(verdict)) {
-    const error: ApiError = keyRefusal(verdict, source, contact);
-    return { kind: 'error', error, key_id, quota: null, snapshot };
-  }
+  if (isKeyRefused(verdict))
+    return { kind: 'error', error: keyRefusal(verdict, source, contact), key_id, quota: null, snapshot };
   const context: ResultContext = { key_id, quota: quotaOf(verdict), snapshot };
-  if (verdict.kind === 'idempotency_conflict') {
-    const detail = [toDetail({ type: 'idempotency_conflict' }, ['header', 'idempotency-key'], undefined)];
-    return { kind: 'invalid', detail, ...context };
-  }
-  if (verdict.kind === 'lease_over') throw new Error('without its lease, a file is planned anew');
-  if (verdict.kind === 'max_credits_exceeded')
-    return { kind: 'error', error: tooDear(price, lease?.max_credits ?? 0), ...context };
-  if (verdict.kind === 'rate_limited')
-    return {
-      kind: 'error',
-      error: { code: 'rate_limited', retryAfter_s: verdict.retry_after_s },
-      ...context,
-    };
-  if (verdict.kind === 'feed_bytes_reached') {
-    const retryAfter_s = verdict.windows.day.ends_in_s;
-    return { kind: 'error', error: { code: 'rate_limited', retryAfter_s }, ...context };
-  }
-  const message = verdict.kind === 'feed_unpaid' ? FEED_UNPAID : shortage(verdict, price);
-  return { kind: 'error', error: { code: 'insufficient_credits', message }, ...context };
+  if (verdict.kind === 'idempotency_conflict')
+    return { ...invalid({ type: 'idempotency_conflict' }, ['header', 'idempotency-key']), ...context };
+  return { kind: 'error', error: shortage(verdict, price, lease), ...context };
 }
-
-const FEED_UNPAID = 'The cap of the feed link does not allow the price.';
 
 function keyRefusal(verdict: Exclude<Verdict, KnownCaller>, source: CallSource, contact: string): ApiError {
   if (verdict.kind === 'feed_over') return { code: 'not_found' };
-  return verdict.kind === 'restricted' ? restricted(verdict.by, source) : invalid(verdict, contact);
+  if (verdict.kind === 'restricted') return restricted(verdict.by, source);
+  if (!verdict.isSuspended) return { code: 'invalid_key' };
+  // Only who has the secret of the key learns that its account is suspended.
+  const message = `account_suspended: the account of this key is suspended. Its holder can write to ${contact}`;
+  return { code: 'invalid_key', message };
 }
-
-function shortage(
-  verdict: KnownCaller & { kind: 'insufficient_credits' | 'key_limit_reached' },
-  price: number,
-): string {
-  if (verdict.kind === 'insufficient_credits')
-    return `This answer costs ${price} credits and the balance is ${verdict.balance}.`;
-  const { limit, used } = verdict;
-  return (
-    `This answer costs ${price} credits; this key may spend ${limit} in a calendar month (UTC) and has spent ${used}. ` +
-    'The account holder can raise its limit.'
-  );
-}
-
-/** Only who has the secret of the key learns that its account is suspended. */
-const invalid = ({ isSuspended }: { isSuspended: boolean }, contact: string): ApiError =>
-  isSuspended
-    ? {
-        code: 'invalid_key',
-        message: `account_suspended: the account of this key is suspended. Its holder can write to ${contact}`,
-      }
-    : { code: 'invalid_key' };
 
 /** Says what was sent, never what is allowed: whoever found a key learns nothing about its owner. */
 function restricted(by: KeyRestriction, source: CallSource): ApiError {
-  const code = 'key_restricted';
-  if (by === 'address') {
-    const address = truncateInput(source.address());
-    return {
-      code,
-      message: `The key may be used from certain addresses only, and ${address} is none of them.`,
-    };
+  const none = (sent: string): string => `${truncateInput(sent)} is none of them`;
+  const origin = by === 'origin' ? source.origin() : undefined;
+  const message =
+    by === 'address'
+      ? `The key may be used from certain addresses only, and ${none(source.address())}.`
+      : `The key may be used from certain web origins only, and ${origin === undefined ? 'no Origin was sent' : none(origin)}.`;
+  return { code: 'key_restricted', message };
+}
+
+/** What a caller lacks whose key may be used. */
+function shortage(
+  verdict: Exclude<KnownCaller, { kind: 'admitted' | 'idempotency_conflict' }>,
+  price: number,
+  lease: PlannedLease | undefined,
+): ApiError {
+  const unpaid = (message: string): ApiError => ({ code: 'insufficient_credits', message });
+  switch (verdict.kind) {
+    case 'lease_over':
+      throw new Error('without its lease, a file is planned anew');
+    case 'max_credits_exceeded':
+      return tooDear(price, lease?.max_credits ?? 0);
+    case 'rate_limited':
+      return { code: 'rate_limited', retryAfter_s: verdict.retry_after_s };
+    case 'feed_bytes_reached':
+      return { code: 'rate_limited', retryAfter_s: verdict.windows.day.ends_in_s };
+    case 'feed_unpaid':
+      return unpaid('The cap of the feed link does not allow the price.');
+    case 'insufficient_credits':
+      return unpaid(`This answer costs ${price} credits and the balance is ${verdict.balance}.`);
+    case 'key_limit_reached':
+      return unpaid(
+        `This answer costs ${price} credits; this key may spend ${verdict.limit} in a calendar month (UTC) and has spent ${verdict.used}. ` +
+          'The account holder can raise its limit.',
+      );
   }
-  const origin = source.origin();
-  const sent = origin === undefined ? 'no Origin was sent' : `${truncateInput(origin)} is none of them`;
-  return { code, message: `The key may be used from certain web origins only, and ${sent}.` };
 }

@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { formatTimestamp } from '../../../data/schema/records.ts';
 import { envelope } from './envelope.ts';
-import { defineOperation, document, free } from './operation.ts';
+import { defineOperation, free, jsonAnswer } from './operation.ts';
 import { integer } from './parameters/parameters.ts';
 
 const pong = free((caller) => {
   if (caller === null) throw new Error('ping needs a caller');
   const { key_id, environment, scopes, tier, balance, now_ms } = caller;
   const data = { key_id, environment, scopes, tier, balance };
-  return document(JSON.stringify({ data, meta: { generated_at: formatTimestamp(now_ms) } }));
+  return jsonAnswer(data, { generated_at: formatTimestamp(now_ms) });
 });
 
 export const ping = defineOperation({
@@ -68,8 +68,7 @@ export const usage = defineOperation({
     const days = query.days ?? DAYS_DEFAULT;
     return free(async (caller) => {
       if (caller === null) throw new Error('usage needs a caller');
-      const data = await caller.usage(days);
-      return document(JSON.stringify({ data, meta: { generated_at: formatTimestamp(caller.now_ms), days } }));
+      return jsonAnswer(await caller.usage(days), { generated_at: formatTimestamp(caller.now_ms), days });
     });
   },
 });

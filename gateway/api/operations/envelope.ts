@@ -10,6 +10,12 @@ export const count = z.int().describe('Number of rows in `data`');
 /** Licence and credit line, as `meta` repeats them. */
 export const credit = { licence: z.string(), attribution: z.string() };
 
+/** What an indicator is called, and whom it is credited to. */
+export const named = {
+  ...{ name: z.string(), unit: z.string().nullable(), licence_url: z.string().nullable() },
+  ...credit,
+};
+
 export const dryRunAnswer = envelope(
   z.object({
     price: z.int().describe('What the call costs, in credits'),

@@ -127,6 +127,11 @@ export interface PathParameter {
   schema?: { pattern: string } | { minLength: number };
 }
 
+export const idInPath = (of: 'Indicator' | 'Provider'): PathParameter => ({
+  description: `${of} id, exact and case-sensitive`,
+  schema: { minLength: 1 },
+});
+
 /** A format that no encoder writes. */
 export interface OtherFormat {
   /** The value of the `format` parameter. */
@@ -208,10 +213,21 @@ export const unlistedOperation = (
     plan: () => free({ kind: 'object', value: {} }),
   });
 
+/** The body of an `envelope`. */
+export const jsonAnswer = (data: unknown, meta: { generated_at: string; [name: string]: unknown }): Content =>
+  document(JSON.stringify({ data, meta }));
+
 export const refused = (code: ErrorCode, message?: string): Refused => ({
   kind: 'refused',
   error: message === undefined ? { code } : { code, message },
 });
+
+/** @param failure or why a value makes no sense. @param input that is to blame */
+export const invalid = (failure: Failure | string, loc: (string | number)[], input?: string): Invalid => {
+  const known: Failure =
+    typeof failure === 'string' ? { type: 'value_error', ctx: { error: failure } } : failure;
+  return { kind: 'invalid', detail: [toDetail(known, loc, input)] };
+};
 
 /** Indicators that may not be redistributed are absent from the snapshot, so they are 404 and never 403. */
 export async function indicatorNotFound(id: string, snapshot: Edition): Promise<Refused> {
@@ -220,24 +236,29 @@ export async function indicatorNotFound(id: string, snapshot: Edition): Promise<
   return refused('indicator_not_found', `No indicator has the id '${truncateInput(id)}'.${hint}`);
 }
 
-/** An indicator whose figures may be exported, and the alias if it was asked for by a former id. */
-export interface FoundIndicator {
+/** An indicator, by its id of today, and the alias if it was asked for by a former one. */
+interface FoundIndicator {
   entry: CatalogueEntry;
   alias: IndicatorAlias | null;
 }
 
-export async function findOpen(snapshot: Edition, asked: string): Promise<FoundIndicator | Refused> {
+export async function findIndicator(snapshot: Edition, asked: string): Promise<FoundIndicator | Refused> {
   const { id, alias } = snapshot.resolve(asked);
-  const found = snapshot.indicator(id);
-  const entry = found instanceof Promise ? await found : found;
-  if (!entry) return indicatorNotFound(asked, snapshot);
-  if (entry.record.access_tier === 'display') return refused('export_restricted');
-  return { entry, alias };
+  const entry = await snapshot.indicator(id);
+  return entry === undefined ? indicatorNotFound(asked, snapshot) : { entry, alias };
 }
 
-/** For one of several indicators, which one it is. */
-export const exportRestricted = (id: string): Refused =>
-  refused('export_restricted', `The provider's licence lets '${id}' be shown but not exported.`);
+/** An indicator whose figures may be exported. @param isOneOf it is one of several: a refusal says which */
+export async function findOpen(
+  snapshot: Edition,
+  asked: string,
+  isOneOf = false,
+): Promise<FoundIndicator | Refused> {
+  const found = await findIndicator(snapshot, asked);
+  if ('kind' in found || found.entry.record.access_tier !== 'display') return found;
+  const message = `The provider's licence lets '${asked}' be shown but not exported.`;
+  return refused('export_restricted', isOneOf ? message : undefined);
+}
 
 /** The encoder of a value of `format`; without one, the default. */
 export const encoderOf = (format?: string): Encoder =>
@@ -252,19 +273,14 @@ export function rowBound(rows: number, { name, rowsMax = ROWS_MAX }: Encoder): I
   const other = rows > ROWS_MAX ? '' : ' or in another format';
   const advice = `ask for less${other}, or take whole indicators from /v1/files/{indicator_id}.parquet`;
   const failure: Failure = { type: 'too_many_rows', ctx: { max_rows: rowsMax, advice } };
-  const isOfFormat = rowsMax < ROWS_MAX;
-  const loc = isOfFormat ? ['query', 'format'] : ['query'];
-  return { kind: 'invalid', detail: [toDetail(failure, loc, isOfFormat ? name : undefined)] };
+  return rowsMax < ROWS_MAX ? invalid(failure, ['query', 'format'], name) : invalid(failure, ['query']);
 }
 
 /** The refusal of a table that lacks a column which the format needs, or null. */
 function lackingColumns({ columns }: Table, { name, columnsNeeded = [] }: Encoder): Invalid | null {
   if (columnsNeeded.every((needed) => columns.some((column) => column.name === needed))) return null;
   const error = `this format needs the columns ${columnsNeeded.join(', ')}: ask for them, or in another format`;
-  return {
-    kind: 'invalid',
-    detail: [toDetail({ type: 'value_error', ctx: { error } }, ['query', 'format'], name)],
-  };
+  return invalid(error, ['query', 'format'], name);
 }
 
 /** The plan of an answer with rows, or why its format cannot hold them. */
@@ -279,11 +295,14 @@ export function tablePlan(
   return { kind: 'plan', price, rows: table.rows, ...(indicators && { indicators }), produce };
 }
 
+const telling = (planned: Planned, more: Pick<Content, 'alias' | 'unmatched'>): Planned =>
+  planned.kind === 'plan'
+    ? { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), ...more }) }
+    : planned;
+
 /** The plan, naming the former id by which the indicator was asked for. */
-export function underAlias(planned: Planned, alias: IndicatorAlias | null): Planned {
-  if (alias === null || planned.kind !== 'plan') return planned;
-  return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), alias }) };
-}
+export const underAlias = (planned: Planned, alias: IndicatorAlias | null): Planned =>
+  alias === null ? planned : telling(planned, { alias });
 
 /** The plan, naming codes that no country has. */
 export function withUnmatched(
@@ -292,8 +311,7 @@ export function withUnmatched(
   edition: Edition,
 ): Planned {
   const unmatched = codes?.filter((code) => !edition.countriesByCode.has(code)) ?? [];
-  if (unmatched.length === 0 || planned.kind !== 'plan') return planned;
-  return { ...planned, produce: async (caller) => ({ ...(await planned.produce(caller)), unmatched }) };
+  return unmatched.length === 0 ? planned : telling(planned, { unmatched });
 }
 
 /** A whole body, `{ data, meta }`, with more members in `meta`. */

@@ -19,7 +19,7 @@ import { indicator } from './catalogue/indicator.ts';
 import { indicators } from './catalogue/indicators.ts';
 import { search } from './catalogue/search.ts';
 import { countries, coverage, freshness, groups, topics } from './catalogue/short-lists.ts';
-import { citations, descriptions } from './catalogue/subject-documents.ts';
+import { subjectDocuments } from './catalogue/subject-documents.ts';
 import { changes } from './history/changes.ts';
 import { editions } from './history/editions.ts';
 import { revisions } from './history/revisions.ts';
@@ -62,6 +62,7 @@ export {
   free,
   type Input,
   type Invalid,
+  invalid,
   isPriced,
   type Operation,
   type PageFacts,
@@ -73,7 +74,7 @@ export {
   unlistedOperation,
   type WholeFile,
 } from './operation.ts';
-export { asOf, findEdition } from './parameters/as-of.ts';
+export { asOf, findEdition, momentIn } from './parameters/as-of.ts';
 export {
   COUNTRY_CODE,
   type Controls,
@@ -135,7 +136,6 @@ export const OPERATIONS: readonly Operation[] = [
   verify,
   usage,
   ping,
-  ...citations,
-  ...descriptions,
+  ...subjectDocuments,
   database,
 ];

@@ -9,8 +9,8 @@ import { envelope } from '../envelope.ts';
 import {
   type Content,
   defineOperation,
-  document,
   encoderOf,
+  jsonAnswer,
   type Plan,
   type Planned,
   type Refused,
@@ -68,9 +68,14 @@ export const country = defineOperation({
     if (isJson && featured === undefined && topic === undefined)
       return paid(profile.count, () => wholeProfile(snapshot, code, echo));
     const topics = selectTopics(profile, query);
-    if (isJson) return paid(countItems(topics), () => filtered(profile, topics, echo, snapshot.generatedAt));
+    const { generatedAt: generated_at } = snapshot;
+    if (isJson) {
+      const count = Object.values(topics).flat().length;
+      const meta = { generated_at, count, ...echo, topic_counts: profile.topic_counts };
+      return paid(count, () => jsonAnswer({ ...profile.record, topics }, meta));
+    }
     const rows = profileRows(await snapshot.wholeCatalogue(), profile, topics);
-    const meta = { generated_at: snapshot.generatedAt, count: rows.length, ...echo };
+    const meta = { generated_at, count: rows.length, ...echo };
     const about = { indicators: [], meta, edition: snapshot.id, name: `${code}.profile` };
     const table = recordTable(COLUMNS, rows, about, (one) => one);
     return tablePlan(table, encoderOf(format), { price: PRICE });
@@ -97,7 +102,6 @@ const paid = (rows: number, produce: Plan['produce']): Plan => ({
 });
 
 type Topics = CountryProfile['topics'];
-type Echo = Record<string, unknown>;
 
 /** The items that pass the filter; a topic without any is left out. */
 const selectTopics = (
@@ -111,25 +115,16 @@ const selectTopics = (
     }),
   );
 
-const countItems = (topics: Topics): number =>
-  Object.values(topics).reduce((count, items) => count + items.length, 0);
-
-async function wholeProfile(snapshot: Edition, code: string, echo: Echo): Promise<Content> {
+async function wholeProfile(
+  snapshot: Edition,
+  code: string,
+  echo: Record<string, unknown>,
+): Promise<Content> {
   const isPlain = Object.keys(echo).length === 0;
   const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
   if (isPlain && isServed) return { kind: 'file', path: countryFile(code) };
   const body = await snapshot.countryBody(code);
   return isPlain ? { kind: 'document', json: body } : withMeta(body, echo);
-}
-
-function filtered(
-  { record, topic_counts }: CountryProfile,
-  topics: Topics,
-  echo: Echo,
-  generated_at: string,
-): Content {
-  const meta = { generated_at, count: countItems(topics), ...echo, topic_counts };
-  return document(JSON.stringify({ data: { ...record, topics }, meta }));
 }
 
 const { iso3, name } = countryRecord.shape;

@@ -4,7 +4,7 @@
  */
 import type { IndicatorRecord, IndicatorSource, ProviderCredit } from '../../../../data/schema/records.ts';
 import { csv, type DataFile, type DataSet, PARQUET_TYPE } from '../../encoders/encoders.ts';
-import type { Edition } from '../../snapshot/snapshot.ts';
+import type { Edition, StoredFile } from '../../snapshot/snapshot.ts';
 import { describedColumns } from '../observations/long-table.ts';
 import type { Input, Refused } from '../operation.ts';
 import { type CitedQuery, citationOf, type Subject } from './subjects.ts';
@@ -104,24 +104,20 @@ export async function indicatorFiles(
   if (record.access_tier === 'display') return [];
   const { id, name, unit } = record;
   const whole = await edition.wholeFile(id);
-  const parquet: DataFile[] =
-    whole === null
-      ? []
-      : [
-          {
-            name: `${id}.parquet`,
-            title: `${name}: observations as Parquet`,
-            url: `${base}/v1/files/${id}.parquet?as_of=${edition.id}`,
-            mediaType: PARQUET_TYPE,
-            format: 'parquet',
-            columns: describedColumns(PARQUET_COLUMNS, unit),
-            hasAllColumns: false,
-            key: KEY,
-            content: { bytes: whole.bytes, sha256: whole.sha256 },
-          },
-        ];
-  return [...parquet, ...rowFiles(edition, record, base)];
+  const rows = rowFiles(edition, record, base);
+  if (whole === null) return rows;
+  const title = `${name}: observations as Parquet`;
+  const columns = describedColumns(PARQUET_COLUMNS, unit);
+  const file = parquetFile(`${base}/v1/files`, id, edition, whole);
+  return [{ ...file, title, columns, hasAllColumns: false, key: KEY }, ...rows];
 }
+
+const parquetFile = (folder: string, id: string, edition: Edition, { bytes, sha256 }: StoredFile) => ({
+  name: `${id}.parquet`,
+  url: `${folder}/${id}.parquet?as_of=${edition.id}`,
+  ...({ mediaType: PARQUET_TYPE, format: 'parquet' } as const),
+  content: { bytes, sha256 },
+});
 
 /** The same as far as it is known without reading observations. */
 export function rowFiles(edition: Edition, record: IndicatorRecord, base: string): DataFile[] {
@@ -153,15 +149,11 @@ async function bundles(
     const bundle = await edition.bundle(id);
     if (bundle === null) continue;
     files.push({
-      name: `${id}.parquet`,
+      ...parquetFile(`${base}/v1/bundles`, id, edition, bundle),
       title: `Observations of all indicators of ${name} that may be exported, as Parquet`,
-      url: `${base}/v1/bundles/${id}.parquet?as_of=${edition.id}`,
-      mediaType: PARQUET_TYPE,
-      format: 'parquet',
       columns: describedColumns(['indicator', ...PARQUET_COLUMNS], null),
       hasAllColumns: true,
       key: ['indicator', ...KEY],
-      content: { bytes: bundle.bytes, sha256: bundle.sha256 },
     });
   }
   return files;

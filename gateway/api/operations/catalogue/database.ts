@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { DuckDBDateValue, DuckDBTimestampValue, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { z } from 'zod';
 import { readSql } from '../../../../data/runtime/sql-files.ts';
-import type { TopicRecord } from '../../../../data/schema/records.ts';
+import { countryRecord, type TopicRecord, topicRecord } from '../../../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
 import { type DatabaseTable, DUCKDB_TYPE, databaseFile } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
@@ -42,9 +42,7 @@ export const database = defineOperation({
 const kept = new WeakMap<Edition, Promise<WholeFile>>();
 
 function keptDatabase(snapshot: Edition, url: string): Promise<WholeFile> {
-  const known = kept.get(snapshot);
-  if (known !== undefined) return known;
-  const made = makeDatabase(snapshot, url);
+  const made = kept.get(snapshot) ?? makeDatabase(snapshot, url);
   kept.set(snapshot, made);
   made.catch(() => kept.delete(snapshot));
   return made;
@@ -88,7 +86,7 @@ const DAY_MS = 86_400_000;
 const toTimestamp = (text: string) => new DuckDBTimestampValue(BigInt(Date.parse(text)) * 1000n);
 const toDate = (text: string) => new DuckDBDateValue(Date.parse(text) / DAY_MS);
 
-/** In the order of the columns in sql/catalogue-database.sql, as below. */
+/** In the order of the columns in sql/catalogue-database.sql, as below; tables of public records have their members. */
 function indicatorRow({ record }: CatalogueEntry, rows: number | null, url: string | null): DuckDBValue[] {
   const { id, name, description, unit, topic, provider, access_tier, licence, licence_url } = record;
   const { attribution, higher_is_better, preferred, featured, no_rank, coverage } = record;
@@ -114,17 +112,11 @@ function providerRows(entries: readonly CatalogueEntry[], urlOf: (id: string) =>
 async function topicRows({ editions }: Edition): Promise<Rows> {
   const body = await editions.servedBody(ROUTE_FILES.topics);
   const { data }: { data: TopicRecord[] } = JSON.parse(body.toString());
-  return data.map(({ slug, name, description, n_indicators, n_featured, n_countries }) => [
-    ...[slug, name, description, n_indicators, n_featured, n_countries],
-  ]);
+  return data.map((record) => topicRecord.keyof().options.map((column) => record[column]));
 }
 
 const countryRows = ({ countries }: Edition): Rows =>
-  countries.map(({ record }) => [
-    ...[record.iso3, record.iso2, record.m49, record.name, record.official_name],
-    ...[record.region, record.subregion, record.income_group, record.wb_code],
-    ...[record.capital, record.wikidata_id, record.flag_emoji],
-  ]);
+  countries.map(({ record }) => countryRecord.keyof().options.map((column) => record[column]));
 
 const groupRows = (snapshot: Edition): Rows =>
   [...GROUPS.values()].map((group) => [

@@ -1,26 +1,11 @@
 /** GET /indicators: the catalogue, filtered, searched, sorted and paged. */
 import { z } from 'zod';
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
-import {
-  type Catalogue,
-  DIRECTIONS,
-  type Direction,
-  type Edition,
-  type IndicatorQuery,
-  SORTS,
-  type Sort,
-  searchIndicators,
-} from '../../snapshot/snapshot.ts';
+import { DIRECTIONS, SORTS, searchIndicators } from '../../snapshot/snapshot.ts';
 import { type Refused, refused, sentOnly } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { fail, flag, integer, text } from '../parameters/parameters.ts';
-import {
-  additionsOf,
-  type IncludeWord,
-  includeEcho,
-  includeWords,
-  indicatorWithAdditions,
-} from './include.ts';
+import { additionsOf, includeEcho, includeWords, indicatorWithAdditions } from './include.ts';
 import { defineList, type Listed } from './list.ts';
 
 /** Longest page of records with additions, and of any that is asked for. */
@@ -90,60 +75,25 @@ export const indicators = defineList({
   fileName: 'almanac-indicators',
   errors: ['bad_sort', 'bad_dir', 'edition_not_found'],
   isOfCatalogue: true,
-  list({ snapshot, query: sent }): Listed | Refused | Promise<Listed> {
-    if (Object.keys(sent).length === 0) return ALL;
-    if (sent.sort !== undefined && !isSort(sent.sort)) return refused('bad_sort');
-    if (sent.dir !== undefined && !isDirection(sent.dir)) return refused('bad_dir');
-    const { limit, offset, include, as_of, ...rest } = sent;
+  async list({ snapshot, query: sent }): Promise<Listed | Refused> {
+    const sort = SORTS.find((word) => word === sent.sort);
+    const dir = DIRECTIONS.find((word) => word === sent.dir);
+    if (sort !== sent.sort) return refused('bad_sort');
+    if (dir !== sent.dir) return refused('bad_dir');
+    const { limit, offset = 0, include, as_of, ...rest } = sent;
     const q = rest.q?.trim() === '' ? undefined : rest.q;
-    const filters = { ...rest, q, sort: sent.sort, dir: sent.dir };
-    const page = { limit, offset, include, as_of: as_of?.sent };
-    const catalogue = snapshot.wholeCatalogue();
-    return catalogue instanceof Promise
-      ? catalogue.then((whole) => listPage(snapshot, whole, filters, page))
-      : listPage(snapshot, catalogue, filters, page);
+    const filters = { ...rest, q, sort, dir };
+    const echo = sentOnly({ ...filters, offset: sent.offset, include, as_of: as_of?.sent });
+    if (limit === undefined && Object.keys(echo).length === 0) return ALL;
+    const catalogue = await snapshot.wholeCatalogue();
+    const matching = searchIndicators(catalogue, filters);
+    const usual = q !== undefined ? SEARCH_LIMIT : include === undefined ? matching.length : LIMIT_MAX;
+    const page = matching.slice(offset, offset + (limit ?? usual));
+    const counts = { count: page.length, total: matching.length };
+    const meta = { generated_at: catalogue.generatedAt, ...counts, ...echo };
+    if (include === undefined) return { records: page.map(({ json }) => json), meta };
+    const ids = page.map(({ record }) => record.id);
+    const add = await additionsOf(snapshot, include, ids);
+    return { records: page.map(({ json, record }) => add(json, record.id)), meta };
   },
 });
-
-const isSort = (word: string): word is Sort => SORTS.some((sort) => sort === word);
-const isDirection = (word: string): word is Direction => DIRECTIONS.some((direction) => direction === word);
-
-interface Page {
-  limit: number | undefined;
-  offset: number | undefined;
-  include: readonly IncludeWord[] | undefined;
-  /** As sent. */
-  as_of: string | undefined;
-}
-
-function listPage(
-  snapshot: Edition,
-  catalogue: Catalogue,
-  filters: IndicatorQuery,
-  { limit, offset, include, as_of }: Page,
-): Listed | Promise<Listed> {
-  const echo = sentOnly({ ...filters, offset, include, as_of });
-  if (limit === undefined && Object.keys(echo).length === 0) return ALL;
-  const matching = searchIndicators(catalogue, filters);
-  const start = offset ?? 0;
-  const size = limit ?? defaultLimit(filters, include) ?? matching.length;
-  const page = matching.slice(start, start + size);
-  const meta = {
-    generated_at: catalogue.generatedAt,
-    count: page.length,
-    total: matching.length,
-    ...echo,
-  };
-  if (include === undefined) return { records: page.map(({ json }) => json), meta };
-  const ids = page.map(({ record }) => record.id);
-  return additionsOf(snapshot, include, ids).then((add) => ({
-    records: page.map(({ json, record }) => add(json, record.id)),
-    meta,
-  }));
-}
-
-/** Undefined: all. */
-function defaultLimit({ q }: IndicatorQuery, include: Page['include']): number | undefined {
-  if (q !== undefined) return SEARCH_LIMIT;
-  return include === undefined ? undefined : LIMIT_MAX;
-}

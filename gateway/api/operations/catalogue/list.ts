@@ -12,7 +12,6 @@ import {
   type Input,
   type Operation,
   type OtherFormat,
-  type Planned,
   type Refused,
   withMeta,
 } from '../operation.ts';
@@ -74,19 +73,16 @@ export function defineList<Shape extends z.ZodRawShape>({
     query: parameters as unknown as Operation<Query>['query'],
     answer: envelope(z.array(record), { count, ...meta, format: z.enum(formats).optional() }),
     formats: LIST_FORMATS,
-    plan(input) {
+    async plan(input) {
       const { format, ...rest } = input.query;
       const sent = rest as unknown as Sent;
       const asOf = asOfSent(sent)?.sent;
       const described = (content: Content): Content => (isOfCatalogue ? ofCatalogue(content, asOf) : content);
-      const planOf = (listed: Listed | Refused): Planned => {
-        if ('kind' in listed) return listed;
-        if (format === undefined) return free(described(toJson(listed)));
-        const formatted = { record, fileName, otherFormats };
-        return free(async () => described(await written(listed, format, input.snapshot, formatted)));
-      };
-      const listed = list({ ...input, query: sent });
-      return listed instanceof Promise ? listed.then(planOf) : planOf(listed);
+      const listed = await list({ ...input, query: sent });
+      if ('kind' in listed) return listed;
+      if (format === undefined) return free(described(toJson(listed)));
+      const formatted = { record, fileName, otherFormats };
+      return free(async () => described(await written(listed, format, input.snapshot, formatted)));
     },
   });
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { coverage, indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import {
-  type Catalogue,
   type Edition,
   type FindOptions,
   type Match,
@@ -10,32 +9,26 @@ import {
   searchFor,
 } from '../../snapshot/snapshot.ts';
 import { integer } from '../parameters/parameters.ts';
-import { type PlacesInWords, placesInWords } from '../parameters/places-in-words.ts';
+import { placesInWords } from '../parameters/places-in-words.ts';
 import { searchPhrase } from './indicators.ts';
 import { defineList } from './list.ts';
 
 const LIMIT_MAX = 50;
 const LIMIT = 10;
 
-export interface Found extends Omit<PlacesInWords, 'text'> {
-  hits: SeriesHit[];
-  /** That of the first hit. */
-  match: Match;
-  /** Where nothing is found: words that are spelt most like those asked for. */
-  nearest: string[];
-}
+export type Found = Awaited<ReturnType<typeof findSeries>>;
 
 type Searched = Pick<Edition, 'wholeCatalogue' | 'countriesByCode'>;
 
 /** Series by words. Places and years in them are recognised and not searched for. */
-export async function findSeries(edition: Searched, sent: string, options: FindOptions): Promise<Found> {
-  const catalogue = edition.wholeCatalogue();
-  const whole: Catalogue = catalogue instanceof Promise ? await catalogue : catalogue;
-  const search = searchFor(whole);
+export async function findSeries(edition: Searched, sent: string, options: FindOptions) {
+  const search = searchFor(await edition.wholeCatalogue());
   const { text, ...places } = placesInWords(sent, edition);
   const hits = search.find(text, { ...options, years: places.years });
-  const match = hits[0]?.match ?? 'none';
-  return { ...places, hits, match, nearest: match === 'none' ? search.nearestWords(text) : [] };
+  const match: Match = hits[0]?.match ?? 'none';
+  /** Where nothing is found: words that are spelt most like those asked for. */
+  const nearest = match === 'none' ? search.nearestWords(text) : [];
+  return { ...places, hits, match, nearest };
 }
 
 const matches = ['good', 'weak', 'none'] as const satisfies readonly Match[];
@@ -53,15 +46,9 @@ const hit = z.object({
 });
 
 const toHit = ({ record, concept, twins, match, why }: SeriesHit): z.infer<typeof hit> => ({
-  id: record.id,
-  name: record.name,
-  unit: record.unit,
-  provider: record.provider.id,
-  concept,
+  ...{ id: record.id, name: record.name, unit: record.unit, provider: record.provider.id, concept },
   twins: twins.map(({ id }) => id),
-  coverage: record.coverage,
-  match,
-  why: [...why],
+  ...{ coverage: record.coverage, match, why: [...why] },
 });
 
 export const search = defineList({

@@ -8,7 +8,6 @@ import {
   topicRecord,
 } from '../../../../data/schema/records.ts';
 import { ROUTE_FILES } from '../../../../data/schema/snapshot.ts';
-import { sentOnly } from '../operation.ts';
 import { text } from '../parameters/parameters.ts';
 import { GROUPS, servedMembers } from '../parameters/place-names.ts';
 import { defineList } from './list.ts';
@@ -30,14 +29,14 @@ export const countries = defineList({
   fileName: 'almanac-countries',
   list({ snapshot, query: { region, income_group } }) {
     if (region === undefined && income_group === undefined) return { file: ROUTE_FILES.countries };
-    const records = snapshot.countries.flatMap(({ record, json }) =>
-      (region === undefined || record.region === region) &&
-      (income_group === undefined || record.income_group === income_group)
-        ? [json]
-        : [],
+    const found = snapshot.countries.filter(
+      ({ record }) =>
+        (region === undefined || record.region === region) &&
+        (income_group === undefined || record.income_group === income_group),
     );
-    const filters = sentOnly({ region, income_group });
-    return { records, meta: { generated_at: snapshot.generatedAt, count: records.length, ...filters } };
+    const records = found.map(({ json }) => json);
+    const meta = { generated_at: snapshot.generatedAt, count: records.length, region, income_group };
+    return { records, meta };
   },
 });
 
@@ -58,11 +57,9 @@ export const groups = defineList({
   record: groupRecord,
   fileName: 'almanac-groups',
   list({ snapshot }) {
-    const records = [...GROUPS.values()].map((group) => {
-      const { id, name, source, as_of } = group;
-      const record = { id, name, members: servedMembers(group, snapshot), source, as_of };
-      return JSON.stringify(record satisfies z.infer<typeof groupRecord>);
-    });
+    const records = [...GROUPS.values()].map((group) =>
+      JSON.stringify(groupRecord.parse({ ...group, members: servedMembers(group, snapshot) })),
+    );
     return { records, meta: { generated_at: snapshot.generatedAt, count: records.length } };
   },
 });

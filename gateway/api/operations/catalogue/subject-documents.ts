@@ -29,8 +29,7 @@ interface SubjectDocument {
   file: string;
   /** As names of operations contain it. */
   name: string;
-  /** After the article: `Citation of` an indicator. */
-  summary: readonly [before: string, after: string];
+  summary(of: string): string;
   description: string;
   mediaType: string;
   answer: z.ZodType;
@@ -40,13 +39,12 @@ interface SubjectDocument {
 
 function defineDocument(subject: Subject, document: SubjectDocument): Operation {
   const { name, resource, parameter, described, query, errors } = subject;
-  const { file, mediaType, description, answer } = document;
-  const [before, after] = document.summary;
+  const { file, mediaType, description, answer, summary, write } = document;
   return defineOperation<CitedQuery>({
     name: `get${name}${document.name}`,
     path: `/${resource}/{${parameter}}/${file}`,
     tag: 'Catalogue',
-    summary: `${before} ${name === 'Provider' ? 'a' : 'an'} ${name.toLowerCase()} ${after}`,
+    summary: summary(`${name === 'Provider' ? 'a' : 'an'} ${name.toLowerCase()}`),
     description,
     needsKey: false,
     priceText: 'free',
@@ -60,7 +58,7 @@ function defineDocument(subject: Subject, document: SubjectDocument): Operation 
       const asked = input.path[parameter] ?? '';
       const { id, alias } =
         resource === 'indicators' ? input.snapshot.resolve(asked) : { id: asked, alias: null };
-      const written = await document.write(subject, input, id);
+      const written = await write(subject, input, id);
       if (typeof written !== 'string') return written;
       return underAlias(free({ kind: 'document', json: Buffer.from(written), mediaType }), alias);
     },
@@ -81,86 +79,78 @@ const item: z.ZodType<CslItem> = z.object({
   URL: z.string(),
 });
 
-type Written = Omit<SubjectDocument, 'write'>;
-
-const citation = (
-  document: Pick<Written, 'file' | 'mediaType' | 'name' | 'answer'>,
-  standard: string,
-  write: (citation: Citation) => string,
-): SubjectDocument => ({
-  ...document,
-  summary: ['Citation of', `in ${standard}`],
-  description:
-    'Names the provider and who collected the figures, their credit line and licence, and the snapshot.',
-  async write(subject, input, id) {
+const citing =
+  (write: (citation: Citation) => string): SubjectDocument['write'] =>
+  async (subject, input, id) => {
     const cited = await subject.cite(input, id);
     return 'kind' in cited ? cited : write(citationOf(cited, input.publicUrl));
-  },
-});
+  };
 
-const dataSet = (document: Written, write: (set: DataSet) => string): SubjectDocument => ({
-  ...document,
-  async write(subject, input, id) {
+const describing =
+  (write: (set: DataSet) => string): SubjectDocument['write'] =>
+  async (subject, input, id) => {
     const set = await describeDataSet(subject, input, id);
     return 'kind' in set ? set : write(set);
+  };
+
+const CITES =
+  'Names the provider and who collected the figures, their credit line and licence, and the snapshot.';
+
+const CITATIONS: readonly SubjectDocument[] = [
+  {
+    ...DOCUMENT_FILES.bibtex,
+    name: 'Bibtex',
+    summary: (of) => `Citation of ${of} in BibTeX`,
+    description: CITES,
+    answer: z.string().describe('A BibTeX entry, UTF-8'),
+    write: citing(bibtex),
   },
-});
+  {
+    ...DOCUMENT_FILES.csl,
+    name: 'Csl',
+    summary: (of) => `Citation of ${of} in CSL-JSON`,
+    description: CITES,
+    answer: z.array(item),
+    write: citing((cited) => JSON.stringify([cslItem(cited)])),
+  },
+];
 
-export const citations: readonly Operation[] = defineOperations([
-  citation(
-    {
-      ...DOCUMENT_FILES.bibtex,
-      name: 'Bibtex',
-      answer: z.string().describe('A BibTeX entry, UTF-8'),
-    },
-    'BibTeX',
-    bibtex,
-  ),
-  citation({ ...DOCUMENT_FILES.csl, name: 'Csl', answer: z.array(item) }, 'CSL-JSON', (cited) =>
-    JSON.stringify([cslItem(cited)]),
-  ),
-]);
+const DESCRIPTIONS: readonly SubjectDocument[] = [
+  {
+    ...DOCUMENT_FILES.dataPackage,
+    name: 'Datapackage',
+    summary: (of) => `Data package of ${of} for Frictionless software`,
+    description:
+      'A Data Package (version 2) of the downloads, with columns, units, licences and sources. The records of the indicators are in ' +
+      'the package itself; of a display-only indicator there is nothing else.',
+    answer: z.looseObject({
+      $schema: z.string(),
+      name: z.string(),
+      title: z.string(),
+      version: z.string().describe('Id of the snapshot'),
+      resources: z.array(z.looseObject({ name: z.string(), title: z.string() })),
+    }),
+    write: describing(dataPackage),
+  },
+  {
+    ...DOCUMENT_FILES.croissant,
+    name: 'Croissant',
+    summary: (of) => `Description of ${of} for machine learning`,
+    description:
+      'Croissant 1.1 over schema.org/Dataset, in JSON-LD: licence, authors, how to cite it, and the Parquet files with their hashes ' +
+      'and columns. A display-only indicator has no files.',
+    answer: z.looseObject({
+      '@context': z.looseObject({}),
+      '@type': z.string(),
+      name: z.string(),
+      version: z.string().describe('Id of the snapshot'),
+      distribution: z.array(z.looseObject({ contentUrl: z.string(), sha256: z.string() })).optional(),
+      recordSet: z.array(z.looseObject({ name: z.string() })).optional(),
+    }),
+    write: describing(croissant),
+  },
+];
 
-export const descriptions: readonly Operation[] = defineOperations([
-  dataSet(
-    {
-      ...DOCUMENT_FILES.dataPackage,
-      name: 'Datapackage',
-      summary: ['Data package of', 'for Frictionless software'],
-      description:
-        'A Data Package (version 2) of the downloads, with columns, units, licences and sources. The records of the indicators are in ' +
-        'the package itself; of a display-only indicator there is nothing else.',
-      answer: z.looseObject({
-        $schema: z.string(),
-        name: z.string(),
-        title: z.string(),
-        version: z.string().describe('Id of the snapshot'),
-        resources: z.array(z.looseObject({ name: z.string(), title: z.string() })),
-      }),
-    },
-    dataPackage,
-  ),
-  dataSet(
-    {
-      ...DOCUMENT_FILES.croissant,
-      name: 'Croissant',
-      summary: ['Description of', 'for machine learning'],
-      description:
-        'Croissant 1.1 over schema.org/Dataset, in JSON-LD: licence, authors, how to cite it, and the Parquet files with their hashes ' +
-        'and columns. A display-only indicator has no files.',
-      answer: z.looseObject({
-        '@context': z.looseObject({}),
-        '@type': z.string(),
-        name: z.string(),
-        version: z.string().describe('Id of the snapshot'),
-        distribution: z.array(z.looseObject({ contentUrl: z.string(), sha256: z.string() })).optional(),
-        recordSet: z.array(z.looseObject({ name: z.string() })).optional(),
-      }),
-    },
-    croissant,
-  ),
-]);
-
-function defineOperations(documents: readonly SubjectDocument[]): Operation[] {
-  return SUBJECTS.flatMap((subject) => documents.map((document) => defineDocument(subject, document)));
-}
+export const subjectDocuments: readonly Operation[] = [CITATIONS, DESCRIPTIONS].flatMap((documents) =>
+  SUBJECTS.flatMap((subject) => documents.map((document) => defineDocument(subject, document))),
+);

@@ -1,6 +1,6 @@
 /** What can be cited, an indicator, a provider or an edition, and where the documents about it are. */
 import { z } from 'zod';
-import type { IndicatorSource } from '../../../../data/schema/records.ts';
+import type { IndicatorSource, ProviderCredit } from '../../../../data/schema/records.ts';
 import { SNAPSHOT_ID } from '../../../../data/schema/snapshot.ts';
 import { type ErrorCode, truncateInput } from '../../core/errors.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type Content,
   type Description,
   type Input,
+  idInPath,
   indicatorNotFound,
   type PathParameter,
   type Refused,
@@ -58,7 +59,7 @@ export const SUBJECTS: readonly Subject[] = [
     name: 'Indicator',
     resource: 'indicators',
     parameter: 'indicator_id',
-    described: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
+    described: idInPath('Indicator'),
     query,
     errors: ['indicator_not_found', 'edition_not_found'],
     cite: ({ snapshot }, id) => citeIndicator(snapshot, id),
@@ -67,7 +68,7 @@ export const SUBJECTS: readonly Subject[] = [
     name: 'Provider',
     resource: 'providers',
     parameter: 'provider_id',
-    described: { description: 'Provider id, exact and case-sensitive', schema: { minLength: 1 } },
+    described: idInPath('Provider'),
     query,
     errors: ['not_found', 'edition_not_found'],
     cite: citeProvider,
@@ -87,11 +88,11 @@ export const SUBJECTS: readonly Subject[] = [
 export async function citeIndicator(snapshot: Edition, id: string): Promise<Cited | Refused> {
   const entry = await snapshot.indicator(id);
   if (entry === undefined) return indicatorNotFound(id, snapshot);
-  const { name, provider, attribution, licence, licence_url } = entry.record;
+  const { name, provider } = entry.record;
   const lists = await snapshot.additions(['sources'], [id]);
   const sources: IndicatorSource[] = JSON.parse(lists.json('sources', id));
   const authors = new Set([provider.name, ...sources.map((source) => source.name)]);
-  const note = creditLine({ attribution, licence, licence_url });
+  const note = creditLine(entry.record);
   const path = `/indicators/${id}/editions/${snapshot.id}`;
   return { ...ofEdition(snapshot, id), path, title: name, authors: [...authors], note };
 }
@@ -119,13 +120,7 @@ async function citeEdition({ snapshot }: Input<CitedQuery>, id: string): Promise
   return { ...address, version: edition, published_at, title, authors: ['Almanac'], note };
 }
 
-interface Credit {
-  attribution: string;
-  licence: string;
-  licence_url: string | null;
-}
-
-const creditLine = ({ attribution, licence, licence_url }: Credit): string =>
+const creditLine = ({ attribution, licence, licence_url }: Omit<ProviderCredit, 'id' | 'name'>): string =>
   `${attribution}; licence: ${licence}${licence_url === null ? '' : ` (${licence_url})`}`;
 
 /** What is cited is cited as the edition has it. */

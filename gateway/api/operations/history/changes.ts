@@ -10,7 +10,6 @@ import {
 } from '../../../../data/schema/snapshot.ts';
 import { ATOM_TYPE, atomFeed, type FeedSection, urnOf } from '../../encoders/encoders.ts';
 import { defineList } from '../catalogue/list.ts';
-import { sentOnly } from '../operation.ts';
 import { momentOf, positionOf, since } from '../parameters/as-of.ts';
 import { withholding, withholdings } from './editions.ts';
 
@@ -86,14 +85,11 @@ export const changes = defineList({
     const records: string[] = [];
     for (const entry of listed.toReversed())
       records.push(JSON.stringify(toEntry(entry, await editions.history.shownChanges(entry))));
-    const more = found.length > listed.length;
     const after_ms = momentOf(sent, editions);
     const isAfter = ({ at }: { at: string }): boolean => after_ms === null || Date.parse(at) > after_ms;
     const meta = {
-      generated_at: generatedAt,
-      count: records.length,
-      more,
-      ...sentOnly({ since: sent?.sent }),
+      ...{ generated_at: generatedAt, count: records.length, more: found.length > listed.length },
+      since: sent?.sent,
       rollbacks: editions.rollbacks.filter(isAfter),
       withheld: withholdings(await editions.withheld()).filter(isAfter),
     };

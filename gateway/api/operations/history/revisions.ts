@@ -4,7 +4,7 @@ import { indicatorId, iso3 } from '../../../../data/schema/records.ts';
 import { type LogEntry, snapshotId } from '../../../../data/schema/snapshot.ts';
 import { columnsOf, DEFAULT_FORMAT, LIST_FORMATS, recordTable } from '../../encoders/encoders.ts';
 import type { Figure, RevisionWithUnits } from '../../snapshot/snapshot.ts';
-import { count, credit, envelope } from '../envelope.ts';
+import { count, envelope, named } from '../envelope.ts';
 import {
   creditOfOne,
   defineOperation,
@@ -12,7 +12,6 @@ import {
   indicatorNotFound,
   type Planned,
   refused,
-  sentOnly,
   tablePlan,
   underAlias,
   withUnmatched,
@@ -72,11 +71,7 @@ export const revisions = defineOperation({
   formats: LIST_FORMATS,
   answer: envelope(z.array(revisionRow), {
     count,
-    indicator: indicatorId,
-    name: z.string(),
-    unit: z.string().nullable(),
-    licence_url: z.string().nullable(),
-    ...credit,
+    ...{ indicator: indicatorId, ...named },
     countries: countriesEcho,
     ...yearsEcho,
     since: z.string().optional(),
@@ -104,7 +99,7 @@ export const revisions = defineOperation({
       generated_at: snapshot.generatedAt,
       count: rows.length,
       ...creditOfOne(record),
-      ...sentOnly({ countries, from, to, years, since: sent?.sent, format }),
+      ...{ countries, from, to, years, since: sent?.sent, format },
     };
     const table = recordTable(
       encoder.namesIndicator ? FILE_COLUMNS : COLUMNS,

@@ -4,12 +4,11 @@ import { type Transform, transformWord } from '../../../../data/derived/transfor
 import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
-import { exportRestricted, findOpen, type Invalid, type Refused, refused } from '../operation.ts';
+import { findOpen, type Invalid, invalid, type Refused, refused } from '../operation.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
 import { transformUndefined } from '../parameters/transforms.ts';
-import { toDetail } from '../parameters/validation.ts';
 import { notMeasured } from './derived-series.ts';
-import { DeclaredGroup, type GroupPlace, OwnGroup, type OwnMethod } from './group-places.ts';
+import { declaredGroup, type GroupPlace, type OwnMethod, ownGroup } from './group-places.ts';
 
 export interface AskedGroups {
   groups: readonly GroupPlace[];
@@ -28,6 +27,9 @@ interface Asked {
 }
 
 const FEWEST_MEMBERS = 3;
+const TOO_FEW = `a group has ${FEWEST_MEMBERS} members or more, of the countries that the snapshot has`;
+const NOT_OF_GROUPS =
+  'groups as places take change, growth, index and mean, and first of all per_head and per where figures add up';
 
 /** @throws {SnapshotUnreadable} */
 export async function findGroups(
@@ -43,14 +45,14 @@ export async function findGroups(
     const found = known.groups.find(({ id }) => GROUP_MARK + id === place);
     if (found === undefined)
       return refused('not_in_edition', `Snapshot ${edition.id} has no figures of ${place}.`);
-    groups.push(new DeclaredGroup(edition, known, found));
+    groups.push(declaredGroup(edition, known, found));
     const { id: _, ...rest } = found;
     facts.push({ group: place, ...rest });
   }
   if (own !== undefined) {
     const members = [...new Set(own)].filter((iso3) => edition.countriesByCode.has(iso3)).sort();
-    if (members.length < FEWEST_MEMBERS) return tooFew();
-    const group = new OwnGroup(edition, known, members, method);
+    if (members.length < FEWEST_MEMBERS) return invalid(TOO_FEW, ['query', 'group']);
+    const group = ownGroup(edition, known, members, method);
     groups.push(group);
     facts.push({ group: group.code, members });
   }
@@ -64,7 +66,7 @@ export async function findGroups(
     const isFit = isOfGroups({ aggregate: own === undefined ? (measured?.aggregate ?? 'none') : 'none' });
     const unfit = transforms.findIndex((transform, at) => !isFit(transform, at));
     const other = transforms[unfit];
-    if (other !== undefined) return notOfGroups(unfit, other);
+    if (other !== undefined) return invalid(NOT_OF_GROUPS, ['query', 'transform', unfit], transformWord(other));
   }
   const others = [...weights.values()];
   const credits = others.length === 0 ? {} : { weights: others.map(creditOf) };
@@ -95,25 +97,7 @@ async function weightOf(
   const population = isSum && isOwn ? (await edition.groupFigures(record.id))?.divisor : null;
   const taken = isDeclared ? (isSum ? population : weight) : null;
   if (taken == null) return null;
-  const found = await findOpen(edition, taken);
-  if ('kind' in found) return found.error.code === 'export_restricted' ? exportRestricted(taken) : found;
+  const found = await findOpen(edition, taken, true);
+  if ('kind' in found) return found;
   return isSum ? null : found.entry.record;
-}
-
-function tooFew(): Invalid {
-  const error = `a group has ${FEWEST_MEMBERS} members or more, of the countries that the snapshot has`;
-  return {
-    kind: 'invalid',
-    detail: [toDetail({ type: 'value_error', ctx: { error } }, ['query', 'group'], undefined)],
-  };
-}
-
-function notOfGroups(at: number, transform: Transform): Invalid {
-  const error =
-    'groups as places take change, growth, index and mean, and first of all per_head and per where figures add up';
-  const failure = { type: 'value_error', ctx: { error } } as const;
-  return {
-    kind: 'invalid',
-    detail: [toDetail(failure, ['query', 'transform', at], transformWord(transform))],
-  };
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { indicatorId, iso3, observationRow } from '../../../../data/schema/records.ts';
 import { FORMATS } from '../../encoders/encoders.ts';
-import { count, credit, envelope } from '../envelope.ts';
+import { count, envelope, named } from '../envelope.ts';
 import { asOfEcho } from '../parameters/as-of.ts';
 import { countriesEcho, yearsEcho } from '../parameters/places.ts';
 import { derivation, transformEcho } from '../parameters/transforms.ts';
@@ -23,16 +23,10 @@ const wideRow = z
   .catchall(z.number().nullable())
   .describe('A value, or null, by indicator');
 
-const sourced = {
-  name: z.string(),
-  unit: z.string().nullable(),
-  licence_url: z.string().nullable(),
-  ...credit,
-};
-const one = { indicator: indicatorId, ...sourced, derivation: derivation.optional() };
+const one = { indicator: indicatorId, ...named, derivation: derivation.optional() };
 const several = {
   indicators: z
-    .array(z.object({ id: indicatorId, ...sourced, derivation: derivation.optional() }))
+    .array(z.object({ id: indicatorId, ...named, derivation: derivation.optional() }))
     .describe('Each once, in the order sent'),
 };
 /** Either of them. */
@@ -66,7 +60,7 @@ const groupRow = severalRow
   .partial({ indicator: true })
   .extend({ iso3: iso3.nullable(), group: z.string().nullable().describe('A group, by @ and id') });
 const weights = z
-  .array(z.object({ id: indicatorId, ...sourced }))
+  .array(z.object({ id: indicatorId, ...named }))
   .optional()
   .describe('Of means: whose figures weigh the members');
 const groups = envelope(z.array(z.union([groupRow, chosenRow])), {

@@ -8,7 +8,6 @@ import {
   creditOfOne,
   defineOperation,
   encoderOf,
-  exportRestricted,
   findOpen,
   type Invalid,
   type Planned,
@@ -77,8 +76,7 @@ const fieldList = text()
 
 const { indicator, ...rowSelection } = selection;
 
-const dataQuery = z
-  .object({
+const parameters = z.object({
     indicator: indicator.optional().describe('Indicator id; or send `indicators`'),
     indicators: indicatorList
       .optional()
@@ -113,14 +111,12 @@ const dataQuery = z
       .meta({ default: 'null' }),
     format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
     as_of: asOf().optional(),
-  })
-  .superRefine(checkYears)
-  .superRefine(checkShape);
+  });
 
-type DataQuery = z.infer<typeof dataQuery>;
+type DataQuery = z.infer<typeof parameters>;
 
 function checkShape(
-  { indicator: one, indicators, countries, group, transform, fields, layout, aggregate }: ShapeQuery,
+  { indicator: one, indicators, countries, group, transform, fields, layout, aggregate }: DataQuery,
   ctx: z.core.$RefinementCtx,
 ): void {
   const fault = (path: string, failure: Failure) =>
@@ -142,17 +138,6 @@ function checkShape(
     fault('aggregate', excludes(`aggregate=${aggregate} needs group, and countries without groups`));
 }
 
-interface ShapeQuery {
-  indicator?: string | undefined;
-  indicators?: string[] | undefined;
-  countries?: string[] | undefined;
-  group?: string[] | undefined;
-  transform?: unknown;
-  aggregate?: string | undefined;
-  fields?: Field[] | undefined;
-  layout?: string | undefined;
-}
-
 export const data = defineOperation({
   name: 'getData',
   path: '/data',
@@ -165,7 +150,7 @@ export const data = defineOperation({
   needsKey: true,
   priceText:
     '1 credit per row, at least 1; with `layout=wide`, per row of the long layout; with `transform`, times 2 or 4 where it divides; with `group`, per figure of a member',
-  query: dataQuery,
+  query: parameters.superRefine(checkYears).superRefine(checkShape),
   answer: dataAnswer,
   formats: FORMATS,
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'not_in_edition'],
@@ -206,12 +191,8 @@ export async function findRows(snapshot: Edition, query: DataQuery): Promise<Fou
   if ('kind' in found) return found;
   const { entries, alias } = found;
   const own = query.group && countryCodes(query.group, snapshot);
-  const asked = {
-    places: countries ?? [],
-    own,
-    method: aggregate ?? 'declared',
-    transforms: transform ?? [],
-  };
+  const method = aggregate ?? 'declared';
+  const asked = { places: countries ?? [], own, method, transforms: transform ?? [] };
   const groups = hasGroups ? await findGroups(snapshot, entries, asked) : undefined;
   if (groups && 'kind' in groups) return groups;
   const derived = transform && (await deriveSeries(snapshot, entries, transform));
@@ -237,11 +218,8 @@ async function findAll(
   const entries = new Map<string, CatalogueEntry>();
   let first: IndicatorAlias | null = null;
   for (const id of indicators ?? [one]) {
-    const found = await findOpen(snapshot, id);
-    if ('kind' in found)
-      return indicators !== undefined && found.error.code === 'export_restricted'
-        ? exportRestricted(id)
-        : found;
+    const found = await findOpen(snapshot, id, indicators !== undefined);
+    if ('kind' in found) return found;
     entries.set(found.entry.record.id, found.entry);
     first ??= found.alias;
   }
@@ -249,18 +227,11 @@ async function findAll(
 }
 
 /** Whether the rows have the usual columns and none is left out: then their text is kept. */
-const isUsual = (query: DataQuery): boolean => {
-  const { indicators, transform, aggregate, group, fields, layout, latest, missing } = query;
-  return (
-    indicators === undefined &&
-    transform === undefined &&
-    aggregate === undefined &&
-    group === undefined &&
-    fields === undefined &&
-    layout !== 'wide' &&
-    latest === undefined &&
-    missing !== 'omit'
+const isUsual = ({ layout, missing, ...query }: DataQuery): boolean => {
+  const chosen = (['indicators', 'transform', 'aggregate', 'group', 'fields', 'latest'] as const).some(
+    (name) => query[name] !== undefined,
   );
+  return !chosen && layout !== 'wide' && missing !== 'omit';
 };
 
 async function planRows(

@@ -72,15 +72,13 @@ export class DerivedRows implements RowSource {
   async columns(id: string, countries?: readonly string[]): Promise<IndicatorColumns> {
     const derived = await deriveHistories(this.#edition, this.derivationOf(id), countries);
     const columns = toColumns(derived);
-    this.#figures.set(
-      columns,
-      [...derived.values()].flatMap(({ figures }) => figures),
-    );
+    const figures = [...derived.values()].flatMap((history) => history.figures);
+    this.#figures.set(columns, figures);
     return columns;
   }
 }
 
-const NO_RANKS = { rank_delta_1y: null, rank_lo: null, rank_hi: null } as const;
+export const NO_RANKS = { rank_delta_1y: null, rank_lo: null, rank_hi: null } as const;
 
 async function deriveHistories(
   edition: Edition,
@@ -117,7 +115,7 @@ async function groupHistory(edition: Edition, id: string, group: string): Promis
   return held === undefined ? NO_HISTORY : placeHistory(held, SHARE_COVERAGE);
 }
 
-const NO_HISTORY: History = { years: [], figures: [], breaks: [] };
+export const NO_HISTORY: History = { years: [], figures: [], breaks: [] };
 
 /** The figures of a group as those of a place; where less is covered, there is none. */
 export function placeHistory(held: GroupColumns, leastCoverage: number): History {
@@ -139,20 +137,14 @@ export async function readHistories(
 ): Promise<Histories> {
   const { countriesByCode, observations } = edition;
   const countries = asked?.filter((iso3) => countriesByCode.has(iso3));
-  const { columns, statuses } = await observations.histories(
-    id,
-    countries === undefined ? {} : { countries },
-  );
+  const filter = countries === undefined ? {} : { countries };
+  const { columns, statuses } = await observations.histories(id, filter);
   const shown = columns.countries.filter(
     (iso3) => countriesByCode.has(iso3) && (countries === undefined || countries.includes(iso3)),
   );
-  const breaks = await breaksIn(edition, id);
-  return new Map(shown.map((iso3) => [iso3, toHistory(columns, iso3, statuses, breaks)]));
-}
-
-async function breaksIn(edition: Edition, id: string): Promise<FoundBreak[]> {
   const lists = await edition.additions(['breaks'], [id]);
-  return JSON.parse(lists.json('breaks', id));
+  const breaks: FoundBreak[] = JSON.parse(lists.json('breaks', id));
+  return new Map(shown.map((iso3) => [iso3, toHistory(columns, iso3, statuses, breaks)]));
 }
 
 function toHistory(
@@ -167,12 +159,8 @@ function toHistory(
   const figures = Array.from(years, (_, offset): Figure => {
     const at = range.start + offset;
     const figure = value[at] ?? Number.NaN;
-    return {
-      value: Number.isNaN(figure) ? null : figure,
-      reason: null,
-      status: statuses?.[at] ?? null,
-      projected: projected[at] === 1,
-    };
+    const status = statuses?.[at] ?? null;
+    return { value: Number.isNaN(figure) ? null : figure, reason: null, status, projected: projected[at] === 1 };
   });
   return { years, figures, breaks: breaksOf(iso3, { years, figures }, found) };
 }

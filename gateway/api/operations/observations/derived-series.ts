@@ -7,9 +7,8 @@ import type { IndicatorRecord } from '../../../../data/schema/records.ts';
 import type { SeriesMeasure } from '../../../../data/schema/traits.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
-import { exportRestricted, findOpen, type Invalid, type Refused, refused } from '../operation.ts';
+import { findOpen, type Invalid, invalid, type Refused, refused } from '../operation.ts';
 import { transformUndefined } from '../parameters/transforms.ts';
-import { toDetail } from '../parameters/validation.ts';
 import { type Derivation, DerivedRows } from './derived-rows.ts';
 
 export interface DerivedSeries {
@@ -104,22 +103,18 @@ async function findDivisor(
     const asked =
       transform.name === 'per' ? transform.indicator : transform.name === 'per_head' ? population : null;
     if (asked === null) continue;
-    const found = await findOpen(edition, asked);
-    if ('kind' in found) return found.error.code === 'export_restricted' ? exportRestricted(asked) : found;
+    const found = await findOpen(edition, asked, true);
+    if ('kind' in found) return found;
     if (found.entry.record.id !== record.id) return found.entry;
     const error = 'a series divided by itself is 1 everywhere';
-    const loc = ['query', 'transform', at];
-    return {
-      kind: 'invalid',
-      detail: [toDetail({ type: 'value_error', ctx: { error } }, loc, transformWord(transform))],
-    };
+    return invalid(error, ['query', 'transform', at], transformWord(transform));
   }
   return null;
 }
 
 /** What grows, falls or lies higher counts as the series does; of a ratio nobody has said what is better. */
 const keepsDirection = ({ name }: Transform): boolean =>
-  name === 'change' || name === 'growth' || name === 'index' || name === 'mean';
+  ['change', 'growth', 'index', 'mean'].includes(name);
 
 const PER_CENT = /%|\bper ?cent\b/;
 

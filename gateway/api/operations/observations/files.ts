@@ -10,9 +10,9 @@ import { describedBy } from '../catalogue/subjects.ts';
 import {
   type AsOf,
   type Credit,
-  type Description,
   defineOperation,
-  indicatorNotFound,
+  findOpen,
+  idInPath,
   type Operation,
   type Plan,
   type Planned,
@@ -21,27 +21,22 @@ import {
 } from '../operation.ts';
 import { asOf } from '../parameters/as-of.ts';
 
-const query = z.object({ as_of: asOf().optional() });
-
-const answer = z
-  .string()
-  .describe(
-    'Parquet, Snappy: `indicator` and the columns of an observation, sorted by indicator, iso3, year. Rows are those that receipts ' +
-      'prove, `status` in the same words.',
-  );
-
 /** What both have in common. */
 const FILE = {
   tag: 'Data',
   needsKey: true,
   isFile: true,
-  query,
-  answer,
+  query: z.object({ as_of: asOf().optional() }),
+  answer: z
+    .string()
+    .describe(
+      'Parquet, Snappy: `indicator` and the columns of an observation, sorted by indicator, iso3, year. Rows are those that receipts ' +
+        'prove, `status` in the same words.',
+    ),
   mediaType: PARQUET_TYPE,
+  priceText:
+    '1 credit per row, at least 1; further calls of the account for the file are free for 24 hours, up to 20 times its size in bytes',
 } as const;
-
-const PRICE =
-  '1 credit per row, at least 1; further calls of the account for the file are free for 24 hours, up to 20 times its size in bytes';
 
 export const indicatorFile = defineOperation({
   ...FILE,
@@ -52,22 +47,17 @@ export const indicatorFile = defineOperation({
     'A Parquet file, whole or in part (`Range`). The first call begins a lease of 24 hours: every further call for the file is ' +
     'free, up to 20 times its size in bytes. Without `as_of`, it is answered from one snapshot meanwhile. `HEAD` is free. ' +
     'The entity tag is the SHA-256 of the file.',
-  priceText: PRICE,
-  pathParameters: {
-    indicator_id: { description: 'Indicator id, exact and case-sensitive', schema: { minLength: 1 } },
-  },
+  pathParameters: { indicator_id: idInPath('Indicator') },
   errors: ['indicator_not_found', 'export_restricted', 'edition_not_found', 'file_not_found'],
   async plan({ snapshot, path, query: { as_of } }): Promise<Planned> {
-    const asked = path.indicator_id ?? '';
-    const { id, alias } = snapshot.resolve(asked);
-    const entry = await snapshot.indicator(id);
-    if (!entry) return indicatorNotFound(asked, snapshot);
-    if (entry.record.access_tier === 'display') return refused('export_restricted');
-    const file = await snapshot.wholeFile(id);
+    const found = await findOpen(snapshot, path.indicator_id ?? '');
+    if ('kind' in found) return found;
+    const { record } = found.entry;
+    const file = await snapshot.wholeFile(record.id);
     if (file === null)
       return refused('file_not_found', 'The file has countries that are not shown today: ask /v1/data.');
-    const served = servedFile(file, id, `/indicators/${id}`, [entry.record], as_of);
-    return underAlias({ ...served, indicators: [id] }, alias);
+    const served = servedFile(file, record.id, `/indicators/${record.id}`, [record], as_of);
+    return underAlias({ ...served, indicators: [record.id] }, found.alias);
   },
 });
 
@@ -79,10 +69,7 @@ export const providerBundle = defineOperation({
   description:
     'The files of all indicators of a provider that may be exported, as one Parquet file, on the same terms as ' +
     '`/files/{indicator_id}.parquet`. Earlier snapshots keep their bundles for some nights only.',
-  priceText: PRICE,
-  pathParameters: {
-    provider_id: { description: 'Provider id, exact and case-sensitive', schema: { minLength: 1 } },
-  },
+  pathParameters: { provider_id: idInPath('Provider') },
   errors: ['not_found', 'export_restricted', 'edition_not_found', 'file_not_found'],
   async plan({ snapshot, path, query: { as_of } }): Promise<Planned> {
     const id = path.provider_id ?? '';
@@ -110,15 +97,10 @@ function servedFile(
   credits: readonly Credit[],
   as_of: AsOf | undefined,
 ): Plan {
-  const descriptions: readonly Description[] = describedBy(resource, as_of?.sent);
+  const { rows } = file;
   const content = { kind: 'whole', file, mediaType: PARQUET_TYPE, name: `${id}.parquet`, credits } as const;
-  return {
-    kind: 'plan',
-    price: Math.max(1, file.rows),
-    rows: file.rows,
-    file,
-    produce: () => ({ ...content, describedBy: descriptions }),
-  };
+  const produce = () => ({ ...content, describedBy: describedBy(resource, as_of?.sent) });
+  return { kind: 'plan', price: Math.max(1, rows), rows, file, produce };
 }
 
 export const files: readonly Operation[] = [indicatorFile, providerBundle];

@@ -12,15 +12,16 @@ import {
   type RowFilter,
   SelectedRows,
 } from '../../snapshot/snapshot.ts';
-import { type DerivedRows, placeHistory, readHistories, toColumns } from './derived-rows.ts';
+import {
+  type DerivedRows,
+  NO_HISTORY,
+  NO_RANKS,
+  placeHistory,
+  readHistories,
+  toColumns,
+} from './derived-rows.ts';
 import type { GroupPlace, HeldGroup } from './group-places.ts';
 import type { Place, RowDetail, RowSource } from './row-source.ts';
-
-/** Rows of countries after those of groups, and what they were put together from. */
-interface Combined {
-  countries: SelectedRows;
-  groups: readonly RowDetail[];
-}
 
 export class GroupRows implements RowSource {
   readonly groups: readonly Place[];
@@ -28,7 +29,11 @@ export class GroupRows implements RowSource {
   readonly #asked: ReadonlyMap<string, GroupPlace>;
   readonly #countries: RowSource;
   readonly #derived: DerivedRows | undefined;
-  readonly #combined = new WeakMap<IndicatorColumns, Combined>();
+  /** What rows were put together from: those of groups, and after them those of countries. */
+  readonly #combined = new WeakMap<
+    IndicatorColumns,
+    { countries: SelectedRows; groups: readonly RowDetail[] }
+  >();
 
   /** @param countries where the rows of countries come from @param derived the same, under transforms */
   constructor(edition: Edition, asked: readonly GroupPlace[], countries: RowSource, derived?: DerivedRows) {
@@ -99,10 +104,8 @@ export class GroupRows implements RowSource {
       divisor: divisorHistory(columns.year.map((year, at) => ({ year, divisor: held.divisors?.[at] ?? 0 }))),
       scales: { series: entry.traits.scale, divisor: divisor?.traits.scale ?? 0 },
     };
-    return transforms.reduce<History>((history, transform) => derive(history, transform, by), {
-      ...plain,
-      counted,
-    });
+    const start: History = { ...plain, counted };
+    return transforms.reduce((history, transform) => derive(history, transform, by), start);
   }
 }
 
@@ -110,8 +113,6 @@ const NO_COUNTRY = {
   ...{ iso3: null, iso2: null, m49: null, official_name: null, region: null, subregion: null },
   ...{ income_group: null, wb_code: null, capital: null, wikidata_id: null, flag_emoji: null },
 };
-const NO_HISTORY: History = { years: [], figures: [], breaks: [] };
-const NO_RANKS = { rank_delta_1y: null, rank_lo: null, rank_hi: null };
 const NO_DETAIL: RowDetail = { iso3: '', year: 0, status: null, ...NO_RANKS };
 
 function detailOf({ status, reason }: Figure, held: HeldGroup, at: number): RowDetail {

@@ -149,10 +149,9 @@ interface FieldColumn {
 /** Text of each row's indicator. */
 const ofIndicator = (
   pick: (record: IndicatorRecord) => string | null,
-  description?: string,
+  description = '',
 ): FieldColumn => ({
-  type: 'text',
-  ...(description && { description }),
+  ...{ type: 'text', description },
   vector({ runs, rows }, { records }) {
     const { words, codes: wordOf } = textVector(records.map(pick));
     const codes = new Int32Array(rows);
@@ -162,9 +161,8 @@ const ofIndicator = (
 });
 
 /** Text of each row's country. */
-const ofCountry = (pick: (record: Place) => string | null, description?: string): FieldColumn => ({
-  type: 'text',
-  ...(description && { description }),
+const ofCountry = (pick: (record: Place) => string | null, description = ''): FieldColumn => ({
+  ...{ type: 'text', description },
   vector({ country, rows }, { countries }) {
     const { words, codes: wordOf } = textVector(countries.map(pick));
     const codes = new Int32Array(rows);
@@ -234,6 +232,16 @@ const detailed = (
   },
 });
 
+const detailedText = (
+  pick: (detail: RowDetail) => string | null | undefined,
+  description: string,
+): FieldColumn => ({
+  type: 'text',
+  description,
+  needsDetails: true,
+  vector: (refs) => textVector(rowDetails(refs).map((detail) => (detail && pick(detail)) ?? null)),
+});
+
 const COLUMNS = {
   indicator: ofIndicator(({ id }) => id, 'Id of the indicator'),
   indicator_name: ofIndicator(({ name }) => name),
@@ -267,18 +275,8 @@ const COLUMNS = {
   ),
   rank_lo: detailed(({ rank_lo }) => rank_lo, 'Best rank that the bounds allow'),
   rank_hi: detailed(({ rank_hi }) => rank_hi, 'Worst rank that the bounds allow'),
-  status: {
-    type: 'text',
-    description: 'Status of the figure, in words of SDMX CL_OBS_STATUS',
-    needsDetails: true,
-    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.status ?? null)),
-  },
-  reason: {
-    type: 'text',
-    description: 'Why a derived figure is missing',
-    needsDetails: true,
-    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.reason ?? null)),
-  },
+  status: detailedText(({ status }) => status, 'Status of the figure, in words of SDMX CL_OBS_STATUS'),
+  reason: detailedText(({ reason }) => reason, 'Why a derived figure is missing'),
   members: detailed(({ group }) => group?.members, 'Members of the group, each counted once'),
   counted: detailed(({ group }) => group?.counted, 'Members whose figure counts'),
   coverage: {
@@ -290,12 +288,10 @@ const COLUMNS = {
       values: Float64Array.from(rowDetails(refs), (detail) => detail?.group?.coverage ?? Number.NaN),
     }),
   },
-  method: {
-    type: 'text',
-    description: 'How the figure of the group was made: `sum` or `mean`',
-    needsDetails: true,
-    vector: (refs) => textVector(rowDetails(refs).map((detail) => detail?.group?.method ?? null)),
-  },
+  method: detailedText(
+    ({ group }) => group?.method,
+    'How the figure of the group was made: `sum` or `mean`',
+  ),
   projected: {
     type: 'boolean',
     description: 'Whether the figure is a forecast',

@@ -15,7 +15,8 @@ import {
   type Content,
   defineOperation,
   encoderOf,
-  indicatorNotFound,
+  findIndicator,
+  idInPath,
   type Planned,
   refused,
   sentOnly,
@@ -52,12 +53,7 @@ export const rankings = defineOperation({
     'A year without any observation gives an empty array.',
   needsKey: true,
   priceText: '1 credit; with `transform`, times 2 or 4 where it divides',
-  pathParameters: {
-    indicator: {
-      description: 'Indicator id, exact and case-sensitive',
-      schema: { minLength: 1 },
-    },
-  },
+  pathParameters: { indicator: idInPath('Indicator') },
   query: z.object({
     transform: transforms().optional(),
     year: year.optional().describe('A year, or `latest`: the newest observed one').meta({ default: LATEST }),
@@ -82,22 +78,20 @@ export const rankings = defineOperation({
   }),
   errors: ['indicator_not_found', 'not_rankable', 'export_restricted', 'edition_not_found', 'not_in_edition'],
   async plan({ snapshot, path, query }): Promise<Planned> {
-    const asked = path.indicator ?? '';
-    const { id, alias } = snapshot.resolve(asked);
-    const found = snapshot.indicator(id);
-    const item = found instanceof Promise ? await found : found;
-    if (!item) return indicatorNotFound(asked, snapshot);
-    if (item.record.no_rank) return refused('not_rankable');
-    const encoder = encoderOf(query.format);
+    const found = await findIndicator(snapshot, path.indicator ?? '');
+    if ('kind' in found) return found;
+    const { entry, alias } = found;
+    if (entry.record.no_rank) return refused('not_rankable');
+    const { format, as_of, transform } = query;
+    const encoder = encoderOf(format);
     // Shown, and not exported: as JSON only, and nothing is derived from it.
-    const isExport = encoder.name !== DEFAULT_FORMAT || query.transform !== undefined;
-    if (item.record.access_tier === 'display' && isExport) return refused('export_restricted');
-    const derived = query.transform && (await deriveSeries(snapshot, [item], query.transform));
+    const isExport = encoder.name !== DEFAULT_FORMAT || transform !== undefined;
+    if (entry.record.access_tier === 'display' && isExport) return refused('export_restricted');
+    const derived = transform && (await deriveSeries(snapshot, [entry], transform));
     if (derived && 'kind' in derived) return derived;
-    const { format, as_of } = query;
-    const ranking = await findRanking(snapshot, item.record, query.year ?? LATEST, derived);
+    const ranking = await findRanking(snapshot, entry.record, query.year ?? LATEST, derived);
     const echo = sentOnly({ format, as_of: as_of?.sent });
-    const indicators = [id, ...(derived?.others.map((other) => other.id) ?? [])];
+    const indicators = [entry.record.id, ...(derived?.others.map(({ id }) => id) ?? [])];
     const charge = { price: RANKING_PRICE * (derived?.figuresPerRow ?? 1), indicators };
     if (encoder.name !== DEFAULT_FORMAT)
       return underAlias(tablePlan(buildTable(ranking, encoder, echo), encoder, charge), alias);
@@ -109,22 +103,14 @@ export const rankings = defineOperation({
   },
 });
 
-interface Ranking {
-  snapshot: Edition;
-  /** Whose figures they are: the ranked one first. */
-  records: readonly IndicatorRecord[];
-  rows: number;
-  /** The answer as JSON, which is kept. */
-  json: () => Buffer;
-}
-
 async function findRanking(
   snapshot: Edition,
   published: IndicatorRecord,
   sent: number | typeof LATEST,
   derived: DerivedSeries | undefined,
-): Promise<Ranking> {
+) {
   const record = derived?.records[0] ?? published;
+  /** Whose figures they are: the ranked one first. */
   const records = [record, ...(derived?.others ?? [])];
   const year = sent === LATEST ? latestYear(record, snapshot.generatedAt) : sent;
   // Of what is derived, the latest year is known only then.
@@ -137,6 +123,7 @@ async function findRanking(
       : await rankDerived(derived, record, sent === LATEST ? null : sent, year);
   const isHeld = snapshot.countries.some(({ record: { iso3 } }) => columns.rowOf(iso3, resolved) >= 0);
   const rows = isHeld ? snapshot.countries.length : 0;
+  /** The answer as JSON, which is kept. */
   const make = (): Buffer => {
     const json = rank(snapshot, record, isHeld ? columns : null, resolved, derived);
     snapshot.rankings.set(key, { json, rows });
@@ -150,7 +137,7 @@ const COLUMNS = columnsOf(rankingRow);
 const FILE_COLUMNS = columnsOf(z.object({ indicator: indicatorId, year: z.int() })).concat(COLUMNS);
 
 function buildTable(
-  { snapshot, records, json }: Ranking,
+  { snapshot, records, json }: Awaited<ReturnType<typeof findRanking>>,
   { namesIndicator }: Encoder,
   echo: Record<string, unknown>,
 ): Table {
@@ -185,18 +172,11 @@ function rank(
     columns === null
       ? []
       : countries.map(({ record: { iso3, name } }) => toRow(columns, iso3, name, resolved)).sort(byRank);
+  const { id: indicator, name, unit, higher_is_better, licence, licence_url, attribution } = record;
+  const ranked = data.filter((row) => row.rank !== null).length;
   const meta = {
-    generated_at: generatedAt,
-    count: data.length,
-    ranked: data.filter((row) => row.rank !== null).length,
-    indicator: record.id,
-    name: record.name,
-    unit: record.unit,
-    higher_is_better: record.higher_is_better,
-    year: resolved,
-    licence: record.licence,
-    licence_url: record.licence_url,
-    attribution: record.attribution,
+    ...{ generated_at: generatedAt, count: data.length, ranked, indicator, name, unit, higher_is_better },
+    ...{ year: resolved, licence, licence_url, attribution },
     ...(derived && { transform: derived.words, ...derived.meta(true) }),
   };
   return Buffer.from(JSON.stringify({ data, meta }));

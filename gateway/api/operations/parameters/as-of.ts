@@ -14,6 +14,12 @@ const isoTimestamp = z.iso.datetime({ offset: true });
 /** A query string turns the `+` of an offset into a space, unless it is escaped. */
 const UNESCAPED_PLUS = / (\d{2}:\d{2})$/;
 
+/** The moment of a date (its end, UTC) or of a timestamp with UTC offset, in Unix milliseconds; null for another text. */
+export function momentIn(sent: string): number | null {
+  if (isoDate.safeParse(sent).success) return Date.parse(sent) + DAY_MS - 1;
+  return isoTimestamp.safeParse(sent).success ? Date.parse(sent) : null;
+}
+
 export const asOf = () =>
   momentOrEdition(
     'Answers from the newest snapshot published at or before that time that still stands: a date (its end, UTC), a timestamp with UTC offset; or from the snapshot with that id',
@@ -24,9 +30,8 @@ const momentOrEdition = (description: string) =>
     .transform((raw, ctx): AsOf => {
       const sent = raw.replace(UNESCAPED_PLUS, '+$1');
       if (SNAPSHOT_ID.test(sent)) return { sent, edition: { id: sent } };
-      if (isoDate.safeParse(sent).success)
-        return { sent, edition: { moment_ms: Date.parse(sent) + DAY_MS - 1 } };
-      if (isoTimestamp.safeParse(sent).success) return { sent, edition: { moment_ms: Date.parse(sent) } };
+      const moment_ms = momentIn(sent);
+      if (moment_ms !== null) return { sent, edition: { moment_ms } };
       const expected = 'a date (YYYY-MM-DD), a timestamp with UTC offset, or the id of a snapshot';
       return fail(ctx, { type: 'string_pattern_mismatch', ctx: { expected } });
     })

@@ -28,12 +28,9 @@ export const NO_PARAMETERS: RawParameters = Object.freeze(Object.create(null));
 /** Most pairs of a query string or form. */
 export const PAIRS_MAX = 1_000;
 
-/** Whether a query string or form has more than `PAIRS_MAX` pairs. */
-export function hasTooManyPairs(text: string): boolean {
-  // A pair and its `&` are two characters or more.
-  if (text.length < 2 * PAIRS_MAX) return false;
-  return text.split('&').filter((pair) => pair !== '').length > PAIRS_MAX;
-}
+/** Whether a query string or form has more than `PAIRS_MAX` pairs: a pair and its `&` are two characters or more. */
+export const hasTooManyPairs = (text: string): boolean =>
+  text.length >= 2 * PAIRS_MAX && text.split('&').filter((pair) => pair !== '').length > PAIRS_MAX;
 
 /**
  * Parses a query string: the last of a repeated parameter counts, `+` is a space, bytes are UTF-8. Libraries replace or
@@ -247,7 +244,7 @@ export function parameterReader<Values>(
     if (unreadable.length > 0) return { ok: false, detail: unreadable };
     const own = checkValues(schema, values);
     const common = checkValues(shared, values);
-    if (own.ok && common.ok) return { ...own, controls: common.values, ignored: NOTHING };
+    if (own.ok && common.ok) return { ...own, controls: common.values, ignored: [] };
     return { ok: false, detail: [own, common].flatMap((part) => (part.ok ? [] : part.detail)) };
   };
   const withoutParameters = readKnown(NO_PARAMETERS);
@@ -266,7 +263,6 @@ export function parameterReader<Values>(
 }
 
 const NO_SCHEMA = z.object({});
-const NOTHING: readonly string[] = [];
 
 const parametersOf = ({ shape }: QuerySchema<unknown>): [string, { isRepeatable: boolean }][] =>
   Object.entries(shape).map(([name, parameter]) => [
@@ -278,15 +274,17 @@ function valuesOf(
   sent: RawParameters,
   known: ParameterReader<unknown>['known'],
 ): { values: KnownValues; unreadable: ValidationDetail[] } {
-  const values: Record<string, string | readonly string[] | undefined> = {};
+  const values: Record<string, RawValue | readonly RawValue[]> = {};
   const unreadable: ValidationDetail[] = [];
   for (const [name, { isRepeatable }] of known) {
     const last = sent[name];
     if (last === undefined) continue;
     const all: readonly RawValue[] = isRepeatable ? (repeatedValues(sent).get(name) ?? [last]) : [last];
-    const texts = all.filter((value) => typeof value === 'string');
-    values[name] = isRepeatable ? texts : texts[0];
-    unreadable.push(...unreadableAt(all).map((at) => unreadableDetail(name, isRepeatable ? [at] : [])));
+    values[name] = isRepeatable ? all : last;
+    for (const [at, value] of all.entries()) {
+      const loc = ['query', name, ...(isRepeatable ? [at] : [])];
+      if (value === UNREADABLE) unreadable.push(toDetail({ type: 'string_unicode' }, loc, undefined));
+    }
   }
   return { values, unreadable };
 }
@@ -325,16 +323,8 @@ const COMPARED_MAX = 40;
 
 function findNearest(name: string, known: readonly string[]): string | undefined {
   const compared = name.slice(0, COMPARED_MAX).toLowerCase();
-  return known
-    .map((candidate) => ({ candidate, steps: distance(compared, candidate) }))
-    .toSorted((a, b) => a.steps - b.steps)[0]?.candidate;
+  return known.toSorted((a, b) => distance(compared, a) - distance(compared, b))[0];
 }
-
-const unreadableAt = (values: readonly RawValue[]): number[] =>
-  [...values.keys()].filter((at) => values[at] === UNREADABLE);
-
-const unreadableDetail = (name: string, index: number[]): ValidationDetail =>
-  toDetail({ type: 'string_unicode' }, ['query', name, ...index], undefined);
 
 type KnownValues = Readonly<Record<string, unknown>>;
 

@@ -57,28 +57,10 @@ export type NamedPlace =
       candidates: readonly PlaceCandidate[];
     };
 
-interface Names {
-  table: PlaceTable;
-  /** Codes and groups that a name may mean, by folded name. */
-  ambiguous: ReadonlyMap<string, readonly string[]>;
-  byM49: ReadonlyMap<string, string>;
-  /** Names of countries by code, without those that no provider covers. */
-  countries: ReadonlyMap<string, string>;
-  /** Names that are suggested, folded, with what they mean. */
-  suggested: readonly { place: string; name: string }[];
-  /** Everything that each place is called, folded, its own name first. */
-  called: readonly CalledPlace[];
-}
-
-interface CalledPlace {
-  place: string;
-  names: readonly string[];
-}
-
-let names: Names | undefined;
+let names: ReturnType<typeof readNames> | undefined;
 
 /** Read when first wanted: it takes 30 ms, which a start need not wait for. */
-function readNames(): Names {
+function readNames() {
   const problems = new Problems();
   const spine = loadCountries(fileOf('countries.csv'), problems);
   const table = loadPlaces(fileOf('places.csv'), spine, problems);
@@ -91,16 +73,19 @@ function readNames(): Names {
     place: GROUP_MARK + group.id,
     names: usualNames(group).map(foldName),
   }));
-  const suggested = [
-    ...covered.map(({ iso3, name }) => ({ place: iso3, name: foldName(name) })),
-    ...calledGroups.flatMap(({ place, names }) => names.map((name) => ({ place, name }))),
-  ];
   return {
     table,
+    /** Codes and groups that a name may mean, by folded name. */
     ambiguous,
     byM49: new Map(countries.map(({ m49, iso3 }) => [String(m49).padStart(3, '0'), iso3])),
+    /** Names of countries by code, without those that no provider covers. */
     countries: new Map(covered.map(({ iso3, name }) => [iso3, name])),
-    suggested,
+    /** Names that are suggested, folded, with what they mean. */
+    suggested: [
+      ...covered.map(({ iso3, name }) => ({ place: iso3, name: foldName(name) })),
+      ...calledGroups.flatMap(({ place, names }) => names.map((name) => ({ place, name }))),
+    ],
+    /** Everything that each place is called, folded, its own name first. */
     called: [...calledCountries(table), ...calledGroups],
   };
 }
@@ -109,7 +94,7 @@ function readNames(): Names {
 const NAME_SCHEMES = ['names', 'spoken'];
 
 /** By name. */
-const calledCountries = (table: PlaceTable): CalledPlace[] =>
+const calledCountries = (table: PlaceTable) =>
   [...Map.groupBy(table.countriesIn(NAME_SCHEMES), ({ iso3 }) => iso3)]
     .map(([place, own]) => ({ place, names: own.map(({ code }) => code) }))
     .sort((a, b) => ((a.names[0] ?? '') < (b.names[0] ?? '') ? -1 : 1));
@@ -165,17 +150,13 @@ const MEMBERS_AROUND = new RegExp(`^(?:all )?(?:the )?${MEMBERS} (?:of|in) | ${M
 const withoutMembers = (folded: string): string => folded.replace(MEMBERS_AROUND, '');
 
 /** Groups by a key of their id and names. */
-const keyed = (keyOf: (folded: string) => string): ReadonlyMap<string, readonly CountryGroup[]> => {
-  const groups = [...GROUPS.values()].flatMap((group) =>
-    [...new Set([group.id, ...usualNames(group)].map((name) => keyOf(foldName(name))))].map((key) => ({
-      key,
-      group,
-    })),
-  );
-  return new Map(
-    [...Map.groupBy(groups, ({ key }) => key)].map(([key, all]) => [key, all.map(({ group }) => group)]),
-  );
-};
+function keyed(keyOf: (folded: string) => string): ReadonlyMap<string, readonly CountryGroup[]> {
+  const groups = new Map<string, CountryGroup[]>();
+  for (const group of GROUPS.values())
+    for (const key of new Set([group.id, ...usualNames(group)].map((name) => keyOf(foldName(name)))))
+      groups.set(key, [...(groups.get(key) ?? []), group]);
+  return groups;
+}
 const BY_NAME = keyed(groupKey);
 const BY_SHORT_NAME = keyed((folded) => groupKey(withoutMembers(folded)));
 

@@ -2,14 +2,6 @@
 import type { Edition } from '../../snapshot/snapshot.ts';
 import { findNamed, GROUP_MARK, GROUPS } from './place-names.ts';
 
-export interface PlacesInWords {
-  /** The other words. */
-  text: string;
-  countries: { iso3: string; name: string }[];
-  groups: { id: string; name: string }[];
-  years: number[];
-}
-
 /** The most words of a name. */
 const NAME_WORDS = 7;
 /** Counts only in capitals, spaced or not: `car` is a car, `us` is us, and “vitamin C is” names no CIS. But `the us` is a country. */
@@ -24,7 +16,7 @@ const AROUND = /^[^\p{L}\p{N}@]+|(?:['’]s)?[^\p{L}\p{N}.)+$]*$/gu;
 const OF_MONEY = /^(?:dollars?|us\$?|ppp|international|prices)\b/i;
 
 /** @param edition countries that it does not hold are left out. */
-export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByCode'>): PlacesInWords {
+export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByCode'>) {
   const words = sent.split(/\s+/u).filter((word) => word !== '');
   const named = new Set<string>();
   const years: number[] = [];
@@ -46,6 +38,7 @@ export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByC
   const groups = [...named].flatMap((place) => GROUPS.get(place.slice(GROUP_MARK.length)) ?? []);
   const countries = [...named].flatMap((place) => edition.countriesByCode.get(place) ?? []);
   return {
+    /** The other words. */
     text,
     countries: countries.map(({ iso3, name }) => ({ iso3, name })),
     groups: groups.map(({ id, name }) => ({ id, name })),
@@ -53,14 +46,8 @@ export function placesInWords(sent: string, edition: Pick<Edition, 'countriesByC
   };
 }
 
-interface Named {
-  /** In words; 0 where they begin with no name. */
-  length: number;
-  /** All that the name may mean: ISO3 codes, and groups by `@` and id. None of a former state. */
-  places: readonly string[];
-}
-
-function longestName(words: readonly string[]): Named {
+/** How many words the name has, or 0, and all that it may mean: ISO3 codes, and groups by `@` and id. None of a former state. */
+function longestName(words: readonly string[]): { length: number; places: readonly string[] } {
   for (let length = words.length; length > 0; length -= 1) {
     const name = words.slice(0, length).join(' ').replaceAll(AROUND, '');
     const isWord = name !== name.toUpperCase() && SHORT_NAME.test(name.replaceAll(' ', ''));

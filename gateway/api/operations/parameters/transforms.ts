@@ -7,10 +7,9 @@ import {
   type Transform,
   type UndefinedTransform,
 } from '../../../../data/derived/transforms.ts';
-import type { Invalid } from '../operation.ts';
+import { type Invalid, invalid } from '../operation.ts';
 import { fail, parsed } from './parameters.ts';
 import { GROUP_MARK, GROUPS } from './place-names.ts';
-import { toDetail } from './validation.ts';
 
 /** How one is written, for the description of the interface. */
 const ONE =
@@ -19,13 +18,10 @@ const ONE =
 export const transforms = () =>
   parsed((sent, ctx): Transform[] => {
     const read = parseTransforms(sent);
-    if (!Array.isArray(read))
-      return fail(ctx, {
-        type: 'value_error',
-        ctx: { error: read.problem },
-        input: read.input,
-        at: read.at,
-      });
+    if (!Array.isArray(read)) {
+      const { problem: error, input, at } = read;
+      return fail(ctx, { type: 'value_error', ctx: { error }, input, at });
+    }
     for (const [at, transform] of read.entries()) {
       if (transform.name !== 'share' || GROUPS.has(transform.group)) continue;
       const error = `no group has the id ${transform.group}: /v1/groups lists them`;
@@ -39,12 +35,8 @@ export const transforms = () =>
     .meta({ type: 'string', pattern: `^(${ONE})(,(${ONE}))?$`, examples: ['growth:5'] });
 
 const inputSeries = z.object({
-  id: z.string(),
-  name: z.string(),
-  unit: z.string().nullable(),
-  licence: z.string(),
-  licence_url: z.string().nullable(),
-  attribution: z.string(),
+  ...{ id: z.string(), name: z.string(), unit: z.string().nullable() },
+  ...{ licence: z.string(), licence_url: z.string().nullable(), attribution: z.string() },
 });
 
 export const derivation = z
@@ -67,8 +59,5 @@ export function transformUndefined(
   parameter = 'transform',
 ): Invalid {
   const ctx = { transform, indicator, measure, right_for: rightFor, instead };
-  return {
-    kind: 'invalid',
-    detail: [toDetail({ type: 'transform_undefined', ctx }, ['query', parameter, at], transform)],
-  };
+  return invalid({ type: 'transform_undefined', ctx }, ['query', parameter, at], transform);
 }

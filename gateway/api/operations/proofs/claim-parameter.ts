@@ -43,15 +43,11 @@ export const claimList = () =>
     )
     .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: CLAIMS_MAX });
 
-function codeOfName(text: string): string | null {
-  const named = placeNamed(text);
-  return named.kind === 'country' ? named.iso3 : null;
-}
-
 /** Everything after the third comma is the value. */
 function readClaim(text: string): Claim | UnreadClaim {
   const [indicator = '', code = '', inYear = '', ...rest] = text.split(',').map((part) => part.trim());
-  const iso3 = COUNTRY_CODE.test(code) ? code.toUpperCase() : codeOfName(code);
+  const named = COUNTRY_CODE.test(code) ? null : placeNamed(code);
+  const iso3 = named === null ? code.toUpperCase() : named.kind === 'country' ? named.iso3 : null;
   // The sum makes a year of -0 a 0.
   const year = YEAR.test(inYear) ? Number(inYear) + 0 : null;
   const number = readNumber(rest.join(','));

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { hexPath } from '../../../../data/proofs/receipt.ts';
 import { envelope } from '../envelope.ts';
-import { defineOperation, document, free, type Planned, refused } from '../operation.ts';
+import { defineOperation, free, jsonAnswer, type Planned, refused } from '../operation.ts';
 import { integer } from '../parameters/parameters.ts';
 
 export const consistency = defineOperation({
@@ -28,6 +28,6 @@ export const consistency = defineOperation({
     if (from < 1 || from > to || to > tree.size)
       return refused('log_size_not_found', `Sizes go from 1 to ${tree.size}, and from must not be above to.`);
     const data = { from, to, path: hexPath(tree.first(to).consistency(from)) };
-    return free(document(JSON.stringify({ data, meta: { generated_at: snapshot.generatedAt } })));
+    return free(jsonAnswer(data, { generated_at: snapshot.generatedAt }));
   },
 });

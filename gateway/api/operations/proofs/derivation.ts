@@ -7,21 +7,18 @@ import { truncateInput } from '../../core/errors.ts';
 import type { CatalogueEntry, Edition } from '../../snapshot/snapshot.ts';
 import { findGroups } from '../observations/asked-groups.ts';
 import { deriveSeries } from '../observations/derived-series.ts';
-import type { AsOf } from '../operation.ts';
 import {
-  type Content,
-  document,
-  exportRestricted,
+  type AsOf,
   findOpen,
   type Invalid,
+  invalid,
+  jsonAnswer,
   type Planned,
   type Refused,
   refused,
-  sentOnly,
   underAlias,
 } from '../operation.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
-import { toDetail } from '../parameters/validation.ts';
 
 /** Of each series. */
 const ROWS_MAX = 300;
@@ -59,8 +56,10 @@ async function faultIn(
   { place, transform, aggregate }: Asked,
 ): Promise<Refused | Invalid | null> {
   const isGroup = place.startsWith(GROUP_MARK);
-  if (isGroup !== (aggregate !== undefined))
-    return invalid('aggregate', 'aggregate=declared and a group as country go together', aggregate);
+  if (isGroup !== (aggregate !== undefined)) {
+    const error = 'aggregate=declared and a group as country go together';
+    return invalid(error, ['query', 'aggregate'], aggregate);
+  }
   const transforms = transform ?? [];
   if (transforms.length > 0) {
     const derived = await deriveSeries(edition, [entry], transforms);
@@ -78,11 +77,6 @@ async function faultIn(
   return group?.members.includes(place) ? null : refused('figure_not_found', `${place} is not in @${share}.`);
 }
 
-function invalid(parameter: string, error: string, sent: string | undefined): Invalid {
-  const detail = toDetail({ type: 'value_error', ctx: { error } }, ['query', parameter], sent);
-  return { kind: 'invalid', detail: [detail] };
-}
-
 async function planProof(
   edition: Edition,
   recipe: Recipe,
@@ -97,16 +91,14 @@ async function planProof(
   const most = Math.max(...all.map((rows) => rows.length));
   if (most > ROWS_MAX) {
     const advice = 'take the rows from /v1/data, and receipts of these';
-    const failure = { type: 'too_many_rows', ctx: { max_rows: ROWS_MAX, advice } } as const;
-    return { kind: 'invalid', detail: [toDetail(failure, ['query'], undefined)] };
+    return invalid({ type: 'too_many_rows', ctx: { max_rows: ROWS_MAX, advice } }, ['query']);
   }
   if (all.flat().some(({ iso3 }) => !edition.countriesByCode.has(iso3)))
     return refused('not_in_edition', 'The proof takes a row of a country that is not shown.');
   const notices: (Notice & { indicator: string })[] = [];
   for (const indicator of taken.keys()) {
-    const input = await findOpen(edition, indicator);
-    if ('kind' in input)
-      return input.error.code === 'export_restricted' ? exportRestricted(indicator) : input;
+    const input = await findOpen(edition, indicator, true);
+    if ('kind' in input) return input;
     const { licence, licence_url, attribution } = input.entry.record;
     notices.push({ indicator, licence, licence_url, attribution });
   }
@@ -116,10 +108,9 @@ async function planProof(
     return refused('figure_not_found', `There is no such figure: ${what} (${figure.reason}).`);
   }
   const rows = all.reduce((sum, { length }) => sum + length, 0);
-  const produce = async (): Promise<Content> => {
+  const produce = async () => {
     const data = await derivation.receipt(notices);
-    const meta = { generated_at: edition.generatedAt, ...sentOnly({ as_of: asked.as_of?.sent }) };
-    return document(JSON.stringify({ data, meta }));
+    return jsonAnswer(data, { generated_at: edition.generatedAt, as_of: asked.as_of?.sent });
   };
   const indicators = notices.map(({ indicator }) => indicator);
   return underAlias({ kind: 'plan', price: rows, rows, indicators, produce }, alias);

@@ -5,16 +5,7 @@ import { iso3 as iso3Code } from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
 import { envelope } from '../envelope.ts';
-import {
-  type Content,
-  defineOperation,
-  document,
-  indicatorNotFound,
-  type Planned,
-  refused,
-  sentOnly,
-  underAlias,
-} from '../operation.ts';
+import { defineOperation, findOpen, jsonAnswer, type Planned, refused, underAlias } from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { integer, oneOf } from '../parameters/parameters.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
@@ -105,19 +96,16 @@ export const receipts = defineOperation({
     const [iso3 = ''] = countryCodes([query.country], snapshot, true);
     const isGroup = iso3.startsWith(GROUP_MARK);
     if (transform || aggregate || isGroup) return planDerivation(snapshot, { ...query, place: iso3 });
-    const { id, alias } = snapshot.resolve(asked);
-    const entry = await snapshot.indicator(id);
-    if (!entry) return indicatorNotFound(asked, snapshot);
-    const { access_tier, licence, licence_url, attribution } = entry.record;
-    if (access_tier === 'display') return refused('export_restricted');
+    const found = await findOpen(snapshot, asked);
+    if ('kind' in found) return found;
+    const { id, licence, licence_url, attribution } = found.entry.record;
     const { count } = await snapshot.observations.select(id, { countries: [iso3], from: year, to: year });
     if (count === 0)
       return refused('figure_not_found', `${truncateInput(asked)} has no row of ${iso3} in ${year}.`);
-    const produce = async (): Promise<Content> => {
+    const produce = async () => {
       const data = await snapshot.receipt(id, iso3, year, { licence, licence_url, attribution });
-      const meta = { generated_at: snapshot.generatedAt, ...sentOnly({ as_of: as_of?.sent }) };
-      return document(JSON.stringify({ data, meta }));
+      return jsonAnswer(data, { generated_at: snapshot.generatedAt, as_of: as_of?.sent });
     };
-    return underAlias({ kind: 'plan', price: PRICE, rows: 1, indicators: [id], produce }, alias);
+    return underAlias({ kind: 'plan', price: PRICE, rows: 1, indicators: [id], produce }, found.alias);
   },
 });

@@ -5,8 +5,8 @@ import { redefinition } from '../../../../data/schema/redefinitions.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { creditOf } from '../../encoders/encoders.ts';
 import type { Edition } from '../../snapshot/snapshot.ts';
-import { count, credit, envelope } from '../envelope.ts';
-import { type Content, defineOperation, document, type Planned, underAlias } from '../operation.ts';
+import { count, envelope, named } from '../envelope.ts';
+import { type Content, defineOperation, jsonAnswer, type Planned, underAlias } from '../operation.ts';
 import { claimList, PARTS, type UnreadClaim } from './claim-parameter.ts';
 import { type CheckedClaim, type Claim, checkClaim } from './claims/check-claim.ts';
 import { digitsClaimed } from './claims/claimed-number.ts';
@@ -90,15 +90,7 @@ export const verify = defineOperation({
   answer: envelope(z.array(verdictRow), {
     count,
     indicators: z
-      .array(
-        z.object({
-          id: indicatorId,
-          name: z.string(),
-          unit: z.string().nullable(),
-          licence_url: z.string().nullable(),
-          ...credit,
-        }),
-      )
+      .array(z.object({ id: indicatorId, ...named }))
       .describe('The indicators of the rows and of their reasons'),
   }),
   plan({ snapshot, query: { claim: sent } }): Planned {
@@ -120,7 +112,7 @@ const isRead = (claim: Claim | UnreadClaim): claim is Claim => 'number' in claim
 
 /** One claim after another, so that a call takes one connection to the files at a time. */
 async function verdicts(served: Edition, claims: readonly (Claim | UnreadClaim)[]): Promise<Content> {
-  const named = new Map<string, IndicatorRecord>();
+  const records = new Map<string, IndicatorRecord>();
   const data: VerdictRow[] = [];
   for (const claim of claims) {
     if (!isRead(claim)) {
@@ -132,14 +124,13 @@ async function verdicts(served: Edition, claims: readonly (Claim | UnreadClaim)[
       const ids = [claim.indicator, ...checked.reasons.map(({ indicator }) => indicator)];
       for (const id of ids) {
         const entry = await served.indicator(id);
-        if (entry) named.set(id, entry.record);
+        if (entry) records.set(id, entry.record);
       }
     }
-    data.push(toRow(served.id, claim, checked, named));
+    data.push(toRow(served.id, claim, checked, records));
   }
-  const indicators = [...named.values()].map(creditOf);
-  const meta = { generated_at: served.generatedAt, count: data.length, indicators };
-  return document(JSON.stringify({ data, meta }));
+  const indicators = [...records.values()].map(creditOf);
+  return jsonAnswer(data, { generated_at: served.generatedAt, count: data.length, indicators });
 }
 
 const NO_FIGURE = {
@@ -156,7 +147,7 @@ function toRow(
   edition: string,
   { text, indicator, iso3, year, number: claimed }: Claim,
   checked: CheckedClaim,
-  named: ReadonlyMap<string, IndicatorRecord>,
+  records: ReadonlyMap<string, IndicatorRecord>,
 ): VerdictRow {
   const claim = { claim: text, indicator, iso3, year, unread: [], digits: digitsClaimed(claimed) };
   if (checked.verdict === 'unknown') {
@@ -166,7 +157,7 @@ function toRow(
   const { verdict, record, number, value, projected, earlier, redefined, reasons } = checked;
   /** Figures of display-only indicators are not shown. */
   const shown = (id: string, figure: number | null): number | null =>
-    named.get(id)?.access_tier === 'open' ? figure : null;
+    records.get(id)?.access_tier === 'open' ? figure : null;
   const held = shown(indicator, value);
   return {
     ...claim,

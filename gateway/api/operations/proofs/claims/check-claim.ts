@@ -83,15 +83,11 @@ async function earlierFigures(
   });
 }
 
-interface HeldFigure extends Figure {
-  projected: boolean;
-}
-
-async function figuresOfCountry(served: Edition, indicator: string, iso3: string): Promise<HeldFigure[]> {
+async function figuresOfCountry(served: Edition, indicator: string, iso3: string) {
   const filter = { countries: [iso3] };
   const held = await served.observations.columns(indicator, filter);
   const { year, value, projected } = held.columns;
-  const figures: HeldFigure[] = [];
+  const figures: (Figure & { projected: boolean })[] = [];
   for (const { start, end } of held.select(filter)) {
     for (let row = start; row < end; row += 1) {
       const [in_year, figure] = [year[row], value[row]];
@@ -102,29 +98,29 @@ async function figuresOfCountry(served: Edition, indicator: string, iso3: string
   return figures;
 }
 
-async function figuresOfYear(served: Edition, indicator: string, year: number): Promise<Figure[]> {
-  const held = await served.observations.columns(indicator, { from: year, to: year });
-  return held.countries.flatMap((iso3) => {
+/** @param countries default all */
+async function figuresOfYear(
+  served: Edition,
+  indicator: string,
+  year: number,
+  countries?: readonly string[],
+): Promise<Figure[]> {
+  const held = await served.observations.columns(indicator, { countries, from: year, to: year });
+  return (countries ?? held.countries).flatMap((iso3) => {
     const value = held.columns.value[held.rowOf(iso3, year)];
     return value === undefined || Number.isNaN(value) ? [] : [{ indicator, iso3, year, value }];
   });
 }
 
 /** The figures of the same place and year in other series of the concept that are published today. */
-async function figuresOfTwins(
-  served: Edition,
-  { indicator, iso3, year }: Pick<Claim, 'indicator' | 'iso3' | 'year'>,
-): Promise<TwinFigure[]> {
+async function figuresOfTwins(served: Edition, { indicator, iso3, year }: Claim): Promise<TwinFigure[]> {
   const lists = await served.additions(['twins'], [indicator]);
   const twins: IndicatorTwin[] = JSON.parse(lists.json('twins', indicator));
   const figures: TwinFigure[] = [];
   for (const { id, factor } of twins) {
     if ((await served.indicator(id)) === undefined) continue;
-    const filter = { countries: [iso3], from: year, to: year };
-    const held = await served.observations.columns(id, filter);
-    const value = held.columns.value[held.rowOf(iso3, year)];
-    if (value === undefined || Number.isNaN(value)) continue;
-    figures.push({ indicator: id, iso3, year, value, factor });
+    const found = await figuresOfYear(served, id, year, [iso3]);
+    figures.push(...found.map((figure) => ({ ...figure, factor })));
   }
   return figures;
 }
