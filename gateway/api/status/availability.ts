@@ -21,13 +21,6 @@ export interface DayOfAvailability {
   available_minutes: number;
 }
 
-export interface Availability {
-  /** The first minute that was recorded; null before. */
-  since_ms: number | null;
-  /** Oldest first. */
-  days: DayOfAvailability[];
-}
-
 export class AvailabilityLog {
   readonly #redis: RedisClient;
   readonly #now: () => number;
@@ -52,18 +45,16 @@ export class AvailabilityLog {
     if (failed?.[0]) throw failed[0];
   }
 
-  /** The minutes that are over. */
-  async read(): Promise<Availability> {
+  /** The minutes that are over: the first that was recorded, if any, and all by day, oldest first. */
+  async read(): Promise<{ since_ms: number | null; days: DayOfAvailability[] }> {
     const since = await this.#redis.get(redisKeys.availableSince);
     if (since === null) return { since_ms: null, days: [] };
     const first = Number(since);
     const end = minuteOf(this.#now());
     const today = dayOf(this.#now());
     const firstDay = Math.max(Math.floor(first / MINUTES_A_DAY), today - LISTED_DAYS + 1);
-    const days = Array.from(
-      { length: Math.max(0, today - firstDay + 1) },
-      (_none, index) => firstDay + index,
-    );
+    const length = Math.max(0, today - firstDay + 1);
+    const days = Array.from({ length }, (_none, index) => firstDay + index);
     const bitmaps =
       days.length === 0 ? [] : await this.#redis.mgetBuffer(...days.map(redisKeys.availableMinutes));
     return {

@@ -9,20 +9,14 @@ export interface ReadinessParts {
   metering: Pick<RedisMetering, 'fault'>;
 }
 
-export interface Readiness {
-  /** Id of the served snapshot. */
-  snapshot: string | null;
-  takesWrites: boolean;
-  /** Why not every call can be answered, a sentence each; empty when all can. */
-  causes: string[];
-}
-
 /** It can when the files of a snapshot are there and Redis takes writes. */
-export async function readiness({ snapshots, metering }: ReadinessParts): Promise<Readiness> {
+export async function readiness({ snapshots, metering }: ReadinessParts) {
   const [snapshotFault, redisFault] = await Promise.all([snapshots.fault(), metering.fault()]);
   return {
+    /** Id of the served snapshot. */
     snapshot: snapshots.current()?.id ?? null,
     takesWrites: redisFault === null,
+    /** Why not every call can be answered, a sentence each; empty when all can. */
     causes: [snapshotFault, redisFault].filter((fault) => fault !== null),
   };
 }
