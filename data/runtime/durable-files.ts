@@ -18,35 +18,23 @@ export function whenAbsent<Value>(value: Value): (error: unknown) => Value {
   };
 }
 
-/** Flushes a directory's entries to disk. */
+/** Flushes a directory's entries to disk, or a file. */
 export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r');
+  await handle.sync();
 }
 
 const FLUSHES = 16;
 
 /** Flushes written files together, which takes a tenth of the time of flushing each after its write. */
-export async function syncFiles(paths: Iterable<string>): Promise<void> {
-  await inParallel(paths, FLUSHES, async (path) => {
-    const handle = await open(path, 'r');
-    await handle.sync().finally(() => handle.close());
-  });
-}
+export const syncFiles = (paths: Iterable<string>): Promise<void> =>
+  inParallel(paths, FLUSHES, syncDirectory);
 
 /** Writes and flushes a file that nobody reads before a later rename. */
 export async function writeFlushed(path: string, content: string | Uint8Array, mode?: number): Promise<void> {
-  const handle = await open(path, 'w', mode);
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'w', mode);
+  await handle.writeFile(content);
+  await handle.sync();
 }
 
 /** The new content of a file, on disk but not visible yet. */

@@ -132,23 +132,18 @@ export class JobService {
 }
 
 async function listFailedIn(queue: Queue): Promise<FailedJob[]> {
-  // A job that is removed meanwhile is undefined, against its type.
-  const [failed, completed]: (Job | undefined)[][] = await Promise.all([
-    queue.getFailed(0, JOBS_READ - 1),
-    queue.getCompleted(0, JOBS_READ - 1),
+  const endedJobs = async (read: Promise<Job[]>): Promise<FailedJob[]> => {
+    // A job that is removed meanwhile is undefined, against its type.
+    const jobs: (Job | undefined)[] = await read;
+    return jobs.filter((job) => job !== undefined).map(failedJob);
+  };
+  const [failed, completed] = await Promise.all([
+    endedJobs(queue.getFailed(0, JOBS_READ - 1)),
+    endedJobs(queue.getCompleted(0, JOBS_READ - 1)),
   ]);
-  const newest = new Map<string, FailedJob>();
-  for (const job of failed ?? []) {
-    const found = job && failedJob(job);
-    const known = found && newest.get(jobKey(found));
-    if (found && (known?.failed_at_ms ?? 0) < found.failed_at_ms) newest.set(jobKey(found), found);
-  }
-  for (const job of completed ?? []) {
-    const done = job && failedJob(job);
-    const known = done && newest.get(jobKey(done));
-    if (done && known && done.failed_at_ms > known.failed_at_ms) newest.delete(jobKey(done));
-  }
-  return [...newest.values()];
+  const ended = [...failed, ...completed].sort((a, b) => a.failed_at_ms - b.failed_at_ms);
+  const newest = new Map(ended.map((job) => [jobKey(job), job]));
+  return failed.filter((job) => newest.get(jobKey(job)) === job);
 }
 
 const jobKey = ({ name, subject }: FailedJob): string => `${name} ${subject ?? ''}`;

@@ -55,13 +55,7 @@ process.on('exit', () => {
 /** Linux allows 107 bytes for a socket path, macOS 103. */
 const SOCKET_PATH_BYTES = 100;
 
-interface Place {
-  dir: string;
-  socket: string;
-  pidFile: string;
-  lockFile: string;
-  logFile: string;
-}
+type Place = Awaited<ReturnType<typeof placeIn>>;
 
 /**
  * Joins the private Redis in `dir`, and starts it when it is not running.
@@ -119,17 +113,12 @@ class Holder {
   }
 }
 
-async function placeIn(dir: string): Promise<Place> {
+async function placeIn(dir: string) {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const socket = await socketFor(dir);
   await writeFile(join(dir, 'socket'), `${socket}\n`);
-  return {
-    dir,
-    socket,
-    pidFile: join(dir, 'redis.pid'),
-    lockFile: join(dir, '.lock'),
-    logFile: join(dir, 'redis.log'),
-  };
+  const files = { pidFile: join(dir, 'redis.pid'), lockFile: join(dir, '.lock'), logFile: join(dir, 'redis.log') };
+  return { dir, socket, ...files };
 }
 
 /** In `dir` when the path is short enough, otherwise in a private directory under the system's temporary one. */
@@ -263,6 +252,7 @@ async function releaseServer(place: Place, control: Redis): Promise<void> {
   }
 }
 
+/** The system closes the connection once the server has exited. Its process id may be one of another container. */
 async function shutDownIfLast(control: Redis): Promise<void> {
   // Drops the name first: CLIENT LIST may show a closing connection for a moment.
   const clients = await control
@@ -270,13 +260,7 @@ async function shutDownIfLast(control: Redis): Promise<void> {
     .then(() => control.client('LIST'))
     .catch(() => null);
   // No reply: the server has exited by itself.
-  if (clients === null) return;
-  if (String(clients).includes(` name=${HOLDER} `)) return;
-  await shutDown(control);
-}
-
-/** The system closes the connection once the server has exited. Its process id may be one of another container. */
-async function shutDown(control: Redis): Promise<void> {
+  if (clients === null || String(clients).includes(` name=${HOLDER} `)) return;
   const exited = once(control, 'end', { signal: AbortSignal.timeout(STOP_WITHIN_MS) }).catch(() => {
     throw new PrivateRedisError('the private Redis does not stop');
   });

@@ -73,9 +73,11 @@ export class ScriptRunner {
    */
   run(script: Script, values: ScriptArguments, isReplicated = false): Promise<unknown> {
     this.#cork();
-    return this.#send('evalsha', script.sha, script.keys, values, isReplicated).catch((error: unknown) => {
+    const send = (name: string, body: string): Promise<unknown> =>
+      this.#send(() => new Command(name, [body, script.keys, ...values], AS_TEXT), isReplicated);
+    return send('evalsha', script.sha).catch((error: unknown) => {
       if (!isUnknownScript(error)) throw error;
-      return this.#send('eval', script.text, script.keys, values, isReplicated);
+      return send('eval', script.text);
     });
   }
 
@@ -96,14 +98,7 @@ export class ScriptRunner {
     }
   }
 
-  #send(
-    name: string,
-    body: string,
-    keys: number,
-    values: ScriptArguments,
-    isReplicated: boolean,
-  ): Promise<unknown> {
-    const make = (): Command => new Command(name, [body, keys, ...values], AS_TEXT);
+  #send(make: () => Command, isReplicated: boolean): Promise<unknown> {
     if (isReplicated && this.#replicated) return this.#replicated.run(make);
     const command = make();
     this.#redis.sendCommand(command);

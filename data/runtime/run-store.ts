@@ -17,6 +17,8 @@ const logLine = z.looseObject({ time: z.string(), level: z.number(), msg: z.stri
 /** One line of a run's log: `time` (ISO), `level` (pino's number), `msg` and other fields. */
 export type RunLogLine = z.infer<typeof logLine>;
 
+type ListedRuns = { subject?: string; offset?: number; limit?: number };
+
 export class RunStore {
   readonly #redis: RedisClient;
   readonly #now: () => number;
@@ -27,18 +29,7 @@ export class RunStore {
   }
 
   /** Newest first. @param subject a provider's id, or `SNAPSHOT_SUBJECT`; without it, all. */
-  async list({
-    subject,
-    offset = 0,
-    limit = 50,
-  }: {
-    subject?: string;
-    offset?: number;
-    limit?: number;
-  } = {}): Promise<{
-    total: number;
-    runs: StoredRun[];
-  }> {
+  async list({ subject, offset = 0, limit = 50 }: ListedRuns = {}) {
     const key = subject === undefined ? redisKeys.runs : redisKeys.runsOf(subject);
     const [total, members] = await Promise.all([
       this.#redis.zcard(key),

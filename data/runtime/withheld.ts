@@ -71,29 +71,22 @@ export const withReplacedLists = (manifest: Manifest, { lists }: WithheldRecord)
   ),
 });
 
-const SUBJECT = 'withheld';
 const NOTE =
   /^(([^\n]+)\nwithheld\n(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00)\n([A-Za-z0-9+/]{43}=)\n)\n((?:— \S+ \S+\n)+)$/;
-
-interface WithheldNote {
-  /** Sorts by time. */
-  signed_at: string;
-  /** The hash of the content, in base64. */
-  hash: string;
-}
 
 export const withheldHash = (content: Json): string =>
   createHash('sha256').update(canonicalJson(content)).digest('base64');
 
 export const signWithheld = (key: SigningKey, content: Json, signed_at: string): string =>
-  signNote(key, `${key.name}\n${SUBJECT}\n${signed_at}\n${withheldHash(content)}\n`);
+  signNote(key, `${key.name}\nwithheld\n${signed_at}\n${withheldHash(content)}\n`);
 
 /**
  * Reads a note, and verifies every signature by one of `keys` that is in use.
  * @param keys null: no signature is verified
+ * @returns when it was signed, which sorts by time, and the hash of the content, in base64
  * @throws {Refused}
  */
-export function readWithheldNote(note: string, keys: readonly LogKey[] | null): WithheldNote {
+export function readWithheldNote(note: string, keys: readonly LogKey[] | null) {
   const [, text, origin, signed_at, hash, lines] = NOTE.exec(note) ?? [];
   if (!text || !signed_at || !hash || !lines)
     throw new Refused('The note of what is withheld is not in the form of one.');

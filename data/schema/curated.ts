@@ -7,6 +7,7 @@ import { accessTier, countryRecord, INDICATOR_ID, iso3, upstreamEntry } from './
 import { seriesMeasure } from './traits.ts';
 
 const slugWord = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/);
+const matching = (pattern: RegExp, expected: string) => z.string().regex(pattern, expected);
 
 /** The 13 topics, in the curated order. */
 export const TOPIC_SLUGS = [
@@ -159,21 +160,11 @@ export type ProviderDefinition = z.infer<typeof providerDefinition>;
 
 /** One row of `data/countries.csv`: the public record and whether it is served. */
 export const spineCountry = countryRecord.extend({
-  iso3,
-  iso2: z
-    .string()
-    .regex(/^[A-Z]{2}$/, 'two capital letters')
-    .nullable(),
+  iso2: matching(/^[A-Z]{2}$/, 'two capital letters').nullable(),
   m49: z.int().min(1).max(999).nullable(),
   name: z.string().min(1),
-  wikidata_id: z
-    .string()
-    .regex(/^Q[1-9]\d*$/, 'a Wikidata id such as Q889')
-    .nullable(),
-  flag_emoji: z
-    .string()
-    .regex(/^[\u{1F1E6}-\u{1F1FF}]{2}$/u, 'a pair of regional indicators')
-    .nullable(),
+  wikidata_id: matching(/^Q[1-9]\d*$/, 'a Wikidata id such as Q889').nullable(),
+  flag_emoji: matching(/^[\u{1F1E6}-\u{1F1FF}]{2}$/u, 'a pair of regional indicators').nullable(),
   enabled: z.boolean(),
 });
 export type SpineCountry = z.infer<typeof spineCountry>;

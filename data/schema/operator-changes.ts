@@ -65,18 +65,13 @@ export function applyOverride<Facts extends EditableFacts>(
 export function parseOverrides(stored: Readonly<Record<string, string>>): Overrides {
   const overrides = new Map<string, IndicatorOverride>();
   for (const [id, text] of Object.entries(stored)) {
-    const parsed = indicatorOverride.safeParse(jsonOrNull(text));
-    if (parsed.success) overrides.set(id, parsed.data);
+    try {
+      overrides.set(id, indicatorOverride.parse(JSON.parse(text)));
+    } catch {
+      // The entry stays for the operator to correct.
+    }
   }
   return overrides;
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 const decision = z.object({
