@@ -195,8 +195,7 @@ function checkSubject(
   problems: Problems,
 ): void {
   const isSeries = INDICATOR_ID.test(subject);
-  for (const id of other === null ? [subject] : [subject, other])
-    checkProvider(id, providers, at, problems);
+  for (const id of other === null ? [subject] : [subject, other]) checkProvider(id, providers, at, problems);
   const fault = subject.includes('.')
     ? `subject: "${subject}" is neither an indicator id, <provider>.<slug>, nor a provider id`
     : other !== null

@@ -159,10 +159,7 @@ export interface Descriptor {
 }
 
 /** The first members of an entry of the log. */
-export type EditionLeaf = Pick<
-  LogEntry,
-  'edition' | 'published_at' | 'indicators' | 'root' | 'manifest'
->;
+export type EditionLeaf = Pick<LogEntry, 'edition' | 'published_at' | 'indicators' | 'root' | 'manifest'>;
 
 /** Builds the text member by member: this runs for every row of a build. Names, codes and words need no escapes. */
 export const observationLeaf = (row: ObservationLeaf): string =>

@@ -117,7 +117,11 @@ async function placeIn(dir: string) {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const socket = await socketFor(dir);
   await writeFile(join(dir, 'socket'), `${socket}\n`);
-  const files = { pidFile: join(dir, 'redis.pid'), lockFile: join(dir, '.lock'), logFile: join(dir, 'redis.log') };
+  const files = {
+    pidFile: join(dir, 'redis.pid'),
+    lockFile: join(dir, '.lock'),
+    logFile: join(dir, 'redis.log'),
+  };
   return { dir, socket, ...files };
 }
 

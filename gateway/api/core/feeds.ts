@@ -43,7 +43,10 @@ const ROWS_MAX = 100_000;
 const OPERATIONS: readonly Operation[] = [data, rankings, revisions, country];
 /** The calls that a link may freeze. */
 const FROZEN = OPERATIONS.map((operation) => ({
-  operation: { ...operation, plan: async (input) => bounded(await operation.plan(input)) } satisfies Operation,
+  operation: {
+    ...operation,
+    plan: async (input) => bounded(await operation.plan(input)),
+  } satisfies Operation,
   /** Of path and query under either prefix, the query apart. */
   pattern: new RegExp(
     `^(?:/data/api)?/v1${operation.path.replaceAll(/\{([^}]+)\}/g, '(?<$1>[^/?]+)')}(?:[?](?<query>.*))?$`,

@@ -12,14 +12,13 @@
  */
 
 import { ping, usage } from './account.ts';
-import { catalog } from './catalogue/catalog.ts';
 import { country } from './catalogue/country.ts';
 import { database } from './catalogue/database.ts';
 import { indicator } from './catalogue/indicator.ts';
 import { indicators } from './catalogue/indicators.ts';
 import { search } from './catalogue/search.ts';
 import { countries, coverage, freshness, groups, topics } from './catalogue/short-lists.ts';
-import { subjectDocuments } from './catalogue/subject-documents.ts';
+import { catalog, subjectDocuments } from './catalogue/subject-documents.ts';
 import { changes } from './history/changes.ts';
 import { editions } from './history/editions.ts';
 import { revisions } from './history/revisions.ts';
@@ -27,8 +26,7 @@ import { data } from './observations/data.ts';
 import { files } from './observations/files.ts';
 import { rankings } from './observations/rankings.ts';
 import type { Operation } from './operation.ts';
-import { consistency } from './proofs/consistency.ts';
-import { receipts } from './proofs/receipts.ts';
+import { consistency, receipts } from './proofs/receipts.ts';
 import { verify } from './proofs/verify.ts';
 
 export { country } from './catalogue/country.ts';

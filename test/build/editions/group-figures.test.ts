@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recompute } from '../../../data/derived/recompute.ts';
-import { NotedRows, NotedRules, notedHeld } from '../../../data/proofs/receipt.ts';
 import { type RuleLeaf, rulesTree } from '../../../data/proofs/merkle-tree.ts';
+import { NotedRows, NotedRules, notedHeld } from '../../../data/proofs/receipt.ts';
 import { unpackJson } from '../../../data/runtime/durable-files.ts';
 import {
   editionGroups,

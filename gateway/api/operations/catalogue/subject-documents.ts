@@ -1,18 +1,22 @@
 /**
  * GET /{indicators|providers|editions}/{id}/{citation.bib|citation.json|datapackage.json|croissant.json}: how to cite it, and
- * what it holds, for software that loads it.
+ * what it holds, for software that loads it. GET /catalog.jsonld: the indicators as a DCAT catalogue, which portals harvest.
  */
 import { z } from 'zod';
 import {
   bibtex,
+  type CatalogueEntry,
   type Citation,
   type CslItem,
   croissant,
   cslItem,
   type DataSet,
   dataPackage,
+  dcatCatalogue,
+  JSON_LD_TYPE,
 } from '../../encoders/encoders.ts';
 import {
+  type Content,
   defineOperation,
   free,
   type Input,
@@ -21,7 +25,8 @@ import {
   type Refused,
   underAlias,
 } from '../operation.ts';
-import { describeDataSet } from './data-sets.ts';
+import { asOf } from '../parameters/as-of.ts';
+import { describeDataSet, indicatorFiles, rowFiles } from './data-sets.ts';
 import { type CitedQuery, citationOf, DOCUMENT_FILES, SUBJECTS, type Subject } from './subjects.ts';
 
 interface SubjectDocument {
@@ -154,3 +159,41 @@ const DESCRIPTIONS: readonly SubjectDocument[] = [
 export const subjectDocuments: readonly Operation[] = [CITATIONS, DESCRIPTIONS].flatMap((documents) =>
   SUBJECTS.flatMap((subject) => documents.map((document) => defineDocument(subject, document))),
 );
+
+export const catalog = defineOperation({
+  name: 'getCatalog',
+  path: '/catalog.jsonld',
+  tag: 'Catalogue',
+  summary: 'The catalogue for data portals',
+  description:
+    'A DCAT 3 catalogue in JSON-LD with a data set for each indicator: title, description, provider, licence, credit line, years, ' +
+    'and downloads, which cost credits. Display-only indicators have no download.',
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  query: z.object({ as_of: asOf().optional() }),
+  answer: z.object({
+    '@context': z.looseObject({}),
+    '@graph': z.array(z.looseObject({ '@type': z.string() })),
+  }),
+  mediaType: JSON_LD_TYPE,
+  errors: ['edition_not_found'],
+  plan({ snapshot, publicUrl }): Planned {
+    return free(async (): Promise<Content> => {
+      const catalogue = await snapshot.wholeCatalogue();
+      const isServed = snapshot.editions.chain.at(-1)?.edition === snapshot.id;
+      const filesOf = isServed ? indicatorFiles : rowFiles;
+      const entries: CatalogueEntry[] = [];
+      for (const { record } of catalogue.ordered('name', 'asc'))
+        entries.push({ record, files: await filesOf(snapshot, record, publicUrl) });
+      const json = dcatCatalogue({
+        base: publicUrl,
+        edition: snapshot.id,
+        published_at: snapshot.generatedAt,
+        countries: snapshot.countries.map(({ record }) => record),
+        entries,
+      });
+      return { kind: 'document', json: Buffer.from(json), mediaType: JSON_LD_TYPE };
+    });
+  },
+});

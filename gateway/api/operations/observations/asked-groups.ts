@@ -66,7 +66,8 @@ export async function findGroups(
     const isFit = isOfGroups({ aggregate: own === undefined ? (measured?.aggregate ?? 'none') : 'none' });
     const unfit = transforms.findIndex((transform, at) => !isFit(transform, at));
     const other = transforms[unfit];
-    if (other !== undefined) return invalid(NOT_OF_GROUPS, ['query', 'transform', unfit], transformWord(other));
+    if (other !== undefined)
+      return invalid(NOT_OF_GROUPS, ['query', 'transform', unfit], transformWord(other));
   }
   const others = [...weights.values()];
   const credits = others.length === 0 ? {} : { weights: others.map(creditOf) };

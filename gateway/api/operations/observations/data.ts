@@ -77,41 +77,41 @@ const fieldList = text()
 const { indicator, ...rowSelection } = selection;
 
 const parameters = z.object({
-    indicator: indicator.optional().describe('Indicator id; or send `indicators`'),
-    indicators: indicatorList
-      .optional()
-      .describe(
-        `Indicator ids separated by commas, at most ${INDICATORS_MAX}, instead of \`indicator\`: rows then have the column \`indicator\``,
-      ),
-    ...rowSelection,
-    fields: fieldList
-      .optional()
-      .describe(
-        `Columns of the rows, in the order wanted: ${FIELDS.map((field) => `\`${field}\``).join(', ')}`,
-      ),
-    layout: oneOf(['long', 'wide'])
-      .optional()
-      .describe('`wide`: a row per country and year with a column of values for each indicator')
-      .meta({ default: 'long' }),
-    latest: integer({ min: 1 })
-      .optional()
-      .describe(
-        'Only the newest so many observed values of each country and indicator, within the years asked for',
-      ),
-    transform: transforms().optional(),
-    group: ownGroup(),
-    aggregate: oneOf(['declared', 'median', 'min', 'max'])
-      .optional()
-      .describe(
-        '`declared`: a group in `countries` is one place, with the figure that the snapshot has of it. `median`, `min`, `max`: of `group`',
-      ),
-    missing: oneOf(['null', 'omit'])
-      .optional()
-      .describe('`omit`: rows without a value are left out, and not charged')
-      .meta({ default: 'null' }),
-    format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
-    as_of: asOf().optional(),
-  });
+  indicator: indicator.optional().describe('Indicator id; or send `indicators`'),
+  indicators: indicatorList
+    .optional()
+    .describe(
+      `Indicator ids separated by commas, at most ${INDICATORS_MAX}, instead of \`indicator\`: rows then have the column \`indicator\``,
+    ),
+  ...rowSelection,
+  fields: fieldList
+    .optional()
+    .describe(
+      `Columns of the rows, in the order wanted: ${FIELDS.map((field) => `\`${field}\``).join(', ')}`,
+    ),
+  layout: oneOf(['long', 'wide'])
+    .optional()
+    .describe('`wide`: a row per country and year with a column of values for each indicator')
+    .meta({ default: 'long' }),
+  latest: integer({ min: 1 })
+    .optional()
+    .describe(
+      'Only the newest so many observed values of each country and indicator, within the years asked for',
+    ),
+  transform: transforms().optional(),
+  group: ownGroup(),
+  aggregate: oneOf(['declared', 'median', 'min', 'max'])
+    .optional()
+    .describe(
+      '`declared`: a group in `countries` is one place, with the figure that the snapshot has of it. `median`, `min`, `max`: of `group`',
+    ),
+  missing: oneOf(['null', 'omit'])
+    .optional()
+    .describe('`omit`: rows without a value are left out, and not charged')
+    .meta({ default: 'null' }),
+  format: oneOf(FORMATS).optional().describe('Default `json`').meta({ default: DEFAULT_FORMAT }),
+  as_of: asOf().optional(),
+});
 
 type DataQuery = z.infer<typeof parameters>;
 

@@ -160,7 +160,12 @@ function toHistory(
     const at = range.start + offset;
     const figure = value[at] ?? Number.NaN;
     const status = statuses?.[at] ?? null;
-    return { value: Number.isNaN(figure) ? null : figure, reason: null, status, projected: projected[at] === 1 };
+    return {
+      value: Number.isNaN(figure) ? null : figure,
+      reason: null,
+      status,
+      projected: projected[at] === 1,
+    };
   });
   return { years, figures, breaks: breaksOf(iso3, { years, figures }, found) };
 }

@@ -113,8 +113,7 @@ async function findDivisor(
 }
 
 /** What grows, falls or lies higher counts as the series does; of a ratio nobody has said what is better. */
-const keepsDirection = ({ name }: Transform): boolean =>
-  ['change', 'growth', 'index', 'mean'].includes(name);
+const keepsDirection = ({ name }: Transform): boolean => ['change', 'growth', 'index', 'mean'].includes(name);
 
 const PER_CENT = /%|\bper ?cent\b/;
 

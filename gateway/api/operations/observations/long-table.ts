@@ -147,10 +147,7 @@ interface FieldColumn {
 }
 
 /** Text of each row's indicator. */
-const ofIndicator = (
-  pick: (record: IndicatorRecord) => string | null,
-  description = '',
-): FieldColumn => ({
+const ofIndicator = (pick: (record: IndicatorRecord) => string | null, description = ''): FieldColumn => ({
   ...{ type: 'text', description },
   vector({ runs, rows }, { records }) {
     const { words, codes: wordOf } = textVector(records.map(pick));
@@ -288,10 +285,7 @@ const COLUMNS = {
       values: Float64Array.from(rowDetails(refs), (detail) => detail?.group?.coverage ?? Number.NaN),
     }),
   },
-  method: detailedText(
-    ({ group }) => group?.method,
-    'How the figure of the group was made: `sum` or `mean`',
-  ),
+  method: detailedText(({ group }) => group?.method, 'How the figure of the group was made: `sum` or `mean`'),
   projected: {
     type: 'boolean',
     description: 'Whether the figure is a forecast',

@@ -1,11 +1,23 @@
-/** GET /receipts: the proof that a figure was published. Its form stands in docs/receipts.md. */
+/**
+ * GET /receipts and /log/consistency: the proof that a figure was published, and that a later log of snapshots extends an
+ * earlier one. Their form stands in docs/receipts.md.
+ */
 import { z } from 'zod';
+import { hexPath } from '../../../../data/proofs/receipt.ts';
 import { sourceFile } from '../../../../data/schema/proofs.ts';
 import { iso3 as iso3Code } from '../../../../data/schema/records.ts';
 import { snapshotId } from '../../../../data/schema/snapshot.ts';
 import { truncateInput } from '../../core/errors.ts';
 import { envelope } from '../envelope.ts';
-import { defineOperation, findOpen, jsonAnswer, type Planned, refused, underAlias } from '../operation.ts';
+import {
+  defineOperation,
+  findOpen,
+  free,
+  jsonAnswer,
+  type Planned,
+  refused,
+  underAlias,
+} from '../operation.ts';
 import { asOf, asOfEcho } from '../parameters/as-of.ts';
 import { integer, oneOf } from '../parameters/parameters.ts';
 import { GROUP_MARK } from '../parameters/place-names.ts';
@@ -107,5 +119,32 @@ export const receipts = defineOperation({
       return jsonAnswer(data, { generated_at: snapshot.generatedAt, as_of: as_of?.sent });
     };
     return underAlias({ kind: 'plan', price: PRICE, rows: 1, indicators: [id], produce }, found.alias);
+  },
+});
+
+export const consistency = defineOperation({
+  name: 'getConsistency',
+  path: '/log/consistency',
+  tag: 'Catalogue',
+  summary: 'Proof that the log only grew',
+  description:
+    'The hashes that prove that the log of snapshots at size `to` begins with all entries of the log at size `from` ' +
+    '(RFC 6962). The newest signed head is at `/log/checkpoint`.',
+  needsKey: false,
+  priceText: 'free',
+  isCacheable: true,
+  query: z.object({
+    from: integer().describe('Size of the earlier log, at least 1'),
+    to: integer().optional().describe('Size of the later log; default the newest'),
+  }),
+  answer: envelope(z.object({ from: z.int(), to: z.int(), path: z.array(z.string()) }), {}),
+  errors: ['log_size_not_found'],
+  async plan({ snapshot, query }): Promise<Planned> {
+    const { tree } = await snapshot.editions.signedLog.head();
+    const { from, to = tree.size } = query;
+    if (from < 1 || from > to || to > tree.size)
+      return refused('log_size_not_found', `Sizes go from 1 to ${tree.size}, and from must not be above to.`);
+    const data = { from, to, path: hexPath(tree.first(to).consistency(from)) };
+    return free(jsonAnswer(data, { generated_at: snapshot.generatedAt }));
   },
 });

@@ -10,8 +10,7 @@ import { type Content, defineOperation, jsonAnswer, type Planned, underAlias } f
 import { claimList, PARTS, type UnreadClaim } from './claim-parameter.ts';
 import { type CheckedClaim, type Claim, checkClaim } from './claims/check-claim.ts';
 import { digitsClaimed } from './claims/claimed-number.ts';
-import { deviationOf } from './claims/fit.ts';
-import { REASONS, VERDICTS } from './claims/judge.ts';
+import { deviationOf, REASONS, VERDICTS } from './claims/judge.ts';
 
 const figure = z.number().nullable();
 

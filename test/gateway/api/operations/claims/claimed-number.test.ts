@@ -6,8 +6,7 @@ import {
   inUnit,
   readNumber,
 } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
-import { deviationOf } from '../../../../../gateway/api/operations/proofs/claims/fit.ts';
-import { judge } from '../../../../../gateway/api/operations/proofs/claims/judge.ts';
+import { deviationOf, judge } from '../../../../../gateway/api/operations/proofs/claims/judge.ts';
 
 function read(text: string) {
   const claimed = readNumber(text);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readNumber } from '../../../../../gateway/api/operations/proofs/claims/claimed-number.ts';
-import { fitOf } from '../../../../../gateway/api/operations/proofs/claims/fit.ts';
+import { fitOf } from '../../../../../gateway/api/operations/proofs/claims/judge.ts';
 
 const agreement = (text: string, figure: number): string | null => {
   const claimed = readNumber(text);
